@@ -1,0 +1,144 @@
+package ken
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// DefaultOwner is the isolation boundary of a claim that names none.
+const DefaultOwner = "default"
+
+// MaxTextBytes bounds a claim's text. Longer knowledge belongs in a document,
+// which is indexed in pieces.
+const MaxTextBytes = 1 << 20
+
+// Kind is what a claim is: the set is open, names are lower case with
+// underscores, and these are the ones that the layer itself gives meaning to.
+type Kind string
+
+// Kinds with a meaning of their own.
+const (
+	KindFact      Kind = "fact"
+	KindHot       Kind = "hot"      // injected on every turn
+	KindEpisode   Kind = "episode"  // the summary of a session
+	KindPlaybook  Kind = "playbook" // how to do something
+	KindFinding   Kind = "finding"  // discovered by a tool call
+	KindPattern   Kind = "pattern"  // recurring across sessions
+	KindDecision  Kind = "decision" // an architecture decision
+	KindObjective Kind = "objective"
+	KindDocument  Kind = "document" // a piece of the repository; never in the log
+)
+
+// Actor is who wrote or moved a claim.
+type Actor struct {
+	Type string `json:"type,omitempty"` // agent, user, system or tool
+	ID   string `json:"id,omitempty"`
+}
+
+// Claim is the unit of knowledge: one statement, the evidence for it, and where
+// it stands in its life cycle. Build one with NewClaim; stores validate what
+// they are given with Validate.
+type Claim struct {
+	ID    string `json:"id,omitempty"`  // a UUID; stores assign a version 7 one when empty
+	Key   string `json:"key,omitempty"` // the source's own name; unique per owner, makes writes idempotent
+	Owner string `json:"owner,omitempty"`
+	Kind  Kind   `json:"kind"`
+
+	Heading  string          `json:"heading,omitempty"`
+	Text     string          `json:"text"`
+	Body     json.RawMessage `json:"body,omitempty"` // the kind's own fields
+	Evidence []Evidence      `json:"evidence"`       // never empty
+
+	Status     Status  `json:"status"`
+	Confidence float64 `json:"confidence"` // that the statement is true, 0..1
+	Importance float64 `json:"importance"` // of knowing it, 0..1
+
+	Scope    Scope    `json:"scope,omitzero"`
+	Project  string   `json:"project,omitempty"`
+	Session  string   `json:"session_id,omitempty"`
+	Branch   string   `json:"branch_id,omitempty"`
+	Actor    Actor    `json:"actor,omitzero"`
+	Domain   string   `json:"domain,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Entities []string `json:"entities,omitempty"`
+	Aspect   string   `json:"aspect,omitempty"`
+
+	// Constraint marks a rule that always surfaces when its entity is in scope.
+	Constraint bool `json:"constraint,omitempty"`
+
+	Source     string `json:"source,omitempty"`      // where it came from, for people
+	SourceType string `json:"source_type,omitempty"` // harvest, import, tool:NAME, repository, …
+
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero never expires
+
+	Supersedes   string `json:"supersedes,omitempty"`
+	SupersededBy string `json:"superseded_by,omitempty"`
+
+	Reinforcements int       `json:"reinforcements,omitempty"` // times seen again
+	ReinforcedAt   time.Time `json:"reinforced_at,omitzero"`
+}
+
+// NewClaim returns an observed fact with full confidence. It fails when the
+// text is empty or no evidence is given: a claim without evidence can't exist.
+// The caller may set further fields before writing it to a store.
+func NewClaim(text string, evidence ...Evidence) (Claim, error) {
+	c := Claim{Text: text, Evidence: evidence, Kind: KindFact, Status: StatusObserved,
+		Confidence: 1, Importance: 0.5, Owner: DefaultOwner, Actor: Actor{Type: "agent"}}
+	return c, c.Validate()
+}
+
+// Validate reports the first thing that no store may accept, as an ErrInvalid
+// that names the field in its JSON spelling.
+func (c *Claim) Validate() error {
+	switch {
+	case strings.TrimSpace(c.Text) == "":
+		return invalid("text", "empty", "Say what is claimed in one statement.")
+	case len(c.Text) > MaxTextBytes:
+		return invalid("text", strconv.Itoa(len(c.Text))+" bytes; a claim holds at most "+strconv.Itoa(MaxTextBytes),
+			"Split it into statements, or put the file into the repository and index it.")
+	case !utf8.ValidString(c.Text) || !utf8.ValidString(c.Heading):
+		return invalid("text", "not valid UTF-8", "Convert it to UTF-8 first.")
+	case len(c.Evidence) == 0:
+		return invalid("evidence", "empty: a claim needs at least one piece of evidence",
+			"If there is none, write a hypothesis with model_inference evidence and a low confidence.")
+	case !validKind(c.Kind):
+		return invalid("kind", "bad kind "+strconv.Quote(string(c.Kind)), "Use lower-case letters, digits and underscores, such as fact.")
+	case !c.Status.Valid():
+		return invalid("status", "unknown status "+strconv.Quote(string(c.Status)), "Use one of "+joinKinds(Statuses())+".")
+	case !unit(c.Confidence):
+		return invalid("confidence", "outside 0..1", "Give a number from 0 to 1.")
+	case !unit(c.Importance):
+		return invalid("importance", "outside 0..1", "Give a number from 0 to 1.")
+	case len(c.Body) > 0 && !json.Valid(c.Body):
+		return invalid("body", "not valid JSON", "Give a JSON value.")
+	}
+	if err := c.Scope.Validate(); err != nil {
+		return err
+	}
+	for i, e := range c.Evidence {
+		if err := e.Validate(); err != nil {
+			return &Error{Code: CodeInvalid, Field: "evidence[" + strconv.Itoa(i) + "]", Msg: "refused", Try: Hint(err), Err: err}
+		}
+	}
+	return nil
+}
+
+// Expired reports whether the claim's time is over at now.
+func (c *Claim) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
+
+func unit(f float64) bool { return !math.IsNaN(f) && f >= 0 && f <= 1 }
+
+func validKind(k Kind) bool {
+	for i, r := range k {
+		if (r < 'a' || r > 'z') && (i == 0 || r != '_' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return k != "" && len(k) <= 64
+}

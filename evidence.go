@@ -1,0 +1,147 @@
+package ken
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// EvidenceKind says what sort of thing backs a claim.
+type EvidenceKind string
+
+// The kinds of evidence. The first eight speak of conversations, artifacts and
+// people; the rest are what checks, the repository and the layer itself produce.
+const (
+	EvidenceMessage        EvidenceKind = "message"
+	EvidenceToolResult     EvidenceKind = "tool_result"
+	EvidenceUserStatement  EvidenceKind = "user_statement"
+	EvidenceArtifact       EvidenceKind = "artifact"
+	EvidenceFile           EvidenceKind = "file"
+	EvidenceURL            EvidenceKind = "url"
+	EvidenceModelInference EvidenceKind = "model_inference"
+	EvidenceHumanAssertion EvidenceKind = "human_assertion"
+
+	EvidenceTestResult       EvidenceKind = "test_result"
+	EvidenceExitCode         EvidenceKind = "exit_code"
+	EvidenceValidator        EvidenceKind = "validator"
+	EvidenceGitHistory       EvidenceKind = "git_history"
+	EvidenceAgentAssertion   EvidenceKind = "agent_assertion"
+	EvidenceDecision         EvidenceKind = "decision"
+	EvidenceRepositoryMemory EvidenceKind = "repository_memory"
+)
+
+// evidenceRule is what the layer believes of a kind: how strong it is, and who
+// speaks through it when the evidence itself does not say.
+type evidenceRule struct {
+	hard   bool // mechanical proof: two distinct pieces verify a claim
+	backed bool // something outside the conversation: one piece infers a claim
+	trust  Trust
+}
+
+var evidenceRules = map[EvidenceKind]evidenceRule{
+	EvidenceMessage:          {trust: TrustAgent},
+	EvidenceToolResult:       {backed: true, trust: TrustExternal},
+	EvidenceUserStatement:    {trust: TrustOperator},
+	EvidenceArtifact:         {backed: true, trust: TrustAgent},
+	EvidenceFile:             {backed: true, trust: TrustOperator},
+	EvidenceURL:              {trust: TrustExternal}, // backed only when hashed
+	EvidenceModelInference:   {trust: TrustAgent},
+	EvidenceHumanAssertion:   {backed: true, trust: TrustOperator},
+	EvidenceTestResult:       {hard: true, trust: TrustAgent},
+	EvidenceExitCode:         {hard: true, trust: TrustAgent},
+	EvidenceValidator:        {hard: true, trust: TrustAgent},
+	EvidenceGitHistory:       {hard: true, trust: TrustOperator},
+	EvidenceAgentAssertion:   {trust: TrustAgent},
+	EvidenceDecision:         {backed: true, trust: TrustOperator},
+	EvidenceRepositoryMemory: {backed: true, trust: TrustAgent},
+}
+
+// EvidenceKinds lists every kind that the layer knows, in the order above.
+func EvidenceKinds() []EvidenceKind {
+	return []EvidenceKind{
+		EvidenceMessage, EvidenceToolResult, EvidenceUserStatement, EvidenceArtifact, EvidenceFile,
+		EvidenceURL, EvidenceModelInference, EvidenceHumanAssertion, EvidenceTestResult, EvidenceExitCode,
+		EvidenceValidator, EvidenceGitHistory, EvidenceAgentAssertion, EvidenceDecision, EvidenceRepositoryMemory,
+	}
+}
+
+// Evidence is a typed reference to what makes somebody believe a claim. Only
+// the fields that its kind uses are set; the FromX constructors set them.
+type Evidence struct {
+	Kind        EvidenceKind `json:"kind"`
+	ID          string       `json:"id,omitempty"` // user, test, validator, or the id of another claim
+	SessionID   string       `json:"session_id,omitempty"`
+	MessageID   string       `json:"message_id,omitempty"`
+	ToolCallID  string       `json:"tool_call_id,omitempty"`
+	ArtifactID  string       `json:"artifact_id,omitempty"`
+	Path        string       `json:"path,omitempty"` // slash-separated, relative to the repository
+	Line        int          `json:"line,omitempty"` // first line of the passage, from 1; 0 is unknown
+	Repo        string       `json:"repo,omitempty"`
+	CommitSHA   string       `json:"commit_sha,omitempty"`
+	URL         string       `json:"url,omitempty"`
+	ContentHash string       `json:"content_hash,omitempty"` // "sha256:" and hex, of the whole file or page
+	ExitCode    *int         `json:"exit_code,omitempty"`
+	FetchedAt   time.Time    `json:"fetched_at,omitzero"` // when it was collected
+	Detail      string       `json:"detail,omitempty"`    // a quote, a summary, a rationale
+	Trust       Trust        `json:"trust,omitzero"`      // who speaks; unknown means by kind
+}
+
+// Reference identifies the piece within its kind: two pieces of one kind with
+// the same reference are one piece, however often they were recorded.
+func (e Evidence) Reference() string {
+	line := ""
+	if e.Line > 0 {
+		line = strconv.Itoa(e.Line)
+	}
+	return strings.Join([]string{
+		e.ID, e.SessionID, e.MessageID, e.ToolCallID, e.ArtifactID, e.Path, line, e.Repo, e.CommitSHA, e.URL,
+	}, "\x1f")
+}
+
+// Speaker is who speaks through this piece: its own Trust when set, else the
+// default of its kind. A kind that the layer does not know is external.
+func (e Evidence) Speaker() Trust {
+	if e.Trust != TrustUnknown {
+		return e.Trust
+	}
+	if rule, ok := evidenceRules[e.Kind]; ok {
+		return rule.trust
+	}
+	return TrustExternal
+}
+
+// Hard reports whether the piece is mechanical proof: a test result, an exit
+// code, a validator's verdict, or git history.
+func (e Evidence) Hard() bool { return evidenceRules[e.Kind].hard }
+
+// Backed reports whether the piece points at something outside the
+// conversation. A URL counts only with a content hash: an unhashed page rots.
+func (e Evidence) Backed() bool {
+	return evidenceRules[e.Kind].backed || e.Kind == EvidenceURL && e.ContentHash != ""
+}
+
+// Validate reports a piece that names no known kind or lacks its reference.
+func (e Evidence) Validate() error {
+	if _, ok := evidenceRules[e.Kind]; !ok {
+		return invalid("kind", "unknown evidence kind "+strconv.Quote(string(e.Kind)),
+			"Use one of "+joinKinds(EvidenceKinds())+".")
+	}
+	need := map[EvidenceKind][2]string{
+		EvidenceFile: {"path", e.Path}, EvidenceURL: {"url", e.URL}, EvidenceToolResult: {"tool_call_id", e.ToolCallID},
+	}[e.Kind]
+	if need[0] != "" && need[1] == "" {
+		return invalid(need[0], "empty in "+string(e.Kind)+" evidence", "Set "+need[0]+", or use another kind.")
+	}
+	if e.Line < 0 {
+		return invalid("line", "negative", "Count lines from 1, or leave it out.")
+	}
+	return nil
+}
+
+func joinKinds[T ~string](kinds []T) string {
+	s := make([]string, len(kinds))
+	for i, k := range kinds {
+		s[i] = string(k)
+	}
+	return strings.Join(s, ", ")
+}

@@ -1,0 +1,66 @@
+package ken
+
+import (
+	"slices"
+	"time"
+)
+
+// Filter says which claims a query may see. The same value goes to every leg of
+// a retrieval, and Reject is the only implementation of what it means, so that
+// no leg can forget a condition. The zero value is the default recall: current
+// statuses, any scope, any kind, any trust, nothing expired.
+type Filter struct {
+	// Scopes, when not empty, admits only claims of one of these scopes, and
+	// unscoped claims as well if Unscoped is set.
+	Scopes   []Scope
+	Unscoped bool
+	Statuses []Status  // nil means RecallStatuses
+	Kinds    []Kind    // nil means every kind
+	// ClaimsOnly keeps repository documents out, whatever Kinds says.
+	ClaimsOnly bool
+	MinTrust Trust     // unknown admits everything
+	Now      time.Time // claims expired by then are out; zero admits expired claims
+}
+
+// Facts is what a filter needs to know of a claim; projections keep it at hand.
+type Facts struct {
+	Scope     Scope
+	Status    Status
+	Kind      Kind
+	Trust     Trust
+	ExpiresAt time.Time
+}
+
+// Facts returns the claim's own.
+func (c *Claim) Facts() Facts {
+	return Facts{c.Scope, c.Status, c.Kind, c.Support(nil).Trust, c.ExpiresAt}
+}
+
+// Reject returns why the filter keeps a claim out, and "" when it lets it in.
+// The reason is one of CutScope, CutStatus, CutTrust and CutExpired; a kind
+// that was not asked for counts as scope.
+func (f *Filter) Reject(c Facts) CutReason {
+	if len(f.Scopes) > 0 {
+		in := f.Unscoped && c.Scope.IsZero() || slices.Contains(f.Scopes, c.Scope)
+		if !in {
+			return CutScope
+		}
+	}
+	if f.Kinds != nil && !slices.Contains(f.Kinds, c.Kind) || f.ClaimsOnly && c.Kind == KindDocument {
+		return CutScope
+	}
+	if f.Statuses == nil {
+		if c.Status != StatusObserved && c.Status != StatusVerified && c.Status != StatusInferred {
+			return CutStatus
+		}
+	} else if !slices.Contains(f.Statuses, c.Status) {
+		return CutStatus
+	}
+	if !c.Trust.AtLeast(f.MinTrust) {
+		return CutTrust
+	}
+	if !f.Now.IsZero() && !c.ExpiresAt.IsZero() && !f.Now.Before(c.ExpiresAt) {
+		return CutExpired
+	}
+	return ""
+}

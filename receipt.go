@@ -1,0 +1,88 @@
+package ken
+
+import "time"
+
+// CutReason is why something that was considered is not in the block.
+type CutReason string
+
+// The closed set of reasons.
+const (
+	CutScope     CutReason = "scope"     // outside the turn's scopes or kinds
+	CutStatus    CutReason = "status"    // disputed, superseded or a hypothesis
+	CutTier      CutReason = "tier"      // weaker than the agent's weight admits
+	CutTrust     CutReason = "trust"     // below retrieval.min_trust
+	CutExpired   CutReason = "expired"   // its time is over
+	CutFloor     CutReason = "floor"     // not enough evidence that it bears on the turn
+	CutDuplicate CutReason = "duplicate" // the context holds it already
+	CutBudget    CutReason = "budget"    // did not fit
+	CutPool      CutReason = "pool"      // beyond the pool's size
+	CutLate      CutReason = "late"      // arrived after the deadline
+)
+
+// LegScore is where one leg of the retrieval put an item.
+type LegScore struct {
+	Rank  int     `json:"rank"`  // from 1
+	Score float64 `json:"score"` // on the leg's own scale
+}
+
+// Item is one piece of knowledge in the block, with what brought it there.
+type Item struct {
+	ID      string `json:"id"`
+	Key     string `json:"key,omitempty"`
+	Kind    Kind   `json:"kind"`
+	Tier    Tier   `json:"tier"`
+	Trust   Trust  `json:"trust"`
+	Source  string `json:"source"`
+	Heading string `json:"heading"`
+	Text    string `json:"text"`  // as injected
+	Chars   int    `json:"chars"` // code points of the item's part of the block, frame included
+
+	Fused   float64             `json:"fused"` // the score that ordered the pool
+	Legs    map[string]LegScore `json:"legs"`
+	Signals map[string]float64  `json:"signals,omitempty"` // the ranker's named parts
+
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	Constraint bool      `json:"constraint,omitempty"`
+}
+
+// Cut is something that was considered and left out.
+type Cut struct {
+	ID     string    `json:"id"`
+	Reason CutReason `json:"reason"`
+	Detail string    `json:"detail,omitempty"` // such as the item that it duplicates
+}
+
+// Receipt explains one turn: what was known, what was injected, what was cut
+// and why, what was degraded, and how long each stage took. A receipt is
+// complete when the layer hands it out and is not changed afterwards.
+type Receipt struct {
+	Turn    string    `json:"turn"`
+	At      time.Time `json:"at"`
+	Owner   string    `json:"owner,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Mode    Mode      `json:"mode"`
+	Cause   string    `json:"cause"` // why the mode is not the one configured; "" when it is
+	Block   string    `json:"block"` // the message injected for this turn; "" for none
+	Chars   int       `json:"chars"` // code points of the block
+	Tokens  int       `json:"tokens"`
+
+	Signals Signals `json:"signals"`
+	Items   []Item  `json:"items"`
+	Cut     []Cut   `json:"cut"`
+
+	// Degraded lists every stage that failed or was left out, as "stage: why".
+	Degraded []string `json:"degraded,omitempty"`
+
+	// Reused is true when an earlier request of the same turn composed the block.
+	Reused bool `json:"reused,omitempty"`
+	// CachedBytes counts the bytes of the request that an earlier request of the
+	// session started with, NewBytes the rest: what a provider's prompt cache can
+	// and can't serve.
+	CachedBytes int64 `json:"cached_bytes"`
+	NewBytes    int64 `json:"new_bytes"`
+
+	// OverflowedConstraints counts constraints that did not fit even compressed.
+	OverflowedConstraints int `json:"overflowed_constraints,omitempty"`
+
+	MS map[string]float64 `json:"ms"` // wall-clock milliseconds by stage
+}

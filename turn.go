@@ -1,0 +1,88 @@
+package ken
+
+import "strconv"
+
+// Weight says how deep retrieval goes for an agent. The zero value is default.
+type Weight uint8
+
+// Weights.
+const (
+	WeightDefault Weight = iota // every claim that is not expired
+	WeightNone                  // no retrieval at all
+	WeightLow                   // Verified and Inferred only
+	WeightHigh                  // default, and one hop through the graph
+)
+
+var weightNames = [...]string{"default", "none", "low", "high"}
+
+// String returns the weight's name.
+func (w Weight) String() string { return enumName(weightNames[:], int(w)) }
+
+// MarshalText writes the name.
+func (w Weight) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText reads a name; an unknown one is an error.
+func (w *Weight) UnmarshalText(b []byte) error {
+	i, err := enumValue("weight", weightNames[:], string(b))
+	*w = Weight(i)
+	return err
+}
+
+// MinTier is the weakest tier that the weight admits.
+func (w Weight) MinTier() Tier {
+	if w == WeightLow {
+		return Inferred
+	}
+	return Guessed
+}
+
+// Turn is one model call that the layer prepares: who asks, within which
+// scopes, and the messages as the client sent them.
+type Turn struct {
+	ID       string
+	Owner    string // the isolation boundary; never taken from the messages
+	Project  string
+	Session  string
+	Branch   string
+	Agent    string
+	Scopes   []Scope // what the turn may see besides unscoped claims; nil sees every scope
+	Weight   Weight
+	Model    string
+	Messages []Message
+	Tools    int // tool schemas sent beside the messages
+}
+
+// Signals are what a message says about the knowledge that it needs.
+type Signals struct {
+	Keywords []string `json:"keywords"` // at most 15
+	Symbols  []string `json:"symbols"`  // at most 10: identifiers and paths
+	Failures []string `json:"failures"` // at most 10: error codes, exceptions, failing commands
+	Entities []string `json:"entities"` // named things in focus
+
+	// Question is the text that the signals were read from: the query of the
+	// vector leg.
+	Question string `json:"-"`
+	// Asks is false for a turn that needs no knowledge at all ("thanks!").
+	Asks bool `json:"-"`
+}
+
+// Mode is how retrieval ran.
+type Mode string
+
+// Modes. Anything but ModeHybrid has a cause in the receipt, unless it was asked for.
+const (
+	ModeHybrid  Mode = "hybrid"  // keyword and vector
+	ModeKeyword Mode = "keyword" // no vector leg
+	ModeVector  Mode = "vector"  // no keyword leg
+	ModeLate    Mode = "late"    // the vector leg missed the deadline; keyword alone
+	ModeNone    Mode = "none"    // no retrieval
+)
+
+// ParseMode reads keyword, vector or hybrid: the modes that can be asked for.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case ModeHybrid, ModeKeyword, ModeVector:
+		return m, nil
+	}
+	return "", invalid("mode", "unknown mode "+strconv.Quote(s), "Use keyword, vector or hybrid.")
+}
