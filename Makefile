@@ -1,0 +1,63 @@
+# Every command of the project; CI runs the same ones.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help test check fmt vet staticcheck lint tidy race fuzz fuzzlist bench cover build docs
+
+# How long each fuzz target runs, which benchmarks run, and how often.
+FUZZTIME ?= 10s
+BENCH ?= .
+COUNT ?= 1
+
+# The race detector needs a C compiler. Nothing else does.
+RACE := $(shell command -v gcc cc clang >/dev/null 2>&1 && echo -race)
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+test: ## run the tests
+	go test ./...
+
+check: fmt vet staticcheck lint tidy race ## everything that must pass before a commit
+
+fmt: ## list files that gofmt would change
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "run gofmt -w on:"; echo "$$out"; exit 1; fi
+
+vet: ## go vet
+	go vet ./...
+
+staticcheck: ## staticcheck, at the version in go.mod
+	go tool staticcheck ./...
+
+lint: ## golangci-lint, where it is installed
+	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed: skipped"; fi
+
+tidy: ## compare go.mod and go.sum with what the code needs
+	go mod tidy -diff
+
+race: ## run the tests in random order with the race detector
+	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
+	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -shuffle=on ./...
+
+fuzzlist: ## list the fuzz targets
+	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, t[i]; n = 0}'
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@$(MAKE) -s fuzzlist | while read -r pkg target; do \
+		echo "$$pkg $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+	done
+
+bench: ## run benchmarks: BENCH=pattern COUNT=n
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+cover: ## write cover.out and print the total
+	go test -coverprofile=cover.out ./...
+	go tool cover -func=cover.out | tail -1
+
+build: ## build bin/ken, without cgo
+	CGO_ENABLED=0 go build -trimpath -o bin/ken ./cmd/ken
+
+docs: ## rewrite the files that are generated from code
+	go test ./config -run File -update

@@ -1,0 +1,93 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// leaves import nothing of the project but the vocabulary, so that everything
+// may use them. Why guardrail is one: docs/decisions/0003.
+var leaves = []string{"analysis", "breaker", "guardrail"}
+
+// layers is the order of the packages, top first. A package may import what
+// stands on a line below its own, and what is in its own folder.
+var layers = [][]string{
+	{"cmd"},
+	{"console", "gateway"},
+	{"tools", "evals"},
+	{"middleware"},
+	{"harvest"},
+	{"session"},
+	{"retriever", "budgeter"},
+	{"intent", "config"},
+	{"structure"},
+	{"repository"},
+	{"store"},
+	{"embed", "telemetry"},
+	{"internal"},
+}
+
+// layer returns the line of a package's folder, counted from the top, and false
+// for a folder that has none.
+func layer(folder string) (int, bool) {
+	if slices.Contains(leaves, folder) {
+		return len(layers), true
+	}
+	i := slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, folder) })
+	return i, i >= 0
+}
+
+// imported returns the paths that a file imports.
+func imported(f source) []string {
+	var paths []string
+	for _, s := range f.ast.Imports {
+		paths = append(paths, strings.Trim(s.Path.Value, `"`))
+	}
+	return paths
+}
+
+// importsPointDown looks at the code, not at its tests: a test may use what
+// stands above, such as a store that it needs for an end-to-end case.
+func importsPointDown(tr *tree) (faults []string) {
+	for _, f := range tr.files {
+		if f.test {
+			continue
+		}
+		from, _, _ := strings.Cut(f.dir, "/")
+		own, known := layer(from)
+		if from != "." && !known {
+			faults = append(faults, fmt.Sprintf("%s: %s has no place in the layers of internal/rules", f.path, from))
+			continue
+		}
+		for _, p := range imported(f) {
+			rest, ok := strings.CutPrefix(p, module+"/")
+			if !ok {
+				continue
+			}
+			to, _, _ := strings.Cut(rest, "/")
+			target, _ := layer(to)
+			switch {
+			case from == ".":
+				faults = append(faults, fmt.Sprintf("%s: the root package imports %s; it is vocabulary and imports nothing", f.path, rest))
+			case from == to:
+			case slices.Contains(leaves, from):
+				faults = append(faults, fmt.Sprintf("%s: %s is a leaf and imports %s; it may import the root package alone", f.path, from, rest))
+			case target < own:
+				faults = append(faults, fmt.Sprintf("%s: %s imports %s, which stands above it", f.path, from, rest))
+			case target == own:
+				faults = append(faults, fmt.Sprintf("%s: %s imports %s, which stands beside it; let what is above join them", f.path, from, rest))
+			}
+		}
+	}
+	return faults
+}
+
+func noCgo(tr *tree) (faults []string) {
+	for _, f := range tr.files {
+		if slices.Contains(imported(f), "C") {
+			faults = append(faults, f.path+": imports C; the binary must build with CGO_ENABLED=0")
+		}
+	}
+	return faults
+}

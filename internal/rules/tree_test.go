@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "github.com/kenlayer/ken"
+
+// source is one Go file of the repository.
+type source struct {
+	path  string // relative to the module's root, with slashes
+	dir   string // "." for the root
+	lines int
+	test  bool
+	ast   *ast.File
+}
+
+// tree is what the rules look at.
+type tree struct {
+	fset  *token.FileSet
+	files []source
+	docs  map[string]string // Markdown by path
+	paths map[string]bool   // every file and folder
+}
+
+// load reads a repository, leaving out hidden folders, test data and what is built.
+func load(t *testing.T, root fs.FS) *tree {
+	t.Helper()
+	tr := &tree{fset: token.NewFileSet(), docs: map[string]string{}, paths: map[string]bool{}}
+	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		tr.paths[p] = true
+		name := d.Name()
+		if d.IsDir() {
+			if p != "." && (name[0] == '.' && name != ".ci" || name == "testdata" || name == "bin" || name == "dist") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if ext := path.Ext(name); ext != ".go" && ext != ".md" {
+			return nil
+		}
+		b, err := fs.ReadFile(root, p)
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == ".md" {
+			tr.docs[p] = string(b)
+			return nil
+		}
+		f, err := parser.ParseFile(tr.fset, p, b, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		tr.files = append(tr.files, source{path: p, dir: path.Dir(p), lines: strings.Count(string(b), "\n"),
+			test: strings.HasSuffix(name, "_test.go"), ast: f})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// at says where a node stands.
+func (tr *tree) at(n ast.Node) string { return tr.fset.Position(n.Pos()).String() }
+
+// fixture is a small repository made of pairs of path and content.
+func fixture(t *testing.T, pairs ...string) *tree {
+	t.Helper()
+	m := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return load(t, m)
+}
