@@ -1,0 +1,63 @@
+package config
+
+// Config is everything that can be configured. A value is plain data: copying it
+// copies all but the backing arrays of its lists, which nothing here modifies.
+type Config struct {
+	Upstream   Upstream
+	Knowledge  Knowledge
+	Middleware Middleware
+	Retrieval  Retrieval
+	Budget     Budget
+	Injection  Injection
+	Breaker    Breaker
+	Repository Repository
+	Telemetry  Telemetry
+}
+
+// section is a mapping of the file: its dotted name, what it is about, and the
+// keys that stand directly in it.
+type section struct {
+	name string
+	doc  string
+	keys []key
+}
+
+// sections binds every key to its field of c, in the order of the file.
+func (c *Config) sections() []section {
+	all := []section{
+		{"upstream", "The model behind the layer: any OpenAI-compatible endpoint.", c.Upstream.keys()},
+		{"knowledge", "What is kept, and how text becomes vectors.", c.Knowledge.keys()},
+		{"middleware", "The switches: every part of a turn can be left out.", c.Middleware.keys()},
+		{"retrieval", "How a turn finds knowledge.", c.Retrieval.keys()},
+		{"retrieval.legs", "How many hits each leg contributes before fusion. To drop a leg, use its switch under middleware.", c.Retrieval.Legs.keys()},
+		{"budget", "How much of the prompt the block may take. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
+		{"injection", "How the block reaches the model.", c.Injection.keys()},
+		{"breaker", "When to stop asking an embedding service that fails, and when to try it again. Turns use the keyword leg alone meanwhile.", c.Breaker.keys()},
+		{"repository", "What is read from the repository that the agent works in.", c.Repository.keys()},
+		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
+	}
+	for _, s := range all {
+		for i := range s.keys {
+			s.keys[i].path = s.name + "." + s.keys[i].path
+		}
+	}
+	return all
+}
+
+// keys lists every key bound to its field of c, in the order of the file.
+func (c *Config) keys() []key {
+	var all []key
+	for _, s := range c.sections() {
+		all = append(all, s.keys...)
+	}
+	return all
+}
+
+// Default returns the configuration of an empty file.
+func Default() Config {
+	var c Config
+	for _, k := range c.keys() {
+		k.reset()
+	}
+	return c
+}

@@ -1,0 +1,168 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/kenlayer/ken"
+)
+
+var (
+	textual = []ast.NodeType{ast.StringType, ast.LiteralType}
+	integer = []ast.NodeType{ast.IntegerType}
+	numeric = []ast.NodeType{ast.IntegerType, ast.FloatType}
+	boolean = []ast.NodeType{ast.BoolType}
+)
+
+// same is the format of kinds that are strings already.
+func same(s string) string { return s }
+
+// words is a kind of string that ok decides about.
+func words(want, try string, ok func(string) bool) kind[string] {
+	return kind[string]{rule{want: want, try: try, types: textual},
+		func(s string) (string, bool) { return s, ok(s) }, same}
+}
+
+// oneLine reports text without line breaks and other control characters.
+func oneLine(s string) bool { return !strings.ContainsFunc(s, unicode.IsControl) }
+
+// optional is one line of text or nothing.
+func optional() kind[string] {
+	return words("one line of text", "Put the text in quotes, on one line.", oneLine)
+}
+
+// name is one line of text.
+func name() kind[string] {
+	return words("one line of text that is not empty", "Put the text in quotes, on one line.",
+		func(s string) bool { return strings.TrimSpace(s) != "" && oneLine(s) })
+}
+
+// path is the path of a file or folder.
+func path() kind[string] {
+	k := name()
+	k.want, k.try = "a path", ""
+	return k
+}
+
+var ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+
+// owner is a name that can also be a folder's.
+func owner() kind[string] {
+	return words("a name of at most 128 letters, digits and . _ @ - that starts with a letter or digit", "",
+		ownerName.MatchString)
+}
+
+var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
+// variable is the name of an environment variable that holds a secret. Lower case
+// is refused because keys tend to have it and names of variables don't.
+func variable() kind[string] {
+	k := words("the name of an environment variable in capitals",
+		"Put the secret into an environment variable, and give the variable's name, such as OPENAI_API_KEY.",
+		func(s string) bool { return s == "" || variableName.MatchString(s) })
+	k.secret = true
+	return k
+}
+
+// address is the base URL of an API, or nothing. It can't carry a password.
+func address() kind[string] {
+	k := words("an http or https URL without a user name, query or fragment",
+		"Give the address alone, such as http://localhost:11434/v1; keys belong into an environment variable.",
+		func(s string) bool {
+			if s == "" {
+				return true
+			}
+			u, err := url.Parse(s)
+			return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+				u.User == nil && u.RawQuery == "" && u.Fragment == ""
+		})
+	k.secret = true
+	return k
+}
+
+// flag is true or false.
+func flag() kind[bool] {
+	return kind[bool]{rule{want: "true or false", types: boolean},
+		func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, strconv.FormatBool}
+}
+
+// whole is a whole number.
+func whole(low, high int) kind[int] {
+	return kind[int]{rule{want: fmt.Sprintf("a whole number from %d to %d", low, high), brief: fmt.Sprintf("%d..%d", low, high), types: integer},
+		func(s string) (int, bool) {
+			n, err := strconv.Atoi(s)
+			return n, err == nil && low <= n && n <= high
+		}, strconv.Itoa}
+}
+
+// fraction is a number with decimals.
+func fraction(low, high float64) kind[float64] {
+	return kind[float64]{rule{want: fmt.Sprintf("a number from %g to %g", low, high), brief: fmt.Sprintf("%g..%g", low, high), types: numeric},
+		func(s string) (float64, bool) {
+			f, err := strconv.ParseFloat(s, 64)
+			return f, err == nil && low <= f && f <= high
+		},
+		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
+}
+
+// span is a length of time.
+func span(low, high time.Duration) kind[time.Duration] {
+	return kind[time.Duration]{
+		rule{want: "a length of time from " + period(low) + " to " + period(high),
+			brief: period(low) + ".." + period(high), try: "Write a number with its unit, such as 150ms, 30s or 2m.", types: textual},
+		func(s string) (time.Duration, bool) {
+			d, err := time.ParseDuration(s)
+			return d, err == nil && low <= d && d <= high
+		}, period}
+}
+
+// period writes a length of time as people do: 2m rather than 2m0s.
+func period(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// choice is one of several words.
+func choice[T comparable](options ...T) kind[T] {
+	var spelled []string
+	for _, o := range options {
+		spelled = append(spelled, fmt.Sprint(o))
+	}
+	last := len(spelled) - 1
+	return kind[T]{rule{want: strings.Join(spelled[:last], ", ") + " or " + spelled[last],
+		brief: strings.Join(spelled, " | "), types: textual},
+		func(s string) (T, bool) {
+			for i, w := range spelled {
+				if w == s {
+					return options[i], true
+				}
+			}
+			var none T
+			return none, false
+		},
+		func(v T) string { return fmt.Sprint(v) }}
+}
+
+// scope is type:id.
+func scope() kind[ken.Scope] {
+	return kind[ken.Scope]{
+		rule{want: "a scope, which is project, repo, agent or run with an id after a colon",
+			try: "Write it as in repo:github.com/acme/payments.", types: textual},
+		func(s string) (ken.Scope, bool) {
+			sc, err := ken.ParseScope(s)
+			return sc, err == nil && !sc.IsZero() && oneLine(s)
+		}, ken.Scope.String}
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// Knowledge is the store and the embeddings of what it holds.
+type Knowledge struct {
+	DBPath string // the state folder; relative to the project's root unless absolute
+	Owner  string // the isolation boundary of everything that is written
+
+	// Embeddings switches the vector side on or off. The fields below say where
+	// vectors come from; Config.EmbedProvider and its neighbours resolve them.
+	Embeddings      bool
+	Provider        Provider      // how to embed
+	EmbedModel      string        // a model that the gateway serves
+	EmbedBaseURL    string        // empty means Upstream.BaseURL
+	EmbedAPIKeyEnv  string        // empty means Upstream.APIKeyEnv, if the address is the same
+	EmbedDimensions int           // 0 leaves it to the model
+	EmbedPath       string        // a model2vec folder
+	EmbedTimeout    time.Duration // of one embeddings call
+
+	TopK      int // most items in a block
+	DecayDays int // see ken.Support.At; 0 means that nothing decays
+}
+
+func (k *Knowledge) keys() []key {
+	return []key{
+		bind("db_path", &k.DBPath, ".ken/state", path(),
+			"The folder of the log and its indexes, relative to the project's root."),
+		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
+			"Whose knowledge this is. Owners share no file, index or query."),
+		bind("embeddings", &k.Embeddings, true, flag(),
+			"Hybrid search by words and by meaning. false is keyword only."),
+		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderOpenAI, ProviderStatic, ProviderNone),
+			"Who computes embeddings. openai asks an OpenAI-compatible gateway, static uses the model2vec folder in "+
+				"embed_path without any service, none leaves search to the words. auto is static when embed_path is set, "+
+				"openai when embed_model and a base URL are set, and none otherwise."),
+		bind("embed_model", &k.EmbedModel, "", optional(),
+			"The embedding model. It must be one that your gateway serves, and is not the chat model: text-embedding-3-small "+
+				"at OpenAI, nomic-embed-text on many Ollama installations, qwen3-embedding on the protoLabs gateway. GET /v1/models lists "+
+				"what your key can use. There is no default, because a name that the gateway does not serve fails on every "+
+				"call and leaves keyword search alone."),
+		bind("embed_base_url", &k.EmbedBaseURL, "", address(),
+			"Where the embeddings API lives, if elsewhere than upstream.base_url."),
+		bind("embed_api_key_env", &k.EmbedAPIKeyEnv, "", variable(),
+			"The environment variable that holds the key of the embeddings API. Empty: upstream.api_key_env when the address is "+
+				"the same, and no key when it is not, so that a key is only sent to the service it belongs to."),
+		bind("embed_dimensions", &k.EmbedDimensions, 0, whole(0, 16384),
+			"The length of vectors to ask the model for. 0 leaves it to the model."),
+		bind("embed_path", &k.EmbedPath, "", optional(),
+			"A folder with a static model as model2vec writes it: model.safetensors and tokenizer.json."),
+		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
+			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
+		bind("top_k", &k.TopK, 12, whole(1, 1000),
+			"The most items in a block. Twelve usual items of 300 to 600 characters fill the 6,000 of budget.chars; fewer waste "+
+				"the budget, and more only queue for it."),
+		bind("decay_days", &k.DecayDays, 90, whole(0, 36500),
+			"After this many days without new evidence, a Verified item counts as Inferred. 0: nothing decays."),
+	}
+}

@@ -1,0 +1,36 @@
+package config
+
+// Middleware switches the parts of a turn on and off. Without Knowledge, none of
+// the others has an effect.
+type Middleware struct {
+	Knowledge bool // the whole subsystem
+	Guard     bool // cleaning of what is injected
+	Intent    bool // signals from the messages
+	Keyword   bool // the leg of words
+	Vector    bool // the leg of meaning
+	Pinned    bool // the leg of what always surfaces
+	Floor     bool // the least evidence
+	Inject    bool // the block itself; without it, a dry run
+	Events    bool // the record of turns
+}
+
+func (m *Middleware) keys() []key {
+	return []key{
+		bind("knowledge", &m.Knowledge, true, flag(),
+			"The whole subsystem. false passes every request through as it came."),
+		bind("guard", &m.Guard, true, flag(),
+			"Clean injected text: model reasoning, secrets, and markers that would close or forge the block's frame."),
+		bind("intent", &m.Intent, true, flag(),
+			"Read keywords, symbols and failures from the messages. false searches with the last user message as it stands."),
+		bind("keyword", &m.Keyword, true, flag(), "The leg that matches words."),
+		bind("vector", &m.Vector, true, flag(),
+			"The leg that matches meaning. Needs an embedding provider; see knowledge.embed_provider."),
+		bind("pinned", &m.Pinned, true, flag(),
+			"The leg of what always surfaces: hot facts, approved patterns, active objectives."),
+		bind("floor", &m.Floor, true, flag(),
+			"Leave out hits with too little evidence that they bear on the turn. false injects the best hits, however poor."),
+		bind("inject", &m.Inject, true, flag(),
+			"Put the block into the request. false composes it and writes the receipt, and the model never sees it: a dry run."),
+		bind("events", &m.Events, true, flag(), "Write one line per turn to telemetry.events."),
+	}
+}

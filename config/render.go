@@ -1,0 +1,88 @@
+package config
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// lineWidth is where comments of the rendered file wrap.
+const lineWidth = 80
+
+// YAML renders the configuration as a file, with every key and its meaning above
+// it. Parse reads it back to an equal Config. config.example.yaml is what it makes
+// of Default.
+func (c Config) YAML() string {
+	var b strings.Builder
+	b.WriteString("# The configuration of Ken. Every key is here with its default, and every key may\n" +
+		"# be left out: an empty file is a complete configuration. Ken looks for the file\n" +
+		"# that KEN_CONFIG names, then .ken/config.yaml, then ken.yaml in the project's root.\n")
+	for _, s := range c.sections() {
+		parent, name := split(s.name)
+		indent := ""
+		if parent != "" {
+			indent = "  "
+		}
+		b.WriteByte('\n')
+		comment(&b, indent, s.doc)
+		b.WriteString(indent + name + ":\n")
+		indent += "  "
+		for i, k := range s.keys {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			comment(&b, indent, k.doc)
+			b.WriteString(indent + strings.TrimPrefix(k.path, s.name+".") + ": " + k.value(k.get()))
+			if k.brief != "" {
+				b.WriteString(" # " + k.brief)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// comment writes text as comment lines.
+func comment(b *strings.Builder, indent, text string) {
+	width := 0
+	for word := range strings.FieldsSeq(text) {
+		if width == 0 || width+1+len(word) > lineWidth {
+			if width > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(indent + "#")
+			width = len(indent) + 1
+		}
+		b.WriteString(" " + word)
+		width += 1 + len(word)
+	}
+	b.WriteByte('\n')
+}
+
+// value writes words as YAML.
+func (k *key) value(words []string) string {
+	var spelled []string
+	for _, w := range words {
+		if k.text() {
+			w = scalar(w)
+		}
+		spelled = append(spelled, w)
+	}
+	if k.list {
+		return "[" + strings.Join(spelled, ", ") + "]"
+	}
+	return spelled[0]
+}
+
+var (
+	plain    = regexp.MustCompile(`^([0-9]+(ms|[smh])|[A-Za-z/.][A-Za-z0-9_./-]*)$`)
+	reserved = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$`)
+)
+
+// scalar writes a string, in quotes unless it can't be taken for something else.
+func scalar(s string) string {
+	if plain.MatchString(s) && !reserved.MatchString(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
