@@ -14,12 +14,12 @@ type Filter struct {
 	// unscoped claims as well if Unscoped is set.
 	Scopes   []Scope
 	Unscoped bool
-	Statuses []Status  // nil means RecallStatuses
-	Kinds    []Kind    // nil means every kind
+	Statuses []Status // nil means RecallStatuses
+	Kinds    []Kind   // nil means every kind
 	// ClaimsOnly keeps repository documents out, whatever Kinds says.
 	ClaimsOnly bool
-	MinTrust Trust     // unknown admits everything
-	Now      time.Time // claims expired by then are out; zero admits expired claims
+	MinTrust   Trust     // unknown admits everything
+	Now        time.Time // claims expired by then are out; zero admits expired claims
 }
 
 // Facts is what a filter needs to know of a claim; projections keep it at hand.
