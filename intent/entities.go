@@ -1,0 +1,211 @@
+package intent
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/analysis"
+)
+
+// findEntities ranks named things: what is quoted, mentioned, in backticks,
+// before a possessive, or written with capitals in the middle of a sentence.
+// Code is left out; its names are symbols.
+func findEntities(out *ranking, text string, words []word) {
+	shout := shouted(words)
+	for i := 0; i < len(words); i++ {
+		w := &words[i]
+		switch {
+		case w.code:
+		case w.quoted != 0 && quotation(text, words, i) >= 0:
+			last := quotation(text, words, i)
+			out.add(text[w.start:words[last].end], 4)
+			i = last
+		case w.unspaced:
+		case w.at && !strings.ContainsAny(w.text, "/@"):
+			out.add(w.text, 4)
+		case w.possessive && !capital(w.text):
+			if owner(words, i) {
+				out.add(w.text, 3)
+			}
+		case !shout && names(words, i):
+			last := sequence(words, i)
+			if last > i || solid(words, i) {
+				out.add(text[w.start:words[last].end], 3)
+			}
+			i = last
+		}
+	}
+}
+
+// names reports whether a name could start at i.
+func names(words []word, i int) bool {
+	w := &words[i]
+	if !capital(w.text) || w.not || len(w.text) > 40 {
+		return false
+	}
+	low := w.low
+	if analysis.IsStopWord(low) && !(acronym(w.text) && (low == "it" || low == "us" || low == "who")) {
+		return false
+	}
+	return fillers[low] != never && !calendar[low] && exceptionName(w.text) == "" && !errorCode(w.text) && !failureWords[low]
+}
+
+// sequence returns the index of the last word of the name that starts at i:
+// Golden Gate Bridge, Ludwig van Beethoven.
+func sequence(words []word, i int) int {
+	last := i
+	for k := i + 1; k < len(words) && k-i < 6; k++ {
+		w, before := &words[k], &words[k-1]
+		if before.possessive || w.first || w.opens || w.comma || w.quoted != 0 || w.code || before.colon || before.asks {
+			break
+		}
+		if capital(w.text) && !analysis.IsStopWord(w.low) && !calendar[w.low] {
+			last = k
+			continue
+		}
+		switch w.text {
+		case "of", "de", "del", "della", "da", "di", "van", "von", "der", "den", "la", "le", "bin", "al", "the":
+			continue // counts only if a capital follows
+		}
+		break
+	}
+	return last
+}
+
+// solid reports whether the single capitalised word at i is a name: in the
+// middle of a sentence any is; at its start it has to be an acronym, own
+// something, be addressed or act.
+func solid(words []word, i int) bool {
+	w := &words[i]
+	if w.possessive || acronym(w.text) {
+		return true
+	}
+	if isSymbol(w) != notSymbol || vague[w.low] {
+		return false // symbols are listed there
+	}
+	if !w.opens {
+		return true
+	}
+	for k := range words { // written with a capital elsewhere too
+		if k != i && !words[k].opens && words[k].text == w.text {
+			return true
+		}
+		if k > 100 {
+			break
+		}
+	}
+	if i+1 == len(words) || words[i+1].opens {
+		return false
+	}
+	return verbs[words[i+1].low] || i == 0 && words[1].comma
+}
+
+// owner reports whether the lower-case possessive at i names somebody: "mel's
+// dog" does, "the user's dog" and "today's" do not.
+func owner(words []word, i int) bool {
+	low := words[i].low
+	if len(low) < 2 || analysis.IsStopWord(low) || vague[low] || calendar[low] || fillers[low] == never || digits(low) ||
+		isSymbol(&words[i]) != notSymbol {
+		return false
+	}
+	if i == 0 || words[i].opens {
+		return true
+	}
+	switch words[i-1].low {
+	case "the", "a", "an", "my", "your", "our", "his", "her", "their", "its", "this", "that", "each", "every", "any", "another":
+		return false
+	}
+	return true
+}
+
+// shouted reports a text whose capitals mean nothing: most words have one.
+func shouted(words []word) bool {
+	capitals, n := 0, 0
+	for i := range words {
+		if w := &words[i]; !w.code && !w.unspaced {
+			n++
+			if capital(w.text) {
+				capitals++
+			}
+		}
+	}
+	return n >= 5 && capitals*10 > n*7
+}
+
+// quotation returns the index of the last word of the quotation or backticked
+// name that starts at i: at most six words on one line. It returns -1 when none does.
+func quotation(text string, words []word, i int) int {
+	quote := words[i].quoted
+	if quote == 0 || strings.IndexByte("`\"'", quote) < 0 {
+		return -1
+	}
+	for k := i; k < min(i+6, len(words)) && (k == i || !words[k].first); k++ {
+		if n := closing(text[words[k].end:], quote); n > 0 {
+			if next := words[k].end + n; quote == '\'' && next < len(text) && isLetter(text[next]) {
+				continue // an apostrophe
+			}
+			return k
+		}
+	}
+	return -1
+}
+
+// closing returns the length of a closing quote at the start of s, after at most
+// a few marks of punctuation, else 0.
+func closing(s string, open byte) int {
+	for i, r := range s {
+		switch {
+		case i > 3:
+			return 0
+		case open == '"' && strings.ContainsRune("\"”“»«」』》", r), r == rune(open):
+			return i + utf8.RuneLen(r)
+		case r == '\n' || r == ' ' || r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r))):
+			return 0
+		}
+	}
+	return 0
+}
+
+func capital(s string) bool {
+	if s == "" {
+		return false
+	}
+	if s[0] < utf8.RuneSelf {
+		return isUpper(s[0])
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+// acronym reports two to six capitals, digits allowed: LGBTQ, AWS, S3.
+func acronym(s string) bool {
+	for i := range len(s) {
+		if !isUpper(s[i]) && (i == 0 || !isDigit(s[i])) {
+			return false
+		}
+	}
+	return len(s) >= 2 && len(s) <= 6
+}
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+var (
+	// calendar words have capitals, but say when, not who.
+	calendar = set(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+		august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
+		today yesterday tomorrow tonight christmas`)
+	// vague words own and act like names, but name nobody.
+	vague = set(`nothing everything something anything someone somebody everyone everybody anyone nobody people one other
+		another user users thing let today yesterday tomorrow week month year last
+		however also additionally finally first second third next sorry sure since after before note example`)
+	// verbs that follow a name at the start of a statement.
+	verbs = set(`is was has had does did will would can could should said says told wants wanted went likes loves got gave made
+		moved started works worked lives lived uses used bought thinks and or`)
+)

@@ -1,0 +1,207 @@
+package intent
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/analysis"
+)
+
+// Scores of the failure patterns, best first.
+const (
+	scoreCode   = 6 // exception names, error codes
+	scoreExit   = 5
+	scorePhrase = 4
+	scoreFrame  = 3
+	maxFrames   = 3 // of one text: enough to say where
+)
+
+// failures ranks failure patterns: codes and names alone, phrases as written.
+type failures struct {
+	ranking
+	frames int
+}
+
+// addMessage reads what a user wrote or pasted. In prose a failure word alone
+// is a pattern; in code it has to look like a report.
+func (f *failures) addMessage(text string, words []word) { f.scan(text, words, true) }
+
+// addResult reads the output of a tool, where prose is not the user's.
+func (f *failures) addResult(text string) {
+	var buf [64]word
+	f.scan(text, lex(buf[:0], text), false)
+}
+
+func (f *failures) scan(text string, words []word, prose bool) {
+	f.frames = 0
+	covered := -1 // the last word that a phrase holds
+	for i := range words {
+		w := &words[i]
+		name := exceptionName(w.text)
+		switch {
+		case name != "":
+			f.add(name, scoreCode)
+		case errorCode(w.text):
+			f.add(w.text, scoreCode)
+		case f.status(words, i), f.exit(words, i), f.frame(words, i):
+			continue
+		}
+		if i <= covered {
+			continue
+		}
+		switch {
+		case reports(w, name != ""):
+			covered = f.phrase(text, words, i, i, i+12)
+		case prose && !w.code && name == "" && (failureWords[w.low] || negatedWork(words, i)):
+			covered = f.phrase(text, words, max(i-2, covered+1), i, i+4)
+		}
+	}
+}
+
+// phrase adds the words from a to before b around the failure word at i, within
+// its line and sentence and without function words at its edges. It returns the
+// index of its last word.
+func (f *failures) phrase(text string, words []word, a, i, b int) int {
+	for k := i; k > a; k-- {
+		if words[k].first || words[k].opens && !words[k-1].colon {
+			a = k
+		}
+	}
+	last := i
+	for k := i + 1; k < min(b, len(words)); k++ {
+		if words[k].first || words[k].opens && !words[k-1].colon || words[k].end-words[a].start > 120 {
+			break
+		}
+		last = k
+	}
+	for a < i && analysis.IsStopWord(words[a].low) {
+		a++
+	}
+	end := last
+	for end > i && analysis.IsStopWord(words[end].low) {
+		end--
+	}
+	if words[end].end-words[a].start <= 200 && (end > a || !plainFailure(&words[i])) {
+		f.add(text[words[a].start:words[end].end], scorePhrase)
+	}
+	return last
+}
+
+// reports recognises the head of a report: an exception or failure word before
+// a colon, at the start of a line or in capitals.
+func reports(w *word, exception bool) bool {
+	if exception {
+		return w.colon
+	}
+	if !failureWords[w.low] {
+		return false
+	}
+	return w.colon || w.first && !isLower(w.text[len(w.text)-1]) || w.first && w.code ||
+		len(w.text) > 3 && w.text == strings.ToUpper(w.text)
+}
+
+// status adds "HTTP 500" for a status that says so or stands like one.
+func (f *failures) status(words []word, i int) bool {
+	s := words[i].text
+	if len(s) != 3 || s[0] != '4' && s[0] != '5' || !isDigit(s[1]) || !isDigit(s[2]) || i == 0 {
+		return false
+	}
+	switch before := words[i-1].low; before {
+	case "http", "http/1.1", "http/2", "http/1.0", "status", "statuscode", "status_code":
+	case "code":
+		if i < 2 || words[i-2].low == "exit" {
+			return false
+		}
+	case "a", "an", "returns", "returned", "got", "get", "getting", "gives", "gave", "with", "the", "error":
+		if !statusFollows(words, i) {
+			return false
+		}
+	default:
+		return false
+	}
+	f.add("HTTP "+s, scoreCode)
+	return true
+}
+
+func statusFollows(words []word, i int) bool {
+	if i+1 == len(words) || words[i+1].opens || words[i+1].first {
+		return true
+	}
+	switch words[i+1].low {
+	case "error", "errors", "from", "on", "when", "response", "status", "for", "after", "not", "internal", "bad",
+		"forbidden", "unauthorized", "service", "gateway", "too":
+		return true
+	}
+	return false
+}
+
+// exit adds "exit code 137" for exit codes and statuses other than 0.
+func (f *failures) exit(words []word, i int) bool {
+	s := words[i].text
+	if len(s) > 3 || s == "0" || i == 0 || !digits(s) {
+		return false
+	}
+	before := words[i-1].low
+	switch {
+	case before == "exit_code", before == "exitcode":
+	case before == "exited":
+	case i >= 2 && (before == "code" || before == "status" || before == "with"):
+		switch words[i-2].low {
+		case "exit", "exited", "exits", "return", "returned", "with", "non-zero", "nonzero":
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	f.add("exit code "+s, scoreExit)
+	return true
+}
+
+// frame adds the file and line of a stack frame or a compiler's message.
+func (f *failures) frame(words []word, i int) bool {
+	s := words[i].text
+	file := location(s)
+	line := ""
+	switch {
+	case len(file) < len(s): // log.go:42:7
+		n := len(file) + 1
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		line = s[len(file)+1 : n]
+	case i > 0 && i+2 < len(words) && words[i-1].text == "File" && words[i+1].text == "line" && digits(words[i+2].text):
+		line = words[i+2].text // File "app.py", line 10
+	default:
+		return false
+	}
+	dot := strings.LastIndexByte(file, '.')
+	if dot < 0 || !extensions[file[dot+1:]] {
+		return false
+	}
+	if len(file) == len(s) || words[i].first || frameLine(words, i) {
+		if f.frames++; f.frames <= maxFrames {
+			f.add(file+":"+line, scoreFrame)
+		}
+		return true
+	}
+	return false
+}
+
+// frameLine reports whether the line of word i starts as stack frames do.
+func frameLine(words []word, i int) bool {
+	for k := i; k >= 0 && i-k < 8; k-- {
+		if words[k].first {
+			return words[k].text == "at" || words[k].text == "File" || words[k].text == "panic"
+		}
+	}
+	return false
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,124 @@
+package intent
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// smallTalk reports messages that no knowledge could help to answer: nothing
+// but politeness, assent, a greeting, a choice by number, or no words at all.
+// Any word that it does not know makes it false, with two exceptions: a name
+// after a greeting ("Hi Claude") and the reason for a thank-you ("Thanks for
+// explaining that").
+func smallTalk(words []word) bool {
+	if len(words) == 0 {
+		return true
+	}
+	if len(words) > 14 {
+		return false
+	}
+	if len(words) == 1 && len(words[0].text) <= 2 && digits(words[0].text) {
+		return true // "2": one of the choices that were offered
+	}
+	if n := len(words); words[n-1].asks && !greets(words) {
+		return false
+	}
+	first := words[0].low
+	if thanks[first] && gratitude(words) {
+		return true
+	}
+	unknown := 0
+	for i := range words {
+		w := &words[i]
+		if w.code || w.quoted == '`' {
+			return false
+		}
+		if known(w) || greeted(words, i) {
+			continue
+		}
+		unknown++
+		if i == 0 || digits(w.text) || isSymbol(w) != notSymbol || w.comma && !capital(w.text) {
+			return false
+		}
+	}
+	return unknown == 0 || unknown == 1 && len(words) <= 4 && (thanks[first] || greetings[first])
+}
+
+// known reports words that small talk consists of.
+func known(w *word) bool {
+	return courtesies[w.low] || thanks[w.low] || greetings[w.low]
+}
+
+// gratitude reports one sentence that gives thanks for something.
+func gratitude(words []word) bool {
+	hasFor := false
+	for i := range words {
+		w := &words[i]
+		if i > 0 && (w.opens || w.comma || w.first) || w.asks || w.code || isSymbol(w) != notSymbol || w.text == "but" {
+			return false
+		}
+		hasFor = hasFor || w.text == "for"
+	}
+	return hasFor
+}
+
+// greetingQuestions are questions that ask for nothing.
+var greetingQuestions = [...]string{"how are you", "how are things", "how's it going", "hows it going", "how is it going",
+	"what's up", "whats up", "how do you do", "are you there", "you there"}
+
+// greets reports whether the words end in such a question.
+func greets(words []word) bool {
+	for i := range words {
+		if greeted(words, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// greeted reports whether word i is part of a greeting question.
+func greeted(words []word, i int) bool {
+	for _, q := range greetingQuestions {
+		for start := max(0, i-3); start <= i; start++ {
+			if n := matches(words[start:], q); start+n > i {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// matches returns the number of words in phrase if words start with it, else 0.
+func matches(words []word, phrase string) int {
+	n := 0
+	for p := range strings.FieldsSeq(phrase) {
+		if n == len(words) || !spoken(&words[n], p) {
+			return 0
+		}
+		n++
+	}
+	return n
+}
+
+// spoken compares a word with p, which may be a contraction of "is".
+func spoken(w *word, p string) bool {
+	p, s := strings.CutSuffix(p, "'s")
+	return s == w.possessive && len(w.text) == len(p) && utf8.ValidString(w.text) && strings.EqualFold(w.text, p)
+}
+
+var (
+	thanks = set(`thanks thank thx ty tysm cheers gracias merci danke obrigado obrigada grazie спасибо 谢谢 謝謝 多谢
+		ありがとう ありがとうございます 감사합니다 고마워 고마워요 شكرا תודה`)
+	greetings = set(`hi hello hey heya howdy yo morning afternoon evening greetings hola bonjour salut hallo ciao olá oi привет
+		你好 您好 こんにちは おはよう 안녕 안녕하세요 مرحبا שלום`)
+	courtesies = set(`ok okay k kk okey great good nice cool awesome perfect excellent amazing wonderful fantastic brilliant
+		lovely fine alright right sweet neat superb got it gotcha understood noted makes sense sounds looks that that's this
+		works worked yes yeah yep yup ya y sure no nope nah n please pls do go on ahead continue proceed carry keep going doing next
+		more bye goodbye goodnight see later soon cya welcome well done job wow haha hahaha lol hmm hm mhm oh ah aha i im will
+		very much so really too a lot all for now to me you u agreed exactly correct true indeed absolutely definitely
+		certainly of course problem worries never mind nvm the my your again with and is was were be been are am not bad at
+		lgtm ship +1 help answer explanation info information advice work day night weekend have had an just
+		friend mate buddy man dude everyone there back love like appreciate glad happy
+		да нет ок хорошо oui non ja nein sí si não sim d'accord 好 好的 是 是的 对 嗯 行 可以 不 没问题 はい いいえ 了解
+		了解です わかりました 네 아니요 응 نعم لا כן לא`)
+)
