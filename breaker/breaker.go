@@ -1,0 +1,239 @@
+package breaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/kenlayer/ken"
+)
+
+// Defaults of [Options].
+const (
+	DefaultFailures = 5
+	DefaultOpenFor  = 30 * time.Second
+)
+
+// ErrOpen is wrapped by the error of every call that a breaker refused: nothing
+// was tried.
+var ErrOpen = errors.New("the circuit is open")
+
+// Options configures a breaker. The zero value is the default.
+type Options struct {
+	// Name starts the messages, such as "embeddings"; "" means "breaker".
+	Name string
+	// Failures in a row open the breaker; <= 0 means 5.
+	Failures int
+	// OpenFor is how long it stays open before a probe may pass; <= 0 means 30 s.
+	OpenFor time.Duration
+	// ProbesOnly refuses ordinary calls while half-open as well: only Probe may
+	// find out whether the dependency is back.
+	ProbesOnly bool
+	// OnChange hears of every change of state, in order, one call at a time. It
+	// runs on the goroutine of a call to the breaker after the locks are
+	// released, so it may use the breaker; a slow one delays that call.
+	OnChange func(Change)
+}
+
+// Breaker guards calls to one dependency. It is safe for concurrent use.
+type Breaker struct {
+	opts Options
+	gate *gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	mu      sync.Mutex // guards the rest; never held while calling the gate or OnChange
+	state   State      // as of the latest change
+	last    error      // see LastError
+	opened  error      // the failure that opened it the last time; kept when it closes
+	changes []Change   // not told yet
+	telling bool       // some goroutine is in OnChange
+}
+
+// New returns a closed breaker.
+func New(o Options) *Breaker {
+	if o.Name == "" {
+		o.Name = "breaker"
+	}
+	if o.Failures <= 0 {
+		o.Failures = DefaultFailures
+	}
+	if o.OpenFor <= 0 {
+		o.OpenFor = DefaultOpenFor
+	}
+	b := &Breaker{opts: o}
+	b.gate = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name: o.Name,
+		// The gate is half-open strictly after its timeout; a probe timed for exactly
+		// OpenFor must find it half-open.
+		Timeout:     max(o.OpenFor-1, 1),
+		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
+		IsExcluded:  func(err error) bool { return err == errCancelled },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.changed(stateOf(to))
+		},
+	})
+	return b
+}
+
+// Outcomes that are not fn's own error.
+var (
+	errCancelled = errors.New("cancelled by the caller") // says nothing about the dependency
+	errNoReturn  = errors.New("the call did not return")
+)
+
+// Do calls fn unless the breaker is open or half-open with its probe taken, and
+// returns fn's error as it is. A refusal is a *ken.Error of code unavailable that
+// wraps ErrOpen and names the failure that opened the breaker. A context that has
+// already ended returns its error; fn is not called and nothing is counted.
+//
+// A panic in fn counts as a failure and goes on to the caller.
+func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
+	if b.opts.ProbesOnly {
+		if err := b.Err(); err != nil {
+			return err
+		}
+	}
+	return b.run(ctx, fn)
+}
+
+// Probe is Do for the background: the call that may find out, while the breaker
+// is half-open, whether the dependency is back. While it is open, Probe is
+// refused like Do; while closed, it is an ordinary call.
+func (b *Breaker) Probe(ctx context.Context, fn func(context.Context) error) error {
+	return b.run(ctx, fn)
+}
+
+func (b *Breaker) run(ctx context.Context, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done, refused := b.gate.Allow()
+	if refused != nil {
+		b.tell()
+		return b.refusal()
+	}
+	// What stays in place when fn panics or ends the goroutine.
+	outcome := errNoReturn
+	defer func() {
+		b.note(outcome)
+		done(outcome)
+		b.tell()
+	}()
+	err := fn(ctx)
+	outcome = err
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		outcome = errCancelled
+	}
+	return err
+}
+
+// note keeps the outcome for LastError. A success while the breaker isn't closed
+// is a straggler from before it opened, or the probe, which closes the breaker
+// and clears the error then.
+func (b *Breaker) note(outcome error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case outcome == errCancelled:
+	case outcome != nil || b.state == Closed:
+		b.last = outcome
+	}
+}
+
+// changed runs under the gate's lock, so it only writes down what tell will say.
+func (b *Breaker) changed(to State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch to {
+	case Open:
+		b.opened = b.last
+	case Closed:
+		b.last = nil
+	}
+	if b.opts.OnChange != nil {
+		b.changes = append(b.changes, Change{Name: b.opts.Name, From: b.state, To: to, Cause: b.last})
+	}
+	b.state = to
+}
+
+// tell hands pending changes to OnChange in order, with no lock held. A call that
+// finds another one telling leaves its own changes to it.
+func (b *Breaker) tell() {
+	for b.tellOne() {
+	}
+}
+
+func (b *Breaker) tellOne() bool {
+	b.mu.Lock()
+	if b.telling || len(b.changes) == 0 {
+		b.mu.Unlock()
+		return false
+	}
+	c := b.changes[0]
+	b.changes = b.changes[1:]
+	b.telling = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.telling = false
+		b.mu.Unlock()
+	}()
+	b.opts.OnChange(c)
+	return true
+}
+
+// State returns the current state. Time alone moves an open breaker to half-open.
+func (b *Breaker) State() State {
+	s := stateOf(b.gate.State())
+	b.tell()
+	return s
+}
+
+// LastError is the latest failure, nil once a call has succeeded after it.
+func (b *Breaker) LastError() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// Err returns what an ordinary call would be refused with, nil while the breaker
+// is closed.
+func (b *Breaker) Err() error {
+	if b.State() == Closed {
+		return nil
+	}
+	return b.refusal()
+}
+
+// Cause says in words why calls are refused, for receipts and people, and is ""
+// while the breaker is closed.
+func (b *Breaker) Cause() string {
+	if b.State() == Closed {
+		return ""
+	}
+	return b.why()
+}
+
+func (b *Breaker) refusal() error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: b.why(), Err: ErrOpen}
+}
+
+func (b *Breaker) why() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fmt.Sprintf("%s: stopped after %d failures in a row, tried again every %v; the last: %v",
+		b.opts.Name, b.opts.Failures, b.opts.OpenFor, b.opened)
+}
+
+func stateOf(s gobreaker.State) State {
+	switch s {
+	case gobreaker.StateOpen:
+		return Open
+	case gobreaker.StateHalfOpen:
+		return HalfOpen
+	}
+	return Closed
+}

@@ -1,0 +1,242 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
+)
+
+// ErrLate is wrapped by the error of a call whose caller's deadline passed first.
+// The call itself goes on: see [Guard.Embed].
+var ErrLate = errors.New("too late for this turn")
+
+// GuardOptions configures a Guard. The zero value is the default.
+type GuardOptions struct {
+	// Timeout ends a call, whether somebody still waits for it or not; <= 0
+	// means 2 s. The turn's own context usually ends earlier.
+	Timeout time.Duration
+	// InFlight is how many calls may run at once, late ones included; <= 0 means 4.
+	InFlight int
+	// Failures in a row open the circuit; <= 0 means 5.
+	Failures int
+	// ProbeEvery is the time between probes while it is open; <= 0 means 30 s.
+	ProbeEvery time.Duration
+	// Cache, when set, is asked before anything else, even while the circuit is
+	// open, and keeps every result, late ones included.
+	Cache Cache
+	// OnChange hears of the circuit's changes; see breaker.Options. It must not
+	// call Close, which waits for it.
+	OnChange func(breaker.Change)
+}
+
+// Guard puts an embedder on the turn path: whatever state the embedder is in, a
+// turn waits no longer than its own deadline, and not at all for one that is
+// known to be down. There are no retries. While the circuit is open, a goroutine
+// of the guard probes the embedder with one word; no turn ever does.
+//
+// A Guard is an Embedder. Close it when done.
+type Guard struct {
+	embedder Embedder // as given
+	checked  Embedder // answers checked, and cached when there is a cache
+	opts     GuardOptions
+	circuit  *breaker.Breaker
+	slots    chan struct{}
+
+	life context.Context // the guard's own, ended by Close; no request's
+	end  context.CancelFunc
+
+	mu      sync.Mutex     // guards closed and the start of background work
+	closed  bool           // no background work starts any more
+	running sync.WaitGroup // calls and the probing goroutine
+}
+
+// NewGuard wraps e. Nothing is called until the first Embed or Probe.
+func NewGuard(e Embedder, o GuardOptions) *Guard {
+	o.Timeout = orDefault(o.Timeout, 2*time.Second)
+	o.InFlight = orDefault(o.InFlight, 4)
+	o.ProbeEvery = orDefault(o.ProbeEvery, breaker.DefaultOpenFor)
+	g := &Guard{embedder: e, checked: checked{e}, opts: o, slots: make(chan struct{}, o.InFlight)}
+	if o.Cache != nil {
+		g.checked = Cached(g.checked, o.Cache)
+	}
+	g.life, g.end = context.WithCancel(context.Background())
+	g.circuit = breaker.New(breaker.Options{
+		Name:       "embeddings",
+		Failures:   o.Failures,
+		OpenFor:    o.ProbeEvery,
+		ProbesOnly: true,
+		OnChange:   g.changed,
+	})
+	return g
+}
+
+// Model implements Embedder.
+func (g *Guard) Model() string { return g.embedder.Model() }
+
+// Dim implements Embedder.
+func (g *Guard) Dim() int { return g.embedder.Dim() }
+
+// Local reports whether the embedder behind is.
+func (g *Guard) Local() bool { return IsLocal(g.embedder) }
+
+// State returns where the circuit stands.
+func (g *Guard) State() breaker.State { return g.circuit.State() }
+
+// Cause says in words why there are no vectors, for receipts and doctor: the
+// failure that opened the circuit, or that embeddings are off. It is "" while
+// calls pass.
+func (g *Guard) Cause() string {
+	if g.off() {
+		return ErrOff.Error()
+	}
+	return g.circuit.Cause()
+}
+
+// Embed implements Embedder. It returns when ctx ends, at the latest after the
+// guard's timeout, and at once when the circuit is open (an error that wraps
+// breaker.ErrOpen and names the cause) or too many calls are in flight.
+//
+// A call that outlives ctx goes on until the guard's timeout: its result goes
+// to the cache for the next turn, and its outcome, not the turn's short
+// deadline, counts for the circuit. The error then wraps ErrLate.
+func (g *Guard) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := ctx.Err(); err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	if g.off() {
+		return nil, ErrOff
+	}
+	if g.opts.Cache != nil {
+		if vectors, ok := lookup(g.embedder, g.opts.Cache, texts); ok {
+			return vectors, nil
+		}
+	}
+	if err := g.circuit.Err(); err != nil {
+		return nil, err
+	}
+	c, err := g.start(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.done:
+	case <-c.ctx.Done():
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.done: // an answer counts, however many of the three are ready
+		return c.vectors, c.err
+	default:
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, ctx.Err()
+	case ctx.Err() != nil:
+		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedding is not there yet", Err: ErrLate}
+	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+		return nil, g.timedOut()
+	}
+	return nil, errClosed
+}
+
+var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedder is closed"}
+
+// call is one call of the embedder, in a goroutine of its own.
+type call struct {
+	ctx     context.Context // ends with the call
+	done    chan struct{}   // closed when vectors and err are set
+	vectors [][]float32
+	err     error
+}
+
+// start runs a call in the background if there is room for one.
+func (g *Guard) start(ctx context.Context, texts []string) (*call, error) {
+	select {
+	case g.slots <- struct{}{}:
+	default:
+		return nil, &ken.Error{
+			Code: ken.CodeUnavailable,
+			Msg:  fmt.Sprintf("%d embedding calls are in flight already", g.opts.InFlight),
+			Try:  "The embedding endpoint is slower than the turns; ken doctor measures it.",
+		}
+	}
+	// A caller may reuse its slice once it has given up waiting.
+	texts = append([]string(nil), texts...)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.opts.Timeout)
+	stop := context.AfterFunc(g.life, cancel)
+	c := &call{ctx: ctx, done: make(chan struct{})}
+	started := g.background(func() {
+		defer func() { stop(); cancel() }()
+		c.err = g.circuit.Do(ctx, func(ctx context.Context) (err error) {
+			c.vectors, err = g.embed(ctx, g.checked, texts)
+			return err
+		})
+		<-g.slots // before the caller hears, who may call again at once
+		close(c.done)
+	})
+	if !started {
+		stop()
+		cancel()
+		<-g.slots
+		return nil, errClosed
+	}
+	return c, nil
+}
+
+// embed asks the embedder and puts its errors into words. A panic in it is an
+// error here, because it would end a process whose turns can do without vectors.
+func (g *Guard) embed(ctx context.Context, e Embedder, texts []string) (vectors [][]float32, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			vectors, err = nil, &ken.Error{Code: ken.CodeInternal, Msg: fmt.Sprintf("the embedder panicked: %v", p)}
+		}
+	}()
+	vectors, err = e.Embed(ctx, texts)
+	var known *ken.Error
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.As(err, &known) {
+		return nil, g.timedOut()
+	}
+	return vectors, err
+}
+
+func (g *Guard) timedOut() error {
+	return &ken.Error{
+		Code: ken.CodeUnavailable,
+		Msg:  fmt.Sprintf("no embedding within %v", g.opts.Timeout),
+		Try:  "See whether the embedding endpoint is up and not overloaded; ken doctor measures it.",
+	}
+}
+
+func (g *Guard) off() bool {
+	_, off := g.embedder.(none)
+	return off
+}
+
+// checked refuses wrong answers, whoever gives them.
+type checked struct{ Embedder }
+
+func (c checked) Local() bool { return IsLocal(c.Embedder) }
+
+func (c checked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := c.Embedder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(vectors, len(texts), c.Dim()); err != nil {
+		return nil, err
+	}
+	// A local model may know no token of a text. A remote one that answers
+	// nothing has failed, and silently finding nothing would hide it.
+	for i, v := range vectors {
+		if v == nil && !c.Local() && strings.TrimSpace(texts[i]) != "" {
+			return nil, broken(fmt.Sprintf("vector %d is empty", i))
+		}
+	}
+	return vectors, nil
+}

@@ -1,0 +1,196 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+)
+
+// Keys of the configuration that an error may be about.
+const (
+	fieldModel      = "knowledge.embed_model"
+	fieldURL        = "knowledge.embed_base_url"
+	fieldKey        = "knowledge.embed_api_key_env"
+	fieldDimensions = "knowledge.embed_dimensions"
+)
+
+// explain turns what came of an embeddings request into an error to act on. ctx
+// is the caller's.
+func (e *Embedder) explain(ctx context.Context, x *exchange, err error) error {
+	if x.status == http.StatusNotFound || x.aboutModel() {
+		return e.explainModel(ctx, x)
+	}
+	return e.explainList(ctx, x, err)
+}
+
+// explainList is explain without the question whether the model is served.
+func (e *Embedder) explainList(ctx context.Context, x *exchange, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case x.status == 0:
+		return e.unreachable(err)
+	case x.ok():
+		return e.unreadable(x)
+	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: e.said(x, "refused the key"),
+			Try: "Put a valid key into the environment variable that " + fieldKey + " names."}
+	case x.status == http.StatusTooManyRequests:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.said(x, "has had too many requests"),
+			Try: "Wait, or ask for a higher limit or quota.", Err: throttled(x.header)}
+	case x.status >= 500:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.said(x, "failed"), Try: "See the gateway's own log."}
+	case x.status == http.StatusNotFound:
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.said(x, "has no such path"), Try: tryVersion}
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Msg: e.said(x, "refused the request"),
+		Try: "See that " + fieldModel + " is an embedding model, and " + fieldDimensions + " a length that it can give."}
+}
+
+const tryVersion = "Check " + fieldURL + ": it usually ends in /v1."
+
+// said is "URL did something (500): what it said", or a word about a web page.
+func (e *Embedder) said(x *exchange, did string) string {
+	s := fmt.Sprintf("%s %s (%d)", e.address, did, x.status)
+	switch message := x.message(); {
+	case x.isPage():
+		return s + ": it answered with a web page"
+	case message != "":
+		if e.opts.Key != "" {
+			message = strings.ReplaceAll(message, e.opts.Key, "***")
+		}
+		return s + ": " + message
+	}
+	return s
+}
+
+// unreachable explains why there was no answer at all.
+func (e *Embedder) unreachable(err error) error {
+	out := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the gateway runs, and check " + fieldURL + "."}
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errTooLong):
+		out.Code, out.Field = ken.CodeInvalid, fieldURL
+		out.Msg, out.Try = e.address+" does not answer like an embeddings API", tryVersion
+	case errors.Is(err, syscall.ECONNREFUSED):
+		out.Msg = "nothing listens at " + e.address
+	case errors.As(err, &dns) && dns.IsNotFound:
+		out.Msg = "no host of the name in " + e.address
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		out.Msg = e.address + " did not answer in time"
+		out.Try = "See whether the gateway is overloaded or still loads the model."
+	default:
+		out.Msg = "can't reach " + e.address
+	}
+	out.Err = err
+	return out
+}
+
+// unreadable explains an answer of success that holds no vectors.
+func (e *Embedder) unreadable(x *exchange) error {
+	switch {
+	case x.isPage():
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.address + " answered with a web page instead of JSON", Try: tryVersion}
+	case strings.Contains(string(x.body), "NaN"):
+		return e.wrong(x, "numbers that are NaN")
+	}
+	return e.wrong(x, "something that is not the API's JSON")
+}
+
+// wrong is an answer that can't be used, from a gateway that means well.
+func (e *Embedder) wrong(x *exchange, detail string) error {
+	if message := x.errorField(); message != "" { // 200 with an error inside
+		detail = message
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("%s answered wrongly for %s: %s", e.address, e.opts.Model, detail),
+		Try: "See that " + fieldModel + " is an embedding model, and the gateway's own log."}
+}
+
+func (e *Embedder) otherDimension(got, want int) error {
+	if e.opts.Dimensions > 0 {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldDimensions,
+			Msg: fmt.Sprintf("%s answers %d dimensions instead of the %d asked for", e.opts.Model, got, want),
+			Try: fmt.Sprintf("Set %s to 0 or %d.", fieldDimensions, got)}
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel,
+		Msg: fmt.Sprintf("%s answers %d dimensions after %d before: another model has its name now", e.opts.Model, got, want),
+		Try: "Restart to use the new model; what was embedded with the old one is embedded again."}
+}
+
+// throttled reads Retry-After: seconds, or a date.
+func throttled(h http.Header) error {
+	value := h.Get("Retry-After")
+	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
+		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
+	}
+	// The server's own clock, when it tells it, is the one that the date is on.
+	until, err := http.ParseTime(value)
+	if err != nil {
+		return nil
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return &embed.Throttled{After: max(until.Sub(now), 0)}
+}
+
+// explainModel finds out whether the gateway serves the model at all.
+func (e *Embedder) explainModel(ctx context.Context, x *exchange) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	list, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	served, err := e.Models(list)
+	switch {
+	case err != nil:
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.said(x, "does not embed with "+e.opts.Model),
+			Try: "Check " + fieldModel + ", and " + fieldURL + ": it usually ends in /v1."}
+	case slices.Contains(served, e.opts.Model):
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.said(x, "serves "+e.opts.Model+" but does not embed with it"),
+			Try: "Choose an embedding model: a chat model can't embed on most gateways."}
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel,
+		Msg: fmt.Sprintf("model %s is not served at %s: it serves %s", e.opts.Model, e.address, enumerate(served)),
+		Try: "Set " + fieldModel + " to one of them that embeds, or install " + e.opts.Model + " on the gateway."}
+}
+
+// enumerate names at most twelve models, those that sound like embedders first.
+func enumerate(models []string) string {
+	const most = 12
+	if len(models) == 0 {
+		return "none"
+	}
+	models = slices.Clone(models)
+	slices.SortStableFunc(models, func(a, b string) int {
+		return soundsLike(b) - soundsLike(a)
+	})
+	more := ""
+	if n := len(models) - most; n > 0 {
+		models, more = models[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return clean(strings.Join(models, ", "), 600) + more
+}
+
+func soundsLike(model string) int {
+	if strings.Contains(strings.ToLower(model), "embed") {
+		return 1
+	}
+	return 0
+}
+
+var _ api.HTTPDoer = (*exchange)(nil)

@@ -1,0 +1,110 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// Throttled is the cause of an unavailable error whose endpoint said how long to
+// wait before the next call.
+type Throttled struct {
+	After time.Duration
+	Err   error // what the endpoint said; may be nil
+}
+
+// Error names the wait and the cause.
+func (t *Throttled) Error() string {
+	s := fmt.Sprintf("asked to wait %v", t.After)
+	if t.Err != nil {
+		s += ": " + t.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (t *Throttled) Unwrap() error { return t.Err }
+
+// RetryOptions configures Retry. The zero value is the default.
+type RetryOptions struct {
+	// Attempts for one batch, the first included; <= 0 means 5.
+	Attempts int
+	// Wait before the second attempt, doubled for each further one; <= 0 means
+	// 1 s. A longer wait that the endpoint asks for is honoured.
+	Wait time.Duration
+	// MaxWait bounds every wait, the endpoint's included; <= 0 means 1 minute.
+	MaxWait time.Duration
+	// Batch is how many texts an attempt carries, so that a failure repeats
+	// little; <= 0 means 64.
+	Batch int
+}
+
+// Retry returns an embedder for background work: when e is unavailable it waits
+// and tries again, as often as o says or until ctx ends. Never use it on a turn.
+func Retry(e Embedder, o RetryOptions) Embedder {
+	o.Attempts = orDefault(o.Attempts, 5)
+	o.Wait = orDefault(o.Wait, time.Second)
+	o.MaxWait = orDefault(o.MaxWait, time.Minute)
+	o.Batch = orDefault(o.Batch, 64)
+	return &retrying{e, o}
+}
+
+func orDefault[T int | time.Duration](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+type retrying struct {
+	Embedder
+	opts RetryOptions
+}
+
+// Local reports whether the embedder behind is.
+func (r *retrying) Local() bool { return IsLocal(r.Embedder) }
+
+// Embed implements Embedder.
+func (r *retrying) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		n := min(len(texts), r.opts.Batch)
+		some, err := r.embed(ctx, texts[:n])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, some...)
+		texts = texts[n:]
+	}
+	return vectors, nil
+}
+
+func (r *retrying) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	wait := r.opts.Wait
+	for attempt := 1; ; attempt++ {
+		vectors, err := r.Embedder.Embed(ctx, texts)
+		if err == nil || attempt == r.opts.Attempts || ctx.Err() != nil || !worthRetrying(err) {
+			return vectors, err
+		}
+		pause := wait
+		var t *Throttled
+		if errors.As(err, &t) {
+			pause = max(pause, t.After)
+		}
+		timer := time.NewTimer(min(pause, r.opts.MaxWait))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		case <-timer.C:
+		}
+		wait *= 2
+	}
+}
+
+func worthRetrying(err error) bool {
+	return errors.Is(err, ken.ErrUnavailable) && !errors.Is(err, ErrOff)
+}

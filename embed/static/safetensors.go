@@ -1,0 +1,147 @@
+package static
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A safetensors file is the header's length (8 bytes, little endian), the header
+// (JSON: name to type, shape and byte range), and the bytes of the tensors.
+
+// maxHeader bounds the header; a real one has a few hundred bytes.
+const maxHeader = 16 << 20
+
+// tensor is one array of numbers in a file; data aliases the file.
+type tensor struct {
+	dtype string
+	shape []int
+	data  []byte
+}
+
+var dtypeSize = map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I8": 1}
+
+// parseTensors reads a file's header. Every tensor it returns has exactly the
+// bytes that its type and shape ask for.
+func parseTensors(file []byte) (map[string]tensor, error) {
+	if len(file) < 8 {
+		return nil, errors.New("shorter than its header")
+	}
+	n, file := binary.LittleEndian.Uint64(file), file[8:]
+	if n > maxHeader || n > uint64(len(file)) {
+		return nil, fmt.Errorf("a header of %d bytes", n)
+	}
+	header, data := file[:n], file[n:]
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(header, &entries); err != nil {
+		return nil, fmt.Errorf("read header: %w", err)
+	}
+	tensors := make(map[string]tensor, len(entries))
+	for name, raw := range entries {
+		if name == "__metadata__" {
+			continue
+		}
+		t, err := parseEntry(raw, data)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		tensors[name] = t
+	}
+	return tensors, nil
+}
+
+func parseEntry(raw []byte, data []byte) (tensor, error) {
+	var e struct {
+		Dtype   string   `json:"dtype"`
+		Shape   []uint64 `json:"shape"`
+		Offsets []uint64 `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return tensor{}, err
+	}
+	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] || e.Offsets[1] > uint64(len(data)) {
+		return tensor{}, fmt.Errorf("range %v in %d bytes", e.Offsets, len(data))
+	}
+	t := tensor{dtype: e.Dtype, data: data[e.Offsets[0]:e.Offsets[1]]}
+	size, known := dtypeSize[e.Dtype]
+	if !known { // some other tensor; nobody asks for this one
+		return t, nil
+	}
+	want := uint64(size)
+	for _, d := range e.Shape {
+		if d > maxTensors || want*d > maxTensors { // both factors are below 2^32
+			return tensor{}, fmt.Errorf("shape %v", e.Shape)
+		}
+		want *= d
+		t.shape = append(t.shape, int(d))
+	}
+	if want != uint64(len(t.data)) {
+		return tensor{}, fmt.Errorf("%d bytes for %s %v", len(t.data), e.Dtype, e.Shape)
+	}
+	return t, nil
+}
+
+// floats decodes the tensor to float32 and refuses numbers that are none.
+func (t tensor) floats() ([]float32, error) {
+	var at func(b []byte) float32
+	le := binary.LittleEndian
+	switch t.dtype {
+	case "F64":
+		at = func(b []byte) float32 { return float32(math.Float64frombits(le.Uint64(b))) }
+	case "F32":
+		at = func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) }
+	case "F16":
+		at = func(b []byte) float32 { return halfFloat(le.Uint16(b)) }
+	case "BF16":
+		at = func(b []byte) float32 { return math.Float32frombits(uint32(le.Uint16(b)) << 16) }
+	case "I8":
+		at = func(b []byte) float32 { return float32(int8(b[0])) }
+	default:
+		return nil, fmt.Errorf("numbers of type %q: %w", t.dtype, errUnsupported)
+	}
+	size := dtypeSize[t.dtype]
+	out := make([]float32, len(t.data)/size)
+	for i := range out {
+		v := at(t.data[i*size:])
+		if v-v != 0 { // NaN or infinite
+			return nil, errors.New("a number that is NaN or infinite")
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// rows decodes the tensor to row numbers below n.
+func (t tensor) rows(n int) ([]int32, error) {
+	size := dtypeSize[t.dtype]
+	if t.dtype != "I32" && t.dtype != "I64" {
+		return nil, fmt.Errorf("a mapping of type %q: %w", t.dtype, errUnsupported)
+	}
+	out := make([]int32, len(t.data)/size)
+	for i := range out {
+		b := t.data[i*size:]
+		row := int64(int32(binary.LittleEndian.Uint32(b)))
+		if size == 8 {
+			row = int64(binary.LittleEndian.Uint64(b))
+		}
+		if row < 0 || row >= int64(n) {
+			return nil, fmt.Errorf("row %d of %d", row, n)
+		}
+		out[i] = int32(row)
+	}
+	return out, nil
+}
+
+// halfFloat widens an IEEE 754 half: 1 sign, 5 exponent, 10 fraction bits.
+func halfFloat(h uint16) float32 {
+	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
+	switch exp {
+	case 0: // zero and subnormal: frac * 2^-24
+		return math.Float32frombits(sign | math.Float32bits(float32(frac)/(1<<24)))
+	case 31:
+		return math.Float32frombits(sign | 0xff<<23 | frac<<13)
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}

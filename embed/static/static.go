@@ -1,0 +1,175 @@
+package static
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+)
+
+var _ embed.Embedder = (*Model)(nil)
+
+// Limits on what is read: the largest published models stay well below.
+const (
+	maxTensors   = 2 << 30  // bytes of model.safetensors
+	maxTokenizer = 32 << 20 // bytes of tokenizer.json
+	maxText      = 32 << 10 // bytes of a text; the rest is not embedded
+)
+
+// Model is an embed.Embedder over a table of token vectors in memory: 4 bytes a
+// number, whatever the file holds. It is safe for concurrent use.
+type Model struct {
+	name      string
+	tokenizer *tokenizer
+	table     *table
+	scratch   sync.Pool // of *scratch
+}
+
+// scratch is the working memory of one text.
+type scratch struct {
+	tokenizing tokenizing
+	ids        []int32
+}
+
+// Open reads a model2vec folder. Errors are *ken.Error: invalid when the folder
+// isn't one or its tokenizer is of a type that can't be read, corrupt when a file
+// contradicts itself.
+func Open(folder string) (*Model, error) {
+	tensors, err := readFile(filepath.Join(folder, "model.safetensors"), maxTensors)
+	if err != nil {
+		return nil, notAModel(folder, err)
+	}
+	tokens, err := readFile(filepath.Join(folder, "tokenizer.json"), maxTokenizer)
+	if err != nil {
+		return nil, notAModel(folder, err)
+	}
+	tok, err := parseTokenizer(tokens)
+	if err != nil {
+		return nil, explain(filepath.Join(folder, "tokenizer.json"), err)
+	}
+	table, err := parseTable(tensors, tok.size())
+	if err != nil {
+		return nil, explain(filepath.Join(folder, "model.safetensors"), err)
+	}
+	sum := sha256.New()
+	sum.Write(tensors)
+	sum.Write(tokens)
+	m := &Model{name: "static:" + hex.EncodeToString(sum.Sum(nil)[:8]), tokenizer: tok, table: table}
+	m.scratch.New = func() any { return new(scratch) }
+	return m, nil
+}
+
+// readFile reads at most limit bytes and refuses a longer file.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s: not a file of at most %d MiB", filepath.Base(path), limit>>20)
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func notAModel(folder string, err error) error {
+	msg := folder + " can't be read as a model2vec folder"
+	var missing *fs.PathError
+	if errors.As(err, &missing) && errors.Is(err, fs.ErrNotExist) {
+		msg = folder + " has no " + filepath.Base(missing.Path)
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "knowledge.embed_path", Msg: msg, Err: err,
+		Try: "Name a folder that holds the model.safetensors and tokenizer.json of a model2vec model."}
+}
+
+// errUnsupported marks files that are sound but of a kind not read here.
+var errUnsupported = errors.New("not supported")
+
+func explain(path string, err error) error {
+	if errors.Is(err, errUnsupported) {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "knowledge.embed_path", Msg: "read " + path, Err: err,
+			Try: "Choose a model2vec model with a WordPiece or Unigram tokenizer, such as potion-base-8M."}
+	}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: "knowledge.embed_path", Msg: "read " + path, Err: err,
+		Try: "Copy the model again: the file is damaged or incomplete."}
+}
+
+// Model implements embed.Embedder: "static:" and a hash of the two files, so a
+// model that is replaced under the same path is another space.
+func (m *Model) Model() string { return m.name }
+
+// Dim implements embed.Embedder.
+func (m *Model) Dim() int { return m.table.dim }
+
+// Local reports true: nothing leaves the process.
+func (m *Model) Local() bool { return true }
+
+// parallelFrom is the number of texts from which several cores share the work;
+// below it, starting goroutines costs more than it saves.
+const parallelFrom = 16
+
+// Embed implements embed.Embedder. Large batches use all cores.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	vectors := make([][]float32, len(texts))
+	workers := min(runtime.GOMAXPROCS(0), len(texts)/parallelFrom+1)
+	var next atomic.Int64
+	work := func() {
+		s := m.scratch.Get().(*scratch)
+		defer m.scratch.Put(s)
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(texts) {
+				return
+			}
+			vectors[i] = m.embed(s, texts[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+func (m *Model) embed(s *scratch, text string) []float32 {
+	if len(text) > maxText {
+		text = text[:maxText] // a character cut in two is dropped as invalid
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil // some tokenizers have a token for a space
+	}
+	s.ids = m.tokenizer.tokens(&s.tokenizing, text, s.ids[:0])
+	v := m.table.mean(s.ids)
+	if v == nil || embed.Unit(v) != nil { // known tokens whose vectors cancel out say nothing either
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,181 @@
+package static
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// tokenizer cuts a text into the numbers of its tokens, as tokenizer.json says:
+// normalise, cut into pieces, cut the pieces into tokens.
+type tokenizer struct {
+	normalize []normalizer
+	pieces    pieces
+	model     interface {
+		// cut appends a piece's tokens to ids, unknown ones left out.
+		cut(w *viterbi, piece []byte, ids []int32) []int32
+	}
+	vocabulary int // one more than the highest token
+}
+
+// size is how many rows the tokens need.
+func (t *tokenizer) size() int { return t.vocabulary }
+
+// tokenizing is the working memory of one text.
+type tokenizing struct {
+	text, other, piece []byte
+	viterbi            viterbi
+}
+
+// tokens appends the tokens of text to ids.
+func (t *tokenizer) tokens(w *tokenizing, text string, ids []int32) []int32 {
+	w.text = appendValid(w.text[:0], text)
+	for _, n := range t.normalize {
+		w.other = n.append(w.other[:0], w.text)
+		w.text, w.other = w.other, w.text
+	}
+	first := true
+	for rest := w.text; len(rest) > 0; {
+		var piece []byte
+		if piece, rest = t.pieces.next(rest); len(piece) == 0 {
+			break
+		}
+		if m := t.pieces.spaces; m != nil {
+			w.piece = m.append(w.piece[:0], piece, first)
+			for left := w.piece; len(left) > 0; {
+				n := m.end(left)
+				ids = t.model.cut(&w.viterbi, left[:n], ids)
+				left = left[n:]
+			}
+		} else {
+			ids = t.model.cut(&w.viterbi, piece, ids)
+		}
+		first = false
+	}
+	return ids
+}
+
+// appendValid appends text without bytes that are not UTF-8.
+func appendValid(dst []byte, text string) []byte {
+	if utf8.ValidString(text) {
+		return append(dst, text...)
+	}
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				continue
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+// maxVocabulary bounds the tokens; the largest published vocabularies have a
+// quarter of a million.
+const maxVocabulary = 1 << 22
+
+// parseTokenizer reads tokenizer.json. An error that wraps errUnsupported names
+// the part that is not read here; any other means a damaged file.
+func parseTokenizer(file []byte) (*tokenizer, error) {
+	var spec struct {
+		Normalizer   json.RawMessage `json:"normalizer"`
+		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
+		Model        json.RawMessage `json:"model"`
+	}
+	if err := json.Unmarshal(file, &spec); err != nil {
+		return nil, err
+	}
+	t := &tokenizer{}
+	var err error
+	if t.normalize, err = parseNormalizer(spec.Normalizer, 0); err != nil {
+		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if t.pieces, err = parsePieces(spec.PreTokenizer); err != nil {
+		return nil, fmt.Errorf("pre-tokenizer: %w", err)
+	}
+	switch kind := gjson.GetBytes(spec.Model, "type").String(); kind {
+	case "WordPiece":
+		err = t.wordPiece(spec.Model)
+	case "Unigram":
+		err = t.unigram(spec.Model)
+	case "":
+		err = fmt.Errorf("no type")
+	default:
+		err = fmt.Errorf("type %.40q: %w", kind, errUnsupported)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer model: %w", err)
+	}
+	return t, nil
+}
+
+func (t *tokenizer) wordPiece(raw []byte) error {
+	spec := struct {
+		Unknown  string           `json:"unk_token"`
+		Prefix   string           `json:"continuing_subword_prefix"`
+		MaxRunes int              `json:"max_input_chars_per_word"`
+		Vocab    map[string]int32 `json:"vocab"`
+	}{Prefix: "##", MaxRunes: 100}
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		return err
+	}
+	starts := make([]trieKey, 0, len(spec.Vocab))
+	var continuations []trieKey
+	for text, token := range spec.Vocab {
+		if token < 0 || token >= maxVocabulary {
+			return fmt.Errorf("token %.40q has the number %d", text, token)
+		}
+		t.vocabulary = max(t.vocabulary, int(token)+1)
+		starts = append(starts, trieKey{text, token})
+		if n := len(spec.Prefix); len(text) > n && text[:n] == spec.Prefix {
+			continuations = append(continuations, trieKey{text[n:], token})
+		}
+	}
+	if len(starts) == 0 {
+		return fmt.Errorf("no vocabulary")
+	}
+	w := &wordPiece{starts: newTrie(starts), continuations: newTrie(continuations), unknown: -1, maxRunes: spec.MaxRunes}
+	if token, ok := spec.Vocab[spec.Unknown]; ok {
+		w.unknown = token
+	}
+	t.model = w
+	return nil
+}
+
+func (t *tokenizer) unigram(raw []byte) error {
+	spec := struct {
+		Unknown      *int32          `json:"unk_id"`
+		ByteFallback bool            `json:"byte_fallback"`
+		Vocab        json.RawMessage `json:"vocab"`
+	}{}
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		return err
+	}
+	if spec.ByteFallback {
+		return fmt.Errorf("byte_fallback: %w", errUnsupported)
+	}
+	var keys []trieKey
+	var scores []float64
+	for _, entry := range gjson.ParseBytes(spec.Vocab).Array() {
+		pair := entry.Array()
+		if len(pair) != 2 || pair[0].Type != gjson.String || pair[1].Type != gjson.Number {
+			return fmt.Errorf("vocabulary entry %d is not a text and a score", len(scores))
+		}
+		keys = append(keys, trieKey{pair[0].Str, int32(len(scores))})
+		scores = append(scores, pair[1].Num)
+	}
+	if len(keys) == 0 || len(keys) > maxVocabulary {
+		return fmt.Errorf("a vocabulary of %d", len(keys))
+	}
+	t.vocabulary = len(keys)
+	u := &unigram{tokens: newTrie(keys), unknown: -1}
+	u.setScores(scores)
+	if spec.Unknown != nil {
+		u.unknown = *spec.Unknown
+	}
+	t.model = u
+	return nil
+}

@@ -1,0 +1,31 @@
+package static
+
+import "unicode/utf8"
+
+// wordPiece cuts a word greedily: the longest token that it begins with, then
+// the longest continuation of what is left. A word that can't be cut to its end
+// is unknown as a whole.
+type wordPiece struct {
+	starts, continuations *trie
+	unknown               int32 // -1: none
+	maxRunes              int   // longer words are unknown
+}
+
+func (w *wordPiece) cut(_ *viterbi, word []byte, ids []int32) []int32 {
+	if utf8.RuneCount(word) > w.maxRunes {
+		return ids
+	}
+	before := len(ids)
+	t := w.starts
+	for len(word) > 0 {
+		token, n := t.longest(word)
+		if n == 0 {
+			return ids[:before]
+		}
+		if token != w.unknown {
+			ids = append(ids, token)
+		}
+		word, t = word[n:], w.continuations
+	}
+	return ids
+}
