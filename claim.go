@@ -89,7 +89,7 @@ type Claim struct {
 // The caller may set further fields before writing it to a store.
 func NewClaim(text string, evidence ...Evidence) (Claim, error) {
 	c := Claim{Text: text, Evidence: evidence, Kind: KindFact, Status: StatusObserved,
-		Confidence: 1, Importance: 0.5, Owner: DefaultOwner, Actor: Actor{Type: "agent"}}
+		Confidence: 1, Importance: 0.5, Actor: Actor{Type: "agent"}}
 	return c, c.Validate()
 }
 
@@ -102,8 +102,12 @@ func (c *Claim) Validate() error {
 	case len(c.Text) > MaxTextBytes:
 		return invalid("text", strconv.Itoa(len(c.Text))+" bytes; a claim holds at most "+strconv.Itoa(MaxTextBytes),
 			"Split it into statements, or put the file into the repository and index it.")
-	case !utf8.ValidString(c.Text) || !utf8.ValidString(c.Heading):
+	case !utf8.ValidString(c.Text):
 		return invalid("text", "not valid UTF-8", "Convert it to UTF-8 first.")
+	case !utf8.ValidString(c.Key):
+		return invalid("key", "not valid UTF-8", "Convert it to UTF-8 first.")
+	case !utf8.ValidString(c.Heading):
+		return invalid("heading", "not valid UTF-8", "Convert it to UTF-8 first.")
 	case len(c.Evidence) == 0:
 		return invalid("evidence", "empty: a claim needs at least one piece of evidence",
 			"If there is none, write a hypothesis with model_inference evidence and a low confidence.")
@@ -121,6 +125,14 @@ func (c *Claim) Validate() error {
 	if err := c.Scope.Validate(); err != nil {
 		return err
 	}
+	for _, t := range []struct {
+		field string
+		at    time.Time
+	}{{"created_at", c.CreatedAt}, {"updated_at", c.UpdatedAt}, {"expires_at", c.ExpiresAt}, {"reinforced_at", c.ReinforcedAt}} {
+		if err := writable(t.field, t.at); err != nil {
+			return err
+		}
+	}
 	for i, e := range c.Evidence {
 		if err := e.Validate(); err != nil {
 			return &Error{Code: CodeInvalid, Field: "evidence[" + strconv.Itoa(i) + "]", Msg: "refused", Try: Hint(err), Err: err}
@@ -131,6 +143,14 @@ func (c *Claim) Validate() error {
 
 // Expired reports whether the claim's time is over at now.
 func (c *Claim) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
+
+// writable reports a time that RFC 3339 can't write.
+func writable(field string, t time.Time) error {
+	if y := t.Year(); y < 0 || y > 9999 {
+		return invalid(field, "year "+strconv.Itoa(y)+" is outside 0..9999", "Give a date that RFC 3339 can write, or leave it out.")
+	}
+	return nil
+}
 
 func unit(f float64) bool { return !math.IsNaN(f) && f >= 0 && f <= 1 }
 

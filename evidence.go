@@ -132,6 +132,9 @@ func (e Evidence) Validate() error {
 	if need[0] != "" && need[1] == "" {
 		return invalid(need[0], "empty in "+string(e.Kind)+" evidence", "Set "+need[0]+", or use another kind.")
 	}
+	if err := writable("fetched_at", e.FetchedAt); err != nil {
+		return err
+	}
 	if e.Line < 0 {
 		return invalid("line", "negative", "Count lines from 1, or leave it out.")
 	}

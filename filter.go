@@ -8,7 +8,7 @@ import (
 // Filter says which claims a query may see. The same value goes to every leg of
 // a retrieval, and Reject is the only implementation of what it means, so that
 // no leg can forget a condition. The zero value is the default recall: current
-// statuses, any scope, any kind, any trust, nothing expired.
+// statuses, any scope, any kind, any trust.
 type Filter struct {
 	// Scopes, when not empty, admits only claims of one of these scopes, and
 	// unscoped claims as well if Unscoped is set.
@@ -19,7 +19,7 @@ type Filter struct {
 	// ClaimsOnly keeps repository documents out, whatever Kinds says.
 	ClaimsOnly bool
 	MinTrust   Trust     // unknown admits everything
-	Now        time.Time // claims expired by then are out; zero admits expired claims
+	Now        time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
 }
 
 // Facts is what a filter needs to know of a claim; projections keep it at hand.
