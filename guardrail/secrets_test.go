@@ -1,0 +1,157 @@
+package guardrail
+
+import (
+	"fmt"
+	"go/build"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Credentials of every shape. None is real; they are put together here so that
+// no scanner takes this file for a leak.
+const (
+	random36 = "q7Rz" + "T1mXv8KpLw3NcYh6BdJg" + "5FsAe2Ui9Ok4"
+	random64 = random36 + "Zx0VbQ8nMa6Hs3Gt7PwErCyD1fLj"
+)
+
+func pem(label, eol string) string {
+	return "-----BEGIN " + label + "-----" + eol + random64 + eol + random64 + eol + "-----END " + label + "-----"
+}
+
+func TestSecrets(t *testing.T) {
+	jwt := "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + random36
+	for _, tt := range []struct{ name, in, want string }{
+		{"AWS", "id AKIA" + "Q3EGRTZ5J7KLM2NP.", "id [redacted:aws-access-key]."},
+		{"AWS secret", "aws_secret_access_key = " + random36 + "aB3/", "aws_secret_access_key = [redacted:aws-secret-key]"},
+		{"Google", "key=AIza" + random36[:35], "key=[redacted:gcp-api-key]"},
+		{"GitHub", "(ghp_" + random36 + ")", "([redacted:github-token])"},
+		{"GitHub fine-grained", "github_pat_" + random36, "[redacted:github-token]"},
+		{"GitLab", "glpat-" + random36[:20], "[redacted:gitlab-token]"},
+		{"Slack", "xoxb-123456-" + random36, "[redacted:slack-token]"},
+		{"Slack webhook", "https://hooks.slack.com/services/T0AB1CD2E/B0FG3HI4J/" + random36[:24], "https://[redacted:slack-webhook]"},
+		{"Stripe", "sk_live_" + random36[:24], "[redacted:stripe-key]"},
+		{"OpenAI", "OPENAI_API_KEY=sk-" + random36, "OPENAI_API_KEY=[redacted:api-key]"},
+		{"OpenAI project", "use sk-proj-" + random36, "use [redacted:openai-key]"},
+		{"Anthropic", "use sk-ant-api03-" + random36, "use [redacted:anthropic-key]"},
+		{"npm", "//npm.example.com/:_authToken=npm_" + random36, "//npm.example.com/:_authToken=[redacted:token]"},
+		{"PyPI", "pypi-AgEI" + random64, "[redacted:pypi-token]"},
+		{"JWT", "cookie " + jwt + ";", "cookie [redacted:jwt];"},
+		{"bearer", "Authorization: Bearer " + random36, "Authorization: Bearer [redacted:bearer-token]"},
+		{"Azure storage", "AccountName=x;AccountKey=" + random64 + "==;End", "AccountName=x;AccountKey=[redacted:azure-storage-key];End"},
+		{"Azure SAS", "?sv=2024&sig=" + random36 + "aB1%2F%3D", "?sv=2024&sig=[redacted:azure-sas]"},
+		{"private key", "a\n" + pem("RSA PRIVATE KEY", "\n") + "\nb", "a\n[redacted:private-key]\nb"},
+		{"private key in JSON", `"k": "` + pem("PRIVATE KEY", `\n`) + `\n"`, `"k": "[redacted:private-key]\n"`},
+		{"private key cut off", "-----BEGIN EC PRIVATE KEY-----\n" + random64 + "\n" + random36, "[redacted:private-key]"},
+		{"private key without its start", "a b\n" + random64 + "\n" + random36 + "==\n-----END PRIVATE KEY-----\nb", "a b\n[redacted:private-key]\nb"},
+		{"connection string", "postgres://app:v3ry-L0ng@db:5432/x", "postgres://app:[redacted:url-password]@db:5432/x"},
+		{"redis without user", "redis://:v3ry-L0ng@db:6379", "redis://:[redacted:url-password]@db:6379"},
+		{"two on a line", "ghp_" + random36 + " ghp_" + random36, "[redacted:github-token] [redacted:github-token]"},
+		{"assignment in Go", `Password: "tr0ub4dor&3x",`, `Password: "[redacted:password]",`},
+		{"assignment in a shell", "export DB_PASSWORD=tr0ub4dor99x", "export DB_PASSWORD=[redacted:password]"},
+		{"assignment in YAML", "api_key: '" + random36 + "'", "api_key: '[redacted:api-key]'"},
+		{"assignment in JSON", `{"client_secret": "` + random36 + `"}`, `{"client_secret": "[redacted:secret]"}`},
+		{"assignment in escaped JSON", `{\"password\": \"tr0ub4dor&3x\"}`, `{\"password\": \"[redacted:password]\"}`},
+		{"map key", `env["ACCESS_TOKEN"] = "` + random36 + `"`, `env["ACCESS_TOKEN"] = "[redacted:token]"`},
+		{"flag", "login --password tr0ub4dor99x now", "login --password [redacted:password] now"},
+		{"hex under a name that says so", `secret = "9f86d081884c7d659a2feaa0c55ad015"`, `secret = "[redacted:secret]"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, found := Redact(tt.in)
+			if got != tt.want {
+				t.Fatalf("Redact(%q) = %q, want %q (%v)", tt.in, got, tt.want, found)
+			}
+			if again, more := Redact(got); again != got {
+				t.Errorf("a second pass makes %q (%v)", again, more)
+			}
+		})
+	}
+}
+
+func TestSecretsLeavesAlone(t *testing.T) {
+	for _, text := range []string{
+		"commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+		"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		`token = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"`,
+		"github.com/x/y v1.2.3 h1:9TV9ZpLQl1jNXYvFmZuw1QyGkVhZ0Vv3p5tqv2ZyxAk=",
+		`api_key = "<your key>"`, `api_key: "YOUR_API_KEY_HERE_1234"`, "OPENAI_API_KEY=sk-...", "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+		"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "AKIAIOSFODNN7EXAMPLE", `password = "${DB_PASSWORD_1}"`, "PASSWORD=$DB_PASSWORD1",
+		`password := os.Getenv("DB_PASSWORD1")`, "token := lexer.NextToken2(x)", "password = cfg.Database.Password2", `"password": "Enter your password 2"`,
+		`type: "password"`, `password_file: "/run/secrets/db1"`, "token_type = bearer2bearer", "postgres://user:password@localhost/db",
+		"postgres://$USER:$PASS1@db", "http://[::1]:8080/@x", "https://example.com:8080/a@b", "mailto:a@b.c", `secretName: "db-credentials-2"`,
+		"-----BEGIN RSA PRIVATE KEY-----", `strings.Contains(s, "-----BEGIN PRIVATE KEY-----") && other(words, here)`,
+		"task-estimator-doc-link-with-a-long-class-name-1-2", ".sk-toggleable__label-arrow-with-many-words-1-2", "eyJhbGciOi and more",
+		`if password == "tr0ub4dor&3x" {`, "[redacted:password]", "primary_key: user_id_2_and_more_2", "secret: `_BEARER[0]2xyz` here",
+		`secret = "\u3299\ufe0f1234"`, "Token: `urn:uuid:181d4fae-7d8c-11d0-a765-00a0c91e6bf2`", "the token: see section 2.1 of RFC 6750",
+	} {
+		if found := Secrets(text); len(found) > 0 {
+			t.Errorf("%q: %v", text, found)
+		}
+	}
+}
+
+func TestSecretsGiveRanges(t *testing.T) {
+	text := "use ghp_" + random36 + " now"
+	found := Secrets(text)
+	if len(found) != 1 || text[found[0].Start:found[0].End] != "ghp_"+random36 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// Sources of the standard library hold no secrets but what its tests make up.
+func TestFewFalseAlarms(t *testing.T) {
+	bytes, found := 0, 0
+	for _, dir := range []string{"net/http", "encoding", "crypto/x509", "go", "text", "database", "os"} {
+		filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src", dir), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				return nil
+			}
+			bytes += len(src)
+			for _, f := range Secrets(string(src)) {
+				t.Logf("%s: %s %.40q", path, f.Kind, src[f.Start:f.End])
+				found++
+			}
+			return nil
+		})
+	}
+	if bytes == 0 {
+		t.Skip("the sources of the standard library are not installed")
+	}
+	if found > 2 {
+		t.Errorf("%d findings in %d bytes of sources without secrets", found, bytes)
+	}
+}
+
+func FuzzSecrets(f *testing.F) {
+	for _, s := range []string{"ghp_" + random36, "a://b:c1d2e3@f", pem("PRIVATE KEY", "\n"), `password="tr0ub4dor&3x"`, "-----END PRIVATE KEY-----", "--password\\\"\\", "pwd:\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		redacted, found := Redact(text)
+		last, rest := 0, len(text)
+		for _, x := range found {
+			if x.Kind == "" || x.Start < last || x.End <= x.Start || x.End > len(text) {
+				t.Fatalf("Secrets(%q): %v", text, found)
+			}
+			last = x.End
+			rest += len("[redacted:]") + len(x.Kind) - (x.End - x.Start)
+		}
+		if len(redacted) != rest {
+			t.Errorf("Redact(%q) = %q", text, redacted)
+		}
+	})
+}
+
+func ExampleRedact() {
+	text, found := Redact("connect to postgres://app:s3cr3t-5ive@db/orders")
+	fmt.Println(text)
+	fmt.Println(found[0].Kind)
+	// Output:
+	// connect to postgres://app:[redacted:url-password]@db/orders
+	// url-password
+}

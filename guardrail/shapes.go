@@ -1,0 +1,143 @@
+package guardrail
+
+import "strings"
+
+// shape is a credential that is known by how its issuer writes it.
+type shape struct {
+	kind, prefix string
+	min, max     int // bytes behind the prefix; a max of 0 is no limit
+	body         func(byte) bool
+}
+
+// shapes lists them; of two that start alike, the longer prefix comes first.
+var shapes = []shape{
+	{"aws-access-key", "AKIA", 16, 16, upperDigit},
+	{"aws-access-key", "ASIA", 16, 16, upperDigit},
+	{"gcp-api-key", "AIza", 35, 35, wordDash},
+	{"gcp-token", "ya29.", 20, 0, wordDash},
+	{"gcp-client-secret", "GOCSPX-", 20, 0, wordDash},
+	{"azure-sas", "sig=", 40, 0, percentBase64},
+	{"github-token", "ghp_", 36, 0, alnum},
+	{"github-token", "gho_", 36, 0, alnum},
+	{"github-token", "ghu_", 36, 0, alnum},
+	{"github-token", "ghs_", 36, 0, alnum},
+	{"github-token", "ghr_", 36, 0, alnum},
+	{"github-token", "github_pat_", 36, 0, wordDash},
+	{"gitlab-token", "glpat-", 20, 0, wordDash},
+	{"gitlab-token", "gldt-", 20, 0, wordDash},
+	{"gitlab-token", "glrt-", 20, 0, wordDash},
+	{"slack-token", "xoxa-", 20, 0, wordDash},
+	{"slack-token", "xoxb-", 20, 0, wordDash},
+	{"slack-token", "xoxe-", 20, 0, wordDash},
+	{"slack-token", "xoxp-", 20, 0, wordDash},
+	{"slack-token", "xoxr-", 20, 0, wordDash},
+	{"slack-token", "xoxs-", 20, 0, wordDash},
+	{"slack-token", "xapp-", 20, 0, wordDash},
+	{"slack-webhook", "hooks.slack.com/services/", 30, 0, wordSlash},
+	{"stripe-key", "sk_live_", 16, 0, alnum},
+	{"stripe-key", "sk_test_", 16, 0, alnum},
+	{"stripe-key", "rk_live_", 16, 0, alnum},
+	{"stripe-key", "rk_test_", 16, 0, alnum},
+	{"stripe-key", "whsec_", 24, 0, alnum},
+	{"anthropic-key", "sk-ant-", 24, 0, wordDash},
+	{"openai-key", "sk-proj-", 24, 0, wordDash},
+	{"openai-key", "sk-svcacct-", 24, 0, wordDash},
+	{"openai-key", "sk-admin-", 24, 0, wordDash},
+	{"openai-key", "sk-or-v1-", 32, 0, alnum},
+	{"openai-key", "sk-", 32, 0, alnum},
+	{"npm-token", "npm_", 36, 0, alnum},
+	{"pypi-token", "pypi-AgEI", 40, 0, wordDash},
+	{"huggingface-token", "hf_", 34, 0, alnum},
+	{"digitalocean-token", "dop_v1_", 64, 64, alnum},
+	{"bearer-token", "Bearer ", 20, 0, tokenByte},
+}
+
+// minDistinct is how many different characters a real key of any shape has at
+// the least; ones made up by hand (xxxx, 1111, abcabc) have fewer.
+const minDistinct = 8
+
+func (sh shape) find(s string, i int) (Finding, bool) {
+	if !strings.HasPrefix(s[i:], sh.prefix) || i > 0 && wordDash(s[i-1]) {
+		return Finding{}, false
+	}
+	start := i + len(sh.prefix)
+	end := start
+	for end < len(s) && sh.body(s[end]) {
+		end++
+	}
+	body := s[start:end]
+	if len(body) < sh.min || sh.max > 0 && len(body) > sh.max || placeholder(body) || distinct(body) < minDistinct {
+		return Finding{}, false
+	}
+	if digits(body) < 2 && sh.kind != "aws-access-key" {
+		return Finding{}, false // words joined by dashes, or the name of a variable
+	}
+	switch sh.kind {
+	case "bearer-token", "azure-sas": // the prefix is no part of the secret
+		if entropy(body) < 3.5 {
+			return Finding{}, false
+		}
+		return Finding{sh.kind, start, end}, true
+	}
+	return Finding{sh.kind, i, end}, true
+}
+
+// findJWT finds header.payload.signature, the first two of which are JSON.
+func findJWT(s string, i int) (Finding, bool) {
+	if !strings.HasPrefix(s[i:], "eyJ") || i > 0 && wordDash(s[i-1]) {
+		return Finding{}, false
+	}
+	end := i
+	for part, min := range [3]int{10, 10, 16} {
+		start := end
+		if part == 1 && !strings.HasPrefix(s[start:], "eyJ") {
+			return Finding{}, false
+		}
+		for end < len(s) && wordDash(s[end]) {
+			end++
+		}
+		if end-start < min {
+			return Finding{}, false
+		}
+		if part < 2 {
+			if end == len(s) || s[end] != '.' {
+				return Finding{}, false
+			}
+			end++
+		}
+	}
+	return Finding{"jwt", i, end}, true
+}
+
+// findURLPassword finds the password in scheme://user:password@host.
+func findURLPassword(s string, i int) (Finding, bool) {
+	const maxUserinfo = 256
+	if !strings.HasPrefix(s[i:], "://") || i == 0 || !alnum(s[i-1]) {
+		return Finding{}, false
+	}
+	start := i + len("://")
+	colon := -1
+	at := -1
+scan:
+	for j := start; j < len(s) && j < start+maxUserinfo; j++ {
+		switch c := s[j]; {
+		case c == ':' && colon < 0:
+			colon = j
+		case c == '@':
+			at = j
+		case c <= ' ' || c >= 0x7f || strings.IndexByte("/\"'`<>\\", c) >= 0:
+			break scan
+		}
+	}
+	if colon < 0 || at < colon {
+		return Finding{}, false
+	}
+	user, pass := s[start:colon], s[colon+1:at]
+	if len(pass) < 4 || user == pass || placeholder(pass) || strings.ContainsAny(pass, "${}%[]*()") && !strings.Contains(pass, "%2") {
+		return Finding{}, false
+	}
+	if lower := strings.ToLower(pass); strings.Contains("|password|passwd|passw0rd|pass|pswd|secret|root|admin|guest|test|postgres|mysql|hunter2|pass123|port|token|", "|"+lower+"|") {
+		return Finding{}, false
+	}
+	return Finding{"url-password", colon + 1, at}, true
+}
