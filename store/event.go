@@ -1,0 +1,159 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+)
+
+// Event is one entry of an owner's log. Its hash covers the previous hash, its
+// own header, and a salted hash of its payload, so a payload can be erased while
+// the chain still verifies; the salt goes with the payload, so that the hash
+// left behind can't confirm a guess of what it said.
+type Event struct {
+	Seq     uint64 // from 1, without gaps
+	At      time.Time
+	Type    ken.EventType
+	Claim   uuid.UUID // the claim that it is about
+	Payload []byte    // JSON of a Payload; nil once erased
+	Salt    [16]byte  // zero once erased
+
+	PayloadHash [sha256.Size]byte
+	Hash        [sha256.Size]byte
+}
+
+// Payload is what an event says beyond its header. Which fields are set follows
+// from the event's type.
+type Payload struct {
+	Claim    json.RawMessage  `json:"claim,omitempty"` // written, revised: the whole claim
+	Prior    []ken.ClaimEvent `json:"prior,omitempty"` // written by an import: its life elsewhere
+	From     ken.Status       `json:"from,omitempty"`
+	To       ken.Status       `json:"to,omitempty"`
+	Reason   string           `json:"reason,omitempty"`
+	Evidence []ken.Evidence   `json:"evidence,omitempty"`
+	Other    string           `json:"other,omitempty"` // superseded: the successor
+	Actor    ken.Actor        `json:"actor,omitzero"`
+}
+
+// Erased reports whether the payload was forgotten.
+func (e *Event) Erased() bool { return e.Payload == nil }
+
+// Decode returns the payload. An erased one is empty.
+func (e *Event) Decode() (Payload, error) {
+	var p Payload
+	if e.Erased() {
+		return p, nil
+	}
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return p, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read payload of event %d", e.Seq), Err: err}
+	}
+	return p, nil
+}
+
+// Seal computes the payload's hash and the chain hash after prev.
+func (e *Event) Seal(prev [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(e.Salt[:])
+	h.Write(e.Payload)
+	h.Sum(e.PayloadHash[:0])
+	e.Hash = e.chain(prev)
+}
+
+// Erase drops payload and salt. The chain is untouched.
+func (e *Event) Erase() {
+	e.Payload, e.Salt = nil, [16]byte{}
+}
+
+// Verify reports whether the event follows prev in an unbroken chain, and
+// whether a payload that is still there is the one that was written.
+func (e *Event) Verify(prev [sha256.Size]byte) error {
+	if !e.Erased() {
+		again := *e
+		again.Seal(prev)
+		if again.PayloadHash != e.PayloadHash {
+			return fmt.Errorf("event %d: the payload was changed", e.Seq)
+		}
+	}
+	if e.chain(prev) != e.Hash {
+		return fmt.Errorf("event %d: the chain is broken: the header was changed, or an event before it is missing", e.Seq)
+	}
+	return nil
+}
+
+func (e *Event) chain(prev [sha256.Size]byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(prev[:])
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], e.Seq)
+	h.Write(n[:])
+	binary.BigEndian.PutUint64(n[:], uint64(e.At.UnixNano()))
+	h.Write(n[:])
+	h.Write([]byte(e.Type))
+	h.Write([]byte{0})
+	h.Write(e.Claim[:])
+	h.Write(e.PayloadHash[:])
+	h.Sum(sum[:0])
+	return sum
+}
+
+// eventVersion leads every encoded event, so that a later layout can be told
+// from this one.
+const eventVersion = 1
+
+var errEventShort = errors.New("event is cut short")
+
+// MarshalBinary encodes the event without its sequence number, which is its key:
+//
+//	version 1 | at 8 (unix ns, big endian) | claim 16 | salt 16 | payload hash 32 | hash 32
+//	| type length 1, type | erased 1 | payload
+func (e *Event) MarshalBinary() ([]byte, error) {
+	b := make([]byte, 0, 108+len(e.Type)+len(e.Payload))
+	b = append(b, eventVersion)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.At.UnixNano()))
+	b = append(b, e.Claim[:]...)
+	b = append(b, e.Salt[:]...)
+	b = append(b, e.PayloadHash[:]...)
+	b = append(b, e.Hash[:]...)
+	b = append(b, byte(len(e.Type)))
+	b = append(b, e.Type...)
+	if e.Erased() {
+		return append(b, 1), nil
+	}
+	b = append(b, 0)
+	return append(b, e.Payload...), nil
+}
+
+// UnmarshalBinary decodes what MarshalBinary wrote; the result shares no memory
+// with b. The caller sets Seq.
+func (e *Event) UnmarshalBinary(b []byte) error {
+	const head = 1 + 8 + 16 + 16 + 32 + 32 + 1
+	if len(b) < head {
+		return errEventShort
+	}
+	if b[0] != eventVersion {
+		return fmt.Errorf("event has layout %d; this program reads %d", b[0], eventVersion)
+	}
+	e.At = time.Unix(0, int64(binary.BigEndian.Uint64(b[1:]))).UTC()
+	copy(e.Claim[:], b[9:])
+	copy(e.Salt[:], b[25:])
+	copy(e.PayloadHash[:], b[41:])
+	copy(e.Hash[:], b[73:])
+	n := int(b[head-1])
+	if len(b) < head+n+1 {
+		return errEventShort
+	}
+	e.Type = ken.EventType(b[head : head+n])
+	e.Payload = nil
+	if b[head+n] == 0 {
+		e.Payload = append([]byte{}, bytes.Clone(b[head+n+1:])...)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+)
+
+// Prepare makes a claim fit to be written for owner: reasoning text, secrets and
+// control characters go, defaults and times are filled in, and what is left is
+// validated. Every store calls it on every write, so that nothing reaches a log
+// unclean. A claim that was nothing but reasoning is refused.
+func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
+	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
+		had := strings.TrimSpace(c.Text) != ""
+		c.Text = guardrail.StripReasoning(guardrail.Sanitize(c.Text))
+		if had && strings.TrimSpace(c.Text) == "" {
+			return c, &ken.Error{Code: ken.CodeRefused, Field: "text", Msg: "nothing but reasoning",
+				Try: "State what was concluded outside of the reasoning tags."}
+		}
+	}
+	c.Heading = guardrail.StripReasoning(guardrail.Sanitize(c.Heading))
+	for _, s := range []*string{&c.Source, &c.SourceType, &c.Domain, &c.Aspect, &c.Actor.ID, &c.Project} {
+		*s = Clean(*s)
+	}
+	c.Tags, c.Entities = cleanAll(c.Tags), cleanAll(c.Entities)
+	c.Evidence = cleanEvidence(c.Evidence)
+	var err error
+	if c.Body, err = cleanBody(c.Body); err != nil {
+		return c, err
+	}
+	return PrepareDocument(c, owner, env)
+}
+
+// PrepareDocument is Prepare for a chunk of the repository, which may well write
+// about reasoning tags: only secrets and control characters go.
+func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
+	if c.Owner == "" {
+		c.Owner = owner
+	}
+	if c.Owner != owner {
+		return c, &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "the store belongs to another owner",
+			Try: "Open the store of owner " + c.Owner + ", or leave the field out."}
+	}
+	if c.ID == "" {
+		c.ID = env.NewID()
+	}
+	id, err := uuid.Parse(c.ID)
+	if err != nil {
+		return c, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: "not a UUID", Err: err,
+			Try: "Leave id out, and put the source's own name into key."}
+	}
+	c.ID = id.String()
+	if len(c.Text) <= ken.MaxTextBytes {
+		c.Text, _ = guardrail.Redact(guardrail.Sanitize(c.Text))
+	}
+	c.Heading, _ = guardrail.Redact(guardrail.Sanitize(c.Heading))
+	if c.Kind == "" {
+		c.Kind = ken.KindFact
+	}
+	if c.Status == "" {
+		c.Status = ken.StatusObserved
+	}
+	now := env.Now().UTC()
+	c.CreatedAt = orNow(c.CreatedAt, now)
+	c.UpdatedAt = orNow(c.UpdatedAt, c.CreatedAt)
+	return c, c.Validate()
+}
+
+// Clean is what happens to any text on its way into a log.
+func Clean(s string) string {
+	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	return s
+}
+
+func cleanAll(in []string) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = Clean(s)
+	}
+	return out
+}
+
+// cleanBody cleans every string of a JSON value. One that needs none stays as
+// it was written.
+func cleanBody(body json.RawMessage) (json.RawMessage, error) {
+	if len(body) == 0 || Clean(string(body)) == string(body) {
+		return body, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "body", Msg: "not valid JSON", Err: err, Try: "Give a JSON value."}
+	}
+	out, err := json.Marshal(cleanValue(v))
+	return out, err
+}
+
+func cleanValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Clean(v)
+	case []any:
+		for i := range v {
+			v[i] = cleanValue(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = cleanValue(v[k])
+		}
+	}
+	return v
+}
+
+func cleanEvidence(in []ken.Evidence) []ken.Evidence {
+	if in == nil {
+		return nil
+	}
+	out := make([]ken.Evidence, 0, len(in))
+	for _, e := range in {
+		e.Detail = Clean(e.Detail)
+		if e.Kind == ken.EvidenceExitCode {
+			e.ID = Clean(e.ID) // a command line
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func orNow(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t.UTC()
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// Ref names a record within an owner's projections: small, stable while the
+// store is open, and meaningless elsewhere.
+type Ref = uint32
+
+// Row is what ranking and budgeting need to know of a record without reading it.
+type Row struct {
+	ID         string
+	Facts      ken.Facts
+	Support    ken.Support
+	CreatedAt  time.Time
+	Constraint bool
+}
+
+// Hit is a record that a leg found.
+type Hit struct {
+	Ref   Ref
+	Score float64 // BM25, or cosine in -1..1
+	Share float64 // keyword: the part of the query's terms that the record has, 0..1, rare ones counting more; vector: cosine after the mean is taken off, -1..1
+}
+
+// Rejected is a record that a leg found and the filter refused.
+type Rejected struct {
+	Ref    Ref
+	Reason ken.CutReason
+}
+
+// Result is a leg's answer: hits best first, in a deterministic order.
+type Result struct {
+	Hits []Hit
+	Cut  []Rejected // seen among the best and refused; not complete
+}
+
+// Projections is the read side of one owner's store: what a turn retrieves from.
+// Methods are safe for concurrent use and every one that searches takes the
+// filter. A Ref that is no longer there is skipped by its reader: a record may
+// go between two calls.
+type Projections interface {
+	// Keyword searches the index for the terms of text.
+	Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (Result, error)
+	// Vector compares with every vector of the model that made query. It fails
+	// with ErrInvalid when the dimension differs.
+	Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (Result, error)
+	// Pinned lists what belongs into every turn, newest first: hot claims,
+	// approved patterns, active objectives.
+	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
+	// Row returns what is known of a record at hand.
+	Row(ref Ref) (Row, bool)
+	// Claim reads a record; ErrNotFound when it is gone.
+	Claim(ctx context.Context, ref Ref) (ken.Claim, error)
+	// Coverage is how many records have a vector of the current model, and how
+	// many there are.
+	Coverage() (embedded, total int)
+}
