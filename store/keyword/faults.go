@@ -1,0 +1,30 @@
+package keyword
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// The engine persists in the background and reports trouble (a full disk, a
+// panic) only to a callback that is named in a table of the engine's package,
+// so the way from there to an Index has to be a table as well.
+const faultCallback = "github.com/kenlayer/ken/store/keyword"
+
+// faults maps an index's folder to the *atomic.Pointer[error] of its Index.
+var faults sync.Map
+
+// retryPause slows the engine down, which retries a failed write at once and
+// for ever. The callback runs in the retrying goroutine.
+const retryPause = 100 * time.Millisecond
+
+func init() {
+	scorch.RegistryAsyncErrorCallbacks[faultCallback] = func(err error, dir string) {
+		if fault, ok := faults.Load(dir); ok {
+			fault.(*atomic.Pointer[error]).Store(&err)
+		}
+		time.Sleep(retryPause)
+	}
+}

@@ -1,0 +1,149 @@
+package keyword
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// killDir, when set, makes the test binary a writer to be killed.
+const killDir = "KEYWORD_TEST_KILL_DIR"
+
+// killBatch is the n-th batch of the writer: it adds documents, replaces some
+// and deletes one, so that what the index holds says how many batches it saw.
+func killBatch(n uint64) (up []Doc, del []uint32) {
+	r := rand.New(rand.NewPCG(n, 7))
+	for i := range uint32(1 + r.IntN(8)) {
+		up = append(up, Doc{Ref: uint32(n)*10 + i, Text: "zebra " + batchWord(n)})
+	}
+	up = append(up, Doc{Ref: r.Uint32N(uint32(n)*10 + 1), Text: "zebra " + batchWord(n)})
+	return up, []uint32{r.Uint32N(uint32(n)*10 + 1)}
+}
+
+func batchWord(n uint64) string { return word(100_000 + n) }
+
+// killWriter applies batches from where the index stands, and says so.
+func killWriter(dir string) error {
+	x, err := Open(dir, Options{})
+	if err != nil {
+		return err
+	}
+	for n := x.Watermark() + 1; ; n++ {
+		up, del := killBatch(n)
+		if err := x.Apply(up, del, n); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+}
+
+// What an index that lost its last batches shows must be exactly the batches up
+// to its watermark: a watermark ahead of its documents would hide the loss.
+func TestWatermarkIsNeverAheadAfterKill(t *testing.T) {
+	kills := 25
+	if testing.Short() {
+		kills = 5
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	dir := t.TempDir()
+	lost, reached := uint64(0), uint64(0)
+	for range kills {
+		applied := killAfter(t, dir, 100+r.IntN(300)) // a tail lands about every 160
+		x := openTest(t, dir, Options{})
+		if x.Watermark() > applied {
+			t.Fatalf("watermark %d, but the writer had only reached %d", x.Watermark(), applied)
+		}
+		lost, reached = lost+applied-x.Watermark(), x.Watermark()
+		checkBatches(t, x, x.Watermark())
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d batches are in the index, %d were lost and applied again", reached, lost)
+	if reached == 0 {
+		t.Error("nothing was ever on disk: this test proves nothing")
+	}
+}
+
+// killAfter runs the writer until it has reported lines batches, kills it, and
+// returns the last batch that it can have applied.
+func killAfter(t *testing.T, dir string, lines int) uint64 {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), killDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	scan := bufio.NewScanner(out)
+	last := uint64(0)
+	read := func() bool {
+		if !scan.Scan() {
+			return false
+		}
+		last, err = strconv.ParseUint(scan.Text(), 10, 64)
+		return err == nil
+	}
+	for range lines + 1 {
+		if !read() {
+			t.Fatalf("the writer ended after batch %d: %v", last, err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for read() { // what it still said before it died
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		t.Fatalf("the writer ended by itself: %v", err)
+	}
+	return last + 1 // one more may have been applied and not reported
+}
+
+// checkBatches compares the index with the documents of batches 1 to n.
+func checkBatches(t *testing.T, x *Index, n uint64) {
+	t.Helper()
+	want := map[uint32]uint64{} // ref to batch
+	for i := uint64(1); i <= n; i++ {
+		up, del := killBatch(i)
+		for _, d := range up {
+			want[d.Ref] = i
+		}
+		for _, ref := range del {
+			delete(want, ref)
+		}
+	}
+	if x.Count() != uint64(len(want)) {
+		t.Fatalf("at watermark %d there are %d documents, want %d", n, x.Count(), len(want))
+	}
+	found := 0
+	for i := uint64(1); i <= n+3; i++ {
+		res, err := x.Search(context.Background(), Query{Text: batchWord(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range res.Hits {
+			if want[h.Ref] != i {
+				t.Fatalf("at watermark %d, document %d is of batch %d, want %d", n, h.Ref, i, want[h.Ref])
+			}
+			found++
+		}
+	}
+	if found != len(want) {
+		t.Fatalf("at watermark %d, %d documents are found, want %d", n, found, len(want))
+	}
+}

@@ -1,0 +1,147 @@
+package keyword
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// checkEvery is how many documents are scored between two looks at the context.
+const checkEvery = 1024
+
+// run walks the lists side by side, document by document, and keeps the best.
+//
+// It is MaxScore: once Limit documents are known, the most common terms
+// together can't lift a document over the worst of them, so documents that have
+// only those are not looked at, and their lists are read only for documents
+// that the other terms brought up. The result is the same as scoring
+// everything, but for documents that have only common terms; parts are always
+// added in the same order, so scores are too.
+func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, error) {
+	for _, l := range p.lists {
+		if err := l.next(); err != nil {
+			return Result{}, err
+		}
+	}
+	hits, refused := newTop(q.Limit), newTop(q.Limit)
+	p.offerRecent(q, hits, refused)
+	seekTo := make(index.IndexInternalID, 8)
+	essential := p.essential(hits.floor()) // the first list that can bring up a document
+	for looked := 0; ; looked++ {
+		if looked%checkEvery == 0 && ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+		doc := uint64(done)
+		for _, l := range p.lists[essential:] {
+			doc = min(doc, l.at)
+		}
+		if doc == done {
+			break
+		}
+		found, reaches, err := p.score(doc, essential, hits.floor(), seekTo)
+		if err != nil {
+			return Result{}, err
+		}
+		if !reaches {
+			continue
+		}
+		seekTo.SetValue(doc)
+		if found.ref, err = refOf(r, seekTo); err != nil {
+			return Result{}, err
+		}
+		if p.recent.hides(found.ref) {
+			continue
+		}
+		if q.Accept != nil && !q.Accept(found.ref) {
+			refused.offer(found)
+			continue
+		}
+		if hits.offer(found) {
+			essential = p.essential(hits.floor())
+		}
+	}
+	return p.result(hits, refused), nil
+}
+
+// essential is the number of lists, the most common terms, that bring up no
+// document: they must not, or can't lift one to floor together.
+func (p *plan) essential(floor float64) int {
+	n := p.common
+	for n < len(p.lists) && p.ends[n] < floor {
+		n++
+	}
+	return n
+}
+
+// score adds up what doc gets from every list, and moves the essential ones
+// past it. It gives up, with reaches false, when doc can't score floor.
+func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.IndexInternalID) (s scored, reaches bool, err error) {
+	norm := 0.0 // one document has one
+	for i := len(p.lists) - 1; i >= essential; i-- {
+		if l := p.lists[i]; l.at == doc {
+			norm = l.here.Norm
+			s.score += p.worth(l, float64(l.here.Freq), norm)
+			s.has |= 1 << i
+			if err := l.next(); err != nil {
+				return s, false, err
+			}
+		}
+	}
+	for i := essential - 1; i >= 0; i-- {
+		if s.score+p.ends[i] < floor {
+			return s, false, nil
+		}
+		l := p.lists[i]
+		if l.at < doc {
+			if err := l.seek(doc, seekTo); err != nil {
+				return s, false, err
+			}
+		}
+		if l.at == doc {
+			s.score += p.worth(l, float64(max(l.here.Freq, 1)), norm) // 0 in a list that is skimmed
+			s.has |= 1 << i
+		}
+	}
+	return s, s.score >= floor, nil
+}
+
+// share is the part of the terms' total value that the terms of has make up.
+func (p *plan) share(has uint64) float64 {
+	part, whole := 0.0, 0.0
+	for i, l := range p.lists {
+		whole += l.value
+		if has&(1<<i) != 0 {
+			part += l.value
+		}
+	}
+	return part / whole
+}
+
+func (p *plan) result(hits, refused *top) Result {
+	res := p.res
+	found := hits.sorted()
+	for _, s := range found {
+		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has)})
+	}
+	full := len(found) == hits.n
+	for _, s := range refused.sorted() {
+		if !full || s.better(found[len(found)-1]) {
+			res.Rejected = append(res.Rejected, s.ref)
+		}
+	}
+	return res
+}
+
+// refOf is the ref of a document of the snapshot.
+func refOf(r index.IndexReader, id index.IndexInternalID) (uint32, error) {
+	name, err := r.ExternalID(id)
+	if err != nil {
+		return 0, err
+	}
+	if len(name) != 4 {
+		return 0, fmt.Errorf("a document is called %q", name)
+	}
+	return binary.BigEndian.Uint32([]byte(name)), nil
+}
