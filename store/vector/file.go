@@ -1,0 +1,185 @@
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	ken "github.com/kenlayer/ken"
+)
+
+// Hash names a vector by what was embedded: 16 bytes of a cryptographic hash of
+// the text. The zero value names nothing.
+type Hash [16]byte
+
+// Record is one vector of a file.
+type Record struct {
+	Hash Hash
+	Vec  []float32 // unit length
+}
+
+// FileOptions says what a file holds and who wants to know.
+type FileOptions struct {
+	Model string // its full name, 1 to 1024 bytes
+	Dim   int    // 1 to 65535
+	// Each is called by OpenFile for every vector, in the file's order. vec is
+	// only valid during the call. nil reads the hashes alone.
+	Each func(h Hash, vec []float32)
+}
+
+// Report is what opening a file found and did.
+type Report struct {
+	Live      int   // vectors that the file has
+	Dead      int   // erased records
+	Dropped   int   // records with a wrong checksum, and second copies
+	TornBytes int64 // cut off the end: a record that was not written to its end
+	Compacted bool  // the file was rewritten without what is dead and dropped
+}
+
+// File is the durable cache of one model's vectors. It is safe for concurrent
+// use.
+type File struct {
+	path   string
+	head   header
+	report Report
+
+	mu sync.RWMutex // guards the fields below, and the records against Erase
+	f  *os.File
+	at map[Hash]int64 // offset of the record
+	// end is where the next record goes. What a failed write left behind it is
+	// overwritten by the next or, when there is none, cut off at the next open.
+	end int64
+}
+
+// Report returns what opening the file found.
+func (f *File) Report() Report { return f.report }
+
+// Len is the number of vectors.
+func (f *File) Len() int {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return len(f.at)
+}
+
+// Has reports whether the file has a vector.
+func (f *File) Has(h Hash) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	_, ok := f.at[h]
+	return ok
+}
+
+// Get reads a vector into dst, which it grows when needed; ok is false when the
+// file does not have it. A record that went bad since the file was opened is an
+// ErrCorrupt.
+func (f *File) Get(dst []float32, h Hash) (vec []float32, ok bool, err error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	at, ok := f.at[h]
+	if !ok {
+		return dst, false, nil
+	}
+	record := make([]byte, f.head.recordSize())
+	if _, err := f.f.ReadAt(record, at); err != nil {
+		return dst, false, fmt.Errorf("read vector file: %w", err)
+	}
+	if got, sound := decode(record); !sound || got != h {
+		return dst, false, &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "a vector's checksum is wrong", Try: "Reopen the store."}
+	}
+	dst = slices.Grow(dst[:0], f.head.dim)[:f.head.dim]
+	vectorOf(dst, record)
+	return dst, true, nil
+}
+
+// writeBytes is how much Append hands to the system at once.
+const writeBytes = 1 << 20
+
+// Append adds vectors. One that the file has already is skipped: the same model
+// and the same content give the same vector. All are checked before any is
+// written, and after an error none of them counts as written. Append does not
+// sync.
+func (f *File) Append(recs ...Record) error {
+	for i, r := range recs {
+		if r.Hash == (Hash{}) {
+			return &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("record %d", i), Msg: "no hash"}
+		}
+		if err := check(r.Vec, f.head.dim); err != nil {
+			return fmt.Errorf("record %d: %w", i, err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	added := make(map[Hash]int64, len(recs))
+	var buf []byte
+	end := f.end
+	flush := func() error {
+		_, err := f.f.WriteAt(buf, end)
+		end += int64(len(buf))
+		buf = buf[:0]
+		return err
+	}
+	for _, r := range recs {
+		_, has := f.at[r.Hash]
+		if _, twice := added[r.Hash]; has || twice {
+			continue
+		}
+		added[r.Hash] = end + int64(len(buf))
+		if buf = f.head.appendRecord(buf, r.Hash, r.Vec); len(buf) >= writeBytes {
+			if err := flush(); err != nil {
+				return fmt.Errorf("append to vector file: %w", err)
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return fmt.Errorf("append to vector file: %w", err)
+	}
+	for h, at := range added {
+		f.at[h] = at
+	}
+	f.end = end
+	return nil
+}
+
+// Erase overwrites the vectors on disk and syncs. Hashes that the file does not
+// have are skipped, so an Erase that failed can be repeated.
+func (f *File) Erase(hs ...Hash) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	blank := f.head.appendRecord(nil, Hash{}, nil)
+	for _, h := range hs {
+		at, ok := f.at[h]
+		if !ok {
+			continue
+		}
+		if _, err := f.f.WriteAt(blank, at); err != nil {
+			return fmt.Errorf("erase from vector file: %w", err)
+		}
+	}
+	if err := f.f.Sync(); err != nil {
+		return fmt.Errorf("erase from vector file: %w", err)
+	}
+	for _, h := range hs {
+		delete(f.at, h)
+	}
+	return nil
+}
+
+// Sync makes everything appended so far durable.
+func (f *File) Sync() error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.f.Sync()
+}
+
+// Close syncs and closes the file. Closing twice is no error.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := errors.Join(f.f.Sync(), f.f.Close())
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
