@@ -1,0 +1,136 @@
+// Package synth makes claims, questions and vectors for benchmarks: the same
+// ones for the same seed, with word frequencies like those of real text. What it
+// measures is speed; nothing about quality follows from it.
+package synth
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// Vocabulary is how many words there are, and Words how many a claim has.
+const (
+	Vocabulary = 50_000
+	Words      = 100
+)
+
+// Source makes texts. It belongs to one goroutine.
+type Source struct {
+	rng  *rand.Rand
+	zipf *rand.Zipf
+}
+
+// New returns a source for a seed.
+func New(seed uint64) *Source {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	// The exponent is that of English, to about the second place.
+	return &Source{rng: rng, zipf: rand.NewZipf(rng, 1.07, 2, Vocabulary-1)}
+}
+
+var syllables = strings.Fields("ba ce di fo gu ha ji ke lo mu na pe qui ro su ta ve wi xo zu bra cli dro fle gri ple stra tro")
+
+// word spells number n: unlike English in sound, alike in length.
+func word(n uint64) string {
+	var b strings.Builder
+	for n += uint64(len(syllables)); n > 0; n /= uint64(len(syllables)) {
+		b.WriteString(syllables[n%uint64(len(syllables))])
+	}
+	return b.String()
+}
+
+// Text returns n words.
+func (s *Source) Text(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word(s.zipf.Uint64()))
+	}
+	return b.String()
+}
+
+// Claim returns a claim of Words words.
+func (s *Source) Claim() ken.Claim {
+	c, err := ken.NewClaim(s.Text(Words), ken.FromUserStatement("s", "m"))
+	if err != nil {
+		panic(err) // the text is never empty
+	}
+	return c
+}
+
+// Question returns ten words, none of the hundred most frequent: what is left of
+// a question once its stop words are gone.
+func (s *Source) Question() string {
+	words := make([]string, 10)
+	for i := range words {
+		n := s.zipf.Uint64()
+		for n < 100 {
+			n = s.zipf.Uint64()
+		}
+		words[i] = word(n)
+	}
+	return strings.Join(words, " ")
+}
+
+// Embedder is a static embedder over this vocabulary: each word has a direction
+// of its own, a text the sum of its words'. It costs what a real token table
+// costs: a look-up and an addition a word.
+type Embedder struct {
+	dim   int
+	table [][]float32
+	seed  maphash.Seed
+}
+
+// NewEmbedder returns one of dim dimensions.
+func NewEmbedder(dim int) *Embedder {
+	rng := rand.New(rand.NewPCG(7, 7))
+	e := &Embedder{dim: dim, seed: maphash.MakeSeed(), table: make([][]float32, 1<<14)}
+	for i := range e.table {
+		e.table[i] = make([]float32, dim)
+		for j := range e.table[i] {
+			e.table[i][j] = float32(rng.NormFloat64())
+		}
+	}
+	return e
+}
+
+// Embed implements embed.Embedder.
+func (e *Embedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, e.dim)
+		for w := range strings.FieldsSeq(text) {
+			for j, x := range e.table[maphash.String(e.seed, w)%uint64(len(e.table))] {
+				v[j] += x
+			}
+		}
+		var sum float64
+		for _, x := range v {
+			sum += float64(x) * float64(x)
+		}
+		if sum == 0 {
+			continue
+		}
+		scale := float32(1 / math.Sqrt(sum))
+		for j := range v {
+			v[j] *= scale
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// Model implements embed.Embedder.
+func (e *Embedder) Model() string { return "static:synthetic" }
+
+// Dim implements embed.Embedder.
+func (e *Embedder) Dim() int { return e.dim }
+
+// Local says that no network is involved.
+func (e *Embedder) Local() bool { return true }

@@ -1,0 +1,148 @@
+package bolt_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken/internal/synth"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+const benchDim = 256
+
+// sizes are the store sizes of benchmarks; KEN_BENCH_SIZES=1000,100000,1000000
+// asks for others. The large ones take minutes to fill.
+func sizes() []int {
+	out := []int{1_000, 10_000}
+	if env := os.Getenv("KEN_BENCH_SIZES"); env != "" {
+		out = nil
+		for part := range strings.SplitSeq(env, ",") {
+			if n, err := strconv.Atoi(part); err == nil {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// fill imports n claims, a thousand at a time, two batches on their way.
+func fill(b *testing.B, s *bolt.Store, n int) {
+	b.Helper()
+	src := synth.New(1)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for left := n; left > 0; left -= 1000 {
+		in := make([]bolt.Incoming, min(left, 1000))
+		for i := range in {
+			in[i].Claim = src.Claim()
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			for _, o := range s.Import(context.Background(), in) {
+				if o.Err != nil {
+					b.Error(o.Err)
+				}
+			}
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+// percentiles reports p50 and p99 in milliseconds.
+func percentiles(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	at := func(p float64) float64 { return float64(took[int(p*float64(len(took)-1))].Microseconds()) / 1000 }
+	b.ReportMetric(at(.5), "p50-ms")
+	b.ReportMetric(at(.99), "p99-ms")
+}
+
+func BenchmarkWriteOne(b *testing.B) {
+	s := open(b, b.TempDir(), bolt.Options{Embedder: synth.NewEmbedder(benchDim)})
+	src := synth.New(2)
+	var took []time.Duration
+	for b.Loop() {
+		c := src.Claim()
+		start := time.Now()
+		if _, err := s.WriteClaim(context.Background(), c); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	percentiles(b, took)
+}
+
+func BenchmarkWriteSixteen(b *testing.B) {
+	s := open(b, b.TempDir(), bolt.Options{Embedder: synth.NewEmbedder(benchDim)})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var took []time.Duration
+	b.ResetTimer()
+	for w := range 16 {
+		wg.Go(func() {
+			src := synth.New(uint64(w))
+			for range max(1, b.N/16) {
+				c := src.Claim()
+				start := time.Now()
+				if _, err := s.WriteClaim(context.Background(), c); err != nil {
+					b.Error(err)
+					return
+				}
+				mu.Lock()
+				took = append(took, time.Since(start))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "writes/s")
+	percentiles(b, took)
+}
+
+// BenchmarkImport fills a store from empty.
+func BenchmarkImport(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				s := open(b, b.TempDir(), bolt.Options{Embedder: synth.NewEmbedder(benchDim)})
+				start := time.Now()
+				fill(b, s, n)
+				b.ReportMetric(float64(n)/time.Since(start).Seconds(), "claims/s")
+			}
+		})
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := b.TempDir()
+			e := synth.NewEmbedder(benchDim)
+			s, err := bolt.Open(context.Background(), dir, bolt.Options{Embedder: e, NoSync: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			fill(b, s, n)
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			for b.Loop() {
+				s, err := bolt.Open(context.Background(), dir, bolt.Options{Embedder: e})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				s.Close()
+				b.StartTimer()
+			}
+		})
+	}
+}

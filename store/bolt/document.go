@@ -1,0 +1,194 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// docEntry is what is kept of a document: what it looked like, and its chunks.
+// The entry of a file that is gone stays, without chunks, so that claims which
+// vouched for its content no longer stand on it.
+type docEntry struct {
+	store.Known
+	Gone   bool        `json:"gone,omitempty"`
+	Chunks []uuid.UUID `json:"chunks,omitempty"`
+}
+
+// docTable is the entries in memory.
+type docTable struct {
+	mu sync.RWMutex // guards m
+	m  map[string]*docEntry
+}
+
+func newDocTable() *docTable { return &docTable{m: map[string]*docEntry{}} }
+
+func (d *docTable) load(tx *bbolt.Tx) error {
+	return tx.Bucket(bDocs).ForEach(func(k, v []byte) error {
+		e := &docEntry{}
+		if err := json.Unmarshal(v, e); err != nil {
+			return fmt.Errorf("read document %q: %w", k, err)
+		}
+		d.m[string(k)] = e
+		return nil
+	})
+}
+
+func (d *docTable) apply(changed map[string]*docEntry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(d.m, changed)
+}
+
+func (d *docTable) get(path string) *docEntry {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.m[path]
+}
+
+// stands reports whether evidence still holds: a file whose content was hashed
+// must have that content now. A file that was never indexed gets the benefit of
+// the doubt. staged overrides what is committed.
+func (d *docTable) stands(e ken.Evidence, staged map[string]*docEntry) bool {
+	if e.Kind != ken.EvidenceFile || e.ContentHash == "" {
+		return true
+	}
+	entry, ok := staged[e.Path]
+	if !ok {
+		entry = d.get(e.Path)
+	}
+	return entry == nil || !entry.Gone && entry.Hash == e.ContentHash
+}
+
+// DocumentHashes returns what is known of every document that is there.
+func (s *Store) DocumentHashes(context.Context) (map[string]store.Known, error) {
+	s.docs.mu.RLock()
+	defer s.docs.mu.RUnlock()
+	out := make(map[string]store.Known, len(s.docs.m))
+	for path, e := range s.docs.m {
+		if !e.Gone {
+			out[path] = e.Known
+		}
+	}
+	return out, nil
+}
+
+// PutDocuments replaces each document's chunks, in one transaction. A chunk that
+// keeps its id is rewritten in place; chunks lose secrets and control
+// characters, but not what looks like a model's reasoning: a repository may well
+// write about that.
+func (s *Store) PutDocuments(ctx context.Context, docs []store.Document) error {
+	type prepared struct {
+		path   string
+		entry  *docEntry
+		chunks []ken.Claim
+	}
+	var in []prepared
+	var texts []string
+	for _, d := range docs {
+		p := prepared{path: d.Path, entry: &docEntry{Known: d.Known}}
+		for _, c := range d.Chunks {
+			c, err := store.PrepareDocument(c, s.o.Owner, s.o.env())
+			if err != nil {
+				return fmt.Errorf("chunk of %s: %w", d.Path, err)
+			}
+			c.Kind = ken.KindDocument
+			p.entry.Chunks = append(p.entry.Chunks, uuid.MustParse(c.ID))
+			p.chunks = append(p.chunks, c)
+			texts = append(texts, store.EmbedText(&c))
+		}
+		in = append(in, p)
+	}
+	s.vecs.prepare(ctx, texts)
+	return s.do(ctx, func(t *txn) error {
+		for _, p := range in {
+			t.dropChunks(p.path)
+			for i := range p.chunks {
+				t.mine.set(p.entry.Chunks[i], record{claim: &p.chunks[i], document: true})
+			}
+			t.mine.docs[p.path] = p.entry
+		}
+		return nil
+	})
+}
+
+// TouchDocuments replaces what is known of documents whose chunks stay.
+func (s *Store) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
+	return s.do(ctx, func(t *txn) error {
+		for path, k := range known {
+			if old := t.doc(path); old != nil && !old.Gone {
+				t.mine.docs[path] = &docEntry{Known: k, Chunks: old.Chunks}
+			}
+		}
+		return nil
+	})
+}
+
+// RemoveDocuments drops documents and their chunks.
+func (s *Store) RemoveDocuments(ctx context.Context, paths []string) error {
+	return s.do(ctx, func(t *txn) error {
+		for _, path := range paths {
+			if t.doc(path) == nil {
+				continue
+			}
+			t.dropChunks(path)
+			t.mine.docs[path] = &docEntry{Gone: true}
+		}
+		return nil
+	})
+}
+
+// doc is a document as this request sees it; nil when it was never there.
+func (t *txn) doc(path string) *docEntry {
+	for _, l := range []*layer{t.mine, t.batch} {
+		if e, ok := l.docs[path]; ok {
+			return e
+		}
+	}
+	return t.s.docs.get(path)
+}
+
+func (t *txn) dropChunks(path string) {
+	if old := t.doc(path); old != nil {
+		for _, id := range old.Chunks {
+			t.mine.set(id, record{})
+		}
+	}
+}
+
+// recite adds to the batch the claims that vouch for the content of documents
+// which change in it: their tiers are computed again.
+func (s *Store) recite(tx *bbolt.Tx, l *layer) error {
+	for path, entry := range l.docs {
+		if old := s.docs.get(path); old != nil && old.Hash == entry.Hash && old.Gone == entry.Gone {
+			continue
+		}
+		prefix := append([]byte(path), 0)
+		cur := tx.Bucket(bCites).Cursor()
+		for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = cur.Next() {
+			ref := binary.BigEndian.Uint32(k[len(prefix):])
+			c, err := (&txn{s: s, tx: tx}).read(ref)
+			if err != nil {
+				return err
+			}
+			if c == nil {
+				continue
+			}
+			id := uuid.MustParse(c.ID)
+			if _, staged := l.records[id]; !staged {
+				l.set(id, record{claim: c})
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/vector"
+)
+
+// Forget erases a claim and everything that was derived from it: text, body and
+// evidence in the claims and in the log, the vectors, the index entries. A
+// tombstone in the log says when, by whom and why. Then it rewrites the files,
+// so that the words are gone from the disk too, and checks that no path finds
+// them. It returns the ids that were forgotten. It belongs to the operator:
+// nothing that an agent can reach calls it. Time grows with the store's size,
+// because bbolt's file is copied.
+func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
+	root, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var gone []ken.Claim
+	err = s.do(ctx, func(t *txn) error {
+		gone = nil
+		return t.forget(root.ID, reason, actor, &gone)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(gone))
+	for i := range gone {
+		ids[i] = gone[i].ID
+	}
+	// From here on the claims are gone for every reader; a failure below means
+	// that words may still be on the disk, and is told.
+	if err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.scrub(ctx, gone) }}); err != nil {
+		return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+	}
+	return ids, s.checkForgotten(ctx, gone)
+}
+
+// forget tombstones a claim and, first found first, what was derived from it.
+func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) error {
+	c, err := t.get(id)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		if len(*gone) > 0 {
+			return nil // derived twice
+		}
+		return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
+			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
+	}
+	ev, err := store.ForgetCommand(t.get, id, reason, actor, t.s.o.env())
+	if err != nil {
+		return err
+	}
+	*gone = append(*gone, *c)
+	t.mine.erase = append(t.mine.erase, ev.Claim)
+	if err := t.emit(ev); err != nil {
+		return err
+	}
+	cur := t.tx.Bucket(bDerived).Cursor()
+	for k, _ := cur.Seek(ev.Claim[:]); bytes.HasPrefix(k, ev.Claim[:]); k, _ = cur.Next() {
+		if err := t.forget(uuid.UUID(k[16:32]).String(), "derived from "+id, actor, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEvents drops the payloads of a claim's events so far.
+func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
+	var keep []*store.Event
+	err := trail(tx, id, func(ev *store.Event) error {
+		if ev.Claim == id && !ev.Erased() {
+			ev.Erase()
+			keep = append(keep, ev)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, ev := range keep {
+		b, err := ev.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		if err := tx.Bucket(bEvents).Put(key64(ev.Seq), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scrub takes what forgotten claims left in the files. Only the committer runs it.
+func (s *Store) scrub(ctx context.Context, gone []ken.Claim) error {
+	used := map[[16]byte]bool{}
+	s.t.mu.RLock()
+	for i := range s.t.rows {
+		if r := &s.t.rows[i]; !r.gone() {
+			used[r.hash] = true
+		}
+	}
+	s.t.mu.RUnlock()
+	var hashes []vector.Hash
+	for i := range gone {
+		if h := hashOf(&gone[i]); !used[h] {
+			hashes = append(hashes, h)
+		}
+	}
+	return errors.Join(s.vecs.erase(hashes...), s.index.Load().Scrub(ctx), s.compact())
+}
+
+// compact copies the live pages into a new file and puts it in the old one's
+// place. The new file is locked before the old one is let go.
+func (s *Store) compact() error {
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	path := filepath.Join(s.dir, dbFile)
+	tmp := path + ".compact"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("compact: %w", err)
+	}
+	dst, err := openDB(tmp, s.o)
+	if err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
+	const txBytes = 16 << 20
+	if err := bbolt.Compact(dst, s.db, txBytes); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	if err := errors.Join(dst.Sync(), os.Rename(tmp, path)); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	old := s.db
+	s.db = dst
+	return old.Close()
+}
+
+// checkForgotten looks for the claims by every path that leads to one.
+func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
+	for i := range gone {
+		c := &gone[i]
+		left := func(where string) error {
+			return &ken.Error{Code: ken.CodeInternal, Msg: "claim " + c.ID + " is still found by " + where, Try: "Run ken forget again, and report this."}
+		}
+		id := uuid.MustParse(c.ID)
+		if _, _, ok := s.find(id); ok {
+			return left("id")
+		}
+		all := &ken.Filter{Statuses: ken.Statuses()}
+		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100)
+		if err != nil {
+			return err
+		}
+		for _, h := range res.Hits {
+			if row, ok := s.Row(h.Ref); ok && row.ID == c.ID {
+				return left("the keyword index")
+			}
+		}
+		events, err := s.History(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, ev := range events {
+			if ev.Type != ken.EventForgotten && ev.Type != ken.EventSuperseded && !ev.Erased {
+				return left("its history")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package bolt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/keyword"
+)
+
+const (
+	dbFile    = "ken.db"
+	indexDir  = "index"
+	vectorDir = "vectors"
+
+	layout = 1 // of the buckets below
+)
+
+// The buckets. Numbers are big endian, so that keys sort.
+var (
+	bMeta    = []byte("meta")    // see the keys below
+	bEvents  = []byte("events")  // seq 8 → event: the log
+	bClaims  = []byte("claims")  // ref 4 → claim JSON, documents' chunks too
+	bRows    = []byte("rows")    // ref 4 → row
+	bClasses = []byte("classes") // class 2 → class JSON
+	bKeys    = []byte("keys")    // key → id 16
+	bTrail   = []byte("trail")   // id 16, seq 8 → nothing: the events of a claim
+	bDerived = []byte("derived") // id 16, id 16 → nothing: what was derived from a claim
+	bCites   = []byte("cites")   // path, 0, ref 4 → nothing: claims that cite a file's content
+	bDocs    = []byte("docs")    // path → docEntry JSON
+
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs}
+
+	kLayout = []byte("layout")
+	kID     = []byte("store_id")
+	kOwner  = []byte("owner")
+	kCommit = []byte("commit") // number of the last commit, 8
+	kHead   = []byte("head")   // hash of the last event, 32
+)
+
+// Store is one owner's embedded store. It implements ken.Store and
+// store.Projections, and is safe for concurrent use.
+type Store struct {
+	dir  string
+	o    Options
+	id   string // identifies the log to its projections
+	t    *table
+	docs *docTable
+
+	dbMu  sync.RWMutex // held for writing only while the file is swapped
+	db    *bbolt.DB
+	index atomic.Pointer[keyword.Index]
+	vecs  *vectors
+	cache *claimCache
+
+	// The rest belongs to the committer's goroutine.
+	queue   chan *request
+	quit    chan struct{}
+	stopped chan struct{}
+	closing sync.Once
+	commit  uint64
+	head    [sha256.Size]byte
+	seq     atomic.Uint64 // of the last event; read by anybody
+	classes int           // how many are on disk
+	wake    chan struct{}
+	wakeMu  sync.Mutex // guards wake
+	lagging atomic.Bool
+}
+
+var (
+	_ ken.Store         = (*Store)(nil)
+	_ store.Projections = (*Store)(nil)
+)
+
+// Open opens or creates the store in dir. It replays what the index lacks and
+// rebuilds an index that is missing or can't be read, telling o.Progress; ctx
+// bounds only that work. Errors: ken.ErrHeld; ken.ErrCorrupt for a bbolt file
+// that can't be read, which is left as it is; ken.ErrRefused when the folder
+// belongs to another owner.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create store folder: %w", err)
+	}
+	db, err := openDB(filepath.Join(dir, dbFile), o)
+	if err != nil {
+		return nil, err
+	}
+	writeHolder(dir, o.Now())
+	s := &Store{dir: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
+		queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
+	if err := s.load(ctx); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	go s.run()
+	return s, nil
+}
+
+// openDB opens the bbolt file, and turns every way in which it can be broken
+// into an error that names it.
+func openDB(path string, o Options) (db *bbolt.DB, err error) {
+	corrupt := func(cause error) error {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is not a readable store", Err: cause,
+			Try: "Restore it from a backup, or move it away and run ken import on the last export; it was not changed."}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, corrupt(fmt.Errorf("%v", r))
+		}
+	}()
+	switch err := precheck(path); {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("open store: %w", err)
+	case err != nil:
+		return nil, corrupt(err)
+	}
+	// The freelist is kept in the file: without it, bbolt would walk every page
+	// on opening.
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, NoSync: o.NoSync, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bbolt.ErrTimeout):
+		return nil, heldError(filepath.Dir(path))
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("open store: %w", err)
+	case err != nil:
+		return nil, corrupt(err)
+	}
+	return db, nil
+}
+
+// load reads meta, rows and vectors into memory and brings the index up to date.
+func (s *Store) load(ctx context.Context) error {
+	if err := s.db.Update(s.initMeta); err != nil {
+		return fmt.Errorf("prepare store: %w", err)
+	}
+	if err := s.db.View(s.loadTables); err != nil {
+		return fmt.Errorf("load store: %w", err)
+	}
+	s.vecs = newVectors(filepath.Join(s.dir, vectorDir), s.o.Embedder)
+	if err := s.vecs.load(s.t); err != nil {
+		return err
+	}
+	return s.openIndex(ctx)
+}
+
+func (s *Store) initMeta(tx *bbolt.Tx) error {
+	for _, b := range buckets {
+		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			return err
+		}
+	}
+	meta := tx.Bucket(bMeta)
+	if v := meta.Get(kLayout); v == nil {
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return err
+		}
+		return errors.Join(meta.Put(kLayout, []byte{layout}), meta.Put(kID, []byte(id.String())), meta.Put(kOwner, []byte(s.o.Owner)))
+	} else if len(v) != 1 || v[0] != layout {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("%s has layout %v; this program reads %d", s.dir, v, layout),
+			Try: "Use the version of ken that wrote it to export, then import here."}
+	}
+	if owner := string(meta.Get(kOwner)); owner != s.o.Owner {
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("%s belongs to owner %q, not %q", s.dir, owner, s.o.Owner),
+			Try: "Open the folder with its own owner."}
+	}
+	return nil
+}
+
+func (s *Store) loadTables(tx *bbolt.Tx) error {
+	meta := tx.Bucket(bMeta)
+	s.id = string(meta.Get(kID))
+	if v := meta.Get(kCommit); len(v) == 8 {
+		s.commit = binary.BigEndian.Uint64(v)
+	}
+	copy(s.head[:], meta.Get(kHead))
+	if k, _ := tx.Bucket(bEvents).Cursor().Last(); len(k) == 8 {
+		s.seq.Store(binary.BigEndian.Uint64(k))
+	}
+	err := tx.Bucket(bClasses).ForEach(func(_, v []byte) error {
+		var c class
+		if err := json.Unmarshal(v, &c); err != nil {
+			return fmt.Errorf("read class: %w", err)
+		}
+		_, _, err := s.t.intern(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.classes = len(s.t.classes)
+	err = tx.Bucket(bRows).ForEach(func(k, v []byte) error {
+		var r row
+		if err := r.decode(v); err != nil {
+			return err
+		}
+		if len(k) != 4 || int(r.class) >= len(s.t.classes) && !r.gone() {
+			return errRow
+		}
+		s.t.put(binary.BigEndian.Uint32(k), r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.docs.load(tx)
+}
+
+// Close finishes the writes that were accepted and closes the files. Calls that
+// come after it fail with ErrUnavailable.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.quit)
+		<-s.stopped
+		err = s.closeFiles()
+	})
+	return err
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	if x := s.index.Load(); x != nil {
+		errs = append(errs, x.Close())
+	}
+	if s.vecs != nil {
+		errs = append(errs, s.vecs.close())
+	}
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	if s.db != nil {
+		_ = os.Remove(filepath.Join(s.dir, holderFile))
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// view runs fn in a read transaction.
+func (s *Store) view(fn func(*bbolt.Tx) error) error {
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
+	err := s.db.View(fn)
+	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+		return errClosed
+	}
+	return err
+}
+
+var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
+
+// Dir is the owner's folder.
+func (s *Store) Dir() string { return s.dir }
+
+// Owner is whose claims the store holds.
+func (s *Store) Owner() string { return s.o.Owner }
+
+// Len is the number of records, repository chunks included.
+func (s *Store) Len() int {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return s.t.live
+}
+
+// Embedder is what the store's vectors are made with; nil when it keeps none.
+func (s *Store) Embedder() embed.Embedder { return s.o.Embedder }

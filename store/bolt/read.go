@@ -1,0 +1,201 @@
+package bolt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/keyword"
+)
+
+const defaultLimit = 10
+
+// Query implements ken.Store by the keyword index, best score first. Retrieval
+// for a turn fuses further legs and lives in package retriever.
+func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	if q.Filter.Now.IsZero() {
+		q.Filter.Now = s.o.Now()
+	}
+	find := func() (store.Result, error) { return s.newest(&q.Filter, limit), ctx.Err() }
+	if q.Question != "" {
+		find = func() (store.Result, error) { return s.Keyword(ctx, q.Question, &q.Filter, limit) }
+	}
+	res, err := find()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ken.Claim, 0, len(res.Hits))
+	for _, h := range res.Hits {
+		c, err := s.Claim(ctx, h.Ref)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, store.Clone(&c))
+	}
+	return out, nil
+}
+
+// Keyword implements store.Projections.
+func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
+	sv := s.sieveFor(f)
+	accept := func(ref uint32) bool {
+		s.t.mu.RLock()
+		defer s.t.mu.RUnlock()
+		return sv.accept(ref)
+	}
+	got, err := s.index.Load().Search(ctx, keyword.Query{Text: text, Limit: limit, Accept: accept})
+	if err != nil {
+		return store.Result{}, fmt.Errorf("search keywords: %w", err)
+	}
+	res := store.Result{Hits: make([]store.Hit, len(got.Hits))}
+	for i, h := range got.Hits {
+		res.Hits[i] = store.Hit{Ref: h.Ref, Score: h.Score, Share: h.Share}
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	for _, ref := range got.Rejected {
+		if why, _ := sv.reject(ref); why != "" {
+			res.Cut = append(res.Cut, store.Rejected{Ref: ref, Reason: why})
+		}
+	}
+	return res, nil
+}
+
+func (s *Store) sieveFor(f *ken.Filter) sieve {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return s.t.sieve(f)
+}
+
+// Vector implements store.Projections.
+func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
+	s.vecs.mu.RLock()
+	index := s.vecs.index
+	s.vecs.mu.RUnlock()
+	if index == nil {
+		return store.Result{}, nil
+	}
+	if len(query) != index.Dim() {
+		return store.Result{}, &ken.Error{Code: ken.CodeInvalid, Field: "vector",
+			Msg: fmt.Sprintf("the question has %d dimensions, the store %d", len(query), index.Dim()),
+			Try: "Run ken doctor: the embedding model seems to have changed."}
+	}
+	s.t.mu.RLock()
+	sv := s.t.sieve(f)
+	got, err := index.Search(ctx, query, limit, sv.accept)
+	s.t.mu.RUnlock()
+	if err != nil {
+		return store.Result{}, fmt.Errorf("search vectors: %w", err)
+	}
+	res := store.Result{Hits: make([]store.Hit, len(got))}
+	for i, h := range got {
+		res.Hits[i] = store.Hit{Ref: h.Ref, Score: float64(h.Score), Share: float64(h.Centred)}
+	}
+	return res, nil
+}
+
+// Pinned implements store.Projections.
+func (s *Store) Pinned(_ context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	sv := s.t.sieve(f)
+	var refs []store.Ref
+	var res store.Result
+	for ref := range s.t.pinned {
+		if why, out := sv.reject(ref); !out {
+			refs = append(refs, ref)
+		} else if why != "" {
+			res.Cut = append(res.Cut, store.Rejected{Ref: ref, Reason: why})
+		}
+	}
+	slices.SortFunc(res.Cut, func(a, b store.Rejected) int { return cmp.Compare(a.Ref, b.Ref) })
+	res.Hits = s.t.newest(refs, limit)
+	return res, nil
+}
+
+func (s *Store) newest(f *ken.Filter, limit int) store.Result {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	sv := s.t.sieve(f)
+	var refs []store.Ref
+	for i := range s.t.rows {
+		if sv.accept(store.Ref(i)) {
+			refs = append(refs, store.Ref(i))
+		}
+	}
+	return store.Result{Hits: s.t.newest(refs, limit)}
+}
+
+// newest sorts refs by creation, latest first, and cuts at limit.
+func (t *table) newest(refs []store.Ref, limit int) []store.Hit {
+	slices.SortFunc(refs, func(a, b store.Ref) int {
+		return cmp.Or(cmp.Compare(t.rows[b].created, t.rows[a].created), cmp.Compare(b, a))
+	})
+	refs = refs[:min(len(refs), limit)]
+	out := make([]store.Hit, len(refs))
+	for i, ref := range refs {
+		out[i] = store.Hit{Ref: ref}
+	}
+	return out
+}
+
+// Row implements store.Projections.
+func (s *Store) Row(ref store.Ref) (store.Row, bool) {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	if int(ref) >= len(s.t.rows) || s.t.rows[ref].gone() {
+		return store.Row{}, false
+	}
+	r := &s.t.rows[ref]
+	f := s.t.facts(r)
+	return store.Row{ID: r.id.String(), Facts: f, CreatedAt: fromMilli(r.created), Constraint: r.flags&flagConstraint != 0,
+		Support: ken.Support{Tier: r.tier, Trust: f.Trust, NewestAt: fromMilli(r.newest)}}, true
+}
+
+// Claim implements store.Projections. The slices of the result are shared with
+// later calls: the caller must not change what they hold.
+func (s *Store) Claim(_ context.Context, ref store.Ref) (ken.Claim, error) {
+	have, epoch := s.cache.get(ref)
+	if have != nil {
+		return *have, nil
+	}
+	var c *ken.Claim
+	err := s.view(func(tx *bbolt.Tx) error {
+		v := tx.Bucket(bClaims).Get(key32(ref))
+		if v == nil {
+			return &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+		}
+		c = &ken.Claim{}
+		return json.Unmarshal(v, c)
+	})
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	s.cache.put(ref, c, epoch)
+	return *c, nil
+}
+
+// Coverage implements store.Projections.
+func (s *Store) Coverage() (embedded, total int) {
+	total = s.Len()
+	s.vecs.mu.RLock()
+	defer s.vecs.mu.RUnlock()
+	if s.vecs.e == nil {
+		return 0, total
+	}
+	return total - len(s.vecs.missing), total
+}

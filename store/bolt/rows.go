@@ -1,0 +1,183 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// row is what the store keeps in memory of a record: about 90 bytes.
+type row struct {
+	id      uuid.UUID
+	hash    [16]byte // of the text that is embedded
+	version uint64   // the commit that last changed the record
+	created int64    // unix milliseconds, like the next two
+	expires int64    // 0 never
+	newest  int64    // newest evidence
+	class   uint16   // what a filter looks at, see class
+	tier    ken.Tier
+	flags   uint8
+}
+
+const (
+	flagGone       = 1 << iota // deleted; kept until no projection lags behind
+	flagConstraint             // a rule that always surfaces
+	flagDocument               // a chunk of the repository: not in the log
+)
+
+func (r *row) gone() bool { return r.flags&flagGone != 0 }
+
+// class is the part of a record that filters test apart from its expiry. There
+// are few distinct ones, so a filter is run once per class and a scan over a
+// million rows is a table lookup each.
+type class struct {
+	Scope  ken.Scope  `json:"scope"`
+	Status ken.Status `json:"status"`
+	Kind   ken.Kind   `json:"kind"`
+	Trust  ken.Trust  `json:"trust"`
+}
+
+// table is every row of an owner, and the ways to find one.
+type table struct {
+	mu      sync.RWMutex // guards everything below
+	rows    []row        // by ref
+	classes []class      // by row.class
+	byClass map[class]uint16
+	byID    map[uuid.UUID]store.Ref
+	pinned  map[store.Ref]struct{}
+	live    int
+}
+
+func newTable() *table {
+	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{}, pinned: map[store.Ref]struct{}{}}
+}
+
+// put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
+func (t *table) put(ref store.Ref, r row) {
+	for int(ref) >= len(t.rows) {
+		t.rows = append(t.rows, row{flags: flagGone})
+	}
+	if old := &t.rows[ref]; !old.gone() {
+		t.live--
+		delete(t.byID, old.id)
+		delete(t.pinned, ref)
+	}
+	t.rows[ref] = r
+	if r.gone() {
+		return
+	}
+	t.live++
+	t.byID[r.id] = ref
+	if store.Pinned(t.classes[r.class].Kind) {
+		t.pinned[ref] = struct{}{}
+	}
+}
+
+// intern returns the class's number and whether it is new.
+func (t *table) intern(c class) (uint16, bool, error) {
+	if n, ok := t.byClass[c]; ok {
+		return n, false, nil
+	}
+	if len(t.classes) > 1<<16-1 {
+		return 0, false, &ken.Error{Code: ken.CodeInvalid, Field: "scope", Msg: "more than 65,536 combinations of scope, kind, status and trust",
+			Try: "Use fewer distinct scopes: put what varies by claim into tags."}
+	}
+	n := uint16(len(t.classes))
+	t.classes = append(t.classes, c)
+	t.byClass[c] = n
+	return n, true, nil
+}
+
+func (t *table) facts(r *row) ken.Facts {
+	c := t.classes[r.class]
+	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, ExpiresAt: fromMilli(r.expires)}
+}
+
+// sieve is a filter made ready for a scan. It is valid under the read lock that
+// it was made under.
+type sieve struct {
+	t       *table
+	verdict []ken.CutReason // by class
+	now     int64           // 0: expired records pass
+}
+
+func (t *table) sieve(f *ken.Filter) sieve {
+	s := sieve{t: t, verdict: make([]ken.CutReason, len(t.classes)), now: toMilli(f.Now)}
+	for i, c := range t.classes {
+		s.verdict[i] = f.Reject(ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust})
+	}
+	return s
+}
+
+// reject returns why the record is out; gone records are out without a reason
+// that anybody could be told.
+func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
+	if int(ref) >= len(s.t.rows) {
+		return "", true
+	}
+	r := &s.t.rows[ref]
+	switch {
+	case r.gone():
+		return "", true
+	case s.verdict[r.class] != "":
+		return s.verdict[r.class], true
+	case s.now != 0 && r.expires != 0 && s.now >= r.expires:
+		return ken.CutExpired, true
+	}
+	return "", false
+}
+
+func (s *sieve) accept(ref store.Ref) bool {
+	_, out := s.reject(ref)
+	return !out
+}
+
+const rowSize = 16 + 16 + 8 + 8 + 8 + 8 + 2 + 1 + 1
+
+func (r *row) encode() []byte {
+	b := make([]byte, 0, rowSize)
+	b = append(b, r.id[:]...)
+	b = append(b, r.hash[:]...)
+	for _, n := range []uint64{r.version, uint64(r.created), uint64(r.expires), uint64(r.newest)} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	b = binary.BigEndian.AppendUint16(b, r.class)
+	return append(b, byte(r.tier), r.flags)
+}
+
+var errRow = errors.New("a row has the wrong size")
+
+func (r *row) decode(b []byte) error {
+	if len(b) != rowSize {
+		return errRow
+	}
+	copy(r.id[:], b)
+	copy(r.hash[:], b[16:])
+	r.version = binary.BigEndian.Uint64(b[32:])
+	r.created = int64(binary.BigEndian.Uint64(b[40:]))
+	r.expires = int64(binary.BigEndian.Uint64(b[48:]))
+	r.newest = int64(binary.BigEndian.Uint64(b[56:]))
+	r.class = binary.BigEndian.Uint16(b[64:])
+	r.tier, r.flags = ken.Tier(b[66]), b[67]
+	return nil
+}
+
+func toMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

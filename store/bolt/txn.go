@@ -1,0 +1,146 @@
+package bolt
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// record is the new state of one record. A record without a claim is removed.
+type record struct {
+	claim    *ken.Claim
+	document bool
+}
+
+// layer is what one request, or a whole batch so far, wants to change.
+type layer struct {
+	records map[uuid.UUID]record
+	order   []uuid.UUID // of records, as first touched
+	events  []*store.Event
+	keys    map[string]string
+	docs    map[string]*docEntry
+	erase   []uuid.UUID // claims whose earlier events lose their payloads
+}
+
+func newLayer() *layer {
+	return &layer{records: map[uuid.UUID]record{}, keys: map[string]string{}, docs: map[string]*docEntry{}}
+}
+
+func (l *layer) set(id uuid.UUID, r record) {
+	if _, ok := l.records[id]; !ok {
+		l.order = append(l.order, id)
+	}
+	l.records[id] = r
+}
+
+// absorb adds the changes of a request that succeeded.
+func (l *layer) absorb(m *layer) {
+	for _, id := range m.order {
+		l.set(id, m.records[id])
+	}
+	l.events = append(l.events, m.events...)
+	l.erase = append(l.erase, m.erase...)
+	for k, v := range m.keys {
+		l.keys[k] = v
+	}
+	for k, v := range m.docs {
+		l.docs[k] = v
+	}
+}
+
+// txn is what a request sees: the file, changed by the requests before it in the
+// batch, changed by itself. Nothing it does reaches the file until the whole
+// batch is written, so a request that fails leaves no trace.
+type txn struct {
+	s     *Store
+	tx    *bbolt.Tx
+	batch *layer
+	mine  *layer
+}
+
+// get is the store.Lookup of this request.
+func (t *txn) get(id string) (*ken.Claim, error) {
+	u, err := uuid.Parse(id)
+	if err != nil {
+		return nil, nil
+	}
+	for _, l := range []*layer{t.mine, t.batch} {
+		if r, ok := l.records[u]; ok {
+			if r.document {
+				return nil, nil
+			}
+			return r.claim, nil
+		}
+	}
+	ref, r, ok := t.s.find(u)
+	if !ok || r.flags&flagDocument != 0 {
+		return nil, nil
+	}
+	return t.read(ref)
+}
+
+// find looks a record up in memory.
+func (s *Store) find(id uuid.UUID) (store.Ref, row, bool) {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	ref, ok := s.t.byID[id]
+	if !ok {
+		return 0, row{}, false
+	}
+	return ref, s.t.rows[ref], true
+}
+
+func (t *txn) read(ref store.Ref) (*ken.Claim, error) {
+	v := t.tx.Bucket(bClaims).Get(key32(ref))
+	if v == nil {
+		return nil, nil
+	}
+	var c ken.Claim
+	if err := json.Unmarshal(v, &c); err != nil {
+		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
+	}
+	return &c, nil
+}
+
+func (t *txn) byKey(key string) (string, error) {
+	for _, l := range []*layer{t.mine, t.batch} {
+		if id, ok := l.keys[key]; ok {
+			return id, nil
+		}
+	}
+	v := t.tx.Bucket(bKeys).Get([]byte(key))
+	if len(v) != 16 {
+		return "", nil
+	}
+	return uuid.UUID(v).String(), nil
+}
+
+// emit folds an event into the request's changes.
+func (t *txn) emit(ev *store.Event) error {
+	changed, err := store.Fold(t.get, ev)
+	if err != nil {
+		return err
+	}
+	t.mine.events = append(t.mine.events, ev)
+	for i := range changed {
+		c := &changed[i]
+		id, err := uuid.Parse(c.ID)
+		if err != nil {
+			return err
+		}
+		if c.Text == "" {
+			t.mine.set(id, record{})
+			continue
+		}
+		t.mine.set(id, record{claim: c})
+		if c.Key != "" {
+			t.mine.keys[c.Key] = c.ID
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package bolt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+)
+
+// LogReport is what VerifyLog found.
+type LogReport struct {
+	Owner  string `json:"owner"`
+	Events uint64 `json:"events"` // that verified
+	Erased uint64 `json:"erased"` // of these, payloads that were forgotten
+	Head   string `json:"head"`   // hex hash of the last event; note it elsewhere to prove later that nothing was cut off
+}
+
+// VerifyLog computes the hash chain again, from the first event to the last. It
+// fails with ken.ErrCorrupt at the first event that does not follow; the report
+// counts those before it.
+func (s *Store) VerifyLog(ctx context.Context) (LogReport, error) {
+	r := LogReport{Owner: s.o.Owner}
+	bad := func(err error) error {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: "the log does not verify", Err: err,
+			Try: "Restore the store from a backup; events before that one are good."}
+	}
+	var prev [sha256.Size]byte
+	for ev, err := range s.Events(ctx, 1) {
+		if err != nil {
+			return r, err
+		}
+		if ev.Seq != r.Events+1 {
+			return r, bad(fmt.Errorf("event %d is missing", r.Events+1))
+		}
+		if err := ev.Verify(prev); err != nil {
+			return r, bad(err)
+		}
+		prev = ev.Hash
+		r.Events++
+		if ev.Erased() {
+			r.Erased++
+		}
+		if r.Events%10_000 == 0 {
+			s.o.Progress("verify", int(r.Events), int(s.seq.Load()))
+		}
+	}
+	r.Head = hex.EncodeToString(prev[:])
+	var head []byte
+	err := s.view(func(tx *bbolt.Tx) error {
+		head = append(head, tx.Bucket(bMeta).Get(kHead)...)
+		return nil
+	})
+	// Writers may have gone on since the last page was read.
+	if err == nil && r.Events == s.seq.Load() && r.Events > 0 && string(head) != string(prev[:]) {
+		err = bad(fmt.Errorf("the last events are missing"))
+	}
+	return r, err
+}
