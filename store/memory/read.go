@@ -1,0 +1,175 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+const defaultLimit = 10
+
+// Query implements ken.Store: by keywords, best score first. A filter without a
+// time means now.
+func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	if q.Filter.Now.IsZero() {
+		q.Filter.Now = s.env.Now()
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var res store.Result
+	if strings.TrimSpace(q.Question) == "" {
+		res = s.newest(&q.Filter, q.Limit, func(*ken.Claim) bool { return true })
+	} else {
+		res = s.keyword(q.Question, &q.Filter, q.Limit)
+	}
+	out := make([]ken.Claim, len(res.Hits))
+	for i, h := range res.Hits {
+		out[i] = store.Clone(&s.records[h.Ref].claim)
+	}
+	return out, nil
+}
+
+// Keyword implements store.Projections.
+func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.keyword(text, f, limit), nil
+}
+
+func (s *Store) keyword(text string, f *ken.Filter, limit int) store.Result {
+	scores, most := s.words.search(text)
+	hits := make([]store.Hit, 0, len(scores))
+	for ref, score := range scores {
+		hits = append(hits, store.Hit{Ref: ref, Score: score, Share: score / most})
+	}
+	return s.best(hits, f, limit)
+}
+
+// Vector implements store.Projections. Without an embedder it finds nothing.
+func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.embed == nil || s.dim == 0 {
+		return store.Result{}, nil
+	}
+	if len(query) != s.dim {
+		return store.Result{}, &ken.Error{Code: ken.CodeInvalid, Field: "vector",
+			Msg: fmt.Sprintf("the question has %d dimensions, the store %d", len(query), s.dim),
+			Try: "Embed the question with the model that embedded the claims."}
+	}
+	q := unit(query)
+	if q == nil {
+		return store.Result{}, nil
+	}
+	var hits []store.Hit
+	for ref := range s.records {
+		if vec := s.records[ref].vec; vec != nil {
+			var dot float64
+			for i := range q {
+				dot += float64(q[i]) * float64(vec[i])
+			}
+			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: min(max(dot, -1), 1)})
+		}
+	}
+	return s.best(hits, f, limit), nil
+}
+
+// Pinned implements store.Projections.
+func (s *Store) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.newest(f, limit, func(c *ken.Claim) bool { return store.Pinned(c.Kind) }), nil
+}
+
+// newest returns the claims that want accepts, latest first.
+func (s *Store) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) store.Result {
+	var hits []store.Hit
+	for ref := range s.records {
+		if want(&s.records[ref].claim) {
+			hits = append(hits, store.Hit{Ref: store.Ref(ref)})
+		}
+	}
+	slices.SortFunc(hits, func(a, b store.Hit) int {
+		return cmp.Or(s.records[b.Ref].row.CreatedAt.Compare(s.records[a.Ref].row.CreatedAt), cmp.Compare(b.Ref, a.Ref))
+	})
+	return s.admit(hits, f, limit)
+}
+
+// best returns the hits with the highest scores; equal ones by age in the store.
+func (s *Store) best(hits []store.Hit, f *ken.Filter, limit int) store.Result {
+	slices.SortFunc(hits, func(a, b store.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref))
+	})
+	return s.admit(hits, f, limit)
+}
+
+// admit takes hits in their order until limit of them have passed the filter.
+func (s *Store) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
+	var res store.Result
+	for _, h := range hits {
+		if len(res.Hits) >= limit {
+			break
+		}
+		if why := f.Reject(s.records[h.Ref].row.Facts); why != "" {
+			res.Cut = append(res.Cut, store.Rejected{Ref: h.Ref, Reason: why})
+			continue
+		}
+		res.Hits = append(res.Hits, h)
+	}
+	return res
+}
+
+// Row implements store.Projections.
+func (s *Store) Row(ref store.Ref) (store.Row, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if int(ref) >= len(s.records) {
+		return store.Row{}, false
+	}
+	return s.records[ref].row, true
+}
+
+// Claim implements store.Projections. The result is the caller's.
+func (s *Store) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return ken.Claim{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if int(ref) >= len(s.records) {
+		return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+	}
+	return store.Clone(&s.records[ref].claim), nil
+}
+
+// Coverage implements store.Projections.
+func (s *Store) Coverage() (embedded, total int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for ref := range s.records {
+		if s.records[ref].vec != nil {
+			embedded++
+		}
+	}
+	return embedded, len(s.records)
+}

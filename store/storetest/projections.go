@@ -1,0 +1,327 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Readable is a store that a turn can retrieve from.
+type Readable interface {
+	ken.Store
+	store.Projections
+}
+
+// RunProjections holds the stores that open returns to the contract of
+// store.Projections. Options.Embed and Dim are always set.
+func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options) S) {
+	tests := []struct {
+		name string
+		run  func(k *kit, p Readable)
+	}{
+		{"FilterHoldsOnEveryLeg", testLegs},
+		{"Keyword", testKeywordLeg},
+		{"Vector", testVectorLeg},
+		{"Pinned", testPinnedLeg},
+		{"Rows", testRows},
+		{"Stale", testStale},
+		{"EmbedderFails", testEmbedderFails},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := newKit(t, func(t *testing.T, o Options) ken.Store {
+				o.Embed, o.Dim = embed, len(axes)
+				return open(t, o)
+			})
+			tt.run(k, k.s.(Readable))
+		})
+	}
+}
+
+// axes are the words that have a direction of their own in the vector space of
+// the tests.
+var axes = []string{"amber", "birch", "copper", "ledger"}
+
+var errEmbed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the embedder is down"}
+
+// embed points a text in the direction of the words that it has, at length 1. A
+// text with none has no vector, and one with "unembeddable" fails.
+func embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		if strings.Contains(text, "unembeddable") {
+			return nil, errEmbed
+		}
+		var has []int
+		for axis, word := range axes {
+			if strings.Contains(text, word) {
+				has = append(has, axis)
+			}
+		}
+		if len(has) == 0 {
+			continue
+		}
+		out[i] = make([]float32, len(axes))
+		for _, axis := range has {
+			out[i][axis] = float32(1 / math.Sqrt(float64(len(has))))
+		}
+	}
+	return out, nil
+}
+
+func vectorOf(text string) []float32 {
+	v, _ := embed(context.Background(), []string{text})
+	return v[0]
+}
+
+// legs are the ways to search, each asked for what the whole population shares.
+var legs = []struct {
+	name   string
+	search func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error)
+	common func(*ken.Claim) // what makes every claim a candidate of the leg
+	out    []string         // of the population: what the leg never finds
+}{
+	{"keyword", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
+		return p.Keyword(k.ctx, "ledger", f, limit)
+	}, func(*ken.Claim) {}, nil},
+	{"vector", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
+		return p.Vector(k.ctx, vectorOf("ledger"), f, limit)
+	}, func(*ken.Claim) {}, nil},
+	{"pinned", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
+		return p.Pinned(k.ctx, f, limit)
+	}, func(c *ken.Claim) { c.Kind = ken.KindHot }, []string{"playbook", "document"}},
+}
+
+func testLegs(k *kit, _ Readable) {
+	for _, leg := range legs {
+		k.sub(leg.name, func(k *kit) {
+			p := k.s.(Readable)
+			names := populate(k, p, leg.common)
+			for _, tt := range filters {
+				f := tt.filter
+				f.Now = filterTime
+				kept := f
+				res, err := leg.search(k, p, &f, many)
+				if err != nil {
+					k.Errorf("%s: %v", tt.name, err)
+					continue
+				}
+				if got, want := refNames(p, names, res.Hits), without(tt.want, leg.out...); !sameSet(got, want) {
+					k.Errorf("%s: got %q, want %q", tt.name, got, want)
+				}
+				checkCut(k, p, &f, res)
+				if !cmp.Equal(kept, f) {
+					k.Errorf("%s: the caller's filter became %+v", tt.name, f)
+				}
+			}
+		})
+	}
+}
+
+// checkCut checks that what was refused is refused for the filter's reason.
+func checkCut(k *kit, p Readable, f *ken.Filter, res store.Result) {
+	k.Helper()
+	for _, cut := range res.Cut {
+		row, ok := p.Row(cut.Ref)
+		if want := f.Reject(row.Facts); !ok || cut.Reason != want || want == "" {
+			k.Errorf("cut %+v for %q, want %q", row.Facts, cut.Reason, want)
+		}
+		if slices.ContainsFunc(res.Hits, func(h store.Hit) bool { return h.Ref == cut.Ref }) {
+			k.Errorf("record %d is both found and cut", cut.Ref)
+		}
+	}
+}
+
+// found returns the claims that a leg found, in its order.
+func found(k *kit, p Readable, res store.Result, err error) []string {
+	k.Helper()
+	if err != nil {
+		k.Fatal(err)
+	}
+	var out []string
+	for _, h := range res.Hits {
+		row, ok := p.Row(h.Ref)
+		if !ok {
+			k.Errorf("hit %d has no row", h.Ref)
+		}
+		out = append(out, row.ID)
+	}
+	return out
+}
+
+func testKeywordLeg(k *kit, p Readable) {
+	one := k.write("amber and something else")
+	both := k.write("amber birch")
+	k.write("copper")
+	res, err := p.Keyword(k.ctx, "amber birch", &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{both, one}) {
+		k.Fatalf("found %v, want %s before %s", got, both, one)
+	}
+	if a, b := res.Hits[0], res.Hits[1]; !(a.Score > b.Score && b.Score > 0) || !(a.Share > b.Share && b.Share > 0) || a.Share > 1 {
+		k.Errorf("scores %+v, %+v", a, b)
+	}
+	res, err = p.Keyword(k.ctx, "amber birch", &ken.Filter{}, 1)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{both}) {
+		k.Errorf("with limit 1 found %v", got)
+	}
+	for _, text := range []string{"", "   ", "the of and", "zebra"} {
+		res, err = p.Keyword(k.ctx, text, &ken.Filter{}, many)
+		if got := found(k, p, res, err); len(got) != 0 {
+			k.Errorf("%q finds %v", text, got)
+		}
+	}
+}
+
+func testVectorLeg(k *kit, p Readable) {
+	exact := k.write("amber")
+	near := k.write("amber birch")
+	far := k.write("copper")
+	nowhere := k.write("a claim without direction")
+	res, err := p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, 2)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{exact, near}) {
+		k.Fatalf("found %v, want %s before %s", got, exact, near)
+	}
+	if s := res.Hits[0].Score; s < 0.999 || s > 1.001 {
+		k.Errorf("the same direction has cosine %v", s)
+	}
+	if s := res.Hits[1].Score; s < 0.706 || s > 0.709 {
+		k.Errorf("half the direction has cosine %v, want 1/√2", s)
+	}
+	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	if got := found(k, p, res, err); slices.Contains(got, nowhere) || !slices.Contains(got, far) {
+		k.Errorf("found %v: a text without a vector has no place in the space, %s has", got, far)
+	}
+	for _, dim := range []int{1, len(axes) - 1, len(axes) + 1} {
+		_, err := p.Vector(k.ctx, make([]float32, dim), &ken.Filter{}, many)
+		k.wantErr(err, ken.ErrInvalid, "")
+	}
+}
+
+func testPinnedLeg(k *kit, p Readable) {
+	kind := func(kind ken.Kind) func(*ken.Claim) { return func(c *ken.Claim) { c.Kind = kind } }
+	hot := k.write("hot", kind(ken.KindHot))
+	for _, other := range []ken.Kind{ken.KindFact, ken.KindEpisode, ken.KindPlaybook, ken.KindFinding, ken.KindDecision, "own"} {
+		k.write("never pinned", kind(other))
+	}
+	k.write("proposed", kind(ken.KindPattern), withStatus(ken.StatusHypothesis))
+	pattern := k.write("approved", kind(ken.KindPattern))
+	objective := k.write("objective", kind(ken.KindObjective))
+	old := k.write("written last, of long ago", kind(ken.KindHot), func(c *ken.Claim) { c.CreatedAt = epoch.AddDate(-1, 0, 0) })
+	want := []string{objective, pattern, hot, old}
+	res, err := p.Pinned(k.ctx, &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, want) {
+		k.Errorf("pinned %v, want %v", got, want)
+	}
+	res, err = p.Pinned(k.ctx, &ken.Filter{}, 2)
+	if got := found(k, p, res, err); !slices.Equal(got, want[:2]) {
+		k.Errorf("with limit 2 pinned %v", got)
+	}
+}
+
+func testRows(k *kit, p Readable) {
+	const nobody = store.Ref(1 << 30)
+	if row, ok := p.Row(nobody); ok {
+		k.Errorf("an unknown record has row %+v", row)
+	}
+	_, err := p.Claim(k.ctx, nobody)
+	k.wantErr(err, ken.ErrNotFound, "")
+	if embedded, total := p.Coverage(); embedded != 0 || total != 0 {
+		k.Errorf("an empty store covers %d of %d", embedded, total)
+	}
+
+	id := k.write("amber", func(c *ken.Claim) {
+		c.Scope, c.Constraint, c.ExpiresAt = repoA, true, epoch.AddDate(1, 0, 0)
+		c.CreatedAt = epoch.Add(-time.Hour)
+		c.Evidence = []ken.Evidence{ken.FromTestResult("A", ""), ken.FromGitHistory("r", "c", "")}
+		c.Evidence[1].FetchedAt = epoch.Add(-time.Minute)
+	})
+	want := k.get(id)
+	res, err := p.Keyword(k.ctx, "amber", &ken.Filter{}, 1)
+	if err != nil || len(res.Hits) != 1 {
+		k.Fatalf("%+v, %v", res, err)
+	}
+	ref := res.Hits[0].Ref
+	row, ok := p.Row(ref)
+	wantRow := store.Row{ID: id, Facts: want.Facts(), Support: want.Support(nil), CreatedAt: want.CreatedAt, Constraint: true}
+	wantRow.Facts.ExpiresAt = row.Facts.ExpiresAt // a filter has its own copy: see FilterHoldsOnEveryLeg
+	if diff := cmp.Diff(wantRow, row); !ok || diff != "" {
+		k.Errorf("row (-want +got):\n%s", diff)
+	}
+	got, err := p.Claim(k.ctx, ref)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		k.Errorf("claim: %v (-want +got):\n%s", err, diff)
+	}
+	if embedded, total := p.Coverage(); embedded != 1 || total != 1 {
+		k.Errorf("covers %d of %d", embedded, total)
+	}
+}
+
+// What a claim used to say must not bring it back, by any leg.
+func testStale(k *kit, p Readable) {
+	id := k.write("amber", withKey("k"))
+	k.write("birch", withKey("k"))
+	res, err := p.Keyword(k.ctx, "amber", &ken.Filter{}, many)
+	if got := found(k, p, res, err); len(got) != 0 {
+		k.Errorf("found by a word that was revised away: %v", got)
+	}
+	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	if err != nil || len(res.Hits) != 1 || res.Hits[0].Score > 0.5 {
+		k.Errorf("compared by an old vector: %+v, %v", res.Hits, err)
+	}
+
+	next := k.write("birch, anew")
+	k.supersede(id, next)
+	res, err = p.Keyword(k.ctx, "birch", &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{next}) {
+		k.Errorf("by keyword %v, want the successor", got)
+	}
+	res, err = p.Vector(k.ctx, vectorOf("birch"), &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{next}) {
+		k.Errorf("by vector %v, want the successor", got)
+	}
+	if embedded, total := p.Coverage(); embedded != 2 || total != 2 {
+		k.Errorf("a change of status lost a vector: %d of %d", embedded, total)
+	}
+}
+
+// An embedder that fails must not fail the write, nor hide that it failed.
+func testEmbedderFails(k *kit, p Readable) {
+	good := k.write("amber")
+	bad := k.write("amber unembeddable")
+	res, err := p.Keyword(k.ctx, "amber", &ken.Filter{}, many)
+	if got := found(k, p, res, err); !sameSet(got, []string{good, bad}) {
+		k.Errorf("by keyword %v, want both", got)
+	}
+	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	if got := found(k, p, res, err); !slices.Equal(got, []string{good}) {
+		k.Errorf("by vector %v, want %s", got, good)
+	}
+	if embedded, total := p.Coverage(); embedded != 1 || total != 2 {
+		k.Errorf("covers %d of %d, want 1 of 2", embedded, total)
+	}
+
+	id := k.write("amber", withKey("k"))
+	k.write("copper unembeddable", withKey("k"))
+	res, err = p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	if got := found(k, p, res, err); slices.Contains(got, id) {
+		k.Error("a text that could not be embedded is compared by the vector of the text before it")
+	}
+	if embedded, total := p.Coverage(); embedded != 1 || total != 3 {
+		k.Errorf("covers %d of %d, want 1 of 3", embedded, total)
+	}
+
+	over, cancel := context.WithCancel(k.ctx)
+	cancel()
+	if _, err := p.Keyword(over, "amber", &ken.Filter{}, many); !errors.Is(err, context.Canceled) {
+		k.Errorf("a keyword search that was cancelled: %v", err)
+	}
+}
