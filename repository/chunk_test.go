@@ -1,0 +1,172 @@
+package repository
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// checkChunks checks what holds of every file, however it is cut: chunks are
+// valid claims of bounded size and unique ids, in the order of the source; each
+// starts with the text at its line; and every line is in some chunk.
+func checkChunks(t testing.TB, name, text string, lim limits) []chunk {
+	t.Helper()
+	lines := splitLines(text)
+	chunks := cutText(name, text, lim)
+	covered := make([]bool, len(lines)+1)
+	ids, last := map[string]bool{}, 0
+	for _, c := range chunks {
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", c.Source, err)
+		}
+		if n := utf8.RuneCountInString(c.Text); n > lim.max {
+			t.Errorf("%s: %d characters, more than %d:\n%s", c.Source, n, lim.max, c.Text)
+		}
+		if ids[c.ID] || ids[c.Key] || uuid.Validate(c.ID) != nil || c.ID[14] != '8' {
+			t.Errorf("%s: bad or repeated id %s or key %s", c.Source, c.ID, c.Key)
+		}
+		ids[c.ID], ids[c.Key] = true, true
+		if c.first < last || c.last < c.first || c.last > len(lines) {
+			t.Fatalf("%s: lines %d to %d of %d, after line %d", c.Source, c.first, c.last, len(lines), last)
+		}
+		last = c.first
+		if !startsAt(c.Text, lines[c.first-1].text) {
+			t.Errorf("%s: the text does not start with line %d\n%q\n%q", c.Source, c.first, lines[c.first-1].text, c.Text)
+		}
+		for n := c.first; n <= c.last; n++ {
+			covered[n] = covered[n] || strings.Contains(c.Text, strings.TrimSpace(lines[n-1].text)) ||
+				lines[n-1].chars > lim.line()
+		}
+	}
+	for _, l := range lines {
+		if !covered[l.no] && !l.blank() && l.chars <= lim.line() && !leftOut(name, text, l.no) {
+			t.Errorf("%s: line %d is in no chunk: %q", name, l.no, l.text)
+		}
+	}
+	return chunks
+}
+
+// startsAt allows for a lead of three lines, and for a part of a folded line from
+// which something was left out.
+func startsAt(text, line string) bool {
+	for i, l := range strings.SplitN(text, "\n", 5) {
+		l = strings.TrimPrefix(l, "… ")
+		if !strings.Contains(line, "…") {
+			l, _, _ = strings.Cut(l, "…")
+		}
+		if i < 4 && l != "" && strings.Contains(line, strings.TrimRight(l, " \t\r")) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftOut reports whether a line belongs to what Go files have no chunks of:
+// everything up to the package clause unless it is the package's comment, and
+// imports.
+func leftOut(name, text string, no int) bool {
+	if path.Ext(name) != ".go" {
+		return false
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", strings.TrimPrefix(text, byteOrderMark), parser.ParseComments)
+	if err != nil {
+		return false
+	}
+	line := func(p token.Pos) int { return fset.PositionFor(p, false).Line }
+	if no <= line(f.Name.End()) {
+		return f.Doc == nil || no < line(f.Doc.Pos())
+	}
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			from := line(d.Pos())
+			if g.Doc != nil {
+				from = line(g.Doc.Pos())
+			}
+			if from <= no && no <= line(d.End()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestUnchangedChunkKeepsItsID(t *testing.T) {
+	const before = "# A\n\nThe first section, which is long enough to stand alone here.\n\n# B\n\nThe second section, which is long enough to stand alone here.\n"
+	after := strings.Replace(before, "# B", "# New\n\nA section between the two, which is long enough to stand alone.\n\n# B", 1)
+	lim := limits{max: 1200, min: 60}
+	old, new := checkChunks(t, "x.md", before, lim), checkChunks(t, "x.md", after, lim)
+	if len(old) != 2 || len(new) != 3 {
+		t.Fatalf("%d and %d chunks, want 2 and 3", len(old), len(new))
+	}
+	if old[0].ID != new[0].ID || old[1].ID != new[2].ID || old[1].Key != new[2].Key {
+		t.Error("a chunk that did not change has another id or key")
+	}
+	if old[1].first == new[2].first || new[2].Evidence[0].Line != new[2].first {
+		t.Errorf("lines %d and %d, evidence %d: the evidence must follow the text", old[1].first, new[2].first, new[2].Evidence[0].Line)
+	}
+	if other := cutText("y.md", before, lim); other[0].ID == old[0].ID {
+		t.Error("two files share an id")
+	}
+}
+
+func TestEqualChunksHaveDifferentIDs(t *testing.T) {
+	section := "# Same\n\nThe same words under the same heading, twice in one file.\n\n"
+	if got := checkChunks(t, "x.md", section+section, limits{max: 1200, min: 10}); len(got) != 2 {
+		t.Fatalf("%d chunks, want 2", len(got))
+	}
+}
+
+func TestOddTexts(t *testing.T) {
+	lim := limits{max: 200, min: 20}
+	for name, text := range map[string]string{
+		"empty": "", "blank": " \n\t\n\r\n", "one character": "x", "no line end": "a\nb", "carriage returns": "# A\r\n\r\nb\r\n",
+		"byte order mark": byteOrderMark + "# A\nb", "only fences": "```\n```\n~~~\n", "open fence": "```go\nx\n\n# y\n",
+		"only headings": "# a\n## b\n### c\n#\n##\n", "deep list": "- a\n  - b\n    - c\n\n      d\n",
+		"one long word": strings.Repeat("x", 5000), "long words": strings.Repeat(strings.Repeat("y", 500)+" ", 9),
+		"long sentences": strings.Repeat("A sentence of some words. ", 99), "Chinese": strings.Repeat("没有空格的文字", 99),
+		"Thai": strings.Repeat("ไม่มีช่องว่าง", 99), "Hebrew": strings.Repeat("שלום עולם ", 99), "rules": "---\n***\n___\n- - -\n",
+		"long heading": "# " + strings.Repeat("heading ", 99), "long setext": strings.Repeat("words and\n", 60) + "===\n",
+		"blank lines": "# a\n" + strings.Repeat("\n", 500) + "b\n", "long table": "a|b\n-|-\n" + strings.Repeat("c|d\n", 99),
+		"long fence":                 "```" + strings.Repeat("`", 40) + "\n" + strings.Repeat("line of code\n", 60) + "```",
+		"many blank lines in a list": "- a\n" + strings.Repeat("\n", 50_000) + "- b\n",
+		"one line of a megabyte":     strings.Repeat("word ", 200_000),
+		"closers":                    strings.Repeat("}\n", 300), "unclosed front": "---\na: b\n\nc\n", "toml front": "+++\ntitle = \"x\"\n+++\ny\n",
+		"form feeds": "a\fb\n\v\n\u0085\n\u2028c\n", "lone returns": "a\rb\rc\n\r",
+	} {
+		for _, file := range []string{"x.md", "x.txt", "x.py", "x.go"} {
+			t.Run(name+" as "+file, func(t *testing.T) { checkChunks(t, file, text, lim) })
+		}
+	}
+}
+
+func TestGoThatDoesNotParseIsCutAsBlocks(t *testing.T) {
+	got := checkChunks(t, "x.go", "package x\n\nfunc broken( {\n\treturn\n}\n", limits{max: 1200, min: 10})
+	if len(got) == 0 || len(got[0].Entities) != 0 {
+		t.Errorf("%s", show(got))
+	}
+}
+
+func TestGoLinesAreThoseOnDisk(t *testing.T) {
+	src := "package x\n\n//line other.y:100\nfunc A() {}\n\n// B is documented.\nfunc B() {}; func C() {}\n"
+	got := checkChunks(t, "x.go", src, limits{max: 1200, min: 1})
+	if n := len(got); n != 2 || got[1].first != 6 || strings.Join(got[1].Entities, " ") != "B C" {
+		t.Errorf("%s", show(got))
+	}
+}
+
+func TestTestsMatterLess(t *testing.T) {
+	for p, want := range map[string]float64{
+		"a.go": 0.5, "a_test.go": 0.3, "web/a.spec.ts": 0.3, "test_a.py": 0.3, "x/testdata/a.txt": 0.3, "contest.go": 0.5, "latest/a.md": 0.5,
+	} {
+		if got := importance(p); got != want {
+			t.Errorf("importance(%q) = %v, want %v", p, got, want)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+const (
+	readWindow  = 64  // files read before their chunks are handed on
+	flushChunks = 256 // chunks in one call of the sink, or a little more
+	flushPaths  = 512 // documents or paths in one call of the sink
+)
+
+// Index brings sink up to date with the folder root: it reads the files that
+// have changed and the commits that are new, and removes what it no longer
+// finds. Files that can't be read and folders that can't be listed are reported,
+// not returned as errors, and count as gone; git that is missing or fails
+// leaves the commits as they are.
+//
+// When ctx ends, or the sink fails, the report says what was done until then; the
+// sink holds whole documents, and the next run finishes the work. The same tree
+// gives the same chunks in the same order, whatever the number of workers.
+func Index(ctx context.Context, root string, sink Sink, o Options) (Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	start := o.Now()
+	x, err := newIndexer(root, sink, o)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = x.root.Close() }() // it was only read
+	err = x.run(ctx)
+	slices.SortFunc(x.report.Withheld, func(a, b Withheld) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)
+	})
+	x.report.Duration = o.Now().Sub(start)
+	return x.report, err
+}
+
+type indexer struct {
+	root   *os.Root
+	dir    string // of root, absolute, links resolved
+	tree   workTree
+	sink   Sink
+	o      Options
+	lim    limits
+	cut    string // Known.Cut of everything that this run writes
+	known  map[string]Known
+	report Report
+
+	docs    []Document
+	chunks  int // in docs
+	touched map[string]Known
+	removed []string
+}
+
+func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
+	dir, err := filepath.Abs(root)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	var r *os.Root
+	if err == nil {
+		r, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "root", Msg: "can't be opened as a folder",
+			Try: "Name an existing folder that you may read.", Err: err}
+	}
+	return &indexer{root: r, dir: dir, tree: findWorkTree(dir), sink: sink, o: o,
+		lim: limits{max: o.MaxChunk, min: o.MinChunk}, cut: fmt.Sprintf("%s/%d/%d", cutVersion, o.MaxChunk, o.MinChunk),
+		touched: map[string]Known{}}, nil
+}
+
+func (x *indexer) run(ctx context.Context) error {
+	var err error
+	if x.known, err = x.sink.DocumentHashes(ctx); err != nil {
+		return fmt.Errorf("ask what is indexed: %w", err)
+	}
+	w := newWalker(ctx, x.root, x.tree.prefix, x.o)
+	if err := w.walk(".", x.tree.ignoreStack()); err != nil {
+		return fmt.Errorf("walk the repository: %w", err)
+	}
+	x.report.Skipped, x.report.Withheld = w.skipped, w.withheld
+	slices.SortFunc(w.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	if err := x.vanished(ctx, w.files); err != nil {
+		return err
+	}
+	if err := x.files(ctx, w.files); err != nil {
+		return err
+	}
+	if err := x.history(ctx); err != nil {
+		return err
+	}
+	return x.flush(ctx)
+}
+
+// vanished removes at once what the walk no longer found: it may be a secret by
+// now.
+func (x *indexer) vanished(ctx context.Context, files []file) error {
+	found := make(map[string]bool, len(files))
+	for _, f := range files {
+		found[f.path] = true
+	}
+	for _, p := range slices.Sorted(maps.Keys(x.known)) {
+		if !found[p] && !strings.HasPrefix(p, commitPrefix) {
+			x.remove(p)
+		}
+	}
+	return x.flush(ctx)
+}
+
+func (x *indexer) files(ctx context.Context, files []file) error {
+	var changed []file
+	for _, f := range files {
+		if k, ok := x.known[f.path]; ok && isCurrent(k, f, x.cut) {
+			x.count(Document{Path: f.path, Known: k}, false)
+			continue
+		}
+		changed = append(changed, f)
+	}
+	p := Progress{Stage: StageFiles, Done: len(files) - len(changed), Total: len(files)}
+	x.o.Progress(p)
+	for window := range slices.Chunk(changed, readWindow) {
+		readings, err := x.readAll(ctx, window)
+		if err != nil {
+			return fmt.Errorf("read the repository: %w", err)
+		}
+		for i, r := range readings {
+			if err := x.take(ctx, window[i].path, r); err != nil {
+				return err
+			}
+		}
+		p.Done += len(window)
+		x.o.Progress(p)
+	}
+	return x.flush(ctx)
+}
+
+func (x *indexer) take(ctx context.Context, path string, r reading) error {
+	switch {
+	case r.failed != "":
+		x.report.Skipped[r.failed]++
+		if _, ok := x.known[path]; ok {
+			x.remove(path)
+		}
+	case r.same:
+		x.touched[path] = r.doc.Known
+		x.count(r.doc, false)
+	default:
+		if k, ok := x.known[path]; ok && k.Skip == "" && r.doc.Skip != "" {
+			x.report.Removed++
+		}
+		x.put(r.doc)
+		x.count(r.doc, true)
+	}
+	return x.flushFull(ctx)
+}
+
+// count adds a file to the report.
+func (x *indexer) count(d Document, changed bool) {
+	x.withheld(d.Path, d.Known)
+	switch {
+	case d.Skip != "":
+		x.report.Skipped[Reason(d.Skip)]++
+		return
+	case changed:
+		x.report.Changed++
+	default:
+		x.report.Unchanged++
+	}
+	x.report.Files++
+}
+
+// withheld adds what was kept out of a document to the report.
+func (x *indexer) withheld(path string, k Known) {
+	for _, w := range k.Withheld {
+		w.Path = path
+		x.report.Withheld = append(x.report.Withheld, w)
+	}
+}
+
+func (x *indexer) put(d Document) {
+	x.docs = append(x.docs, d)
+	x.chunks += len(d.Chunks)
+	x.report.Chunks += len(d.Chunks)
+}
+
+func (x *indexer) remove(path string) {
+	x.removed = append(x.removed, path)
+	switch {
+	case strings.HasPrefix(path, commitPrefix):
+		x.report.CommitsRemoved++
+	case x.known[path].Skip == "":
+		x.report.Removed++
+	}
+}
+
+func (x *indexer) flushFull(ctx context.Context) error {
+	if x.chunks < flushChunks && len(x.docs)+len(x.touched)+len(x.removed) < flushPaths {
+		return nil
+	}
+	return x.flush(ctx)
+}
+
+// flush hands on what has gathered: what goes before what comes, so that nothing
+// that must not be shown waits for work.
+func (x *indexer) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(x.removed) > 0 {
+		if err := x.sink.RemoveDocuments(ctx, x.removed); err != nil {
+			return fmt.Errorf("remove documents: %w", err)
+		}
+		x.removed = nil
+	}
+	if len(x.docs) > 0 {
+		if err := x.sink.PutDocuments(ctx, x.docs); err != nil {
+			return fmt.Errorf("put documents: %w", err)
+		}
+		x.docs, x.chunks = nil, 0
+	}
+	if len(x.touched) > 0 {
+		if err := x.sink.TouchDocuments(ctx, x.touched); err != nil {
+			return fmt.Errorf("touch documents: %w", err)
+		}
+		x.touched = map[string]Known{}
+	}
+	return nil
+}
