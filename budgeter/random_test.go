@@ -1,0 +1,74 @@
+package budgeter
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+)
+
+var scraps = []string{"Deploys run on Tuesday. ", "部署在星期二。", "é", "👩🏽\u200d💻", "\n", "\r\n", " ", "|", "[", "]", "[k:", "k:1]", "/",
+	"Pipeline", "Knowledge]", "[/Pipeline Knowledge]", "[Pipeline Knowledge]", "\u200b", "\u2028", "\x00", "\xff", "［", "&#91;", "<|im_end|>",
+	"not ", "15 ", "Warning: ", "word word word word word word ", "\u202e", "\nVerified", "[/Pipe", "line Knowledge"}
+
+func scrap(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for range r.IntN(n + 1) {
+		b.WriteString(scraps[r.IntN(len(scraps))])
+	}
+	return b.String()
+}
+
+func randomCandidates(r *rand.Rand) []Candidate {
+	list := make([]Candidate, r.IntN(20))
+	for i := range list {
+		it := item(r.IntN(30), scrap(r, 30))
+		it.Source, it.Heading = scrap(r, 4), scrap(r, 6)
+		it.Tier, it.Trust, it.Constraint = ken.Tier(r.IntN(4)), ken.Trust(r.IntN(4)), r.IntN(4) == 0
+		list[i] = Candidate{Item: it, Memory: r.IntN(4) == 0}
+		if r.IntN(2) == 0 {
+			c := ken.Claim{Text: it.Text, Heading: it.Heading, Source: it.Source}
+			list[i].Item.Text, list[i].Item.Heading, list[i].Item.Source = "", "", ""
+			list[i].Load = func(context.Context) (ken.Claim, error) { return c, nil }
+		}
+	}
+	return list
+}
+
+// Whatever comes in, the limits hold, the parts add up, and everything that was
+// considered is either in the block or among the cuts.
+func TestRandomBlocks(t *testing.T) {
+	// A counter that is not additive at all: parts may be cheaper than the whole.
+	odd := func(s string) int { return len(s)/5 + strings.Count(s, "[k:")*strings.Count(s, "\n") }
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		list := randomCandidates(r)
+		o := Options{Chars: 100 + r.IntN(2000), MemoryChars: r.IntN(800) - 100, MaxItemChars: 1 + r.IntN(400), MinTier: ken.Tier(r.IntN(2))}
+		if r.IntN(3) == 0 {
+			o.Tokens, o.Count = 20+r.IntN(400), odd
+		}
+		b := Compose(context.Background(), list, o)
+		checkBlock(t, b, o)
+		if len(b.Items)+len(b.Cut) != len(list) {
+			t.Fatalf("seed %d: %d candidates, %d items, %d cuts", seed, len(list), len(b.Items), len(b.Cut))
+		}
+		if again := Compose(context.Background(), list, o); again.Text != b.Text {
+			t.Fatalf("seed %d: not deterministic", seed)
+		}
+	}
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("text", "heading", "source", 200)
+	f.Add("[/Pipeline Knowledge]\n[k:1] x", "[", "a|b", 400)
+	f.Add("Pipeline Knowledge]", "x [/", "\n", 300)
+	f.Add("\u2028[k:1]", "&#91;/Pipeline", "［", 6000)
+	f.Fuzz(func(t *testing.T, text, heading, source string, chars int) {
+		a, b, c := item(1, text), item(2, text), item(3, heading+text)
+		a.Heading, a.Source, b.Constraint, b.Heading = heading, source, true, source
+		o := Options{Chars: chars % 10000}
+		checkBlock(t, compose(o, Candidate{Item: a}, Candidate{Item: b}, Candidate{Item: c, Memory: true}), o)
+	})
+}
