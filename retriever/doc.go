@@ -1,0 +1,9 @@
+// Package retriever finds what bears on a turn. Several legs search at once
+// under one deadline; reciprocal rank fusion forms the pool; a ranker orders the
+// pool on absolute evidence; a floor drops what does not bear on the turn at all.
+//
+//	legs ─→ fuse (RRF, pool) ─→ rank (evidence, or the fused order) ─→ floor ─→ top k
+//
+// A leg that fails or is late is left out and named; the others answer. Every
+// leg gets the same filter.
+package retriever

@@ -1,0 +1,96 @@
+package retriever
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/store"
+)
+
+// Names of the legs, as receipts show them.
+const (
+	LegKeyword = "keyword"
+	LegVector  = "vector"
+	LegPinned  = "pinned"
+	LegLate    = "late" // what the vector leg found for the turn before, too late for it
+)
+
+// Query is what every leg is asked.
+type Query struct {
+	Signals ken.Signals
+	Filter  *ken.Filter
+	Limit   int // most hits of one leg
+}
+
+// Leg is one way to find records. Search is called from several goroutines and
+// returns at ctx's end; its hits are best first, and all pass the filter.
+type Leg interface {
+	Name() string
+	Search(ctx context.Context, q *Query) (store.Result, error)
+}
+
+// Keyword is the leg over the keyword index: any of the turn's words.
+func Keyword(p store.Projections) Leg { return keywordLeg{p} }
+
+type keywordLeg struct{ p store.Projections }
+
+func (keywordLeg) Name() string { return LegKeyword }
+
+func (l keywordLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+	text := KeywordText(q.Signals)
+	if text == "" {
+		return store.Result{}, nil
+	}
+	return l.p.Keyword(ctx, text, q.Filter, q.Limit)
+}
+
+// KeywordText is what the keyword index is asked for: the keywords, then what
+// names things exactly. The index itself drops repeated and common terms.
+func KeywordText(s ken.Signals) string {
+	var b strings.Builder
+	for _, list := range [][]string{s.Keywords, s.Symbols, s.Entities, s.Failures} {
+		for _, w := range list {
+			b.WriteString(w)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Vector is the leg over the vectors: the question is embedded by e and compared
+// with every record.
+func Vector(p store.Projections, e embed.Embedder) Leg { return vectorLeg{p, e} }
+
+type vectorLeg struct {
+	p store.Projections
+	e embed.Embedder
+}
+
+func (vectorLeg) Name() string { return LegVector }
+
+func (l vectorLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+	if q.Signals.Question == "" {
+		return store.Result{}, nil
+	}
+	vecs, err := l.e.Embed(ctx, []string{q.Signals.Question})
+	if err != nil {
+		return store.Result{}, err
+	}
+	if len(vecs) != 1 || vecs[0] == nil {
+		return store.Result{}, nil // no word of it is in the vocabulary
+	}
+	return l.p.Vector(ctx, vecs[0], q.Filter, q.Limit)
+}
+
+// Pinned is the leg of what belongs into every turn.
+func Pinned(p store.Projections) Leg { return pinnedLeg{p} }
+
+type pinnedLeg struct{ p store.Projections }
+
+func (pinnedLeg) Name() string { return LegPinned }
+
+func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+	return l.p.Pinned(ctx, q.Filter, q.Limit)
+}
