@@ -1,0 +1,72 @@
+// Package goopenai puts a knowledge layer in front of a go-openai client.
+//
+// Wrap returns something with the client's own two chat methods, so that a chat
+// loop keeps its types. Each call is one turn: the layer's blocks go into a copy
+// of the request, and the answer, streamed or not, comes back untouched. What a
+// turn was given is told to middleware.Options.OnReceipt, with the context of
+// the call.
+//
+// go-openai decodes requests into its own types, so fields that those types
+// don't have never get this far. A program that must pass such fields on puts
+// Layer.Transport under its HTTP client instead.
+package goopenai
+
+import (
+	"context"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// Client is what Wrap needs of a client; *openai.Client is one.
+type Client interface {
+	CreateChatCompletion(context.Context, openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error)
+	CreateChatCompletionStream(context.Context, openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error)
+}
+
+// Wrapped is a Client whose requests carry the layer's blocks. It is safe for
+// concurrent use if the client in it is.
+type Wrapped struct {
+	layer  *middleware.Layer
+	client Client
+	turn   ken.Turn
+}
+
+var _ Client = (*Wrapped)(nil)
+
+// Wrap puts l in front of c. t says whose requests they are: owner, project,
+// session, agent, scopes and weight. Its ID, Model, Messages and Tools are not
+// used. Wrapping costs nothing: use one Wrapped per conversation, each with a
+// session of its own.
+func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
+	t.ID = ""
+	return &Wrapped{l, c, t}
+}
+
+// CreateChatCompletion calls the client with the turn's blocks in the request.
+// The caller's request and its messages stay as they are; the errors are the
+// client's.
+func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
+	return w.client.CreateChatCompletion(ctx, w.extend(ctx, r))
+}
+
+// CreateChatCompletionStream is CreateChatCompletion for a streamed answer. The
+// stream is the client's own.
+func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
+	return w.client.CreateChatCompletionStream(ctx, w.extend(ctx, r))
+}
+
+func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) openai.ChatCompletionRequest {
+	t := w.turn
+	t.Model, t.Tools = r.Model, len(r.Tools)+len(r.Functions)
+	t.Messages = make([]ken.Message, len(r.Messages))
+	for i := range r.Messages {
+		t.Messages[i] = message(&r.Messages[i])
+	}
+	if ins := w.layer.Assemble(ctx, t).Insertions; len(ins) > 0 {
+		r.Messages = insert(r.Messages, ins)
+	}
+	return r
+}

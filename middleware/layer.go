@@ -1,0 +1,198 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter/tokens"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/telemetry"
+)
+
+// rememberedTurns bounds the blocks kept for later requests: some megabytes.
+const rememberedTurns = 4096
+
+// Layer is an open knowledge layer. It is safe for concurrent use by any number
+// of conversations. Close it when done.
+type Layer struct {
+	o     Options
+	cfg   config.Config
+	now   func() time.Time
+	newID func() string
+
+	owners      *bolt.Owners
+	storeErr    error // why there is no store; turns go on without
+	embedder    *embed.Guard
+	background  embed.Embedder // the same model, with retries, for work that nobody waits for
+	vectorCause string         // why there is no vector leg, when there is none
+	retrieval   retriever.Options
+	count       func(string) int
+	handler     Handler
+	blocks      *memory
+	traffic     *traffic
+	late        sync.Map // owner and session → <-chan store.Result
+	events      *telemetry.Log
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	closing sync.Once
+}
+
+// Open opens the layer of the project in o.Root. Errors: a configuration that
+// can't be used, always; a store that can't be opened, when o.Strict is set.
+// ctx bounds opening only.
+func Open(ctx context.Context, o Options) (*Layer, error) {
+	o = o.withDefaults()
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, fmt.Errorf("find project: %w", err)
+	}
+	o.Root = root
+	cfg, err := configuration(o)
+	if err != nil {
+		return nil, err
+	}
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic()}
+	if err := l.openEmbedder(); err != nil {
+		return nil, err
+	}
+	if o.CountTokens || cfg.Budget.Tokens > 0 {
+		if l.count, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
+			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
+		}
+	}
+	l.retrieval = retrieval(&cfg)
+	l.handler = chain(l.stages())
+	l.owners = bolt.NewOwners(under(root, cfg.Knowledge.DBPath), 0,
+		bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now})
+	if cfg.Middleware.Events {
+		l.events = telemetry.Open(under(root, cfg.Telemetry.Events))
+	}
+	if err := l.openStore(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if !o.Foreground && l.storeErr == nil {
+		l.start()
+	}
+	return l, nil
+}
+
+func configuration(o Options) (config.Config, error) {
+	if o.Config != nil {
+		return *o.Config, o.Config.Validate()
+	}
+	if path, ok := config.Find(o.Root); ok {
+		return config.Load(path)
+	}
+	return config.Default(), nil
+}
+
+func under(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(root, path)
+}
+
+// openStore opens the configured owner's store at once, so that the first turn
+// doesn't wait for it and a fault shows at the start.
+func (l *Layer) openStore(ctx context.Context) error {
+	if !l.cfg.Middleware.Knowledge {
+		return nil
+	}
+	_, release, err := l.Store(ctx, "")
+	if err == nil {
+		release()
+		return nil
+	}
+	if l.o.Strict || ctx.Err() != nil {
+		return err
+	}
+	l.storeErr = err
+	l.o.Log.Error("the layer works without knowledge", "cause", err, "try", ken.Hint(err))
+	return nil
+}
+
+// Store opens an owner's store, "" for the configured one, for programs that
+// write claims or look at them. Call release when done with it.
+func (l *Layer) Store(ctx context.Context, owner string) (s *bolt.Store, release func(), err error) {
+	if owner == "" {
+		owner = l.cfg.Knowledge.Owner
+	}
+	return l.owners.Get(ctx, owner)
+}
+
+func (l *Layer) projections(ctx context.Context, owner string) (store.Projections, func(), error) {
+	if l.storeErr != nil {
+		return nil, nil, l.storeErr
+	}
+	return l.Store(ctx, owner)
+}
+
+// Config is the configuration in force.
+func (l *Layer) Config() config.Config { return l.cfg }
+
+// Root is the project's folder.
+func (l *Layer) Root() string { return l.o.Root }
+
+// Embedder is the embedder of the turn path, behind its breaker.
+func (l *Layer) Embedder() *embed.Guard { return l.embedder }
+
+// start indexes and embeds in the background until Close.
+func (l *Layer) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.running.Go(func() {
+		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
+			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
+		}
+	})
+}
+
+// Refresh brings the repository's content up to date in an owner's store, and
+// embeds what has no vector yet. It changes only what changed on disk.
+func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, error) {
+	var report repository.Report
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return report, err
+	}
+	defer release()
+	if l.cfg.Repository.Index {
+		if report, err = repository.Index(ctx, l.o.Root, s, l.indexing()); err != nil {
+			return report, fmt.Errorf("index repository: %w", err)
+		}
+	}
+	if _, err = s.EmbedMissing(ctx); err != nil {
+		return report, fmt.Errorf("embed: %w", err)
+	}
+	return report, nil
+}
+
+// Close stops background work and closes the stores. Turns that are under way
+// go on without knowledge.
+func (l *Layer) Close() error {
+	var err error
+	l.closing.Do(func() {
+		if l.stop != nil {
+			l.stop()
+		}
+		l.running.Wait()
+		errs := []error{l.owners.Close(), l.embedder.Close()}
+		if l.events != nil {
+			errs = append(errs, l.events.Close())
+		}
+		err = errors.Join(errs...)
+	})
+	return err
+}

@@ -1,0 +1,67 @@
+package middleware
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
+)
+
+// Options configures Open. Only Root is needed.
+type Options struct {
+	// Root is the project's folder: state and events lie under it, and its files
+	// are what the layer can search. Empty: the working directory.
+	Root string
+	// Config is used instead of the project's file. Nil: the file that
+	// config.Find finds, else the defaults.
+	Config *config.Config
+	// Embedder is used instead of the configured one.
+	Embedder embed.Embedder
+
+	// Strict makes Open fail when the store can't be opened. Otherwise the layer
+	// works without knowledge, every receipt names the cause, and Log hears of it.
+	Strict bool
+	// Foreground leaves it to the caller to call Refresh. Otherwise Open starts
+	// indexing and embedding in the background.
+	Foreground bool
+	// CountTokens fills in Receipt.Tokens even when no token budget is set. It
+	// loads the tokenizer's table, some tens of milliseconds once.
+	CountTokens bool
+
+	// Use adds middlewares around the built-in stages, the first outermost.
+	Use []Middleware
+	// OnReceipt is called with each turn's receipt, on the turn's goroutine,
+	// before the model call. It must not change it.
+	OnReceipt func(context.Context, ken.Receipt)
+	// Progress is told about long work, from several goroutines.
+	Progress func(stage string, done, total int)
+	// Log hears what no caller is there to be told. Default slog.Default().
+	Log *slog.Logger
+
+	Now   func() time.Time // default time.Now
+	NewID func() string    // of turns; default UUID version 7
+}
+
+func (o Options) withDefaults() Options {
+	if o.Root == "" {
+		o.Root = "."
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	return o
+}

@@ -1,0 +1,60 @@
+package middleware
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/telemetry"
+)
+
+// report tells whoever listens what was assembled.
+func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *composed) {
+	if l.o.OnReceipt != nil {
+		l.o.OnReceipt(ctx, a.Receipt)
+	}
+	if l.events == nil {
+		return
+	}
+	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {
+		l.o.Log.Warn("write event", "cause", err)
+	}
+}
+
+func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.ContextAssembly {
+	r := &a.Receipt
+	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
+		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
+		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause}
+	b := &ev.Breakdown
+	for _, it := range r.Items {
+		if _, pinned := it.Legs[retriever.LegPinned]; pinned {
+			ev.MemoryIncluded++
+			b.Memory += it.Chars
+		} else {
+			ev.KnowledgeIncluded++
+		}
+	}
+	for _, ins := range a.Insertions {
+		b.Knowledge += utf8.RuneCountInString(ins.Text)
+	}
+	b.Knowledge = max(0, b.Knowledge-b.Memory)
+	for _, m := range t.Messages {
+		n := utf8.RuneCountInString(m.Text)
+		if m.Role == "system" || m.Role == "developer" {
+			b.SystemPrompt += n
+		} else {
+			b.History += n
+		}
+	}
+	if ev.KnowledgeIncluded > 0 {
+		ev.Artifacts++
+	}
+	if ev.MemoryIncluded > 0 {
+		ev.Artifacts++
+	}
+	ev.SystemPromptChars = b.SystemPrompt
+	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History
+	return ev
+}

@@ -1,0 +1,136 @@
+package middleware
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"sync"
+
+	"github.com/kenlayer/ken"
+)
+
+// print fingerprints a conversation up to and including one message. Two
+// requests that begin with the same messages have the same prints that far.
+type print [16]byte
+
+// seed is what a fingerprint starts from: whose conversation it is, and what it
+// may see, so that a block never comes up where its items may not be seen.
+func seed(t *ken.Turn) string {
+	s := t.Owner + "\x00" + t.Session
+	if t.Scopes != nil { // nil sees every scope, an empty list none
+		s += "\x00"
+	}
+	for _, scope := range t.Scopes {
+		s += "\x00" + scope.String()
+	}
+	return s
+}
+
+// prints returns the fingerprint after each message, and each message's size in
+// bytes as far as the layer sees it.
+func prints(seed string, msgs []ken.Message) ([]print, []int64) {
+	out := make([]print, len(msgs))
+	sizes := make([]int64, len(msgs))
+	h := sha256.New()
+	prev := sha256.Sum256([]byte(seed))
+	for i := range msgs {
+		h.Reset()
+		h.Write(prev[:])
+		sizes[i] = digest(h, &msgs[i])
+		h.Sum(prev[:0])
+		copy(out[i][:], prev[:])
+	}
+	return out, sizes
+}
+
+// digest feeds a message to h, each field led by its length, so that no two
+// messages feed the same bytes.
+func digest(h hash.Hash, m *ken.Message) (n int64) {
+	var size [8]byte
+	field := func(s string) {
+		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
+		h.Write(size[:])
+		h.Write([]byte(s))
+		n += int64(len(s))
+	}
+	field(m.Role)
+	field(m.Name)
+	field(m.ToolCallID)
+	if len(m.Parts) == 0 {
+		field(m.Text)
+	}
+	for _, p := range m.Parts {
+		field(p.Type)
+		field(p.Text)
+		field(p.Ref)
+	}
+	for _, c := range m.ToolCalls {
+		field(c.ID)
+		field(c.Name)
+		field(c.Arguments)
+	}
+	return n
+}
+
+// composed is what the layer decided for one turn: a block, or that there is
+// none. It is never changed.
+type composed struct {
+	text    string
+	held    map[string]string // id → text, of the items in it
+	receipt ken.Receipt
+
+	retrieved, memory int // what the retriever found, of it pinned
+}
+
+// memory remembers what was composed, by the fingerprint of the conversation up
+// to and including the turn's user message. When a client drops or changes
+// messages before a block, the fingerprint no longer comes up, and the block
+// goes with them. The least recently used turns are forgotten.
+type memory struct {
+	limit int
+
+	mu   sync.Mutex // guards the rest
+	at   map[print]*list.Element
+	used *list.List // of remembered
+}
+
+type remembered struct {
+	key print
+	c   *composed
+}
+
+func newMemory(limit int) *memory {
+	return &memory{limit: limit, at: map[print]*list.Element{}, used: list.New()}
+}
+
+func (m *memory) get(p print) *composed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	el, ok := m.at[p]
+	if !ok {
+		return nil
+	}
+	m.used.MoveToFront(el)
+	return el.Value.(remembered).c
+}
+
+// put remembers c, unless another request of the same turn was first: then that
+// one's block counts, and is returned.
+func (m *memory) put(p print, c *composed, replace bool) *composed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if el, ok := m.at[p]; ok {
+		if !replace {
+			return el.Value.(remembered).c
+		}
+		m.used.Remove(el)
+	}
+	m.at[p] = m.used.PushFront(remembered{p, c})
+	if m.used.Len() > m.limit {
+		last := m.used.Back()
+		m.used.Remove(last)
+		delete(m.at, last.Value.(remembered).key)
+	}
+	return c
+}

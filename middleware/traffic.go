@@ -1,0 +1,68 @@
+package middleware
+
+import (
+	"sync"
+
+	"github.com/kenlayer/ken"
+)
+
+// maxConversations bounds the conversations whose last request is remembered
+// for counting.
+const maxConversations = 1024
+
+// traffic counts what a provider's prompt cache can serve: a cache keeps the
+// longest beginning that two requests share, so that is what is compared.
+type traffic struct {
+	mu   sync.Mutex // guards last
+	last map[string][]segment
+}
+
+// segment is one message of a request as it went upstream.
+type segment struct {
+	print print
+	block string // the inserted block, "" for the client's own message
+	bytes int64
+}
+
+func newTraffic() *traffic { return &traffic{last: map[string][]segment{}} }
+
+// count fills in CachedBytes and NewBytes. Requests of a session are compared
+// with the one before; without a session, conversations are told apart by their
+// first message.
+func (tr *traffic) count(t *ken.Turn, at []print, sizes []int64, a *Assembly) {
+	if len(at) == 0 {
+		return
+	}
+	now := make([]segment, 0, len(at)+len(a.Insertions))
+	next := 0
+	for i := range at {
+		for ; next < len(a.Insertions) && a.Insertions[next].Before == i; next++ {
+			text := a.Insertions[next].Text
+			now = append(now, segment{block: text, bytes: int64(len(text))})
+		}
+		now = append(now, segment{print: at[i], bytes: sizes[i]})
+	}
+	name := t.Owner + "\x00" + t.Session
+	if t.Session == "" {
+		name += string(at[0][:])
+	}
+	tr.mu.Lock()
+	before := tr.last[name]
+	if before == nil && len(tr.last) >= maxConversations {
+		for other := range tr.last {
+			delete(tr.last, other)
+			break
+		}
+	}
+	tr.last[name] = now
+	tr.mu.Unlock()
+	shared := true
+	for i, s := range now {
+		shared = shared && i < len(before) && before[i] == s
+		if shared {
+			a.Receipt.CachedBytes += s.bytes
+		} else {
+			a.Receipt.NewBytes += s.bytes
+		}
+	}
+}
