@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every command shares: streams and the global flags.
+type app struct {
+	streams
+	dir   string // --dir
+	owner string // --owner
+	json  bool   // --json
+	quiet bool   // --quiet
+}
+
+// run runs one command line and returns its exit status.
+func run(ctx context.Context, args []string, s streams) int {
+	a := &app{streams: s}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	return a.fail(err)
+}
+
+// usage marks an error as the caller's: exit status 2.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+
+// silent is a failure that the command has already told about.
+var errTold = errors.New("told already")
+
+// fail prints an error, and what to try, and returns the exit status.
+func (a *app) fail(err error) int {
+	var u usage
+	switch {
+	case errors.Is(err, errTold):
+		return exitFailed
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.err, "ken: stopped")
+		return exitFailed
+	}
+	fmt.Fprintf(a.err, "ken: %v\n", err)
+	isUsage := errors.As(err, &u)
+	switch hint := ken.Hint(err); {
+	case hint != "":
+		fmt.Fprintf(a.err, "Try: %s\n", hint)
+	case isUsage:
+		fmt.Fprintln(a.err, "Try: ken help, or the command with --help.")
+	case errors.Is(err, os.ErrPermission):
+		fmt.Fprintln(a.err, "Try: check the permissions of that path.")
+	default:
+		fmt.Fprintln(a.err, "Try: ken doctor.")
+	}
+	if isUsage {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// root builds the command tree.
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "ken",
+		Short:         "The knowledge layer for LLM agents",
+		Long:          "Ken decides before every model call what the agent should know for this turn, and keeps what was learned.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := cmd.PersistentFlags()
+	f.StringVarP(&a.dir, "dir", "C", ".", "work in this folder's project")
+	f.StringVar(&a.owner, "owner", "", "whose knowledge; default from the configuration")
+	f.BoolVar(&a.json, "json", false, "print JSON")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
+	cmd.AddCommand(a.commands()...)
+	for _, c := range cmd.Commands() {
+		wrapArgs(c)
+	}
+	return cmd
+}
+
+// wrapArgs makes complaints about arguments usage errors, for c and below.
+func wrapArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// project is the root of the project that the command works in.
+func (a *app) project() (string, error) {
+	dir, err := filepath.Abs(a.dir)
+	if err != nil {
+		return "", err
+	}
+	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+		return "", usagef("--dir: %s is not a folder", a.dir)
+	}
+	return repository.FindRoot(dir)
+}
+
+// layer opens the project's layer for one command: nothing runs in the
+// background, and a store that can't be opened is an error.
+func (a *app) layer(ctx context.Context, p *progress, change ...func(*middleware.Options)) (*middleware.Layer, error) {
+	root, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	o := middleware.Options{Root: root, Strict: true, Foreground: true, Progress: p.update,
+		Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	for _, f := range change {
+		f(&o)
+	}
+	return middleware.Open(ctx, o)
+}
+
+// withStore runs fn on the owner's store.
+func (a *app) withStore(ctx context.Context, fn func(*middleware.Layer, *bolt.Store) error) error {
+	p := a.progress()
+	defer p.done()
+	l, err := a.layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	s, release, err := l.Store(ctx, a.owner)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	err = fn(l, s)
+	release()
+	return errors.Join(err, l.Close())
+}
+
+// printJSON writes v as indented JSON, without escaping what HTML would need.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// text is the command's text: its arguments, or standard input when there are
+// none or the only one is "-".
+func (a *app) text(args []string) (string, error) {
+	s := strings.Join(args, " ")
+	if len(args) == 0 || s == "-" {
+		if len(args) == 0 && isTerminal(a.in) {
+			return "", usagef("say what, or give - and write to standard input")
+		}
+		b, err := io.ReadAll(a.in)
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		s = string(b)
+	}
+	if s = strings.TrimSpace(s); s == "" {
+		return "", usagef("the text is empty")
+	}
+	return s, nil
+}
+
+// isTerminal reports whether a stream is a person's.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,25 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// commands lists every command, as help shows them.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.askCommand(),
+		a.chatCommand(),
+		a.indexCommand(),
+		a.initCommand(),
+		a.configCommand(),
+		a.doctorCommand(),
+		a.learnCommand(),
+		a.recallCommand(),
+		a.verifyCommand(),
+		a.disputeCommand(),
+		a.supersedeCommand(),
+		a.historyCommand(),
+		a.forgetCommand(),
+		a.importCommand(),
+		a.exportCommand(),
+		a.verifyLogCommand(),
+	}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+)
+
+func (a *app) disputeCommand() *cobra.Command {
+	var reason, by string
+	cmd := &cobra.Command{
+		Use:   "dispute ID --reason TEXT",
+		Short: "Mark a claim as contested",
+		Long: "Mark a claim as contested. No turn and no recall gets it any more, unless recall asks for --status disputed; " +
+			"ken verify settles the dispute in its favour, ken supersede against it.",
+		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
+		Args:    takes("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason = strings.TrimSpace(reason); reason == "" {
+				return usage{&ken.Error{Code: ken.CodeInvalid, Field: "--reason", Msg: "empty: a dispute needs a reason",
+					Try: "Say in --reason what contradicts the claim."}}
+			}
+			return a.move(cmd.Context(), args[0], ken.Transition{To: ken.StatusDisputed, Reason: reason,
+				Actor: ken.Actor{Type: "user", ID: cmp.Or(by, currentUser())}})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`what` contradicts it")
+	cmd.Flags().StringVar(&by, "by", "", "the `name` of who disputes it; default the current user")
+	return cmd
+}

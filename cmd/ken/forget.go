@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+func (a *app) forgetCommand() *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget ID",
+		Short: "Erase a claim and everything derived from it",
+		Long: "Erase a claim, and every claim that was derived from it: texts, evidence, vectors and index entries, in the log and on " +
+			"the disk. What is left is a note of when, by whom and why. It can't be undone, so it asks first.",
+		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
+		Args:    takes("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.forget(cmd.Context(), args[0], reason, yes)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`; kept in the log, so name nothing that must be forgotten")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+		c, err := findClaim(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			if err := a.confirm(ctx, s, c); err != nil {
+				return err
+			}
+		}
+		// Some may be gone although an error follows: they are told either way.
+		gone, failed := s.Forget(ctx, c.ID, reason, ken.Actor{Type: "user", ID: currentUser()})
+		switch {
+		case a.json && (failed == nil || len(gone) > 0):
+			if err := a.printJSON(map[string]any{"forgotten": gone}); err != nil {
+				return err
+			}
+		default:
+			for _, id := range gone {
+				fmt.Fprintln(a.out, id)
+			}
+		}
+		return failed
+	})
+}
+
+// confirm shows what would go, and asks a person. Without one it refuses.
+func (a *app) confirm(ctx context.Context, s *bolt.Store, c ken.Claim) error {
+	all, err := withDerived(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, "To be forgotten:")
+	for i := range all {
+		fmt.Fprintf(a.err, "  %s  %s\n", all[i].ID, fit(cell(headline(&all[i])), 100))
+	}
+	if !isTerminal(a.in) {
+		return usage{&ken.Error{Code: ken.CodeRefused, Msg: "nothing was forgotten: there is nobody to ask",
+			Try: "Look at the list above, then add --yes."}}
+	}
+	fmt.Fprint(a.err, "Erase for good? [y/N] ")
+	reply, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
+		fmt.Fprintln(a.err, "Nothing was forgotten.")
+		return errTold
+	}
+	return nil
+}
+
+// withDerived returns c and every claim derived from it, as Forget follows them.
+func withDerived(ctx context.Context, s *bolt.Store, c ken.Claim) ([]ken.Claim, error) {
+	children := map[string][]ken.Claim{}
+	for child, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("look for derived claims: %w", err)
+		}
+		for _, e := range child.Evidence {
+			if e.Kind == ken.EvidenceDecision || e.Kind == ken.EvidenceRepositoryMemory {
+				children[e.ID] = append(children[e.ID], child)
+			}
+		}
+	}
+	out := []ken.Claim{c}
+	for i := 0; i < len(out); i++ {
+		for _, child := range children[out[i].ID] {
+			if !slices.ContainsFunc(out, func(o ken.Claim) bool { return o.ID == child.ID }) {
+				out = append(out, child)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/embed/embedtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ken": main})
+}
+
+// TestScripts runs testdata/script/*.txtar: each drives the command in a project
+// of its own. Beside the commands of package testscript there are
+//
+//	jsonpath FILE PATH WANT   the value at a gjson path; a PATH with "..", such as ..0.id, reads JSON lines
+//	let NAME FILE [PATH]      set a variable to a file's text, or to a value in it
+//	sameclaims OLD NEW        NEW is what became of the export OLD when it was imported elsewhere
+//	status N PROGRAM …        run a program, which must end with this exit status
+//	gateway                   start an embeddings service and configure the project to use it
+//
+// where FILE may be stdout or stderr.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race
+			return os.Mkdir(filepath.Join(env.WorkDir, ".ken"), 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"jsonpath":   jsonPath,
+			"let":        let,
+			"sameclaims": sameClaims,
+			"status":     status,
+			"gateway":    gateway,
+		},
+	})
+}
+
+func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: jsonpath FILE PATH WANT")
+	}
+	got := value(ts, args[0], args[1])
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s is %q", args[1], got)
+	}
+}
+
+// value returns a string's text, and anything else as JSON without spaces.
+func value(ts *testscript.TestScript, file, path string) string {
+	v := gjson.Get(ts.ReadFile(file), path)
+	if !v.IsArray() && !v.IsObject() {
+		return v.String()
+	}
+	var b bytes.Buffer
+	ts.Check(json.Compact(&b, []byte(v.Raw)))
+	return b.String()
+}
+
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: let NAME FILE [PATH]")
+	}
+	v := ts.ReadFile(args[1])
+	if len(args) == 3 {
+		v = value(ts, args[1], args[2])
+	}
+	if v = strings.TrimSpace(v); v == "" {
+		ts.Fatalf("%s would be empty", args[0])
+	}
+	ts.Setenv(args[0], v)
+}
+
+// sameClaims allows what an import changes: the owner, and one more event.
+func sameClaims(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sameclaims OLD NEW")
+	}
+	read := func(file string, added int) (claims []map[string]any) {
+		for line := range strings.Lines(ts.ReadFile(file)) {
+			var c map[string]any
+			ts.Check(json.Unmarshal([]byte(line), &c))
+			delete(c, "owner")
+			history, ok := c["history"].([]any)
+			if !ok || len(history) <= added {
+				ts.Fatalf("%s: a claim without its history: %s", file, line)
+			}
+			c["history"] = history[:len(history)-added]
+			claims = append(claims, c)
+		}
+		return claims
+	}
+	if diff := cmp.Diff(read(args[0], 0), read(args[1], 1)); diff != "" {
+		ts.Fatalf("-old +new:\n%s", diff)
+	}
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM …")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d", got)
+	}
+}
+
+func gateway(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: gateway")
+	}
+	srv := httptest.NewServer(embedtest.Gateway())
+	ts.Defer(srv.Close)
+	config := "knowledge:\n  embed_base_url: " + srv.URL + "/v1\n  embed_model: " + embedtest.GatewayModel + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs(".ken/config.yaml"), []byte(config), 0o600))
+}
