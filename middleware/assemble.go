@@ -87,7 +87,7 @@ type placed struct {
 }
 
 // earlier finds the blocks that the conversation carried before this turn.
-func (l *Layer) earlier(msgs []ken.Message, at []print) []placed {
+func (l *Layer) earlier(msgs []ken.Message, at []fingerprint) []placed {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (l *Layer) earlier(msgs []ken.Message, at []print) []placed {
 // got, or a new one. A request that ends with the user message opens a turn; in
 // a conversation without a session it is composed anew, because the same opening
 // may belong to another conversation.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, key print, last int, earlier []placed, start time.Time) *composed {
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, key fingerprint, last int, earlier []placed, start time.Time) *composed {
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {

@@ -62,11 +62,15 @@ func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 	}{
 		"down": {nil, "refused"},
 		"slow": {hang, "within 150ms"},
-		"401":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":{"message":"bad key"}}`, 401) }, "key"},
+		"401": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":{"message":"bad key"}}`, http.StatusUnauthorized)
+		}, "key"},
 		"404 for the model": {func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, `{"error":{"message":"model not found"}}`, 404)
+			http.Error(w, `{"error":{"message":"model not found"}}`, http.StatusNotFound)
 		}, "does not embed with m"},
-		"500":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>oops</html>", 500) }, "500"},
+		"500": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<html>oops</html>", http.StatusInternalServerError)
+		}, "500"},
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>welcome</html>") }, "vector"},
 		"NaN": {vectors(8, func(d []map[string]any) []map[string]any {
 			d[0]["embedding"] = []any{"NaN"}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,6 +115,9 @@ func (l *Layer) openStore(ctx context.Context) error {
 	_, release, err := l.Store(ctx, "")
 	if err == nil {
 		release()
+		if err := l.hideState(); err != nil {
+			l.o.Log.Warn("keep the state out of version control", "cause", err)
+		}
 		return nil
 	}
 	if l.o.Strict || ctx.Err() != nil {
@@ -121,6 +126,24 @@ func (l *Layer) openStore(ctx context.Context) error {
 	l.storeErr = err
 	l.o.Log.Error("the layer works without knowledge", "cause", err, "try", ken.Hint(err))
 	return nil
+}
+
+// hideState keeps the state folder out of version control, if it is in the
+// project: what it holds is private to this machine.
+func (l *Layer) hideState() error {
+	dir := under(l.o.Root, l.cfg.Knowledge.DBPath)
+	if !strings.HasPrefix(dir, l.o.Root+string(filepath.Separator)) {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("hide state folder: %w", err)
+	}
+	_, err = f.WriteString("*\n")
+	return errors.Join(err, f.Close())
 }
 
 // Store opens an owner's store, "" for the configured one, for programs that
@@ -142,6 +165,10 @@ func (l *Layer) projections(ctx context.Context, owner string) (store.Projection
 // Config is the configuration in force.
 func (l *Layer) Config() config.Config { return l.cfg }
 
+// Retrieval is how turns search, legs apart: for programs that search by
+// themselves. The second result says why there is no vector leg; "" when there is.
+func (l *Layer) Retrieval() (retriever.Options, string) { return l.retrieval, l.vectorCause }
+
 // Root is the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
 
@@ -153,6 +180,9 @@ func (l *Layer) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	l.running.Go(func() {
+		if l.vectorCause == "" && !l.embedder.Local() {
+			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
+		}
 		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
 			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// print fingerprints a conversation up to and including one message. Two
+// fingerprint names a conversation up to and including one message. Two
 // requests that begin with the same messages have the same prints that far.
-type print [16]byte
+type fingerprint [16]byte
 
 // seed is what a fingerprint starts from: whose conversation it is, and what it
 // may see, so that a block never comes up where its items may not be seen.
@@ -29,8 +29,8 @@ func seed(t *ken.Turn) string {
 
 // prints returns the fingerprint after each message, and each message's size in
 // bytes as far as the layer sees it.
-func prints(seed string, msgs []ken.Message) ([]print, []int64) {
-	out := make([]print, len(msgs))
+func prints(seed string, msgs []ken.Message) ([]fingerprint, []int64) {
+	out := make([]fingerprint, len(msgs))
 	sizes := make([]int64, len(msgs))
 	h := sha256.New()
 	prev := sha256.Sum256([]byte(seed))
@@ -91,20 +91,20 @@ type memory struct {
 	limit int
 
 	mu   sync.Mutex // guards the rest
-	at   map[print]*list.Element
+	at   map[fingerprint]*list.Element
 	used *list.List // of remembered
 }
 
 type remembered struct {
-	key print
+	key fingerprint
 	c   *composed
 }
 
 func newMemory(limit int) *memory {
-	return &memory{limit: limit, at: map[print]*list.Element{}, used: list.New()}
+	return &memory{limit: limit, at: map[fingerprint]*list.Element{}, used: list.New()}
 }
 
-func (m *memory) get(p print) *composed {
+func (m *memory) get(p fingerprint) *composed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	el, ok := m.at[p]
@@ -117,7 +117,7 @@ func (m *memory) get(p print) *composed {
 
 // put remembers c, unless another request of the same turn was first: then that
 // one's block counts, and is returned.
-func (m *memory) put(p print, c *composed, replace bool) *composed {
+func (m *memory) put(p fingerprint, c *composed, replace bool) *composed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if el, ok := m.at[p]; ok {

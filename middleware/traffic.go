@@ -19,7 +19,7 @@ type traffic struct {
 
 // segment is one message of a request as it went upstream.
 type segment struct {
-	print print
+	print fingerprint
 	block string // the inserted block, "" for the client's own message
 	bytes int64
 }
@@ -29,7 +29,7 @@ func newTraffic() *traffic { return &traffic{last: map[string][]segment{}} }
 // count fills in CachedBytes and NewBytes. Requests of a session are compared
 // with the one before; without a session, conversations are told apart by their
 // first message.
-func (tr *traffic) count(t *ken.Turn, at []print, sizes []int64, a *Assembly) {
+func (tr *traffic) count(t *ken.Turn, at []fingerprint, sizes []int64, a *Assembly) {
 	if len(at) == 0 {
 		return
 	}

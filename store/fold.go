@@ -60,13 +60,17 @@ func Fold(get Lookup, ev *Event) ([]ken.Claim, error) {
 }
 
 // MergeEvidence returns have followed by what more adds, each piece once by kind
-// and reference. The result shares no memory with its arguments.
+// and reference; of two that are one, the newer stays, in the older's place. The
+// result shares no memory with its arguments.
 func MergeEvidence(have, more []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(have)
 	for _, e := range more {
 		same := func(o ken.Evidence) bool { return o.Kind == e.Kind && o.Reference() == e.Reference() }
-		if !slices.ContainsFunc(out, same) {
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
 			out = append(out, e)
+		case e.FetchedAt.After(out[i].FetchedAt):
+			out[i] = e
 		}
 	}
 	return out

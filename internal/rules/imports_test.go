@@ -13,7 +13,7 @@ var leaves = []string{"analysis", "breaker", "guardrail"}
 // layers is the order of the packages, top first. A package may import what
 // stands on a line below its own, and what is in its own folder.
 var layers = [][]string{
-	{"cmd"},
+	{"cmd", "examples"},
 	{"console", "gateway"},
 	{"tools", "evals"},
 	{"middleware"},

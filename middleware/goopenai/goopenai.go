@@ -60,6 +60,7 @@ func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatC
 
 func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) openai.ChatCompletionRequest {
 	t := w.turn
+	//lint:ignore SA1019 functions are the older form of tools, and count the same
 	t.Model, t.Tools = r.Model, len(r.Tools)+len(r.Functions)
 	t.Messages = make([]ken.Message, len(r.Messages))
 	for i := range r.Messages {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -131,7 +132,7 @@ func openDB(path string, o Options) (db *bbolt.DB, err error) {
 	// on opening.
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, NoSync: o.NoSync, FreelistType: bbolt.FreelistMapType})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, heldError(filepath.Dir(path))
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("open store: %w", err)
@@ -253,7 +254,7 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
 	err := s.db.View(fn)
-	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return errClosed
 	}
 	return err

@@ -20,9 +20,10 @@ type Owners struct {
 	limit int
 	o     Options
 
-	mu   sync.Mutex // guards the rest, and is held while a store opens
-	open map[string]*list.Element
-	used *list.List // of *tenant, most recently used first
+	mu     sync.Mutex // guards the rest, and is held while a store opens
+	open   map[string]*list.Element
+	used   *list.List // of *tenant, most recently used first
+	closed bool
 }
 
 type tenant struct {
@@ -52,6 +53,9 @@ func (w *Owners) Get(ctx context.Context, owner string) (s *Store, release func(
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed {
+		return nil, nil, errClosed
+	}
 	el, ok := w.open[owner]
 	if !ok {
 		o := w.o
@@ -88,10 +92,12 @@ func (w *Owners) evict() error {
 	return errors.Join(errs...)
 }
 
-// Close closes every open store, in use or not.
+// Close closes every open store, in use or not. Get fails with ErrUnavailable
+// afterwards.
 func (w *Owners) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.closed = true
 	var errs []error
 	for el := w.used.Front(); el != nil; el = el.Next() {
 		errs = append(errs, el.Value.(*tenant).store.Close())

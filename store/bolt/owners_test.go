@@ -60,6 +60,14 @@ func TestFolderOfAnotherOwnerIsRefused(t *testing.T) {
 	}
 }
 
+func TestClosedOwnersOpenNothing(t *testing.T) {
+	w := bolt.NewOwners(t.TempDir(), 0, bolt.Options{})
+	must(t, w.Close())
+	if _, _, err := w.Get(context.Background(), "a"); !errors.Is(err, ken.ErrUnavailable) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
 // A store in use stays open beyond the limit; an idle one is closed.
 func TestOwnersLimit(t *testing.T) {
 	ctx := context.Background()

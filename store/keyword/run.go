@@ -107,16 +107,23 @@ func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.Inde
 	return s, s.score >= floor, nil
 }
 
-// share is the part of the terms' total value that the terms of has make up.
+// shareTerms is how many terms, the most valuable ones, make up the whole that
+// Share is a part of: a long message asks for more than any one document has.
+const shareTerms = 8
+
+// share is the part of the query's value that the terms of has make up.
 func (p *plan) share(has uint64) float64 {
 	part, whole := 0.0, 0.0
-	for i, l := range p.lists {
-		whole += l.value
+	for i := len(p.lists) - 1; i >= 0; i-- { // the rarest first
+		l := p.lists[i]
+		if len(p.lists)-i <= shareTerms {
+			whole += l.value
+		}
 		if has&(1<<i) != 0 {
 			part += l.value
 		}
 	}
-	return part / whole
+	return min(1, part/whole)
 }
 
 func (p *plan) result(hits, refused *top) Result {
