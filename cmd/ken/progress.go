@@ -7,73 +7,102 @@ import (
 	"time"
 )
 
-// progress tells a person what takes long: a line that rewrites itself on a
-// terminal, else one line when a stage starts and one when it ends. Safe for
-// concurrent use.
+// progress tells a person what takes long: on a terminal one line that rewrites
+// itself and goes away, else one line when a stage starts and one when it ends.
+// A stage with nothing to do is not mentioned. Safe for concurrent use.
 type progress struct {
 	w   io.Writer
 	tty bool
+	now func() time.Time
 
-	mu    sync.Mutex // guards the rest
-	stage string
-	last  time.Time
-	count int
-	total int
-	open  bool // a rewriting line is on the screen
+	mu     sync.Mutex // guards the rest
+	stages []*stage   // since the last done, in the order of their start
+	last   *stage     // on the screen
+	drawn  time.Time
+}
+
+type stage struct {
+	name         string
+	count, total int
+	begun, ended bool // told so
 }
 
 // progress returns where a command reports; --quiet reports nowhere.
 func (a *app) progress() *progress {
+	p := &progress{w: a.err, tty: isTerminal(a.err), now: time.Now}
 	if a.quiet {
-		return &progress{w: io.Discard}
+		p.w, p.tty = io.Discard, false
 	}
-	return &progress{w: a.err, tty: isTerminal(a.err)}
+	return p
 }
 
 const redrawEvery = 80 * time.Millisecond
 
-// update reports a stage; stages end when another begins, or with done.
-func (p *progress) update(stage string, done, total int) {
+// update reports how far a stage is; a total of 0 is unknown.
+func (p *progress) update(name string, done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if stage != p.stage {
-		p.finish()
-		p.stage = stage
-		if !p.tty {
-			fmt.Fprintf(p.w, "%s …\n", stage)
+	s := p.stage(name)
+	s.count, s.total = done, total
+	complete := total > 0 && done >= total
+	switch {
+	case p.tty:
+		p.draw(s, complete)
+	case !s.begun && !complete:
+		s.begun = true
+		fmt.Fprintf(p.w, "%s …\n", name)
+	case s.begun && complete:
+		p.end(s)
+	}
+}
+
+func (p *progress) stage(name string) *stage {
+	for _, s := range p.stages {
+		if s.name == name {
+			return s
 		}
 	}
-	p.count, p.total = done, total
-	if now := time.Now(); p.tty && now.Sub(p.last) >= redrawEvery {
-		p.last, p.open = now, true
-		fmt.Fprintf(p.w, "\r\x1b[K%s %s", stage, p.amount())
-	}
+	s := &stage{name: name}
+	p.stages = append(p.stages, s)
+	return s
 }
 
-func (p *progress) amount() string {
-	if p.total > 0 {
-		return fmt.Sprintf("%d of %d", p.count, p.total)
-	}
-	return fmt.Sprint(p.count)
-}
-
-// finish closes the running stage; p.mu is held.
-func (p *progress) finish() {
-	if p.stage == "" {
+// draw rewrites the line, not too often.
+func (p *progress) draw(s *stage, complete bool) {
+	now := p.now()
+	if p.last == nil && complete || p.last == s && now.Sub(p.drawn) < redrawEvery {
 		return
 	}
-	if p.open {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-	if !p.tty {
-		fmt.Fprintf(p.w, "%s: %s\n", p.stage, p.amount())
-	}
-	p.stage, p.open = "", false
+	p.last, p.drawn = s, now
+	fmt.Fprintf(p.w, "\r\x1b[K%s %s", s.name, s.amount())
 }
 
-// done ends the last stage, and takes a rewriting line off the screen.
+func (p *progress) end(s *stage) {
+	if !s.ended {
+		s.ended = true
+		fmt.Fprintf(p.w, "%s: %s\n", s.name, s.amount())
+	}
+}
+
+func (s *stage) amount() string {
+	if s.total > 0 {
+		return fmt.Sprintf("%d of %d", s.count, s.total)
+	}
+	return fmt.Sprint(s.count)
+}
+
+// done ends what is still running, and takes the line off the screen. Work that
+// goes on is reported anew.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.finish()
+	if p.last != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	for _, s := range p.stages {
+		if s.begun {
+			p.end(s)
+		}
+	}
+	p.stages, p.last = nil, nil
 }

@@ -170,18 +170,15 @@ const patience = 30 * time.Second
 // newRecaller takes what the configuration says about retrieval, the deadline and
 // the floor apart.
 func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
-	cfg := l.Config()
-	rc := &recaller{s: s, filter: q.filter, decay: cfg.Knowledge.DecayDays}
+	o, noVector := l.Retrieval()
+	rc := &recaller{s: s, filter: q.filter, decay: o.DecayDays}
 	if !q.trust {
-		rc.filter.MinTrust = cfg.Retrieval.MinTrust
+		rc.filter.MinTrust = l.Config().Retrieval.MinTrust
 	}
-	o := retriever.Options{
-		PerLeg: max(cfg.Retrieval.Legs.Keyword, cfg.Retrieval.Legs.Vector, q.limit), Pool: max(cfg.Retrieval.Pool, 2*q.limit),
-		K: float64(cfg.Retrieval.RRFK), Order: retriever.Order(cfg.Retrieval.Rank), TopK: q.limit, Deadline: patience,
-		DecayDays: cfg.Knowledge.DecayDays, Floor: retriever.Floor{Share: -1, Cosine: -1},
-	}
-	if q.floor {
-		o.Floor = retriever.Floor{Share: cfg.Retrieval.Floor, Cosine: retriever.DefaultFloor.Cosine}
+	o.PerLeg, o.Pool = max(o.PerLeg, q.limit), max(o.Pool, 2*q.limit)
+	o.TopK, o.Deadline = q.limit, patience
+	if !q.floor {
+		o.Floor = retriever.Floor{Share: -1, Cosine: -1}
 	}
 	if q.mode != ken.ModeVector {
 		o.Legs = append(o.Legs, retriever.Keyword(s))
@@ -190,7 +187,7 @@ func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
 	case q.mode == ken.ModeKeyword:
 	case s.Embedder() == nil: // the layer gives the store none when the vector leg is off
 		if q.mode != "" {
-			rc.cause = cmp.Or(l.Embedder().Cause(), "switched off: middleware.vector is false")
+			rc.cause = noVector
 		}
 	case embedded == 0 && total > 0:
 		rc.cause = "nothing has a vector yet: run ken index"

@@ -2,25 +2,47 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
 )
 
 // shownCuts is how many cut records are listed unless all are asked for.
 const shownCuts = 10
 
-// printReceipt shows a block and how it came about. name says what a record is
-// called, and may be nil.
+// showReceipt prints a receipt that the layer made: as JSON, or the block and
+// under it how it came about.
+func (a *app) showReceipt(ctx context.Context, l *middleware.Layer, r ken.Receipt, all bool) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	name := func(string) string { return "" }
+	if s, release, err := l.Store(ctx, r.Owner); err == nil { // without it, only names are missing
+		defer release()
+		name = func(id string) string {
+			c, err := s.Get(ctx, id)
+			if err != nil {
+				return ""
+			}
+			return cmp.Or(c.Heading, c.Text)
+		}
+	}
+	a.printReceipt(r, name, all)
+	return nil
+}
+
+// printReceipt shows a receipt to a person. name says what a record is called.
 func (a *app) printReceipt(r ken.Receipt, name func(id string) string, all bool) {
 	if r.Block == "" {
 		fmt.Fprintf(a.out, "No block: %s.\n", cmp.Or(r.Cause, "nothing that is known bears on this"))
 	} else {
-		fmt.Fprintln(a.out, r.Block)
+		fmt.Fprintln(a.out, printable(r.Block))
 	}
 	fmt.Fprintf(a.out, "\nmode %s", r.Mode)
 	if r.Cause != "" {
@@ -42,13 +64,13 @@ func (a *app) printItems(items []ken.Item) {
 	if len(items) == 0 {
 		return
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nID\tTIER\tFOUND BY\tSCORE\tCHARS\tSOURCE")
-	for _, it := range items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.3f\t%d\t%s\n", tail(it.ID), it.Tier, legs(it.Legs), it.Fused, it.Chars,
-			clip(cmp.Or(it.Source, it.Heading, it.Text), 60))
+	rows := make([][]string, len(items))
+	for i, it := range items {
+		rows[i] = []string{tail(it.ID), it.Tier.String(), legs(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
+			cmp.Or(it.Source, it.Heading, it.Text)}
 	}
-	w.Flush()
+	fmt.Fprintln(a.out)
+	a.printColumns([]string{"ID", "TIER", "FOUND BY", "SCORE", "CHARS", "SOURCE"}, rows)
 }
 
 func (a *app) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
@@ -68,17 +90,30 @@ func (a *app) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
 	if !all && len(shown) > shownCuts {
 		shown = shown[:shownCuts]
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, c := range shown {
-		what := c.Detail
-		if name != nil {
-			what = cmp.Or(name(c.ID), what)
+	rows := make([][]string, len(shown))
+	for i, c := range shown {
+		why := string(c.Reason)
+		if c.Detail != "" {
+			why += ": " + c.Detail
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", tail(c.ID), c.Reason, clip(what, 70))
+		rows[i] = []string{tail(c.ID), why, name(c.ID)}
 	}
-	w.Flush()
+	a.printColumns([]string{"ID", "WHY", "WHAT"}, rows)
 	if len(shown) < len(cuts) {
-		fmt.Fprintf(a.out, "… and %d more: --all lists them\n", len(cuts)-len(shown))
+		fmt.Fprintf(a.out, "… and %d more: ken ask --all lists them\n", len(cuts)-len(shown))
+	}
+}
+
+// printColumns writes a table that is read in place, under the block that it
+// explains: always with heads and aligned, unlike printTable.
+func (a *app) printColumns(head []string, rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+	}
+	for _, line := range align(head, rows, a.edge()) {
+		fmt.Fprintln(a.out, line)
 	}
 }
 
@@ -91,16 +126,8 @@ func legs(m map[string]ken.LegScore) string {
 	return strings.Join(parts, ", ")
 }
 
-// tail is the short form of an id, as in blocks: time is at its front.
+// tail is the short form of an id: its end, because its front is the time. A
+// block shows a few letters less of it.
 func tail(id string) string { return id[max(0, len(id)-8):] }
-
-// clip cuts a text to one line of at most n code points.
-func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,78 +1,160 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
+	"syscall"
+	"unicode"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// newUpstream is a client of the configured model.
-func newUpstream(c config.Config) *openai.Client {
-	o := openai.DefaultConfig(c.Upstream.APIKey())
-	o.BaseURL = c.Upstream.BaseURL
-	o.HTTPClient = &http.Client{Timeout: c.Upstream.Timeout}
-	return openai.NewClientWithConfig(o)
+// upstream is the chat model that the configuration names.
+type upstream struct {
+	cfg    config.Upstream
+	model  string
+	client *openai.Client
 }
 
-// streamer is what streaming needs of a client.
-type streamer interface {
-	CreateChatCompletionStream(context.Context, openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error)
+// newUpstream returns the configured model, or another one of the same endpoint.
+func newUpstream(c config.Upstream, model string) *upstream {
+	o := openai.DefaultConfig(c.APIKey())
+	o.BaseURL = c.BaseURL
+	o.HTTPClient = &http.Client{Timeout: c.Timeout}
+	return &upstream{cfg: c, model: cmp.Or(model, c.Model), client: openai.NewClientWithConfig(o)}
 }
 
-// stream asks the model and writes its answer as it comes. The text so far is
-// returned with any error.
-func stream(ctx context.Context, c streamer, r openai.ChatCompletionRequest, w io.Writer) (answer string, err error) {
-	s, err := c.CreateChatCompletionStream(ctx, r)
+// stream asks the model through c, which is u's client or something in front of
+// it, and writes the answer to w as it comes. What came is returned with any
+// error, and the line that it ends on is closed.
+func (u *upstream) stream(ctx context.Context, c goopenai.Client, messages []openai.ChatCompletionMessage, w io.Writer) (string, error) {
+	s, err := c.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: u.model, Messages: messages, Stream: true})
 	if err != nil {
-		return "", upstreamError(ctx, err)
+		return "", u.explain(ctx, err)
 	}
 	defer s.Close()
+	var answer strings.Builder
 	for {
 		chunk, err := s.Recv()
-		if errors.Is(err, io.EOF) {
-			fmt.Fprintln(w)
-			return answer, nil
-		}
 		if err != nil {
-			return answer, upstreamError(ctx, err)
+			if answer.Len() > 0 {
+				fmt.Fprintln(w)
+			}
+			return answer.String(), u.explainEnd(ctx, err, answer.Len())
 		}
 		for _, choice := range chunk.Choices {
-			answer += choice.Delta.Content
-			fmt.Fprint(w, choice.Delta.Content)
+			answer.WriteString(choice.Delta.Content)
+			fmt.Fprint(w, printable(choice.Delta.Content))
 		}
 	}
 }
 
-// upstreamError says what to try for the usual ways in which a model can't be
-// reached.
-func upstreamError(ctx context.Context, err error) error {
+// printable takes out what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// explainEnd says why a stream ended; nil when the answer is whole.
+func (u *upstream) explainEnd(ctx context.Context, err error, answered int) error {
+	switch {
+	case !errors.Is(err, io.EOF):
+		err = u.explain(ctx, err)
+		if e, ok := err.(*ken.Error); ok && answered > 0 {
+			e.Msg = "the answer broke off: " + e.Msg
+		}
+		return err
+	case answered == 0:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "the answer of " + u.model + " is empty",
+			Try: "Check that upstream.model is a chat model, and that upstream.base_url ends in the API's version, such as /v1."}
+	}
+	return nil
+}
+
+// explain says what to try when the model did not answer.
+func (u *upstream) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &ken.Error{Code: ken.CodeUnavailable, Msg: "ask the model", Err: err,
-		Try: "Check that upstream.base_url is reachable: ken doctor."}
-	var api *openai.APIError
-	var req *openai.RequestError
-	status := 0
-	if errors.As(err, &api) {
-		status = api.HTTPStatusCode
-	} else if errors.As(err, &req) {
-		status = req.HTTPStatusCode
+	status, said := u.refusal(err)
+	e := &ken.Error{Code: ken.CodeUnavailable}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		e.Code, e.Msg = ken.CodeRefused, u.cfg.BaseURL+" refused the key"
+		e.Try = "Put a valid key into the environment variable " + u.cfg.APIKeyEnv + "."
+		if u.cfg.APIKeyEnv == "" {
+			e.Try = "Put the key into an environment variable, and its name into upstream.api_key_env."
+		}
+	case status == http.StatusNotFound:
+		e.Code, e.Msg = ken.CodeInvalid, u.cfg.BaseURL+" has no such path or no model "+u.model
+		e.Try = "Set upstream.model to a model that is served, and upstream.base_url to an address that ends in the API's version; ken doctor checks both."
+	case status == http.StatusTooManyRequests:
+		e.Msg = u.cfg.BaseURL + " has had too many requests"
+		e.Try = "Wait a little, or ask for a higher limit or quota."
+	case status >= http.StatusInternalServerError:
+		e.Msg, e.Try = u.cfg.BaseURL+" failed", "Ask again, or see the endpoint's own log."
+	case status > 0:
+		e.Code, e.Msg = ken.CodeInvalid, u.cfg.BaseURL+" refused the request"
+		e.Try = "See the message; where the conversation has become too long, /new begins another."
+	case said != "":
+		e.Msg, e.Try = said, "Ask again, or see the endpoint's own log."
+		return e
+	default:
+		return u.unreachable(e, err)
 	}
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		e.Try = "Put a valid key into the environment variable that upstream.api_key_env names."
-	case http.StatusNotFound:
-		e.Try = "Set upstream.model to a model that the endpoint serves; ken doctor lists them."
-	case http.StatusTooManyRequests:
-		e.Try = "Wait a little: the endpoint limits its rate."
+	e.Msg += fmt.Sprintf(" (%d)", status)
+	if said != "" {
+		e.Msg += ": " + said
 	}
 	return e
+}
+
+// unreachable explains an error that is the network's.
+func (u *upstream) unreachable(e *ken.Error, err error) error {
+	e.Err, e.Try = err, "Check that the endpoint runs, and upstream.base_url: ken doctor."
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Msg = "nothing listens at " + u.cfg.BaseURL
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Msg = fmt.Sprintf("no whole answer within %v", u.cfg.Timeout)
+		e.Try = "Raise upstream.timeout, or see whether the endpoint is overloaded."
+	default:
+		e.Msg = "ask " + u.cfg.BaseURL
+	}
+	return e
+}
+
+// refusal takes an answer that is an error apart: its HTTP status, 0 inside a
+// stream, and what the endpoint said, in one line without the key.
+func (u *upstream) refusal(err error) (status int, said string) {
+	var api *openai.APIError
+	var req *openai.RequestError
+	switch {
+	case errors.As(err, &api):
+		status, said = api.HTTPStatusCode, api.Message
+	case errors.As(err, &req):
+		status, said = req.HTTPStatusCode, string(req.Body)
+		if strings.HasPrefix(strings.TrimSpace(said), "<") {
+			said = "a web page"
+		}
+	}
+	if key := u.cfg.APIKey(); key != "" {
+		said = strings.ReplaceAll(said, key, "***")
+	}
+	return status, fit(cell(said), 300)
 }
