@@ -186,7 +186,36 @@ func (l *Layer) start() {
 		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
 			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
 		}
+		if l.vectorCause == "" && !l.embedder.Local() {
+			l.embedNew(ctx)
+		}
 	})
+}
+
+// embedNew embeds what is written to the configured owner's store, as it is
+// written, until ctx ends. While the gateway is down it tries again as often as
+// the breaker's probes do.
+func (l *Layer) embedNew(ctx context.Context) {
+	s, release, err := l.Store(ctx, "")
+	if err != nil {
+		return // Open told why
+	}
+	defer release()
+	for ctx.Err() == nil {
+		seq := s.Seq()
+		if _, err := s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
+			l.o.Log.Warn("embed new claims", "cause", err, "try", ken.Hint(err))
+			select {
+			case <-time.After(l.cfg.Breaker.Open):
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		if s.Wait(ctx, seq) != nil {
+			return
+		}
+	}
 }
 
 // Refresh brings the repository's content up to date in an owner's store, and

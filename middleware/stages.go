@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -66,6 +67,9 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	r.Degraded = append(r.Degraded, st.Found.Degraded...)
 	for leg, t := range st.Found.MS {
 		r.MS[leg] = t
+	}
+	if have, total := st.p.Coverage(); l.vectorCause == "" && st.Signals.Asks && have < total {
+		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
 	switch {
 	case !st.Signals.Asks:

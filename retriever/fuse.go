@@ -2,14 +2,16 @@ package retriever
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/kenlayer/ken/store"
 )
 
-// entry is a record in the pool.
+// entry is a record that a leg found.
 type entry struct {
 	ref  store.Ref
+	row  *store.Row
 	rrf  float64
 	hits []hit // by leg, in the order of the answers
 	rank ranking
@@ -29,27 +31,41 @@ type answer struct {
 
 // fuse merges the legs' lists by reciprocal rank fusion: each list that holds a
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
-// 2009, with their k = 60 as the default). Equal sums go by ref. The first size
-// are the pool, the rest is returned apart.
-func fuse(answers []answer, k float64, size int) (pool, rest []entry) {
-	at := map[store.Ref]int{}
+// 2009, with their k = 60 as the default). A record that a list holds twice has
+// its first rank there. Best first, equal sums by ref.
+func fuse(answers []answer, k float64) []entry {
+	most := 0
+	for _, a := range answers {
+		most += len(a.res.Hits)
+	}
+	entries, arena := make([]entry, 0, most), make([]hit, most*len(answers))
+	at := make(map[store.Ref]int, most)
 	for leg, a := range answers {
 		for i, h := range a.res.Hits {
 			n, ok := at[h.Ref]
 			if !ok {
-				n = len(pool)
+				n = len(entries)
 				at[h.Ref] = n
-				pool = append(pool, entry{ref: h.Ref, hits: make([]hit, len(answers))})
+				entries = append(entries, entry{ref: h.Ref, hits: arena[:len(answers):len(answers)]})
+				arena = arena[len(answers):]
 			}
-			if pool[n].hits[leg].rank == 0 {
-				pool[n].hits[leg] = hit{rank: i + 1, Hit: h}
-				pool[n].rrf += 1 / (k + float64(i+1))
+			if e := &entries[n]; e.hits[leg].rank == 0 {
+				h.Score, h.Share = finite(h.Score), finite(h.Share)
+				e.hits[leg] = hit{rank: i + 1, Hit: h}
+				e.rrf += 1 / (k + float64(i+1))
 			}
 		}
 	}
-	slices.SortFunc(pool, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref))
-	})
-	n := min(len(pool), size)
-	return pool[:n], pool[n:]
+	slices.SortFunc(entries, byFusion)
+	return entries
+}
+
+func byFusion(a, b entry) int { return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref)) }
+
+// finite makes 0 of what no order and no JSON can hold.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
 }

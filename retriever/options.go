@@ -19,21 +19,21 @@ const (
 // Options configures a Retriever; zero values are the defaults.
 type Options struct {
 	Legs      []Leg
-	PerLeg    int           // most hits of one leg; default 50
-	Pool      int           // most candidates after fusion; default 100
-	K         float64       // of RRF; default 60
-	Order     Order         // default OrderEvidence
-	Floor     Floor         // default DefaultFloor
+	PerLeg    int     // most hits of one leg; default 50
+	Pool      int     // most candidates after fusion; default 100
+	K         float64 // of RRF; default 60
+	Order     Order   // default OrderEvidence
+	Floor     Floor
 	TopK      int           // most candidates handed on, memory apart; default 12
 	Deadline  time.Duration // for the legs together; default 150 ms
 	DecayDays int           // see ken.Support.At; 0 never decays
 }
 
 // Floor is the least absolute evidence with which a record stays: one of the two
-// suffices. A negative value is no floor.
+// suffices. Zero values are those of DefaultFloor.
 type Floor struct {
-	Share  float64 // of the query's keyword weight
-	Cosine float64 // centred, to the question
+	Share  float64 // of the query's keyword weight; < 0 drops nothing, whatever Cosine says
+	Cosine float64 // centred, to the question; < 0 never suffices
 }
 
 // DefaultFloor was chosen on the no-answer questions and the small talk of the
@@ -53,8 +53,11 @@ func (o Options) withDefaults() Options {
 	if o.Order == "" {
 		o.Order = OrderEvidence
 	}
-	if o.Floor == (Floor{}) {
-		o.Floor = DefaultFloor
+	if o.Floor.Share == 0 {
+		o.Floor.Share = DefaultFloor.Share
+	}
+	if o.Floor.Cosine == 0 {
+		o.Floor.Cosine = DefaultFloor.Cosine
 	}
 	if o.TopK <= 0 {
 		o.TopK = 12
@@ -81,11 +84,11 @@ type Candidate struct {
 type Result struct {
 	Candidates []Candidate
 	Cut        []ken.Cut
-	Retrieved  int // records that any leg returned
+	Retrieved  int // records that any leg returned and the filter let through
 	Memory     int // of these, pinned ones
 	Mode       ken.Mode
-	Cause      string   // why Mode is less than the legs configured
-	Degraded   []string // "leg: why" for each leg that failed or was late
+	Cause      string   // why Mode is less than the keyword and vector legs configured
+	Degraded   []string // "leg: why" for each leg that failed or was late, in the order of Options.Legs
 	// Late delivers the hits of a vector leg that missed the deadline, once; nil
 	// when none did. Hand it to the next turn with Turn.Late.
 	Late <-chan store.Result

@@ -26,8 +26,10 @@ const cosineWeight = 0.3
 func rankEvidence(pool []entry, answers []answer) {
 	best := 0.0
 	for _, a := range answers {
-		if a.name == LegKeyword && len(a.res.Hits) > 0 {
-			best = a.res.Hits[0].Score
+		if a.name == LegKeyword {
+			for _, h := range a.res.Hits {
+				best = max(best, finite(h.Score))
+			}
 		}
 	}
 	for i := range pool {
@@ -48,7 +50,7 @@ func rankEvidence(pool []entry, answers []answer) {
 		}
 		r.score = r.keyword + cosineWeight*r.cosine
 	}
-	slices.SortStableFunc(pool, func(a, b entry) int { return cmp.Compare(b.rank.score, a.rank.score) })
+	slices.SortFunc(pool, func(a, b entry) int { return cmp.Or(cmp.Compare(b.rank.score, a.rank.score), byFusion(a, b)) })
 }
 
 // rankFused keeps the fused order, and fills in the parts for the floor.
@@ -57,9 +59,7 @@ func rankFused(pool []entry, answers []answer) {
 	for i := range pool {
 		pool[i].rank.score = pool[i].rrf
 	}
-	slices.SortStableFunc(pool, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref))
-	})
+	slices.SortFunc(pool, byFusion)
 }
 
 func (r *ranking) signals() map[string]float64 {

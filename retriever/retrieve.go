@@ -2,9 +2,6 @@ package retriever
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -28,27 +25,16 @@ type Turn struct {
 	Late    <-chan store.Result
 }
 
-// lateLeg is how long a vector leg may run on after the turn has gone without it.
-const lateLeg = 5 * time.Second
-
-// reply is what a leg's goroutine hands back.
-type reply struct {
-	leg int
-	res store.Result
-	err error
-	ms  float64
-}
-
-// Retrieve asks every leg and returns the best of what they found. It never
-// fails: what went wrong is in the result.
+// Retrieve asks every leg and returns the best of what they found, at the
+// deadline or at ctx's end at the latest. It never fails: what went wrong is in
+// the result.
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
-	q := &Query{Signals: t.Signals, Filter: &t.Filter, Limit: r.o.PerLeg}
-	out := Result{MS: map[string]float64{}}
-	answers := r.ask(ctx, q, &out)
+	out := Result{MS: make(map[string]float64, len(r.o.Legs))}
+	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
-		answers = append(answers, answer{LegLate, r.still(late, &t.Filter)})
+		answers = append(answers, answer{LegLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
 	}
-	r.assemble(answers, &t.Filter, &out)
+	r.choose(answers, &t.Filter, &out)
 	return out
 }
 
@@ -60,150 +46,32 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 	return res, ok && len(res.Hits) > 0
 }
 
-// still filters hits of the turn before by this turn's filter.
-func (r *Retriever) still(res store.Result, f *ken.Filter) store.Result {
-	var out store.Result
-	for _, h := range res.Hits {
-		if row, ok := r.p.Row(h.Ref); ok && f.Reject(row.Facts) == "" {
-			out.Hits = append(out.Hits, h)
-		}
-	}
-	return out
-}
-
-// ask runs the legs together until the deadline.
-func (r *Retriever) ask(ctx context.Context, q *Query, out *Result) []answer {
-	wait, cancel := context.WithTimeout(ctx, r.o.Deadline)
-	defer cancel()
-	replies := make(chan reply, len(r.o.Legs))
-	late := make(chan store.Result, 1)
-	for i, leg := range r.o.Legs {
-		run, stop := wait, context.CancelFunc(func() {})
-		if leg.Name() == LegVector { // it may finish after the turn, for the next one
-			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)
-		}
-		go func() {
-			defer stop()
-			rep := search(run, leg, q)
-			rep.leg = i
-			if leg.Name() == LegVector && rep.err == nil {
-				late <- rep.res
-			}
-			replies <- rep
-		}()
-	}
-	answers := make([]answer, len(r.o.Legs))
-	done := make([]bool, len(r.o.Legs))
-	var failed []string
-	for range r.o.Legs {
-		select {
-		case rep := <-replies:
-			name := r.o.Legs[rep.leg].Name()
-			done[rep.leg] = true
-			out.MS[name] = rep.ms
-			if rep.err != nil {
-				failed = append(failed, name)
-				out.Degraded = append(out.Degraded, name+": "+rep.err.Error())
-				continue
-			}
-			answers[rep.leg] = answer{name, rep.res}
-		case <-wait.Done():
-		}
-	}
-	r.mode(out, done, failed, late)
-	kept := answers[:0]
-	for _, a := range answers {
-		if a.name != "" {
-			kept = append(kept, a)
-		}
-	}
-	return kept
-}
-
-// search calls a leg; a panic in it is its error.
-func search(ctx context.Context, leg Leg, q *Query) (rep reply) {
-	start := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			rep.err = fmt.Errorf("panic: %v", p)
-		}
-		rep.ms = float64(time.Since(start)) / float64(time.Millisecond)
-	}()
-	rep.res, rep.err = leg.Search(ctx, q)
-	if rep.err != nil && errors.Is(rep.err, context.DeadlineExceeded) {
-		rep.err = fmt.Errorf("missed the deadline: %w", rep.err)
-	}
-	return rep
-}
-
-// mode names what ran, and why it was less than what is configured.
-func (r *Retriever) mode(out *Result, done []bool, failed []string, late chan store.Result) {
-	ran := map[string]bool{}
-	var isLate bool
-	for i, leg := range r.o.Legs {
-		name := leg.Name()
-		ran[name] = done[i]
-		if !done[i] {
-			out.Degraded = append(out.Degraded, fmt.Sprintf("%s: not there within %s", name, r.o.Deadline))
-			isLate = isLate || name == LegVector
-		}
-	}
-	for _, name := range failed {
-		ran[name] = false
-	}
-	switch {
-	case ran[LegKeyword] && ran[LegVector]:
-		out.Mode = ken.ModeHybrid
-	case isLate:
-		out.Mode, out.Late = ken.ModeLate, late
-	case ran[LegKeyword]:
-		out.Mode = ken.ModeKeyword
-	case ran[LegVector]:
-		out.Mode = ken.ModeVector
-	default:
-		out.Mode = ken.ModeNone
-	}
-	if len(out.Degraded) > 0 {
-		out.Cause = out.Degraded[0]
-	}
-}
-
-// assemble fuses, ranks, applies the floor, and names everything that was cut.
-func (r *Retriever) assemble(answers []answer, f *ken.Filter, out *Result) {
-	cut := func(ref store.Ref, why ken.CutReason) {
-		if row, ok := r.p.Row(ref); ok {
-			out.Cut = append(out.Cut, ken.Cut{ID: row.ID, Reason: why})
-		}
-	}
+// choose fuses, ranks, applies the floor, and names everything that was cut.
+func (r *Retriever) choose(answers []answer, f *ken.Filter, out *Result) {
+	s := sieve{p: r.p, f: f, out: out, told: map[store.Ref]bool{}}
 	var found, pinned []answer
-	refused := map[store.Ref]bool{}
 	for _, a := range answers {
+		for _, c := range a.res.Cut {
+			s.refuse(c.Ref, c.Reason)
+		}
 		if a.name == LegPinned {
 			pinned = append(pinned, a)
 		} else {
 			found = append(found, a)
 		}
-		for _, c := range a.res.Cut {
-			if !refused[c.Ref] {
-				refused[c.Ref] = true
-				cut(c.Ref, c.Reason)
-			}
-		}
 	}
-	inMemory := map[store.Ref]bool{}
-	for _, a := range pinned {
-		for i, h := range a.res.Hits {
-			inMemory[h.Ref] = true
-			e := entry{ref: h.Ref, hits: []hit{{i + 1, h}}}
-			r.keep(out, &e, pinned, f, true)
-		}
+	for _, e := range s.admit(fuse(pinned, r.o.K)) {
+		r.keep(out, &e, pinned, f, true)
 	}
 	out.Memory = len(out.Candidates)
 
-	pool, rest := fuse(found, r.o.K, r.o.Pool)
-	out.Retrieved = out.Memory + len(pool) + len(rest)
-	for _, e := range rest {
-		cut(e.ref, ken.CutPool)
+	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
+	out.Retrieved = out.Memory + len(pool)
+	if len(pool) > r.o.Pool {
+		for i := range pool[r.o.Pool:] {
+			out.cut(&pool[r.o.Pool+i], ken.CutPool)
+		}
+		pool = pool[:r.o.Pool]
 	}
 	if r.o.Order == OrderRRF {
 		rankFused(pool, found)
@@ -214,12 +82,10 @@ func (r *Retriever) assemble(answers []answer, f *ken.Filter, out *Result) {
 	for i := range pool {
 		e := &pool[i]
 		switch {
-		case inMemory[e.ref]:
-			out.Retrieved--
 		case !r.o.Floor.holds(&e.rank):
-			cut(e.ref, floorReason(e, found))
+			out.cut(e, floorReason(e, found))
 		case kept == r.o.TopK:
-			cut(e.ref, ken.CutPool)
+			out.cut(e, ken.CutPool)
 		default:
 			kept++
 			r.keep(out, e, found, f, false)
@@ -227,14 +93,15 @@ func (r *Retriever) assemble(answers []answer, f *ken.Filter, out *Result) {
 	}
 }
 
+func (out *Result) cut(e *entry, why ken.CutReason) {
+	out.Cut = append(out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
+}
+
 func (r *Retriever) keep(out *Result, e *entry, answers []answer, f *ken.Filter, memory bool) {
-	row, ok := r.p.Row(e.ref)
-	if !ok { // forgotten meanwhile
-		return
-	}
-	c := Candidate{Ref: e.ref, Row: row, Memory: memory, Fused: e.rank.score, Legs: map[string]ken.LegScore{}, Tier: row.Support.Tier}
+	c := Candidate{Ref: e.ref, Row: *e.row, Memory: memory, Fused: e.rank.score,
+		Legs: make(map[string]ken.LegScore, len(answers)), Tier: e.row.Support.Tier}
 	if !f.Now.IsZero() {
-		c.Tier = row.Support.At(f.Now, r.o.DecayDays)
+		c.Tier = e.row.Support.At(f.Now, r.o.DecayDays)
 	}
 	for i, h := range e.hits {
 		if h.rank > 0 {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,13 +15,17 @@ import (
 // maxOpen bounds the session files kept open at once.
 const maxOpen = 64
 
+// ErrClosed is wrapped by the error of a write to a closed log.
+var ErrClosed = errors.New("the event log is closed")
+
 // Log appends events to FOLDER/SESSION.jsonl. Safe for concurrent use. Each
 // event is written whole, in one write, as soon as it is given.
 type Log struct {
 	dir string
 
-	mu    sync.Mutex // guards files, and keeps lines whole
-	files map[string]*os.File
+	mu     sync.Mutex // guards the rest, and keeps lines whole
+	files  map[string]*os.File
+	closed bool
 }
 
 // Open returns a log into dir, which is created with the first event.
@@ -46,15 +51,16 @@ func (l *Log) Write(session string, event any) error {
 }
 
 func (l *Log) file(name string) (*os.File, error) {
+	if l.closed {
+		return nil, ErrClosed
+	}
 	if f, ok := l.files[name]; ok {
 		return f, nil
 	}
 	if len(l.files) >= maxOpen {
 		for other, f := range l.files {
 			delete(l.files, other)
-			if err := f.Close(); err != nil {
-				return nil, err
-			}
+			_ = f.Close() // every event in it was written already
 			break
 		}
 	}
@@ -68,10 +74,11 @@ func (l *Log) file(name string) (*os.File, error) {
 	return f, err
 }
 
-// Close closes the files.
+// Close closes the files. Later writes fail with ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	var errs []error
 	for _, f := range l.files {
 		errs = append(errs, f.Close())
@@ -80,18 +87,23 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// FileName is the file of a session: its name, escaped where a file system or
-// a path would object.
+// maxName bounds the escaped name in a file's name; file systems allow 255 bytes.
+const maxName = 200
+
+// FileName is the file of a session: its name, escaped where a file system or a
+// path would object. A name that is too long ends in a hash of the whole, and is
+// then longer than any that is not, so that no two sessions share a file.
 func FileName(session string) string {
 	if session == "" {
 		session = "default"
 	}
-	name := url.PathEscape(session)
+	name := strings.ReplaceAll(url.PathEscape(session), ":", "%3A")
 	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:]
 	}
-	if len(name) > 200 {
-		name = name[:200]
+	if len(name) > maxName {
+		sum := sha256.Sum256([]byte(session))
+		name = fmt.Sprintf("%s~%x", name[:maxName], sum[:16])
 	}
 	return name + ".jsonl"
 }

@@ -155,6 +155,9 @@ func (s *Store) eventsFrom(seq uint64) (page []*store.Event, err error) {
 	return page, err
 }
 
+// Seq is the number of the log's last event; 0 while it is empty.
+func (s *Store) Seq() uint64 { return s.seq.Load() }
+
 // Wait returns when the log holds an event after seq, or ctx ends.
 func (s *Store) Wait(ctx context.Context, seq uint64) error {
 	for {

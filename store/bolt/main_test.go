@@ -21,4 +21,5 @@ var children = map[string]func(){
 	"writer": childWriter,
 	"holder": childHolder,
 	"full":   childFullDisk,
+	"opener": childOpener,
 }
