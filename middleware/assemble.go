@@ -58,7 +58,7 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	case last < 0:
 		a.Receipt = l.blank(&t, "there is no user message")
 	default:
-		earlier := l.earlier(t.Messages[:last], at)
+		earlier := l.earlier(ctx, t.Owner, t.Messages[:last], at)
 		block = l.compose(ctx, &t, at[last], last, earlier, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
@@ -87,7 +87,7 @@ type placed struct {
 }
 
 // earlier finds the blocks that the conversation carried before this turn.
-func (l *Layer) earlier(msgs []ken.Message, at []fingerprint) []placed {
+func (l *Layer) earlier(ctx context.Context, owner string, msgs []ken.Message, at []fingerprint) []placed {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
@@ -96,11 +96,31 @@ func (l *Layer) earlier(msgs []ken.Message, at []fingerprint) []placed {
 		if msgs[i].Role != "user" {
 			continue
 		}
-		if c := l.blocks.get(at[i]); c != nil && c.text != "" {
+		if c := l.recall(ctx, owner, at[i]); c != nil && c.text != "" {
 			out = append(out, placed{i, c})
 		}
 	}
 	return out
+}
+
+// recall returns what was composed at a place, unless a claim in it was forgotten
+// since: then the block goes too, whatever the prompt cache loses.
+func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *composed {
+	c := l.blocks.get(at)
+	if c == nil || len(c.claims) == 0 {
+		return c
+	}
+	p, release, err := l.projections(ctx, owner)
+	if err != nil {
+		return c // nothing can be forgotten where nothing can be opened
+	}
+	defer release()
+	for _, id := range c.claims {
+		if !p.Has(id) {
+			return nil
+		}
+	}
+	return c
 }
 
 // compose returns the turn's block: the one that an earlier request of the turn
@@ -111,7 +131,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, key fingerprint, last 
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
-		if c := l.blocks.get(key); c != nil {
+		if c := l.recall(ctx, t.Owner, key); c != nil {
 			again := *c
 			again.receipt.Reused = true
 			return &again
@@ -128,7 +148,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, key fingerprint, last 
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
 	}
-	return l.blocks.put(key, c, opens && t.Session == "")
+	return l.blocks.put(key, c, opens && t.Session == "" || l.recall(ctx, t.Owner, key) == nil)
 }
 
 // run sends the turn through the chain.
@@ -152,6 +172,9 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 		retrieved: st.Found.Retrieved, memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = it.Text
+		if it.Kind != ken.KindDocument { // files change; their old text in a conversation does no harm
+			c.claims = append(c.claims, it.ID)
+		}
 	}
 	return c
 }

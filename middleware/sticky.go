@@ -78,6 +78,7 @@ func digest(h hash.Hash, m *ken.Message) (n int64) {
 type composed struct {
 	text    string
 	held    map[string]string // id → text, of the items in it
+	claims  []string          // ids of the items that can be forgotten
 	receipt ken.Receipt
 
 	retrieved, memory int // what the retriever found, of it pinned

@@ -172,6 +172,25 @@ func newEvent(typ ken.EventType, c *ken.Claim, p Payload, env Env) (*Event, erro
 	return ev, nil
 }
 
+// ReinforceCommand decides that a claim was seen again: its evidence grows, or is
+// refreshed, and its status stays. A claim that no longer stands is refused.
+func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, env Env) (*Event, error) {
+	c, err := must(get, id, "id")
+	if err != nil {
+		return nil, err
+	}
+	if c.Status == ken.StatusSuperseded || c.Status == ken.StatusDisputed {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "a " + string(c.Status) + " claim can't be reinforced",
+			Try: "Verify it, if the dispute is settled, or write a new claim."}
+	}
+	for _, e := range evidence {
+		if err := e.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return newEvent(ken.EventReinforced, c, Payload{Evidence: cleanEvidence(evidence), Actor: actor}, env)
+}
+
 // ForgetCommand decides that a claim is forgotten: the tombstone says when, by
 // whom and why, and nothing of what the claim said.
 func ForgetCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*Event, error) {

@@ -54,6 +54,8 @@ type Projections interface {
 	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
 	// Row returns what is known of a record at hand.
 	Row(ref Ref) (Row, bool)
+	// Has reports whether a record of this id is there; false once it is forgotten.
+	Has(id string) bool
 	// Claim reads a record; ErrNotFound when it is gone.
 	Claim(ctx context.Context, ref Ref) (ken.Claim, error)
 	// Coverage is how many records have a vector of the current model, and how

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
@@ -164,6 +165,16 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 	f := s.t.facts(r)
 	return store.Row{ID: r.id.String(), Facts: f, CreatedAt: fromMilli(r.created), Constraint: r.flags&flagConstraint != 0,
 		Support: ken.Support{Tier: r.tier, Trust: f.Trust, NewestAt: fromMilli(r.newest)}}, true
+}
+
+// Has implements store.Projections.
+func (s *Store) Has(id string) bool {
+	u, err := uuid.Parse(id)
+	if err != nil {
+		return false
+	}
+	_, _, ok := s.find(u)
+	return ok
 }
 
 // Claim implements store.Projections. The slices of the result are shared with

@@ -82,6 +82,19 @@ func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
 	})
 }
 
+// Reinforce records that a claim was seen again: the evidence is added to its own,
+// a newer piece in place of the same older one, so that a Verified claim stops
+// decaying. Errors: ErrNotFound; ErrRefused for a claim that no longer stands.
+func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+	return s.do(ctx, func(t *txn) error {
+		ev, err := store.ReinforceCommand(t.get, id, evidence, actor, s.o.env())
+		if err != nil {
+			return err
+		}
+		return t.emit(ev)
+	})
+}
+
 // Supersede implements ken.Store.
 func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
 	return s.do(ctx, func(t *txn) error {

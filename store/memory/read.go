@@ -139,6 +139,14 @@ func (s *Store) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 	return res
 }
 
+// Has implements store.Projections.
+func (s *Store) Has(id string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.refs[id]
+	return ok
+}
+
 // Row implements store.Projections.
 func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 	s.mu.RLock()
