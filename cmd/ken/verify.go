@@ -47,7 +47,12 @@ func (a *app) move(ctx context.Context, id string, t ken.Transition) error {
 			return err
 		}
 		t.ID = c.ID
-		if err := s.Transition(ctx, t); err != nil {
+		if c.Status == ken.StatusVerified && t.To == ken.StatusVerified { // again, which keeps it from decaying
+			err = s.Reinforce(ctx, t.ID, t.Evidence, t.Actor)
+		} else {
+			err = s.Transition(ctx, t)
+		}
+		if err != nil {
 			return err
 		}
 		if c, err = s.Get(ctx, c.ID); err != nil {
