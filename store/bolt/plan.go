@@ -1,0 +1,198 @@
+package bolt
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// change is one record as it goes to disk and to memory.
+type change struct {
+	ref   store.Ref
+	row   row
+	claim *ken.Claim // nil: removed
+	words bool       // what the index holds of it changed
+}
+
+// plan is a batch worked out: everything that put writes and publish shows.
+type plan struct {
+	s       *Store
+	layer   *layer
+	changes []change
+	commit  uint64
+	seq     uint64
+	head    [32]byte
+	classes int
+}
+
+func (p *plan) empty() bool {
+	return len(p.layer.events) == 0 && len(p.changes) == 0 && len(p.layer.docs) == 0
+}
+
+// plan gives every changed record its ref and row, and every event its number
+// and hash. It changes nothing that readers see, except that a class of a batch
+// that fails stays interned, unused.
+func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
+	p := &plan{s: s, layer: l, commit: s.commit + 1, seq: s.seq.Load(), head: s.head}
+	for _, ev := range l.events {
+		p.seq++
+		ev.Seq = p.seq
+		ev.Seal(p.head)
+		p.head = ev.Hash
+	}
+	if err := s.recite(tx, l); err != nil {
+		return nil, err
+	}
+	s.t.mu.Lock()
+	defer s.t.mu.Unlock()
+	next := store.Ref(len(s.t.rows))
+	for _, id := range l.order {
+		rec := l.records[id]
+		ref, known := s.t.byID[id]
+		if rec.claim == nil {
+			if known {
+				p.changes = append(p.changes, change{ref: ref, row: row{id: id, version: p.commit, flags: flagGone}})
+			}
+			continue
+		}
+		if !known {
+			ref = next
+			next++
+		}
+		r, err := s.rowOf(id, rec, l)
+		if err != nil {
+			return nil, err
+		}
+		r.version = p.commit
+		p.changes = append(p.changes, change{ref: ref, row: r, claim: rec.claim})
+	}
+	p.classes = len(s.t.classes)
+	return p, nil
+}
+
+// rowOf computes a record's row; s.t.mu is held.
+func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
+	c := rec.claim
+	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stands(e, l.docs) })
+	n, _, err := s.t.intern(class{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: sup.Trust})
+	r := row{id: id, hash: hashOf(c), created: toMilli(c.CreatedAt), expires: toMilli(c.ExpiresAt),
+		newest: toMilli(sup.NewestAt), class: n, tier: sup.Tier}
+	if c.Constraint {
+		r.flags |= flagConstraint
+	}
+	if rec.document {
+		r.flags |= flagDocument
+	}
+	return r, err
+}
+
+// put writes the plan.
+func (p *plan) put(tx *bbolt.Tx) error {
+	var errs []error
+	put := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, v)) }
+	del := func(bucket, k []byte) { errs = append(errs, tx.Bucket(bucket).Delete(k)) }
+
+	for _, id := range p.layer.erase {
+		errs = append(errs, eraseEvents(tx, id))
+	}
+	for _, ev := range p.layer.events {
+		b, err := ev.MarshalBinary()
+		errs = append(errs, err)
+		put(bEvents, key64(ev.Seq), b)
+		put(bTrail, pair(ev.Claim[:], key64(ev.Seq)), nil)
+		if ev.Type == ken.EventSuperseded {
+			pl, err := ev.Decode()
+			errs = append(errs, err)
+			if other, err := uuid.Parse(pl.Other); err == nil {
+				put(bTrail, pair(other[:], key64(ev.Seq)), nil)
+			}
+		}
+	}
+	for i := range p.changes {
+		c := &p.changes[i]
+		ref := key32(c.ref)
+		old, err := (&txn{tx: tx}).read(c.ref)
+		errs = append(errs, err)
+		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
+		for path := range cited(old) {
+			del(bCites, citeKey(path, c.ref))
+		}
+		if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
+			del(bKeys, []byte(old.Key))
+		}
+		put(bRows, ref, c.row.encode())
+		if old != nil {
+			for _, parent := range parents(old) {
+				del(bDerived, pair(parent[:], c.row.id[:]))
+			}
+		}
+		if c.claim == nil {
+			del(bClaims, ref)
+			continue
+		}
+		b, err := json.Marshal(c.claim)
+		errs = append(errs, err)
+		put(bClaims, ref, b)
+		if c.row.flags&flagDocument != 0 {
+			continue
+		}
+		if c.claim.Key != "" {
+			put(bKeys, []byte(c.claim.Key), c.row.id[:])
+		}
+		for path := range cited(c.claim) {
+			put(bCites, citeKey(path, c.ref), nil)
+		}
+		for _, parent := range parents(c.claim) {
+			put(bDerived, pair(parent[:], c.row.id[:]), nil)
+		}
+	}
+	for path, d := range p.layer.docs {
+		b, err := json.Marshal(d)
+		errs = append(errs, err)
+		put(bDocs, []byte(path), b)
+	}
+	p.s.t.mu.RLock()
+	for n := p.s.classes; n < p.classes; n++ {
+		b, err := json.Marshal(p.s.t.classes[n])
+		errs = append(errs, err)
+		put(bClasses, []byte{byte(n >> 8), byte(n)}, b)
+	}
+	p.s.t.mu.RUnlock()
+	put(bMeta, kCommit, key64(p.commit))
+	put(bMeta, kHead, p.head[:])
+	return errors.Join(errs...)
+}
+
+// cited yields the files whose content a claim's evidence vouches for.
+func cited(c *ken.Claim) map[string]struct{} {
+	out := map[string]struct{}{}
+	if c == nil {
+		return out
+	}
+	for _, e := range c.Evidence {
+		if e.Kind == ken.EvidenceFile && e.ContentHash != "" && !strings.ContainsRune(e.Path, 0) {
+			out[e.Path] = struct{}{}
+		}
+	}
+	return out
+}
+
+// parents are the claims that a claim was derived from.
+func parents(c *ken.Claim) []uuid.UUID {
+	var out []uuid.UUID
+	for _, e := range c.Evidence {
+		if e.Kind == ken.EvidenceDecision || e.Kind == ken.EvidenceRepositoryMemory {
+			if id, err := uuid.Parse(e.ID); err == nil {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
