@@ -61,3 +61,4 @@ build: ## build bin/ken, without cgo
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update
+	go test ./cmd/ken -run Reference -update

@@ -5,7 +5,7 @@ import "unicode/utf8"
 // quote returns the length of an apostrophe at i that stands between two
 // letters of one word, else 0.
 func quote(text string, start, i int) int {
-	n := 0
+	var n int
 	switch {
 	case i == start || i >= len(text):
 		return 0

@@ -70,7 +70,7 @@ func New(o Options) *Breaker {
 		// OpenFor must find it half-open.
 		Timeout:     max(o.OpenFor-1, 1),
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
-		IsExcluded:  func(err error) bool { return err == errCancelled },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errCancelled) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			b.changed(stateOf(to))
 		},
@@ -137,7 +137,7 @@ func (b *Breaker) note(outcome error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case outcome == errCancelled:
+	case errors.Is(outcome, errCancelled):
 	case outcome != nil || b.state == Closed:
 		b.last = outcome
 	}

@@ -103,7 +103,8 @@ func appendWords(dst []uint64, text string) []uint64 {
 	h, flag, length := uint64(fnvOffset), uint64(0), 0
 	var prev rune // the last character of the word
 	for i := 0; i < len(text); {
-		r, size, kind := rune(text[i]), 1, gap
+		r, size := rune(text[i]), 1
+		var kind class
 		if r < utf8.RuneSelf {
 			kind, r = ascii[r], rune(lower[r])
 		} else {

@@ -4,7 +4,7 @@ package config
 // the others has an effect.
 type Middleware struct {
 	Knowledge bool // the whole subsystem
-	Guard     bool // cleaning of what is injected
+	Guard     bool // cleaning of what the stages read
 	Intent    bool // signals from the messages
 	Keyword   bool // the leg of words
 	Vector    bool // the leg of meaning
@@ -19,7 +19,7 @@ func (m *Middleware) keys() []key {
 		bind("knowledge", &m.Knowledge, true, flag(),
 			"The whole subsystem. false passes every request through as it came."),
 		bind("guard", &m.Guard, true, flag(),
-			"Clean injected text: model reasoning, secrets, and markers that would close or forge the block's frame."),
+			"Take the model's reasoning and earlier blocks out of what the other stages read. What is injected is always cleaned."),
 		bind("intent", &m.Intent, true, flag(),
 			"Read keywords, symbols and failures from the messages. false searches with the last user message as it stands."),
 		bind("keyword", &m.Keyword, true, flag(), "The leg that matches words."),

@@ -66,7 +66,7 @@ const maxEscape = 12
 // that markers are made of. What is none reads as the character that it starts with.
 func foldEscape(s string, final bool) (rune, int) {
 	if s[0] == '\\' {
-		digits := 0
+		var digits int
 		switch {
 		case len(s) > 1 && s[1] == '/':
 			return '/', 2

@@ -22,8 +22,8 @@ func findPrivateKey(s string, i int) (Finding, bool) {
 	for ; i < len(s); i++ {
 		c := s[i]
 		if strings.HasPrefix(s[i:], pemDash+"END ") {
-			if close := strings.Index(s[i+len(pemDash):min(len(s), i+2*len(pemDash)+maxLabel)], pemDash); close >= 0 {
-				end = i + 2*len(pemDash) + close
+			if rest := strings.Index(s[i+len(pemDash):min(len(s), i+2*len(pemDash)+maxLabel)], pemDash); rest >= 0 {
+				end = i + 2*len(pemDash) + rest
 			} else {
 				end = i
 			}
@@ -73,9 +73,9 @@ func pemLine(s string, i int, verb string) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	label := start + len(pemDash) + len(verb)
-	close := strings.Index(s[label:min(len(s), label+maxLabel)], pemDash)
-	if close < 0 || !strings.Contains(s[label:label+close], pemLabel) {
+	length := strings.Index(s[label:min(len(s), label+maxLabel)], pemDash)
+	if length < 0 || !strings.Contains(s[label:label+length], pemLabel) {
 		return 0, 0, false
 	}
-	return start, label + close + len(pemDash), true
+	return start, label + length + len(pemDash), true
 }

@@ -111,11 +111,11 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	case spaced:
 		return notTag, 0, i
 	case solid == '/':
-		switch r, close := nextSolid(s, after, final); r {
+		switch r, end := nextSolid(s, after, final); r {
 		case atChunk:
 			return partialTag, 0, 0
 		case '>':
-			return emptyTag, tag, close
+			return emptyTag, tag, end
 		}
 	}
 	return openTag, tag, i

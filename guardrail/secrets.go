@@ -71,35 +71,42 @@ func Secrets(text string) []Finding {
 // and a bit test a byte.
 type detector func(text string, i int) (Finding, bool)
 
-var (
-	detectors  = map[uint32][]detector{}
-	anchorBits [anchorSlots / 32]uint32
-)
-
-const anchorSlots = 1 << 14
-
 func anchorKey(s string, i int) uint32 {
 	return (uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24) | 0x20202020
 }
 
 func anchorHash(key uint32) uint32 { return key * 0x9e3779b1 >> 18 }
 
-func init() {
+// detectors by their anchors' keys.
+var detectors = func() map[uint32][]detector {
+	m := map[uint32][]detector{}
 	for _, sh := range shapes {
-		anchorAt(sh.prefix, sh.find)
+		anchorAt(m, sh.prefix, sh.find)
 	}
-	anchorAt("eyj", findJWT)
-	anchorAt("://", findURLPassword)
-	anchorAt("--be", findPrivateKey)
-	anchorAt("--en", findPrivateKeyEnd)
+	anchorAt(m, "eyj", findJWT)
+	anchorAt(m, "://", findURLPassword)
+	anchorAt(m, "--be", findPrivateKey)
+	anchorAt(m, "--en", findPrivateKeyEnd)
 	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey"} {
-		anchorAt(a, findAssigned)
+		anchorAt(m, a, findAssigned)
 	}
-}
+	return m
+}()
+
+const anchorSlots = 1 << 14
+
+// anchorBits has a bit set for the hash of every key of detectors.
+var anchorBits = func() (bits [anchorSlots / 32]uint32) {
+	for key := range detectors {
+		h := anchorHash(key)
+		bits[h>>5] |= 1 << (h & 31)
+	}
+	return bits
+}()
 
 // anchorAt registers a detector under the first four bytes of prefix; a shorter
 // prefix is followed by any byte that could go on.
-func anchorAt(prefix string, find detector) {
+func anchorAt(m map[uint32][]detector, prefix string, find detector) {
 	ends := []string{""}
 	if len(prefix) == 3 {
 		ends = nil
@@ -112,8 +119,6 @@ func anchorAt(prefix string, find detector) {
 	}
 	for _, end := range ends {
 		key := anchorKey(prefix+end, 0)
-		h := anchorHash(key)
-		anchorBits[h>>5] |= 1 << (h & 31)
-		detectors[key] = append(detectors[key], find)
+		m[key] = append(m[key], find)
 	}
 }

@@ -161,7 +161,7 @@ func (f *failures) exit(words []word, i int) bool {
 func (f *failures) frame(words []word, i int) bool {
 	s := words[i].text
 	file := location(s)
-	line := ""
+	var line string
 	switch {
 	case len(file) < len(s): // log.go:42:7
 		n := len(file) + 1

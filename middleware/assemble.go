@@ -31,10 +31,12 @@ type Assembly struct {
 // and the receipt. It never fails and never changes t.Messages; the receipt says
 // what was lost. It returns at ctx's end at the latest, with what it has.
 //
-// An empty t.Owner is the configured owner; an empty t.ID gets an id.
+// An empty t.Owner is the configured owner; an empty t.ID gets an id, which the
+// later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	start := time.Now()
-	if t.ID == "" {
+	named := t.ID != ""
+	if !named {
 		t.ID = l.newID()
 	}
 	if t.Owner == "" {
@@ -59,7 +61,7 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 		a.Receipt = l.blank(&t, "there is no user message")
 	default:
 		earlier := l.earlier(ctx, t.Owner, t.Messages[:last], at)
-		block = l.compose(ctx, &t, at[last], last, earlier, start)
+		block = l.compose(ctx, &t, named, at[last], last, earlier, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
 			for _, e := range earlier {
@@ -127,16 +129,21 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 // got, or a new one. A request that ends with the user message opens a turn; in
 // a conversation without a session it is composed anew, because the same opening
 // may belong to another conversation.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, key fingerprint, last int, earlier []placed, start time.Time) *composed {
+// named says that the caller gave the turn its id.
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, key fingerprint, last int, earlier []placed, start time.Time) *composed {
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
 		if c := l.recall(ctx, t.Owner, key); c != nil {
 			again := *c
-			again.receipt.Reused = true
+			again.receipt.Reused, again.receipt.At = true, l.now().UTC()
+			if named {
+				again.receipt.Turn = t.ID
+			}
 			return &again
 		}
 	}
+	stale := l.blocks.get(key)
 	held := map[string]string{}
 	for _, e := range earlier {
 		for id, text := range e.held {
@@ -144,11 +151,11 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, key fingerprint, last 
 		}
 	}
 	c := l.run(ctx, t, held)
-	c.receipt.MS["assemble"] = since(start)
+	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
 	}
-	return l.blocks.put(key, c, opens && t.Session == "" || l.recall(ctx, t.Owner, key) == nil)
+	return l.blocks.put(key, c, stale)
 }
 
 // run sends the turn through the chain.
@@ -162,7 +169,9 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 	} else {
 		defer release()
 		st.p = p
-		if err := protect(ctx, st, l.handler); err != nil {
+		err := protect(ctx, st, l.handler)
+		st.Receipt = &r // whatever a middleware made of it
+		if err != nil {
 			st.degrade("middleware", err)
 		}
 	}
@@ -202,14 +211,11 @@ func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 	if t.Session == "" {
 		return nil
 	}
-	if ch, ok := l.late.LoadAndDelete(t.Owner + "\x00" + t.Session); ok {
-		return ch.(<-chan store.Result)
-	}
-	return nil
+	return l.late.take(t.Owner + "\x00" + t.Session)
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
 	if ch != nil && t.Session != "" {
-		l.late.Store(t.Owner+"\x00"+t.Session, ch)
+		l.late.keep(t.Owner+"\x00"+t.Session, ch)
 	}
 }

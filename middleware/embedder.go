@@ -62,7 +62,7 @@ func retrieval(c *config.Config) retriever.Options {
 		Order: retriever.Order(c.Retrieval.Rank), TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Floor: retriever.DefaultFloor}
 	o.Floor.Share = c.Retrieval.Floor
-	if !c.Middleware.Floor {
+	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
 		o.Floor = retriever.Floor{Share: -1, Cosine: -1}
 	}
 	return o

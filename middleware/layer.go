@@ -42,7 +42,7 @@ type Layer struct {
 	handler     Handler
 	blocks      *memory
 	traffic     *traffic
-	late        sync.Map // owner and session → <-chan store.Result
+	late        latecomers
 	events      *telemetry.Log
 
 	stop    context.CancelFunc

@@ -12,7 +12,7 @@ import (
 // report tells whoever listens what was assembled.
 func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *composed) {
 	if l.o.OnReceipt != nil {
-		l.o.OnReceipt(ctx, a.Receipt)
+		l.hand(ctx, a.Receipt)
 	}
 	if l.events == nil {
 		return
@@ -20,6 +20,17 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *com
 	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {
 		l.o.Log.Warn("write event", "cause", err)
 	}
+}
+
+// hand gives the receipt to the program's listener, whose panic must not cost
+// the turn.
+func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("the receipt's listener failed", "panic", p)
+		}
+	}()
+	l.o.OnReceipt(ctx, r)
 }
 
 func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.ContextAssembly {
@@ -31,7 +42,9 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 	for _, it := range r.Items {
 		if _, pinned := it.Legs[retriever.LegPinned]; pinned {
 			ev.MemoryIncluded++
-			b.Memory += it.Chars
+			if len(a.Insertions) > 0 { // else it is a dry run
+				b.Memory += it.Chars
+			}
 		} else {
 			ev.KnowledgeIncluded++
 		}

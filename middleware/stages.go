@@ -20,9 +20,13 @@ const guardWindow = 32
 // guard takes the model's reasoning and the layer's own blocks out of what the
 // stages after it read. The request itself stays as it is.
 func (l *Layer) guard(_ context.Context, st *State) error {
-	st.Read = make([]ken.Message, 0, guardWindow)
+	st.Read = make([]ken.Message, 0, guardWindow+1)
 	msgs := st.Turn.Messages
-	for _, m := range msgs[max(0, len(msgs)-guardWindow):] {
+	from := max(0, len(msgs)-guardWindow)
+	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
+		st.Read = append(st.Read, msgs[last])
+	}
+	for _, m := range msgs[from:] {
 		if budgeter.IsBlock(m.Text) {
 			continue
 		}
@@ -34,20 +38,19 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 	return nil
 }
 
-// intent reads the signals. Switched off, the last user message is the question
-// as it stands.
+// intent reads the signals. Switched off, or when it fails, the last user message
+// is the question as it stands.
 func (l *Layer) intent(_ context.Context, st *State) error {
+	q := ""
+	if i := lastUser(st.Read); i >= 0 {
+		q = st.Read[i].Text
+	}
+	st.Signals = ken.Signals{Keywords: strings.Fields(q), Symbols: []string{}, Failures: []string{}, Entities: []string{},
+		Question: q, Asks: q != ""}
+	defer func() { st.Receipt.Signals = st.Signals }()
 	if l.cfg.Middleware.Intent {
 		st.Signals = intent.Analyze(st.Read)
-	} else {
-		q := ""
-		if i := lastUser(st.Read); i >= 0 {
-			q = st.Read[i].Text
-		}
-		st.Signals = ken.Signals{Keywords: strings.Fields(q), Symbols: []string{}, Failures: []string{}, Entities: []string{},
-			Question: q, Asks: q != ""}
 	}
-	st.Receipt.Signals = st.Signals
 	return nil
 }
 
@@ -55,12 +58,19 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	o := l.retrieval
 	o.Legs = l.legs(st.p, st.Signals.Asks)
+	late := st.late
+	if !st.Signals.Asks { // it waits for the next turn that does
+		late = nil
+	}
 	now := l.now().UTC()
 	st.Found = retriever.New(st.p, o).Retrieve(ctx, retriever.Turn{
 		Signals: st.Signals,
-		Late:    st.late,
+		Late:    late,
 		Filter:  ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: now, MinTrust: l.cfg.Retrieval.MinTrust},
 	})
+	if !st.Signals.Asks {
+		st.Found.Late = st.late
+	}
 	r := st.Receipt
 	r.Mode = st.Found.Mode
 	r.Cut = append(r.Cut, st.Found.Cut...)
@@ -68,18 +78,31 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	for leg, t := range st.Found.MS {
 		r.MS[leg] = t
 	}
+	if !st.Signals.Asks {
+		r.Mode = ken.ModeNone
+	}
+	if r.Cause == "" {
+		r.Cause = l.cause(st)
+	}
 	if have, total := st.p.Coverage(); l.vectorCause == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
+	return nil
+}
+
+// cause says why retrieval was less than hybrid; "" when it was not.
+func (l *Layer) cause(st *State) string {
 	switch {
 	case !st.Signals.Asks:
-		r.Mode, r.Cause = ken.ModeNone, "the message asks for nothing"
+		return "the message asks for nothing"
 	case st.Found.Cause != "":
-		r.Cause = st.Found.Cause
-	case r.Mode != ken.ModeHybrid:
-		r.Cause = l.vectorCause
+		return st.Found.Cause
+	case !l.cfg.Middleware.Keyword:
+		return "switched off: middleware.keyword is false"
+	case st.Found.Mode != ken.ModeHybrid:
+		return l.vectorCause
 	}
-	return nil
+	return ""
 }
 
 // budget fills the block.

@@ -17,7 +17,7 @@ type fingerprint [16]byte
 // seed is what a fingerprint starts from: whose conversation it is, and what it
 // may see, so that a block never comes up where its items may not be seen.
 func seed(t *ken.Turn) string {
-	s := t.Owner + "\x00" + t.Session
+	s := t.Owner + "\x00" + t.Session + "\x00" + t.Weight.String()
 	if t.Scopes != nil { // nil sees every scope, an empty list none
 		s += "\x00"
 	}
@@ -116,14 +116,14 @@ func (m *memory) get(p fingerprint) *composed {
 	return el.Value.(remembered).c
 }
 
-// put remembers c, unless another request of the same turn was first: then that
-// one's block counts, and is returned.
-func (m *memory) put(p fingerprint, c *composed, replace bool) *composed {
+// put remembers c in place of stale, which may be nil. When another request of
+// the same turn was faster, that one's block counts, and is returned.
+func (m *memory) put(p fingerprint, c, stale *composed) *composed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if el, ok := m.at[p]; ok {
-		if !replace {
-			return el.Value.(remembered).c
+		if have := el.Value.(remembered).c; have != stale {
+			return have
 		}
 		m.used.Remove(el)
 	}

@@ -42,7 +42,7 @@ func (s *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent, s.body = append(s.sent, req), append(s.body, body)
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
 // post sends one body through a transport over l and returns what arrived.
@@ -240,7 +240,7 @@ func TestTransportHeaders(t *testing.T) {
 	if diff := cmp.Diff([]string{"template", "mine"}, sessions); diff != "" {
 		t.Error(diff)
 	}
-	resp, err := tr.RoundTrip(&http.Request{Method: "GET", URL: base.sent[0].URL, Header: http.Header{middleware.SessionHeader: {"x"}}})
+	resp, err := tr.RoundTrip(&http.Request{Method: http.MethodGet, URL: base.sent[0].URL, Header: http.Header{middleware.SessionHeader: {"x"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func TestTransportErrorsAreTheirOwn(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(resp.Body)
-		if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "7" || string(body) != `{"error":{"message":"slow down"}}` {
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || string(body) != `{"error":{"message":"slow down"}}` {
 			t.Errorf("got %d %v %s", resp.StatusCode, resp.Header, body)
 		}
 	})

@@ -101,15 +101,15 @@ func TestUnchangedChunkKeepsItsID(t *testing.T) {
 	const before = "# A\n\nThe first section, which is long enough to stand alone here.\n\n# B\n\nThe second section, which is long enough to stand alone here.\n"
 	after := strings.Replace(before, "# B", "# New\n\nA section between the two, which is long enough to stand alone.\n\n# B", 1)
 	lim := limits{max: 1200, min: 60}
-	old, new := checkChunks(t, "x.md", before, lim), checkChunks(t, "x.md", after, lim)
-	if len(old) != 2 || len(new) != 3 {
-		t.Fatalf("%d and %d chunks, want 2 and 3", len(old), len(new))
+	old, now := checkChunks(t, "x.md", before, lim), checkChunks(t, "x.md", after, lim)
+	if len(old) != 2 || len(now) != 3 {
+		t.Fatalf("%d and %d chunks, want 2 and 3", len(old), len(now))
 	}
-	if old[0].ID != new[0].ID || old[1].ID != new[2].ID || old[1].Key != new[2].Key {
+	if old[0].ID != now[0].ID || old[1].ID != now[2].ID || old[1].Key != now[2].Key {
 		t.Error("a chunk that did not change has another id or key")
 	}
-	if old[1].first == new[2].first || new[2].Evidence[0].Line != new[2].first {
-		t.Errorf("lines %d and %d, evidence %d: the evidence must follow the text", old[1].first, new[2].first, new[2].Evidence[0].Line)
+	if old[1].first == now[2].first || now[2].Evidence[0].Line != now[2].first {
+		t.Errorf("lines %d and %d, evidence %d: the evidence must follow the text", old[1].first, now[2].first, now[2].Evidence[0].Line)
 	}
 	if other := cutText("y.md", before, lim); other[0].ID == old[0].ID {
 		t.Error("two files share an id")

@@ -3,7 +3,6 @@ package repository_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -33,7 +32,8 @@ func (printer) RemoveDocuments(context.Context, []string) error { return nil }
 func ExampleIndex() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer os.RemoveAll(dir)
 	for name, text := range map[string]string{
@@ -42,12 +42,14 @@ func ExampleIndex() {
 		".env":       "TOKEN=x\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 	}
 	report, err := repository.Index(context.Background(), dir, printer{}, repository.Options{NoHistory: true})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Printf("%d files, %d chunks, withheld %v\n", report.Files, report.Chunks, report.Withheld)
 	// Output:

@@ -59,7 +59,7 @@ func (x *indexer) reachable(ctx context.Context) (shas []string, keep bool, err 
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		x.report.History = "git is not installed"
-		return nil, true, nil
+		return nil, true, nil //nolint:nilerr // it is reported
 	}
 	args := []string{"rev-list", "--no-merges", "-n", strconv.Itoa(x.o.MaxCommits), "HEAD", "--"}
 	if x.tree.prefix != "" {
@@ -147,7 +147,7 @@ func (x *indexer) git(ctx context.Context, args ...string) *exec.Cmd {
 
 // gitFailure is git's own first line of complaint, or the error itself.
 func gitFailure(err error) string {
-	if exit, ok := err.(*exec.ExitError); ok && len(exit.Stderr) > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		first, _, _ := strings.Cut(string(exit.Stderr), "\n")
 		return "git: " + clip(first, 200)
 	}

@@ -27,7 +27,7 @@ func TestIgnoreAgreesWithGit(t *testing.T) {
 		t.Run(pat, func(t *testing.T) {
 			write(t, dir, ".gitignore", pat+"\n")
 			list := parsePatterns(pat+"\n", false)
-			cmd := exec.Command("git", "check-ignore", "-z", "--stdin", "--no-index")
+			cmd := exec.CommandContext(t.Context(), "git", "check-ignore", "-z", "--stdin", "--no-index")
 			cmd.Dir, cmd.Stdin = dir, strings.NewReader(strings.Join(paths, "\x00")+"\x00")
 			out, _ := cmd.Output() // fails when nothing is ignored
 			want := map[string]bool{}
@@ -73,7 +73,7 @@ func gitRepo(t testing.TB) string {
 
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
+	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com",

@@ -38,7 +38,7 @@ func Index(ctx context.Context, root string, sink Sink, o Options) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = x.root.Close() }() // it was only read
+	defer x.root.Close() // it was only read
 	err = x.run(ctx)
 	slices.SortFunc(x.report.Withheld, func(a, b Withheld) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)

@@ -133,7 +133,7 @@ func readFile(root *os.Root, name string, limit int64) (r readResult, err error)
 	if err != nil {
 		return r, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer f.Close() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return r, err

@@ -67,7 +67,7 @@ func TestDecisionRecords(t *testing.T) {
 
 func TestGoModule(t *testing.T) {
 	const module = "go.etcd.io/bbolt"
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	dir := strings.TrimSpace(string(out))
 	if err != nil || dir == "" {
 		t.Skipf("the source of %s is not in the module cache", module)

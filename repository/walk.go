@@ -71,7 +71,7 @@ func (w *walker) walk(rel string, below []patterns) error {
 		names[i] = e.Name()
 	}
 	if rel != "." {
-		if reason := w.inside(rel, entries); reason != "" {
+		if reason := inside(entries); reason != "" {
 			w.skipped[reason]++
 			return nil
 		}
@@ -86,7 +86,7 @@ func (w *walker) walk(rel string, below []patterns) error {
 }
 
 // inside says why a folder is skipped by what it holds.
-func (w *walker) inside(rel string, entries []fs.DirEntry) Reason {
+func inside(entries []fs.DirEntry) Reason {
 	for _, e := range entries {
 		switch {
 		case e.Name() == ".git" && !e.IsDir():
@@ -134,7 +134,7 @@ func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []pat
 	info, err := e.Info()
 	if err != nil {
 		w.skipped[ReasonUnreadable]++
-		return nil
+		return nil //nolint:nilerr // it is counted
 	}
 	if info.Size() > w.o.MaxFileBytes {
 		w.skipped[ReasonTooLarge]++

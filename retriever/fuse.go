@@ -11,7 +11,7 @@ import (
 // entry is a record that a leg found.
 type entry struct {
 	ref  store.Ref
-	row  *store.Row
+	row  store.Row // set by sieve.admit
 	rrf  float64
 	hits []hit // by leg, in the order of the answers
 	rank ranking
@@ -33,34 +33,35 @@ type answer struct {
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
 // 2009, with their k = 60 as the default). A record that a list holds twice has
 // its first rank there. Best first, equal sums by ref.
-func fuse(answers []answer, k float64) []entry {
+func fuse(answers []answer, k float64) []*entry {
 	most := 0
 	for _, a := range answers {
 		most += len(a.res.Hits)
 	}
-	entries, arena := make([]entry, 0, most), make([]hit, most*len(answers))
-	at := make(map[store.Ref]int, most)
+	fused := make([]*entry, 0, most)
+	entries, hits := make([]entry, most), make([]hit, most*len(answers)) // not one by one: there are a hundred in every turn
+	at := make(map[store.Ref]*entry, most)
 	for leg, a := range answers {
 		for i, h := range a.res.Hits {
-			n, ok := at[h.Ref]
-			if !ok {
-				n = len(entries)
-				at[h.Ref] = n
-				entries = append(entries, entry{ref: h.Ref, hits: arena[:len(answers):len(answers)]})
-				arena = arena[len(answers):]
+			e := at[h.Ref]
+			if e == nil {
+				e = &entries[len(fused)]
+				e.ref, e.hits = h.Ref, hits[len(fused)*len(answers):][:len(answers)]
+				at[h.Ref] = e
+				fused = append(fused, e)
 			}
-			if e := &entries[n]; e.hits[leg].rank == 0 {
+			if e.hits[leg].rank == 0 {
 				h.Score, h.Share = finite(h.Score), finite(h.Share)
 				e.hits[leg] = hit{rank: i + 1, Hit: h}
 				e.rrf += 1 / (k + float64(i+1))
 			}
 		}
 	}
-	slices.SortFunc(entries, byFusion)
-	return entries
+	slices.SortFunc(fused, byFusion)
+	return fused
 }
 
-func byFusion(a, b entry) int { return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref)) }
+func byFusion(a, b *entry) int { return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref)) }
 
 // finite makes 0 of what no order and no JSON can hold.
 func finite(f float64) float64 {

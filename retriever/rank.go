@@ -23,7 +23,7 @@ const cosineWeight = 0.3
 
 // rankEvidence orders the pool by what is known of each entry in absolute terms,
 // where fusion only knows ranks.
-func rankEvidence(pool []entry, answers []answer) {
+func rankEvidence(pool []*entry, answers []answer) {
 	best := 0.0
 	for _, a := range answers {
 		if a.name == LegKeyword {
@@ -32,9 +32,9 @@ func rankEvidence(pool []entry, answers []answer) {
 			}
 		}
 	}
-	for i := range pool {
-		r := &pool[i].rank
-		for leg, h := range pool[i].hits {
+	for _, e := range pool {
+		r := &e.rank
+		for leg, h := range e.hits {
 			if h.rank == 0 {
 				continue
 			}
@@ -50,14 +50,14 @@ func rankEvidence(pool []entry, answers []answer) {
 		}
 		r.score = r.keyword + cosineWeight*r.cosine
 	}
-	slices.SortFunc(pool, func(a, b entry) int { return cmp.Or(cmp.Compare(b.rank.score, a.rank.score), byFusion(a, b)) })
+	slices.SortFunc(pool, func(a, b *entry) int { return cmp.Or(cmp.Compare(b.rank.score, a.rank.score), byFusion(a, b)) })
 }
 
 // rankFused keeps the fused order, and fills in the parts for the floor.
-func rankFused(pool []entry, answers []answer) {
+func rankFused(pool []*entry, answers []answer) {
 	rankEvidence(pool, answers)
-	for i := range pool {
-		pool[i].rank.score = pool[i].rrf
+	for _, e := range pool {
+		e.rank.score = e.rrf
 	}
 	slices.SortFunc(pool, byFusion)
 }

@@ -2,6 +2,7 @@ package retriever
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -61,15 +62,16 @@ func (r *Retriever) choose(answers []answer, f *ken.Filter, out *Result) {
 		}
 	}
 	for _, e := range s.admit(fuse(pinned, r.o.K)) {
-		r.keep(out, &e, pinned, f, true)
+		r.keep(out, e, pinned, f, true)
 	}
 	out.Memory = len(out.Candidates)
 
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
 	out.Retrieved = out.Memory + len(pool)
+	out.Cut = slices.Grow(out.Cut, len(pool))
 	if len(pool) > r.o.Pool {
-		for i := range pool[r.o.Pool:] {
-			out.cut(&pool[r.o.Pool+i], ken.CutPool)
+		for _, e := range pool[r.o.Pool:] {
+			out.cut(e, ken.CutPool)
 		}
 		pool = pool[:r.o.Pool]
 	}
@@ -79,8 +81,7 @@ func (r *Retriever) choose(answers []answer, f *ken.Filter, out *Result) {
 		rankEvidence(pool, found)
 	}
 	kept := 0
-	for i := range pool {
-		e := &pool[i]
+	for _, e := range pool {
 		switch {
 		case !r.o.Floor.holds(&e.rank):
 			out.cut(e, floorReason(e, found))
@@ -98,7 +99,7 @@ func (out *Result) cut(e *entry, why ken.CutReason) {
 }
 
 func (r *Retriever) keep(out *Result, e *entry, answers []answer, f *ken.Filter, memory bool) {
-	c := Candidate{Ref: e.ref, Row: *e.row, Memory: memory, Fused: e.rank.score,
+	c := Candidate{Ref: e.ref, Row: e.row, Memory: memory, Fused: e.rank.score,
 		Legs: make(map[string]ken.LegScore, len(answers)), Tier: e.row.Support.Tier}
 	if !f.Now.IsZero() {
 		c.Tier = e.row.Support.At(f.Now, r.o.DecayDays)

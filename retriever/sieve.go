@@ -27,10 +27,9 @@ func (s *sieve) refuse(ref store.Ref, why ken.CutReason) {
 }
 
 // admit returns the entries that pass, with their rows, in their order.
-func (s *sieve) admit(entries []entry) []entry {
-	rows := make([]store.Row, len(entries))
+func (s *sieve) admit(entries []*entry) []*entry {
 	in := entries[:0]
-	for i, e := range entries {
+	for _, e := range entries {
 		if s.told[e.ref] {
 			continue
 		}
@@ -43,8 +42,7 @@ func (s *sieve) admit(entries []entry) []entry {
 			s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})
 			continue
 		}
-		rows[i] = row
-		e.row = &rows[i]
+		e.row = row
 		in = append(in, e)
 	}
 	return in

@@ -137,15 +137,14 @@ func throttled(h http.Header) error {
 		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
 	}
 	// The server's own clock, when it tells it, is the one that the date is on.
-	until, err := http.ParseTime(value)
-	if err != nil {
-		return nil
+	if until, err := http.ParseTime(value); err == nil {
+		now, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		return &embed.Throttled{After: max(until.Sub(now), 0)}
 	}
-	now, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return &embed.Throttled{After: max(until.Sub(now), 0)}
+	return nil
 }
 
 // explainModel finds out whether the gateway serves the model at all.

@@ -327,7 +327,7 @@ func TestRetryAfter(t *testing.T) {
 			e := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Date", date(0))
 				w.Header().Set("Retry-After", tt.value)
-				w.WriteHeader(429)
+				w.WriteHeader(http.StatusTooManyRequests)
 			}), openai.Options{})
 			_, err := e.Embed(t.Context(), []string{"a"})
 			var got *embed.Throttled
@@ -384,7 +384,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	calls := 0
 	e := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls++
-		w.WriteHeader(500)
+		w.WriteHeader(http.StatusInternalServerError)
 	}), openai.Options{})
 	e.Embed(t.Context(), []string{"a"})
 	if calls != 1 {

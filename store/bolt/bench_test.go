@@ -138,7 +138,7 @@ func BenchmarkOpen(b *testing.B) {
 			var ms, mb float64
 			rounds := 0.0
 			for b.Loop() {
-				out, err := child("opener", dir).Output()
+				out, err := child(b, "opener", dir).Output()
 				if err != nil {
 					b.Fatal(err)
 				}

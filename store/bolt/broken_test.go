@@ -148,7 +148,7 @@ func childHolder() {
 // A second process hears who holds the folder; nothing says "database is locked".
 func TestHeldFolderNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
-	cmd := child("holder", dir)
+	cmd := child(t, "holder", dir)
 	in, err := cmd.StdinPipe()
 	must(t, err)
 	out, err := cmd.StdoutPipe()
@@ -221,7 +221,7 @@ func childFullDisk() {
 
 func TestFullDiskRefusesTheWriteAndKeepsTheRest(t *testing.T) {
 	dir := t.TempDir()
-	out, err := child("full", dir).Output()
+	out, err := child(t, "full", dir).Output()
 	if err != nil || !strings.Contains(string(out), "refused true") || !strings.Contains(string(out), "done") {
 		t.Fatalf("child said %q, %v", out, err)
 	}

@@ -92,7 +92,7 @@ func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 
 // crash runs a writer and kills it once it has acknowledged enough.
 func crash(t *testing.T, dir string, round, enough int) (acked []string) {
-	cmd := child("writer", dir)
+	cmd := child(t, "writer", dir)
 	cmd.Env = append(cmd.Env, fmt.Sprint("KEN_TEST_ROUND=", round))
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -64,8 +64,8 @@ func texts(t testing.TB, s ken.Store, question string) []string {
 }
 
 // child prepares this test binary to run again in a role.
-func child(role, dir string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
+func child(t testing.TB, role, dir string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "KEN_TEST_CHILD="+role, "KEN_TEST_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	return cmd

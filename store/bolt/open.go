@@ -196,7 +196,7 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 		if err := json.Unmarshal(v, &c); err != nil {
 			return fmt.Errorf("read class: %w", err)
 		}
-		_, _, err := s.t.intern(c)
+		_, err := s.t.intern(c)
 		return err
 	})
 	if err != nil {

@@ -79,19 +79,19 @@ func (t *table) put(ref store.Ref, r row) {
 	}
 }
 
-// intern returns the class's number and whether it is new.
-func (t *table) intern(c class) (uint16, bool, error) {
+// intern returns the class's number.
+func (t *table) intern(c class) (uint16, error) {
 	if n, ok := t.byClass[c]; ok {
-		return n, false, nil
+		return n, nil
 	}
 	if len(t.classes) > 1<<16-1 {
-		return 0, false, &ken.Error{Code: ken.CodeInvalid, Field: "scope", Msg: "more than 65,536 combinations of scope, kind, status and trust",
+		return 0, &ken.Error{Code: ken.CodeInvalid, Field: "scope", Msg: "more than 65,536 combinations of scope, kind, status and trust",
 			Try: "Use fewer distinct scopes: put what varies by claim into tags."}
 	}
 	n := uint16(len(t.classes))
 	t.classes = append(t.classes, c)
 	t.byClass[c] = n
-	return n, true, nil
+	return n, nil
 }
 
 func (t *table) facts(r *row) ken.Facts {

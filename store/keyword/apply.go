@@ -8,9 +8,10 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
-	ken "github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 )
 
 // through is from how many documents on a batch goes to the engine at once,

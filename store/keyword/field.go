@@ -5,6 +5,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/document"
 	index "github.com/blevesearch/bleve_index_api"
+
 	"github.com/kenlayer/ken/analysis"
 )
 

@@ -9,7 +9,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 )
 
 // Options configures an index; the zero value is the default.

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 )
 
 func openTest(t testing.TB, dir string, o Options) *Index {

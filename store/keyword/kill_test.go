@@ -78,7 +78,7 @@ func TestWatermarkIsNeverAheadAfterKill(t *testing.T) {
 // returns the last batch that it can have applied.
 func killAfter(t *testing.T, dir string, lines int) uint64 {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), killDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

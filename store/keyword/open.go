@@ -11,8 +11,9 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
-	ken "github.com/kenlayer/ken"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/kenlayer/ken"
 )
 
 // Open opens the index in dir, or creates one when there is none. Errors:

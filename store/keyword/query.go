@@ -7,7 +7,8 @@ import (
 	"runtime/debug"
 
 	index "github.com/blevesearch/bleve_index_api"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 )
 

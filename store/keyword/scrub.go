@@ -8,7 +8,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 )
 
 // fillerID names an empty document that makes a lone segment mergeable. No

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	zap "github.com/blevesearch/zapx/v17"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 )
 

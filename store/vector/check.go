@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	ken "github.com/kenlayer/ken"
 	"github.com/viterin/vek/vek32"
+
+	"github.com/kenlayer/ken"
 )
 
 // maxDim is what a file's header and a distance in bits have room for.

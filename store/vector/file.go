@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	ken "github.com/kenlayer/ken"
+	"github.com/kenlayer/ken"
 )
 
 // Hash names a vector by what was embedded: 16 bytes of a cryptographic hash of

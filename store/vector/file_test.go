@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	ken "github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken"
 )
 
 func openFile(t testing.TB, path string, o FileOptions) *File {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	ken "github.com/kenlayer/ken"
+	"github.com/kenlayer/ken"
 )
 
 func set(t testing.TB, x *Index, ref uint32, vec []float32) {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	ken "github.com/kenlayer/ken"
+	"github.com/kenlayer/ken"
 )
 
 // OpenFile opens the file, or creates it when there is none. It reads it from

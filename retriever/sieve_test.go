@@ -1,0 +1,176 @@
+package retriever_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
+)
+
+// Elsewhere one leg checked one condition of the filter and its hits bypassed
+// scope, pins and deletion. Every leg gets the whole filter, and can't change it
+// for the others.
+func TestFilterReachesEveryLeg(t *testing.T) {
+	want := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "a"}}, Unscoped: true, Statuses: []ken.Status{ken.StatusVerified},
+		Kinds: []ken.Kind{ken.KindFact}, ClaimsOnly: true, MinTrust: ken.TrustOperator, Now: day}
+	var legs []retriever.Leg
+	got := make(chan ken.Filter, 3)
+	for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned} {
+		legs = append(legs, leg{name, func(_ context.Context, q *retriever.Query) (store.Result, error) {
+			got <- *q.Filter
+			*q.Filter = ken.Filter{}
+			equal(t, "limit of "+name, q.Limit, 50)
+			return store.Result{Hits: refs(1)}, nil
+		}})
+	}
+	res := retriever.New(records(2), retriever.Options{Legs: legs}).Retrieve(t.Context(), retriever.Turn{Filter: want})
+	for range legs {
+		equal(t, "filter", <-got, want)
+	}
+	equal(t, "what the legs let through all the same", ids(res), []string(nil))
+	equal(t, "cuts", cuts(res), map[string]ken.CutReason{"1": ken.CutStatus})
+}
+
+// A leg that forgets a condition leaks nothing, whichever leg and condition.
+func TestForgetfulLegLeaksNothing(t *testing.T) {
+	f := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "mine"}}, Unscoped: true, MinTrust: ken.TrustAgent, Now: day}
+	for why, change := range map[ken.CutReason]func(*ken.Facts){
+		ken.CutScope:   func(f *ken.Facts) { f.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "theirs"} },
+		ken.CutStatus:  func(f *ken.Facts) { f.Status = ken.StatusSuperseded },
+		ken.CutTrust:   func(f *ken.Facts) { f.Trust = ken.TrustExternal },
+		ken.CutExpired: func(f *ken.Facts) { f.ExpiresAt = day },
+	} {
+		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, "another"} {
+			p := records(3)
+			row := p.rows[1]
+			change(&row.Facts)
+			p.rows[1] = row
+			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(name, refs(1, 2)...)}, Floor: retriever.Floor{Share: -1}}).
+				Retrieve(t.Context(), retriever.Turn{Filter: f})
+			equal(t, name+" past "+string(why), ids(got), []string{"2"})
+			equal(t, "cuts", cuts(got), map[string]ken.CutReason{"1": why})
+		}
+	}
+}
+
+// What a leg refused is told once, and is in no other way there.
+func TestRefusedIsToldOnce(t *testing.T) {
+	refuses := leg{retriever.LegKeyword, func(context.Context, *retriever.Query) (store.Result, error) {
+		return store.Result{Hits: refs(1), Cut: []store.Rejected{{Ref: 2, Reason: ken.CutStatus}, {Ref: 2, Reason: ken.CutStatus}, {Ref: 9, Reason: ken.CutStatus}}}, nil
+	}}
+	got := retrieve(t, records(3), retriever.Options{Legs: []retriever.Leg{refuses, says(retriever.LegVector, refs(2)...)}})
+	equal(t, "candidates", ids(got), []string{"1"})
+	equal(t, "cut", got.Cut, []ken.Cut{{ID: "2", Reason: ken.CutStatus}}) // 9 is gone: nobody could be told what it was
+}
+
+// A record may be forgotten between the search and the look at its row.
+func TestVanishedRecordsAreSkipped(t *testing.T) {
+	p := records(6)
+	delete(p.rows, 1)
+	delete(p.rows, 4)
+	got := retrieve(t, p, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(1, 2, 3, 5)...), says(retriever.LegPinned, refs(4, 0)...)},
+		TopK: 2, Pool: 3})
+	equal(t, "they take no one's place", ids(got), []string{"0", "2", "3"})
+	equal(t, "cuts", cuts(got), map[string]ken.CutReason{"5": ken.CutPool})
+	equal(t, "retrieved", got.Retrieved, 4)
+	equal(t, "memory", got.Memory, 1)
+}
+
+// A pinned record is memory, once, also when the words find it, in the pool or
+// beyond it.
+func TestPinnedIsMemoryOnce(t *testing.T) {
+	for _, pool := range []int{1, 100} {
+		got := retrieve(t, records(4), retriever.Options{Pool: pool, Legs: []retriever.Leg{
+			says(retriever.LegPinned, refs(3, 2)...), says(retriever.LegKeyword, refs(3, 1, 2)...)}})
+		equal(t, "candidates", ids(got), []string{"3", "2", "1"})
+		for _, c := range got.Candidates {
+			_, pinned := c.Legs[retriever.LegPinned]
+			if c.Memory != pinned || c.Memory == (c.Row.ID == "1") {
+				t.Errorf("%s: memory %v, legs %v", c.Row.ID, c.Memory, c.Legs)
+			}
+		}
+		equal(t, "cuts", len(got.Cut), 0)
+		equal(t, "retrieved", got.Retrieved, 3)
+		equal(t, "memory", got.Memory, 2)
+	}
+}
+
+func TestTierDecaysByTheFiltersClock(t *testing.T) {
+	p := records(1)
+	row := p.rows[0]
+	row.Support.Tier = ken.Verified
+	p.rows[0] = row
+	for now, want := range map[time.Time]ken.Tier{{}: ken.Verified, day.AddDate(0, 0, 30): ken.Verified, day.AddDate(0, 0, 31): ken.Inferred} {
+		got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(0)...)}, DecayDays: 30}).
+			Retrieve(t.Context(), retriever.Turn{Filter: ken.Filter{Now: now}})
+		equal(t, "tier at "+now.String(), got.Candidates[0].Tier, want)
+	}
+}
+
+var reasons = map[ken.CutReason]bool{ken.CutScope: true, ken.CutStatus: true, ken.CutTier: true, ken.CutTrust: true, ken.CutExpired: true,
+	ken.CutFloor: true, ken.CutDuplicate: true, ken.CutBudget: true, ken.CutPool: true, ken.CutLate: true}
+
+// Whatever legs return, each record comes out once, kept or cut with a known
+// reason, and the same answers give the same result.
+func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
+	odd := []float64{0, -1, 1, 0.18, 0.45, math.NaN(), math.Inf(1), math.Inf(-1), 1e300}
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		p := records(30)
+		for ref := range store.Ref(30) {
+			row := p.rows[ref]
+			row.Facts.Status = ken.Statuses()[rng.IntN(6)]
+			p.rows[ref] = row
+			if rng.IntN(10) == 0 {
+				delete(p.rows, ref)
+			}
+		}
+		var legs []retriever.Leg
+		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegLate, "other"} {
+			var res store.Result
+			for range rng.IntN(40) {
+				res.Hits = append(res.Hits, store.Hit{Ref: rng.Uint32N(35), Score: odd[rng.IntN(len(odd))], Share: odd[rng.IntN(len(odd))]})
+				if rng.IntN(5) == 0 {
+					res.Cut = append(res.Cut, store.Rejected{Ref: rng.Uint32N(35), Reason: ken.CutScope})
+				}
+			}
+			legs = append(legs, leg{name, func(context.Context, *retriever.Query) (store.Result, error) { return res, nil }})
+		}
+		o := retriever.Options{Legs: legs, Pool: 1 + rng.IntN(30), TopK: 1 + rng.IntN(10), Order: []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF}[seed%2]}
+		got := retrieve(t, p, o)
+		again := retrieve(t, p, o)
+		if !reflect.DeepEqual(got.Candidates, again.Candidates) || !reflect.DeepEqual(got.Cut, again.Cut) {
+			t.Fatalf("seed %d: two runs differ", seed)
+		}
+		seen := map[string]bool{}
+		for i, c := range got.Candidates {
+			if seen[c.Row.ID] || p.rows[c.Ref].ID != c.Row.ID || math.IsNaN(c.Fused) || math.IsInf(c.Fused, 0) {
+				t.Fatalf("seed %d: candidate %+v", seed, c)
+			}
+			seen[c.Row.ID] = true
+			if i > got.Memory && c.Fused > got.Candidates[i-1].Fused {
+				t.Fatalf("seed %d: %v after %v", seed, c.Fused, got.Candidates[i-1].Fused)
+			}
+			for name, score := range c.Legs {
+				if score.Rank < 1 || math.IsNaN(score.Score) || math.IsInf(score.Score, 0) {
+					t.Fatalf("seed %d: leg %s: %+v", seed, name, score)
+				}
+			}
+		}
+		for _, c := range got.Cut {
+			if seen[c.ID] || !reasons[c.Reason] {
+				t.Fatalf("seed %d: cut %+v", seed, c)
+			}
+			seen[c.ID] = true
+		}
+		if n := len(got.Candidates) - got.Memory; n > o.TopK || got.Retrieved < len(got.Candidates) {
+			t.Fatalf("seed %d: %d candidates of %d retrieved", seed, n, got.Retrieved)
+		}
+	}
+}
