@@ -98,7 +98,8 @@ func (r *Retriever) settle(ctx context.Context, got []*reply, late <-chan store.
 	ran := map[string]bool{}
 	var causes []string
 	for i, leg := range r.o.Legs {
-		name, why := leg.Name(), ""
+		name := leg.Name()
+		var why string
 		switch rep := got[i]; {
 		case rep != nil && rep.err == nil:
 			ran[name] = true
