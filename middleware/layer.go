@@ -232,6 +232,14 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 			return report, fmt.Errorf("index repository: %w", err)
 		}
 	}
+	if have, total := s.Coverage(); have == total || l.vectorCause != "" {
+		return report, nil
+	}
+	if l.o.Foreground && !l.embedder.Local() { // somebody waits: hear at once of a gateway that is down
+		if err := l.embedder.Probe(ctx); err != nil {
+			return report, fmt.Errorf("embed: %w", err)
+		}
+	}
 	if _, err = s.EmbedMissing(ctx); err != nil {
 		return report, fmt.Errorf("embed: %w", err)
 	}

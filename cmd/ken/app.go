@@ -118,6 +118,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	cmd.AddCommand(a.commands()...)
+	addCompletion(cmd)
 	for _, c := range cmd.Commands() {
 		wrapArgs(c)
 	}
@@ -159,7 +160,7 @@ func (a *app) layer(ctx context.Context, p *progress, change ...func(*middleware
 		return nil, err
 	}
 	o := middleware.Options{Root: root, Strict: true, Foreground: true, Progress: p.update,
-		Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+		Log: slog.New(logLines{a.err})}
 	for _, f := range change {
 		f(&o)
 	}
@@ -178,6 +179,7 @@ func (a *app) withStore(ctx context.Context, fn func(*middleware.Layer, *bolt.St
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	p.done()
 	err = fn(l, s)
 	release()
 	return errors.Join(err, l.Close())

@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -21,137 +21,194 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
+// chatHelp lists what a chat obeys.
+const chatHelp = `/why    the receipt of the last turn: what the model was told, and why
+/new    a new conversation, with the project as it is now
+/help   this list
+/quit   leave; so does Ctrl-D`
+
+// chatOptions are chat's flags.
+type chatOptions struct{ system, model string }
+
 func (a *app) chatCommand() *cobra.Command {
-	var system, model string
+	var o chatOptions
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Chat with the configured model, every turn assembled by the layer",
-		Long: "A chat loop against any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows.\n\n" +
-			"/why   the receipt of the last turn\n/new   a new conversation\n/quit  leave (also Ctrl-D)\n\n" +
-			"Ctrl-C stops the answer, not the chat. Without a terminal, each line of standard input is a turn.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), system, model) },
+		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
+			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
+			"not the chat.\n\n" + chatHelp + "\n\n" +
+			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&system, "system", "", "the system prompt")
-	cmd.Flags().StringVar(&model, "model", "", "the model; default from the configuration")
+	cmd.Flags().StringVar(&o.system, "system", "", "a system `prompt`")
+	cmd.Flags().StringVar(&o.model, "model", "", "the `model` to chat with; default from the configuration")
 	return cmd
 }
 
-// conversation is one chat and what it has said so far.
-type conversation struct {
-	a        *app
-	layer    *middleware.Layer
-	client   *goopenai.Wrapped
-	model    string
-	system   string
-	messages []openai.ChatCompletionMessage
-	last     atomic.Pointer[ken.Receipt]
-}
-
-func (a *app) chat(ctx context.Context, system, model string) error {
-	// Ctrl-C belongs to the answer that is running, so the context that main
-	// cancels with it is left behind.
-	ctx, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
+func (a *app) chat(ctx context.Context, o chatOptions) error {
+	cfg, _, err := a.configuration()
+	if err != nil {
+		return err
+	}
+	if cfg.Upstream.BaseURL == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
+			Try: "Run ken init and set upstream.base_url, for instance to http://localhost:11434/v1 for Ollama."}
+	}
 	p := a.progress()
 	defer p.done()
-	c := &conversation{a: a, system: system, model: model}
-	l, err := a.layer(ctx, p, func(o *middleware.Options) {
-		o.Strict = false
-		o.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last.Store(&r) }
+	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system}
+	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
+		lo.Config, lo.Strict = &cfg, false
+		lo.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last = &r }
 	})
 	if err != nil {
 		return err
 	}
-	cfg := l.Config()
-	if cfg.Upstream.BaseURL == "" {
-		return errors.Join(&ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
-			Try: "Run ken init and set upstream.base_url, for instance to http://localhost:11434/v1 for Ollama."}, l.Close())
-	}
-	if c.model == "" {
-		c.model = cfg.Upstream.Model
-	}
-	if _, err := l.Refresh(ctx, a.owner); err != nil {
-		fmt.Fprintf(a.err, "ken: %v\n", err)
-	}
-	p.done()
 	c.layer = l
-	c.reset(newUpstream(cfg))
-	lines, err := a.lines(filepath.Join(l.Root(), cfg.Knowledge.DBPath, "chat_history"))
-	if err != nil {
+	if err := c.refresh(ctx, p); err != nil {
 		return errors.Join(err, l.Close())
+	}
+	c.reset()
+	lines, person := a.lines(filepath.Join(statePath(l.Root(), cfg), "chat_history"))
+	c.person = person
+	if person {
+		// At the prompt, Ctrl-C is the editor's, and at other times the step's: what
+		// main cancels with it must not end the chat.
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
 	}
 	return errors.Join(c.loop(ctx, lines), lines.close(), l.Close())
 }
 
+// conversation is one chat and what was said in it so far.
+type conversation struct {
+	a        *app
+	layer    *middleware.Layer
+	upstream *upstream
+	system   string
+	person   bool // at a terminal
+
+	client   *goopenai.Wrapped
+	messages []openai.ChatCompletionMessage
+	last     *ken.Receipt // of the last turn
+	failed   bool         // some turn
+}
+
 // reset starts a new conversation, and with it a new session.
-func (c *conversation) reset(up *openai.Client) {
-	c.messages = nil
+func (c *conversation) reset() {
+	c.messages, c.last = nil, nil
 	if c.system != "" {
 		c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: c.system})
 	}
-	c.client = goopenai.Wrap(c.layer, up, ken.Turn{Owner: c.a.owner, Session: uuid.NewString(), Agent: "ken chat"})
-	c.last.Store(nil)
+	c.client = goopenai.Wrap(c.layer, c.upstream.client, ken.Turn{Owner: c.a.owner, Session: uuid.NewString(), Agent: "ken chat"})
 }
 
+// refresh brings what is known up to date. Where there is no store, the layer
+// has said so, and the chat goes on without.
+func (c *conversation) refresh(ctx context.Context, p *progress) error {
+	_, release, err := c.layer.Store(ctx, c.a.owner)
+	if err != nil {
+		return ctx.Err()
+	}
+	defer release()
+	return c.a.refresh(ctx, c.layer, p)
+}
+
+// loop reads and answers until the input ends, /quit comes, or ctx ends.
 func (c *conversation) loop(ctx context.Context, lines lineReader) error {
 	for {
-		line, err := lines.read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+		line, err := lines.read(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.end()
+		case err != nil:
 			return err
 		}
 		switch line = strings.TrimSpace(line); line {
 		case "":
-		case "/quit", "/exit":
-			return nil
-		case "/new":
-			c.reset(newUpstream(c.layer.Config()))
-			fmt.Fprintln(c.a.out, "a new conversation")
-		case "/why":
-			c.why()
-		default:
-			if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " /"[1:]+" ") {
-				fmt.Fprintln(c.a.out, "commands: /why /new /quit")
-				continue
-			}
-			if err := c.turn(ctx, line); err != nil {
-				c.a.fail(err) // told; the chat goes on
-			}
+			continue
+		case "/quit":
+			return c.end()
+		}
+		err = c.step(ctx, line)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.failed = true
+			c.a.fail(err) // told; the chat goes on
 		}
 	}
 }
 
-func (c *conversation) why() {
-	r := c.last.Load()
-	if r == nil {
-		fmt.Fprintln(c.a.out, "there was no turn yet")
-		return
+// step obeys a command or answers a message. A person's Ctrl-C ends it, and
+// nothing else.
+func (c *conversation) step(ctx context.Context, line string) error {
+	step := ctx
+	if c.person {
+		var stop context.CancelFunc
+		step, stop = signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
 	}
-	if c.a.json {
-		_ = c.a.printJSON(r) // a terminal that is gone ends the loop at its next read
-		return
+	do := c.turn
+	if isCommand(line) {
+		do = c.command
 	}
-	c.a.printReceipt(*r, nil, false)
+	err := do(step, line)
+	if step.Err() != nil && ctx.Err() == nil {
+		fmt.Fprintln(c.a.err, "(stopped)")
+		return nil
+	}
+	return err
 }
 
-// turn asks the model and streams its answer; an interrupt ends the answer, and
-// what came of it stays in the conversation.
-func (c *conversation) turn(ctx context.Context, text string) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
-	answer, err := stream(ctx, c.client, openai.ChatCompletionRequest{Model: c.model, Messages: c.messages}, c.a.out)
-	if answer == "" {
-		c.messages = c.messages[:len(c.messages)-1]
-	} else {
-		c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: answer})
+// end is how a chat without a person tells its caller that a turn failed.
+func (c *conversation) end() error {
+	if c.failed && !c.person {
+		return errTold
 	}
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(c.a.out, "\n(stopped)")
-		return nil
+	return nil
+}
+
+// isCommand tells a command from a message that begins with a path.
+func isCommand(line string) bool {
+	word, _, _ := strings.Cut(line, " ")
+	return strings.LastIndexByte(word, '/') == 0
+}
+
+func (c *conversation) command(ctx context.Context, line string) error {
+	switch line {
+	case "/help":
+		fmt.Fprintln(c.a.out, chatHelp)
+	case "/why":
+		if c.last == nil {
+			fmt.Fprintln(c.a.out, "There was no turn yet.")
+			return nil
+		}
+		return c.a.showReceipt(ctx, c.layer, *c.last, false)
+	case "/new":
+		p := c.a.progress()
+		defer p.done()
+		c.reset()
+		fmt.Fprintln(c.a.out, "A new conversation.")
+		return c.refresh(ctx, p)
+	default:
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "there is no command " + line, Try: "/help lists the commands."}
+	}
+	return nil
+}
+
+// turn asks the model and streams its answer. What came of one that is stopped
+// or breaks off stays in the conversation; a question without any answer does
+// not.
+func (c *conversation) turn(ctx context.Context, text string) error {
+	asked := append(slices.Clip(c.messages), openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+	answer, err := c.upstream.stream(ctx, c.client, asked, c.a.out)
+	if answer != "" {
+		c.messages = append(asked, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: answer})
 	}
 	return err
 }

@@ -57,15 +57,20 @@ func (a *app) printTable(head []string, rows [][]string) {
 		}
 		return
 	}
-	edge := 80
-	if f, ok := a.out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			edge = w
-		}
-	}
-	for _, line := range align(head, rows, edge) {
+	for _, line := range align(head, rows, a.edge()) {
 		fmt.Fprintln(a.out, line)
 	}
+}
+
+// edge is how many columns the output has: the terminal's, or those of a wide
+// page.
+func (a *app) edge() int {
+	if f, ok := a.out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 120
 }
 
 // align lays a table out in columns, in lines of at most edge columns as long as

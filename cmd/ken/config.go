@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -9,13 +10,16 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "config [KEY]",
 		Short: "Show the configuration in force, or one key of it",
 		Long: "Print the configuration in force as YAML, every key with what it means. With a dotted key such as knowledge.top_k, " +
 			"print its value. A file that can't be used is reported with its line and the nearest valid key.",
 		Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
 			return config.Keys(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,30 +28,39 @@ func (a *app) configCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				v, err := c.Get(args[0])
-				if err != nil {
-					return usage{err}
-				}
-				if a.json {
-					return a.printJSON(map[string]string{"key": args[0], "value": v})
-				}
-				fmt.Fprintln(a.out, v)
-				return nil
+				return a.printKey(c, args[0])
 			}
-			if a.json {
-				all := map[string]string{}
-				for _, k := range config.Keys() {
-					if all[k], err = c.Get(k); err != nil {
-						return err
-					}
-				}
-				return a.printJSON(map[string]any{"path": path, "values": all})
-			}
-			fmt.Fprint(a.out, c.YAML())
-			return nil
+			return a.printConfig(c, path)
 		},
 	}
-	return cmd
+}
+
+func (a *app) printKey(c config.Config, key string) error {
+	v, err := c.Get(key)
+	switch {
+	case err != nil:
+		return usage{err}
+	case a.json:
+		return a.printJSON(map[string]string{"key": key, "value": v})
+	}
+	fmt.Fprintln(a.out, v)
+	return nil
+}
+
+func (a *app) printConfig(c config.Config, path string) error {
+	if !a.json {
+		fmt.Fprint(a.out, c.YAML())
+		return nil
+	}
+	values := map[string]string{}
+	for _, k := range config.Keys() {
+		v, err := c.Get(k)
+		if err != nil {
+			return err
+		}
+		values[k] = v
+	}
+	return a.printJSON(map[string]any{"path": path, "values": values})
 }
 
 // configuration is what is in force in the project, and the file that it is
@@ -63,4 +76,12 @@ func (a *app) configuration() (config.Config, string, error) {
 	}
 	c, err := config.Load(path)
 	return c, path, err
+}
+
+// statePath is the folder that holds the stores of the project in root.
+func statePath(root string, c config.Config) string {
+	if filepath.IsAbs(c.Knowledge.DBPath) {
+		return c.Knowledge.DBPath
+	}
+	return filepath.Join(root, c.Knowledge.DBPath)
 }

@@ -45,13 +45,19 @@ func (p *progress) update(name string, done, total int) {
 	s := p.stage(name)
 	s.count, s.total = done, total
 	complete := total > 0 && done >= total
+	if !s.begun {
+		if complete || done == 0 && total == 0 {
+			return
+		}
+		s.begun = true
+		if !p.tty {
+			fmt.Fprintf(p.w, "%s …\n", name)
+		}
+	}
 	switch {
 	case p.tty:
-		p.draw(s, complete)
-	case !s.begun && !complete:
-		s.begun = true
-		fmt.Fprintf(p.w, "%s …\n", name)
-	case s.begun && complete:
+		p.draw(s)
+	case complete:
 		p.end(s)
 	}
 }
@@ -68,9 +74,9 @@ func (p *progress) stage(name string) *stage {
 }
 
 // draw rewrites the line, not too often.
-func (p *progress) draw(s *stage, complete bool) {
+func (p *progress) draw(s *stage) {
 	now := p.now()
-	if p.last == nil && complete || p.last == s && now.Sub(p.drawn) < redrawEvery {
+	if p.last == s && now.Sub(p.drawn) < redrawEvery {
 		return
 	}
 	p.last, p.drawn = s, now
@@ -100,7 +106,7 @@ func (p *progress) done() {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 	for _, s := range p.stages {
-		if s.begun {
+		if s.begun && !p.tty {
 			p.end(s)
 		}
 	}

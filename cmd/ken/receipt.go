@@ -39,22 +39,28 @@ func (a *app) showReceipt(ctx context.Context, l *middleware.Layer, r ken.Receip
 
 // printReceipt shows a receipt to a person. name says what a record is called.
 func (a *app) printReceipt(r ken.Receipt, name func(id string) string, all bool) {
-	if r.Block == "" {
-		fmt.Fprintf(a.out, "No block: %s.\n", cmp.Or(r.Cause, "nothing that is known bears on this"))
-	} else {
-		fmt.Fprintln(a.out, printable(r.Block))
-	}
-	fmt.Fprintf(a.out, "\nmode %s", r.Mode)
+	cause := ""
 	if r.Cause != "" {
-		fmt.Fprintf(a.out, " (%s)", r.Cause)
+		cause = " (" + r.Cause + ")"
 	}
-	fmt.Fprintf(a.out, " · %d characters", r.Chars)
+	switch {
+	case r.Block != "":
+		fmt.Fprintln(a.out, printable(r.Block))
+	case r.Mode == ken.ModeNone && cause != "":
+		fmt.Fprintf(a.out, "No block: %s.\n", r.Cause)
+		cause = ""
+	default:
+		fmt.Fprintln(a.out, "No block: nothing that is known bears on this.")
+	}
+	fmt.Fprintf(a.out, "\nmode %s%s · %d characters", r.Mode, cause, r.Chars)
 	if r.Tokens > 0 {
 		fmt.Fprintf(a.out, " · %d tokens", r.Tokens)
 	}
 	fmt.Fprintf(a.out, " · %.1f ms\n", r.MS["total"])
 	for _, d := range r.Degraded {
-		fmt.Fprintf(a.out, "degraded: %s\n", d)
+		if d != r.Cause {
+			fmt.Fprintf(a.out, "degraded: %s\n", d)
+		}
 	}
 	a.printItems(r.Items)
 	a.printCuts(r.Cut, name, all)
@@ -82,8 +88,8 @@ func (a *app) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
 		count[c.Reason]++
 	}
 	var parts []string
-	for _, why := range sortedKeys(count) {
-		parts = append(parts, fmt.Sprintf("%d %s", count[why], why))
+	for _, reason := range sortedKeys(count) {
+		parts = append(parts, fmt.Sprintf("%d %s", count[reason], reason))
 	}
 	fmt.Fprintf(a.out, "\ncut: %s\n", strings.Join(parts, ", "))
 	shown := cuts
@@ -92,16 +98,23 @@ func (a *app) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
 	}
 	rows := make([][]string, len(shown))
 	for i, c := range shown {
-		why := string(c.Reason)
-		if c.Detail != "" {
-			why += ": " + c.Detail
-		}
-		rows[i] = []string{tail(c.ID), why, name(c.ID)}
+		rows[i] = []string{tail(c.ID), why(c), name(c.ID)}
 	}
 	a.printColumns([]string{"ID", "WHY", "WHAT"}, rows)
 	if len(shown) < len(cuts) {
 		fmt.Fprintf(a.out, "… and %d more: ken ask --all lists them\n", len(cuts)-len(shown))
 	}
+}
+
+// why is the reason of a cut with its detail.
+func why(c ken.Cut) string {
+	switch {
+	case c.Detail == "":
+		return string(c.Reason)
+	case c.Reason == ken.CutDuplicate:
+		return "duplicate of " + tail(c.Detail)
+	}
+	return string(c.Reason) + ": " + c.Detail
 }
 
 // printColumns writes a table that is read in place, under the block that it

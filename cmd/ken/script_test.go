@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 //	sameclaims OLD NEW        NEW is what became of the export OLD when it was imported elsewhere
 //	status N PROGRAM …        run a program, which must end with this exit status
 //	gateway                   start an embeddings service and configure the project to use it
+//	upstream [FILE]           start a chat model and configure the project to use it; see fakeModel
 //
 // where FILE may be stdout or stderr.
 func TestScripts(t *testing.T) {
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race
-			return os.Mkdir(filepath.Join(env.WorkDir, ".ken"), 0o755)
+			return os.MkdirAll(filepath.Join(env.WorkDir, ".ken"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"jsonpath":   jsonPath,
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 			"sameclaims": sameClaims,
 			"status":     status,
 			"gateway":    gateway,
+			"upstream":   upstreamCommand,
 		},
 	})
 }

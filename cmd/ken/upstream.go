@@ -40,14 +40,14 @@ func newUpstream(c config.Upstream, model string) *upstream {
 func (u *upstream) stream(ctx context.Context, c goopenai.Client, messages []openai.ChatCompletionMessage, w io.Writer) (string, error) {
 	s, err := c.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: u.model, Messages: messages, Stream: true})
 	if err != nil {
-		return "", u.explain(ctx, err)
+		return "", u.explain(ctx, "ask "+u.cfg.BaseURL, err)
 	}
 	defer s.Close()
 	var answer strings.Builder
 	for {
 		chunk, err := s.Recv()
 		if err != nil {
-			if answer.Len() > 0 {
+			if a := answer.String(); a != "" && !strings.HasSuffix(a, "\n") {
 				fmt.Fprintln(w)
 			}
 			return answer.String(), u.explainEnd(ctx, err, answer.Len())
@@ -72,21 +72,19 @@ func printable(s string) string {
 // explainEnd says why a stream ended; nil when the answer is whole.
 func (u *upstream) explainEnd(ctx context.Context, err error, answered int) error {
 	switch {
-	case !errors.Is(err, io.EOF):
-		err = u.explain(ctx, err)
-		if e, ok := err.(*ken.Error); ok && answered > 0 {
-			e.Msg = "the answer broke off: " + e.Msg
-		}
-		return err
-	case answered == 0:
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: "the answer of " + u.model + " is empty",
+	case answered > 0 && errors.Is(err, io.EOF):
+		return nil
+	case answered > 0:
+		return u.explain(ctx, "the answer broke off", err)
+	case errors.Is(err, io.EOF), errors.Is(err, openai.ErrTooManyEmptyStreamMessages):
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "the answer of " + u.model + " is empty",
 			Try: "Check that upstream.model is a chat model, and that upstream.base_url ends in the API's version, such as /v1."}
 	}
-	return nil
+	return u.explain(ctx, "ask "+u.cfg.BaseURL, err)
 }
 
-// explain says what to try when the model did not answer.
-func (u *upstream) explain(ctx context.Context, err error) error {
+// explain says what to try when something went wrong while doing this.
+func (u *upstream) explain(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -111,10 +109,10 @@ func (u *upstream) explain(ctx context.Context, err error) error {
 		e.Code, e.Msg = ken.CodeInvalid, u.cfg.BaseURL+" refused the request"
 		e.Try = "See the message; where the conversation has become too long, /new begins another."
 	case said != "":
-		e.Msg, e.Try = said, "Ask again, or see the endpoint's own log."
+		e.Msg, e.Try = doing+": "+said, "Ask again, or see the endpoint's own log."
 		return e
 	default:
-		return u.unreachable(e, err)
+		return u.unreachable(doing, err)
 	}
 	e.Msg += fmt.Sprintf(" (%d)", status)
 	if said != "" {
@@ -124,8 +122,8 @@ func (u *upstream) explain(ctx context.Context, err error) error {
 }
 
 // unreachable explains an error that is the network's.
-func (u *upstream) unreachable(e *ken.Error, err error) error {
-	e.Err, e.Try = err, "Check that the endpoint runs, and upstream.base_url: ken doctor."
+func (u *upstream) unreachable(doing string, err error) error {
+	e := &ken.Error{Code: ken.CodeUnavailable, Try: "See that the endpoint runs, and check upstream.base_url."}
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -134,7 +132,7 @@ func (u *upstream) unreachable(e *ken.Error, err error) error {
 		e.Msg = fmt.Sprintf("no whole answer within %v", u.cfg.Timeout)
 		e.Try = "Raise upstream.timeout, or see whether the endpoint is overloaded."
 	default:
-		e.Msg = "ask " + u.cfg.BaseURL
+		e.Msg, e.Err = doing, err
 	}
 	return e
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// checkTimeout bounds each question to a service.
+const checkTimeout = 5 * time.Second
+
+// examine runs every check that the ones before it leave a ground for.
+func (a *app) examine(ctx context.Context, p *progress) []finding {
+	root, err := a.project()
+	if err != nil {
+		return []finding{failed("project", err)}
+	}
+	out := []finding{passed("project", "%s", root), examineGit()}
+	cfg, path, err := a.configuration()
+	if err != nil {
+		return append(out, failed("configuration", err))
+	}
+	out = append(out, passed("configuration", "%s", cmp.Or(path, "defaults: there is no file")))
+
+	l, embedder := a.examineEmbedder(ctx, p, cfg)
+	if l == nil {
+		return append(out, embedder, examineModel(ctx, cfg.Upstream))
+	}
+	out = append(out, a.examineStore(ctx, l)...)
+	out = append(out, embedder, examineModel(ctx, cfg.Upstream))
+	if err := l.Close(); err != nil {
+		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
+	}
+	return out
+}
+
+func examineGit() finding {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return finding{"git", stateWarn, "not installed: no history is indexed", "Install git."}
+	}
+	return passed("git", "%s", path)
+}
+
+// examineEmbedder opens the layer without its store, and asks the embedder for
+// a vector. An embedder that can't be opened does not keep the layer from being.
+func (a *app) examineEmbedder(ctx context.Context, p *progress, cfg config.Config) (*middleware.Layer, finding) {
+	const check = "embedder"
+	cfg.Middleware.Knowledge, cfg.Middleware.Events = false, false
+	use := func(o *middleware.Options) { o.Config = &cfg }
+	l, err := a.layer(ctx, p, use)
+	if err != nil {
+		cfg.Knowledge.Embeddings = false
+		l, _ = a.layer(ctx, p, use)
+		return l, failed(check, err)
+	}
+	start := time.Now()
+	vecs, err := l.Embedder().Embed(ctx, []string{"ken doctor asks for a vector"})
+	switch {
+	case errors.Is(err, embed.ErrOff):
+		return l, finding{check, stateWarn, "none: search is by words alone", ken.Hint(err)}
+	case err != nil:
+		return l, failed(check, err)
+	case len(vecs) != 1 || vecs[0] == nil:
+		return l, finding{check, stateFail, "the model knows none of six plain English words", "Check knowledge.embed_path."}
+	}
+	return l, passed(check, "%s answers with %d dimensions in %s", l.Embedder().Model(), len(vecs[0]), time.Since(start).Round(10*time.Microsecond))
+}
+
+// examineStore looks at the owner's store as every command opens it, which may
+// bring its keyword index up to date.
+func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
+	const check = "store"
+	cfg := l.Config()
+	owner := cmp.Or(a.owner, cfg.Knowledge.Owner)
+	dir := filepath.Join(statePath(l.Root(), cfg), bolt.FolderName(owner))
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	defer release()
+	log, err := s.VerifyLog(ctx)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	docs, err := s.DocumentHashes(ctx)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	out := []finding{passed(check, "owner %s: %d records from %d events and %d documents; the log verifies", owner, s.Len(), log.Events, len(docs))}
+	switch embedded, total := s.Coverage(); {
+	case s.Embedder() == nil || total == 0:
+	case embedded < total:
+		out = append(out, finding{"vectors", stateWarn, fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
+			"Run ken index."})
+	default:
+		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
+	}
+	return out
+}
+
+// examineModel asks the endpoint which models it serves.
+func examineModel(ctx context.Context, c config.Upstream) finding {
+	const check = "model"
+	if c.BaseURL == "" {
+		return finding{check, stateWarn, "none: ken ask prints the block, ken chat has nobody to talk to",
+			"Set upstream.base_url and upstream.model in .ken/config.yaml; ken init writes one."}
+	}
+	c.Timeout = min(c.Timeout, checkTimeout)
+	u := newUpstream(c, "")
+	list, err := u.client.ListModels(ctx)
+	if status, _ := u.refusal(err); status == http.StatusNotFound {
+		return finding{check, stateWarn, c.BaseURL + " does not say which models it serves",
+			"Check upstream.base_url: it usually ends in the API's version, such as /v1."}
+	}
+	if err != nil {
+		return failed(check, u.explain(ctx, "ask "+c.BaseURL, err))
+	}
+	if !serves(list, c.Model) {
+		return finding{check, stateFail, c.BaseURL + " does not serve " + c.Model, tryModels(list)}
+	}
+	return passed(check, "%s serves %s", c.BaseURL, c.Model)
+}
+
+// serves knows that some gateways list a model with the tag that a request may
+// leave out.
+func serves(list openai.ModelsList, model string) bool {
+	return slices.ContainsFunc(list.Models, func(m openai.Model) bool { return m.ID == model || m.ID == model+":latest" })
+}
+
+func tryModels(list openai.ModelsList) string {
+	if len(list.Models) == 0 {
+		return "Install a model: the endpoint serves none."
+	}
+	var ids []string
+	for _, m := range list.Models[:min(len(list.Models), 10)] {
+		ids = append(ids, m.ID)
+	}
+	return "Set upstream.model to one that is served, such as " + strings.Join(ids, ", ") + "."
+}
