@@ -65,9 +65,9 @@ func (p *plan) offerRecent(q Query, hits, refused *top) {
 		switch {
 		case !broughtUp: // it has only common and dropped terms
 		case q.Accept != nil && !q.Accept(m.ref):
-			refused.offer(s)
+			refused.Offer(s)
 		default:
-			hits.offer(s)
+			hits.Offer(s)
 		}
 	}
 }

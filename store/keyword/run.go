@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/kenlayer/ken/internal/topk"
 )
 
 // checkEvery is how many documents are scored between two looks at the context.
@@ -25,10 +27,10 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			return Result{}, err
 		}
 	}
-	hits, refused := newTop(q.Limit), newTop(q.Limit)
+	hits, refused := topk.New[scored](q.Limit), topk.New[scored](q.Limit)
 	p.offerRecent(q, hits, refused)
 	seekTo := make(index.IndexInternalID, 8)
-	essential := p.essential(hits.floor()) // the first list that can bring up a document
+	essential := p.essential(floor(hits)) // the first list that can bring up a document
 	for looked := 0; ; looked++ {
 		if looked%checkEvery == 0 && ctx.Err() != nil {
 			return Result{}, ctx.Err()
@@ -40,7 +42,7 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 		if doc == done {
 			break
 		}
-		found, reaches, err := p.score(doc, essential, hits.floor(), seekTo)
+		found, reaches, err := p.score(doc, essential, floor(hits), seekTo)
 		if err != nil {
 			return Result{}, err
 		}
@@ -55,11 +57,11 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			continue
 		}
 		if q.Accept != nil && !q.Accept(found.ref) {
-			refused.offer(found)
+			refused.Offer(found)
 			continue
 		}
-		if hits.offer(found) {
-			essential = p.essential(hits.floor())
+		if hits.Offer(found) {
+			essential = p.essential(floor(hits))
 		}
 	}
 	return p.result(hits, refused), nil
@@ -128,13 +130,13 @@ func (p *plan) share(has uint64) float64 {
 
 func (p *plan) result(hits, refused *top) Result {
 	res := p.res
-	found := hits.sorted()
+	found := hits.Sorted()
 	for _, s := range found {
 		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has)})
 	}
-	full := len(found) == hits.n
-	for _, s := range refused.sorted() {
-		if !full || s.better(found[len(found)-1]) {
+	full := hits.Full()
+	for _, s := range refused.Sorted() {
+		if !full || s.Better(found[len(found)-1]) {
 			res.Rejected = append(res.Rejected, s.ref)
 		}
 	}

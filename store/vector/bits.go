@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"sync"
+
+	"github.com/kenlayer/ken/internal/topk"
 )
 
 // scratch holds the distances of one search; they are worth keeping, two bytes
@@ -44,7 +46,7 @@ func (x *Index) searchBits(ctx context.Context, chunks []*chunk, q *query, k, ca
 	if err != nil {
 		return nil, err
 	}
-	best := newTop(k)
+	best := topk.New[scored](k)
 	want := candidates
 	step := want // what would do if the filter let all through
 	for from := 0; from < len(rings) && want > 0; {
@@ -56,7 +58,7 @@ func (x *Index) searchBits(ctx context.Context, chunks []*chunk, q *query, k, ca
 		if err != nil {
 			return nil, err
 		}
-		best.merge(found)
+		best.Merge(found)
 		want -= passed
 		step = 4 * rows
 		from = to
@@ -113,8 +115,8 @@ func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r 
 		for row, d := range r.dists[i*chunkRows : (i+1)*chunkRows] {
 			if d-r.from < width && c.alive(row) && (q.accept == nil || q.accept(c.refs[row])) {
 				counts[w]++
-				if s := c.score(row, q); tops[w].wants(s) {
-					tops[w].add(c.finish(s, row, q))
+				if s := c.score(row, q); wants(tops[w], s) {
+					tops[w].Offer(c.finish(s, row, q))
 				}
 			}
 		}

@@ -76,8 +76,8 @@ func (c *chunk) each(f func(i int)) {
 // the few rows that would be among the best.
 func (c *chunk) exact(q *query, t *top) {
 	c.each(func(i int) {
-		if s := c.score(i, q); t.wants(s) && (q.accept == nil || q.accept(s.ref)) {
-			t.add(c.finish(s, i, q))
+		if s := c.score(i, q); wants(t, s) && (q.accept == nil || q.accept(s.ref)) {
+			t.Offer(c.finish(s, i, q))
 		}
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+
+	"github.com/kenlayer/ken/internal/topk"
 )
 
 func set(t testing.TB, x *Index, ref uint32, vec []float32) {
@@ -119,17 +121,17 @@ func abs(f float32) float32 { return float32(math.Abs(float64(f))) }
 type model map[uint32][]float32
 
 func (m model) search(q []float32, k int, accept func(uint32) bool) []scored {
-	t := newTop(k)
+	t := topk.New[scored](k)
 	for ref, v := range m {
 		var dot float32
 		for i := range v {
 			dot += v[i] * q[i]
 		}
-		if s := (scored{ref: ref, score: dot}); accept(ref) && t.wants(s) {
-			t.add(s)
+		if s := (scored{ref: ref, score: dot}); accept(ref) {
+			t.Offer(s)
 		}
 	}
-	return t.sorted()
+	return t.Sorted()
 }
 
 func TestRandomRunsAgreeWithTheModel(t *testing.T) {

@@ -112,7 +112,7 @@ func (x *Index) locked(f func()) {
 func (q *query) hits(best *top) []Hit {
 	qm, mm := float64(vek32.Dot(q.vec, q.mean)), float64(vek32.Dot(q.mean, q.mean))
 	var hits []Hit
-	for _, s := range best.sorted() {
+	for _, s := range best.Sorted() {
 		h := Hit{Ref: s.ref, Score: s.score}
 		xm := float64(s.mean)
 		if lengths := (1 - 2*xm + mm) * (1 - 2*qm + mm); lengths > 1e-9 {

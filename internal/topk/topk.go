@@ -1,0 +1,80 @@
+// Package topk keeps the best few of many: what both projections of a store end
+// their searches with.
+package topk
+
+import "slices"
+
+// Ranked is something with an order of its own: total, so that the same items
+// give the same best ones in any sequence.
+type Ranked[T any] interface{ Better(than T) bool }
+
+// Heap holds the best n of what it was offered, the worst in front. It belongs
+// to one goroutine.
+type Heap[T Ranked[T]] struct {
+	n    int
+	heap []T
+}
+
+// New returns an empty heap for the best n, n > 0.
+func New[T Ranked[T]](n int) *Heap[T] { return &Heap[T]{n: n, heap: make([]T, 0, min(n, 64))} }
+
+// Full reports whether there is no more room: from then on, only something
+// better than Worst gets in.
+func (h *Heap[T]) Full() bool { return len(h.heap) >= h.n }
+
+// Worst is the item that would go next; the heap must not be empty.
+func (h *Heap[T]) Worst() T { return h.heap[0] }
+
+// Offer takes an item if it is among the best so far, and reports whether.
+func (h *Heap[T]) Offer(item T) bool {
+	if !h.Full() {
+		h.heap = append(h.heap, item)
+		for i := len(h.heap) - 1; i > 0; {
+			up := (i - 1) / 2
+			if !h.heap[up].Better(h.heap[i]) {
+				break
+			}
+			h.heap[up], h.heap[i] = h.heap[i], h.heap[up]
+			i = up
+		}
+		return true
+	}
+	if !item.Better(h.heap[0]) {
+		return false
+	}
+	h.heap[0] = item
+	for i := 0; ; {
+		worst := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h.heap); c++ {
+			if h.heap[worst].Better(h.heap[c]) {
+				worst = c
+			}
+		}
+		if worst == i {
+			return true
+		}
+		h.heap[i], h.heap[worst] = h.heap[worst], h.heap[i]
+		i = worst
+	}
+}
+
+// Merge offers everything that other holds.
+func (h *Heap[T]) Merge(other *Heap[T]) {
+	for _, item := range other.heap {
+		h.Offer(item)
+	}
+}
+
+// Sorted gives up the items, best first; the heap must not be used afterwards.
+func (h *Heap[T]) Sorted() []T {
+	slices.SortFunc(h.heap, func(a, b T) int {
+		switch {
+		case a.Better(b):
+			return -1
+		case b.Better(a):
+			return 1
+		}
+		return 0
+	})
+	return h.heap
+}
