@@ -3,10 +3,6 @@ package middleware_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,21 +13,9 @@ import (
 )
 
 // BenchmarkAssemble is a turn of its own each time, hybrid, with an embedder in
-// process and a question of ten words. KEN_BENCH_SIZES=1000,100000,1000000 asks
-// for other sizes of the store.
+// process and a question of ten words.
 func BenchmarkAssemble(b *testing.B) {
-	sizes := []int{1_000, 10_000}
-	if env := os.Getenv("KEN_BENCH_SIZES"); env != "" {
-		sizes = nil
-		for part := range strings.SplitSeq(env, ",") {
-			n, err := strconv.Atoi(part)
-			if err != nil {
-				b.Fatal(err)
-			}
-			sizes = append(sizes, n)
-		}
-	}
-	for _, n := range sizes {
+	for _, n := range synth.Sizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			l := open(b, settings(func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second }),
 				func(o *middleware.Options) { o.Embedder = synth.NewEmbedder(256) })
@@ -56,10 +40,7 @@ func BenchmarkAssemble(b *testing.B) {
 				}
 				items += len(r.Items)
 			}
-			slices.Sort(took)
-			for name, p := range map[string]float64{"p50-ms": .5, "p99-ms": .99} {
-				b.ReportMetric(float64(took[int(p*float64(len(took)-1))].Microseconds())/1000, name)
-			}
+			synth.Percentiles(b, took)
 			b.ReportMetric(float64(items)/float64(len(took)), "items/op")
 		})
 	}

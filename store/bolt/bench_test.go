@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,21 +16,6 @@ import (
 )
 
 const benchDim = 256
-
-// sizes are the store sizes of benchmarks; KEN_BENCH_SIZES=1000,100000,1000000
-// asks for others. The large ones take minutes to fill.
-func sizes() []int {
-	out := []int{1_000, 10_000}
-	if env := os.Getenv("KEN_BENCH_SIZES"); env != "" {
-		out = nil
-		for part := range strings.SplitSeq(env, ",") {
-			if n, err := strconv.Atoi(part); err == nil {
-				out = append(out, n)
-			}
-		}
-	}
-	return out
-}
 
 // fill imports n claims, a thousand at a time, two batches on their way.
 func fill(b *testing.B, s *bolt.Store, n int) {
@@ -57,14 +41,6 @@ func fill(b *testing.B, s *bolt.Store, n int) {
 	wg.Wait()
 }
 
-// percentiles reports p50 and p99 in milliseconds.
-func percentiles(b *testing.B, took []time.Duration) {
-	slices.Sort(took)
-	at := func(p float64) float64 { return float64(took[int(p*float64(len(took)-1))].Microseconds()) / 1000 }
-	b.ReportMetric(at(.5), "p50-ms")
-	b.ReportMetric(at(.99), "p99-ms")
-}
-
 func BenchmarkWriteOne(b *testing.B) {
 	s := open(b, b.TempDir(), bolt.Options{Embedder: synth.NewEmbedder(benchDim)})
 	src := synth.New(2)
@@ -77,7 +53,7 @@ func BenchmarkWriteOne(b *testing.B) {
 		}
 		took = append(took, time.Since(start))
 	}
-	percentiles(b, took)
+	synth.Percentiles(b, took)
 }
 
 func BenchmarkWriteSixteen(b *testing.B) {
@@ -104,12 +80,12 @@ func BenchmarkWriteSixteen(b *testing.B) {
 	}
 	wg.Wait()
 	b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "writes/s")
-	percentiles(b, took)
+	synth.Percentiles(b, took)
 }
 
 // BenchmarkImport fills a store from empty.
 func BenchmarkImport(b *testing.B) {
-	for _, n := range sizes() {
+	for _, n := range synth.Sizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				s := open(b, b.TempDir(), bolt.Options{Embedder: synth.NewEmbedder(benchDim)})
@@ -124,7 +100,7 @@ func BenchmarkImport(b *testing.B) {
 // BenchmarkOpen opens a filled store in a process of its own, and reports how long
 // that took and how much memory the process then held.
 func BenchmarkOpen(b *testing.B) {
-	for _, n := range sizes() {
+	for _, n := range synth.Sizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir := b.TempDir()
 			s, err := bolt.Open(context.Background(), dir, bolt.Options{Embedder: synth.NewEmbedder(benchDim), NoSync: true})
