@@ -55,6 +55,9 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 	b.Knowledge = max(0, b.Knowledge-b.Memory)
 	for _, m := range t.Messages {
 		n := utf8.RuneCountInString(m.Text)
+		for _, c := range m.ToolCalls {
+			n += utf8.RuneCountInString(c.Name) + utf8.RuneCountInString(c.Arguments)
+		}
 		if m.Role == "system" || m.Role == "developer" {
 			b.SystemPrompt += n
 		} else {

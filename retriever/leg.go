@@ -92,5 +92,9 @@ type pinnedLeg struct{ p store.Projections }
 func (pinnedLeg) Name() string { return LegPinned }
 
 func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
-	return l.p.Pinned(ctx, q.Filter, q.Limit)
+	return l.p.Pinned(ctx, q.Filter, pinnedLimit)
 }
+
+// pinnedLimit is how many pinned records reach the budget, which decides among
+// them and says what it left out; the legs' own limit is for ranked lists.
+const pinnedLimit = 1000

@@ -85,7 +85,9 @@ func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limi
 			for i := range q {
 				dot += float64(q[i]) * float64(vec[i])
 			}
-			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: min(max(dot, -1), 1)})
+			cosine := min(max(dot, -1), 1)
+			// There are too few vectors here for a mean worth taking off.
+			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: cosine, Share: cosine})
 		}
 	}
 	return s.best(hits, f, limit), nil
