@@ -28,7 +28,7 @@ type LegScore struct {
 // Item is one piece of knowledge in the block, with what brought it there.
 type Item struct {
 	ID      string `json:"id"`
-	Key     string `json:"key,omitempty"`
+	Key     string `json:"key"`
 	Kind    Kind   `json:"kind"`
 	Tier    Tier   `json:"tier"`
 	Trust   Trust  `json:"trust"`

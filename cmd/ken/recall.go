@@ -128,6 +128,7 @@ func filterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 // recalled is a claim that was found.
 type recalled struct {
 	claimView
+	Key   string                  `json:"key"`   // always there, for programs
 	Score float64                 `json:"score"` // what ordered them
 	Legs  map[string]ken.LegScore `json:"legs"`
 }
@@ -215,7 +216,7 @@ func (rc *recaller) ask(ctx context.Context, question string, scopes []ken.Scope
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, recalled{claimView{full, c.Tier, c.Row.Facts.Trust}, c.Fused, c.Legs})
+		out.Claims = append(out.Claims, recalled{claimView{full, c.Tier, c.Row.Facts.Trust}, full.Key, c.Fused, c.Legs})
 	}
 	return out, nil
 }
