@@ -10,7 +10,7 @@ const (
 	WeightDefault Weight = iota // every claim that is not expired
 	WeightNone                  // no retrieval at all
 	WeightLow                   // Verified and Inferred only
-	WeightHigh                  // default, and one hop through the graph
+	WeightHigh                  // default, and one hop through the graph where a store has one
 )
 
 var weightNames = [...]string{"default", "none", "low", "high"}

@@ -42,8 +42,8 @@ func (r *Retrieval) keys() []key {
 		bind("min_trust", &r.MinTrust, ken.TrustExternal, choice(ken.TrustExternal, ken.TrustAgent, ken.TrustOperator),
 			"The least trusted speaker that may be injected. external admits everything."),
 		bind("weight", &r.Weight, ken.WeightDefault, choice(ken.WeightNone, ken.WeightLow, ken.WeightDefault, ken.WeightHigh),
-			"How deep to go for agents that don't say: none retrieves nothing, low only Verified and Inferred items, high also "+
-				"follows one hop of the graph."),
+			"How deep to go for agents that don't say: none retrieves nothing, low only Verified and Inferred items. high is for one "+
+				"hop through a graph, and does what default does while there is none."),
 		bindList("scopes", &r.Scopes, scope(),
 			"What turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope."),
 	}

@@ -58,8 +58,9 @@ func (l *Layer) configured() (embed.Embedder, error) {
 
 // retrieval translates the configuration.
 func retrieval(c *config.Config) retriever.Options {
-	o := retriever.Options{PerLeg: max(c.Retrieval.Legs.Keyword, c.Retrieval.Legs.Vector), Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
-		Order: retriever.Order(c.Retrieval.Rank), TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
+	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
+		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector},
+		Order:  retriever.Order(c.Retrieval.Rank), TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Floor: retriever.DefaultFloor}
 	o.Floor.Share = c.Retrieval.Floor
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {

@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 			break
 		}
 		f := t.Filter
-		q := &Query{Signals: t.Signals, Filter: &f, Limit: r.o.PerLeg}
+		q := &Query{Signals: t.Signals, Filter: &f, Limit: cmp.Or(r.o.Limits[leg.Name()], r.o.PerLeg)}
 		run, stop := wait, context.CancelFunc(func() {})
 		if leg.Name() == LegVector { // it may finish after the turn, for the next one
 			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)

@@ -19,10 +19,11 @@ const (
 // Options configures a Retriever; zero values are the defaults.
 type Options struct {
 	Legs      []Leg
-	PerLeg    int     // most hits of one leg; default 50
-	Pool      int     // most candidates after fusion; default 100
-	K         float64 // of RRF; default 60
-	Order     Order   // default OrderEvidence
+	PerLeg    int            // most hits of one leg; default 50
+	Limits    map[string]int // by leg name, where it differs from PerLeg; not changed after New
+	Pool      int            // most candidates after fusion; default 100
+	K         float64        // of RRF; default 60
+	Order     Order          // default OrderEvidence
 	Floor     Floor
 	TopK      int           // most candidates handed on, memory apart; default 12
 	Deadline  time.Duration // for the legs together; default 150 ms

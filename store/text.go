@@ -1,10 +1,6 @@
 package store
 
-import (
-	"crypto/sha256"
-
-	"github.com/kenlayer/ken"
-)
+import "github.com/kenlayer/ken"
 
 // EmbedText is the text that stands for a claim in vector space.
 func EmbedText(c *ken.Claim) string {
@@ -12,13 +8,6 @@ func EmbedText(c *ken.Claim) string {
 		return c.Text
 	}
 	return c.Heading + "\n" + c.Text
-}
-
-// Hash names a text: the first 16 bytes of its SHA-256.
-func Hash(text string) (h [16]byte) {
-	sum := sha256.Sum256([]byte(text))
-	copy(h[:], sum[:])
-	return h
 }
 
 // Pinned reports whether a claim of these facts belongs into every turn, as far

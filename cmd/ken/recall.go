@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -176,7 +177,10 @@ func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
 	if !q.trust {
 		rc.filter.MinTrust = l.Config().Retrieval.MinTrust
 	}
-	o.PerLeg, o.Pool = max(o.PerLeg, q.limit), max(o.Pool, 2*q.limit)
+	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.limit)
+	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
+		o.Limits[leg] = max(n, q.limit)
+	}
 	o.TopK, o.Deadline = q.limit, patience
 	if !q.floor {
 		o.Floor = retriever.Floor{Share: -1, Cosine: -1}
