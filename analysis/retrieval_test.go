@@ -11,20 +11,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 // TestRecall guards the choices of this package (stop words, stemming, parts of
 // identifiers) with a plain BM25 over real questions. The floors are a little
 // under what was measured when they were made.
 func TestRecall(t *testing.T) {
-	root := cmp.Or(os.Getenv("KEN_DATA"), filepath.Join("..", "..", "shared", "data"))
 	for name, floor := range map[string]float64{"cosqa-dev": 0.55, "locomo-dev": 0.63} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(root, name)
-			if _, err := os.Stat(dir); err != nil {
-				t.Skipf("no folder %s: set KEN_DATA", dir)
-			}
-			got := recallAt10(t, dir)
+			got := recallAt10(t, evaldata.Dir(t, name))
 			t.Logf("recall@10 %.3f", got)
 			if got < floor {
 				t.Errorf("recall@10 %.3f, want at least %.2f", got, floor)

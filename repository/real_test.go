@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 // checkFolder checks every text file of a real folder, at the default sizes and
@@ -38,14 +40,7 @@ func checkFolder(t *testing.T, dir string) {
 }
 
 func TestDecisionRecords(t *testing.T) {
-	data := os.Getenv("KEN_DATA")
-	if data == "" {
-		data = filepath.Join("..", "..", "shared", "data")
-	}
-	dir := filepath.Join(data, "adr")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no folder %s", dir)
-	}
+	dir := evaldata.Dir(t, "adr")
 	checkFolder(t, dir)
 	sink := newMemory(t)
 	index(t, dir, sink, Options{NoHistory: true})

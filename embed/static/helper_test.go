@@ -14,37 +14,24 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
-func dataFolder(name string) string {
-	root := os.Getenv("KEN_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	return filepath.Join(root, name)
+// sample is the sample model, read once for all tests.
+var sample struct {
+	once  sync.Once
+	model *static.Model
+	err   error
 }
 
-// data finds a folder of the evaluation data, or skips the test.
-func data(t testing.TB, name string) string {
-	t.Helper()
-	folder := dataFolder(name)
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("no folder %s: set KEN_DATA", name)
-	}
-	return folder
-}
-
-var openTiny = sync.OnceValues(func() (*static.Model, error) { return static.Open(dataFolder("model2vec-tiny")) })
-
-// tiny is the sample model, read once for all tests.
 func tiny(t testing.TB) *static.Model {
 	t.Helper()
-	data(t, "model2vec-tiny")
-	m, err := openTiny()
-	if err != nil {
-		t.Fatal(err)
+	folder := evaldata.Dir(t, "model2vec-tiny")
+	sample.once.Do(func() { sample.model, sample.err = static.Open(folder) })
+	if sample.err != nil {
+		t.Fatal(sample.err)
 	}
-	return m
+	return sample.model
 }
 
 func embedAll(t testing.TB, m *static.Model, texts ...string) [][]float32 {

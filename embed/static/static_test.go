@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +89,7 @@ func TestRecallOnCodeSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("embeds 6,000 functions")
 	}
-	m, folder := tiny(t), data(t, "cosqa-dev")
+	m, folder := tiny(t), evaldata.Dir(t, "cosqa-dev")
 	docIDs, docs := readTexts(t, filepath.Join(folder, "corpus.jsonl"))
 	queryIDs, queries := readTexts(t, filepath.Join(folder, "queries.jsonl"))
 	gold := readGold(t, filepath.Join(folder, "qrels", "test.tsv"))
@@ -275,7 +276,7 @@ func benchmark(b *testing.B, texts ...string) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	folder := data(b, "model2vec-tiny")
+	folder := evaldata.Dir(b, "model2vec-tiny")
 	for b.Loop() {
 		if _, err := static.Open(folder); err != nil {
 			b.Fatal(err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 // vocabulary writes the model part of a tokenizer.json, all scores -1.
@@ -178,13 +180,9 @@ func TestUnigramFindsTheMostLikelyCut(t *testing.T) {
 // tinyTokenizer is the tokenizer of the sample model, with its vocabulary.
 func tinyTokenizer(t testing.TB) ([]byte, []string) {
 	t.Helper()
-	root := os.Getenv("KEN_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	file, err := os.ReadFile(filepath.Join(root, "model2vec-tiny", "tokenizer.json"))
+	file, err := os.ReadFile(filepath.Join(evaldata.Dir(t, "model2vec-tiny"), "tokenizer.json"))
 	if err != nil {
-		t.Skip("no folder model2vec-tiny: set KEN_DATA")
+		t.Fatal(err)
 	}
 	var vocab []string
 	for _, entry := range gjson.GetBytes(file, "model.vocab").Array() {

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 // judged is a set of questions with their right answers.
@@ -27,14 +28,7 @@ type judgedQuery struct {
 // repository.
 func loadJudged(t *testing.T, set string) judged {
 	t.Helper()
-	root := os.Getenv("KEN_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	dir := filepath.Join(root, set)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("no " + set + "; set KEN_DATA to the folder that has it")
-	}
+	dir := evaldata.Dir(t, set)
 	var j judged
 	refs := map[string]uint32{}
 	eachLine(t, filepath.Join(dir, "corpus.jsonl"), func(line string) {

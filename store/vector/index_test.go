@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-
 	"github.com/kenlayer/ken/internal/topk"
 )
 

@@ -10,27 +10,14 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/internal/evaldata"
 )
-
-// dataDir is the folder of evaluation data, which is no part of the repository.
-func dataDir(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("KEN_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("no " + name + "; set KEN_DATA to the folder that has it")
-	}
-	return dir
-}
 
 // embeddings are the vectors of a set's texts and of its queries.
 func embeddings(t *testing.T, model *static.Model, set string) (texts, queries [][]float32) {
 	t.Helper()
 	embed := func(file string) (out [][]float32) {
-		f, err := os.Open(filepath.Join(dataDir(t, set), file))
+		f, err := os.Open(filepath.Join(evaldata.Dir(t, set), file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +75,7 @@ func recall(t *testing.T, x *Index, queries [][]float32, k int, accept func(uint
 // The default oversampling must not cost results on real texts: a model of 64
 // dimensions is the hard case, since it has the fewest bits.
 func TestBitsFindWhatTheExactScanFinds(t *testing.T) {
-	model, err := static.Open(dataDir(t, "model2vec-tiny"))
+	model, err := static.Open(evaldata.Dir(t, "model2vec-tiny"))
 	if err != nil {
 		t.Fatal(err)
 	}
