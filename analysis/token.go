@@ -4,7 +4,7 @@ import "slices"
 
 // Version names the behaviour of this package. An index records it and is
 // rebuilt when it differs.
-const Version = 1
+const Version = 2
 
 // MaxTermBytes is the length of the longest term.
 const MaxTermBytes = 64
