@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 )
 
 // Ref names a record within an owner's projections: small, stable while the
@@ -25,6 +26,10 @@ type Hit struct {
 	Ref   Ref
 	Score float64 // BM25, or cosine in -1..1
 	Share float64 // keyword: the part of the query's terms that the record has, 0..1, rare ones counting more; vector: cosine after the mean is taken off, -1..1
+
+	// Parts is what each of the query's terms adds to a keyword score, in the
+	// order of Result.Values; nil from other legs. It is not changed.
+	Parts []float32
 }
 
 // Rejected is a record that a leg found and the filter refused.
@@ -36,7 +41,14 @@ type Rejected struct {
 // Result is a leg's answer: hits best first, in a deterministic order.
 type Result struct {
 	Hits []Hit
-	Cut  []Rejected // seen among the best and refused; not complete
+	// Values is what each term of a keyword query is of Share, 0..1: a record
+	// that has all terms has at least 1. Terms names them. Neither is changed.
+	Values []float32
+	Terms  []string
+	// Query is the vector that was compared with, for Projections.Cosines; nil
+	// from other legs.
+	Query []float32
+	Cut   []Rejected // seen among the best and refused; not complete
 }
 
 // Projections is the read side of one owner's store: what a turn retrieves from.
@@ -49,11 +61,20 @@ type Projections interface {
 	// Vector compares with every vector of the model that made query. It fails
 	// with ErrInvalid when the dimension differs.
 	Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (Result, error)
+	// Cosines compares with the vectors of these records, as Vector does for
+	// Hit.Share: centred, 0 for a record without a vector.
+	Cosines(query []float32, refs []Ref) []float64
 	// Pinned lists what belongs into every turn, newest first: hot claims,
 	// approved patterns, active objectives.
 	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
 	// Row returns what is known of a record at hand.
 	Row(ref Ref) (Row, bool)
+	// Form returns how the record's text speaks; zero when it is gone.
+	Form(ref Ref) analysis.Form
+	// Around returns up to n records before ref and n after it in the session or
+	// the file that it comes from, nearest first. No filter applies: what is done
+	// with them is the caller's affair.
+	Around(ref Ref, n int) (before, after []Ref)
 	// Has reports whether a record of this id is there; false once it is forgotten.
 	Has(id string) bool
 	// Claim reads a record; ErrNotFound when it is gone.

@@ -1,6 +1,11 @@
 package store
 
-import "github.com/kenlayer/ken"
+import (
+	"slices"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
+)
 
 // EmbedText is the text that stands for a claim in vector space.
 func EmbedText(c *ken.Claim) string {
@@ -8,6 +13,19 @@ func EmbedText(c *ken.Claim) string {
 		return c.Text
 	}
 	return c.Heading + "\n" + c.Text
+}
+
+// IndexTerms are the words beside heading and text under which a claim is found:
+// tags, entities, domain, aspect, and twice what its code defines.
+func IndexTerms(c *ken.Claim) []string {
+	terms := slices.Concat(c.Tags, c.Entities)
+	for _, w := range []string{c.Domain, c.Aspect} {
+		if w != "" {
+			terms = append(terms, w)
+		}
+	}
+	defined := analysis.Definitions(c.Text)
+	return slices.Concat(terms, defined, defined)
 }
 
 // Pinned reports whether a claim of these facts belongs into every turn, as far

@@ -99,11 +99,5 @@ func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err
 }
 
 func indexDoc(ref store.Ref, c *ken.Claim) keyword.Doc {
-	terms := slices.Concat(c.Tags, c.Entities)
-	for _, w := range []string{c.Domain, c.Aspect} {
-		if w != "" {
-			terms = append(terms, w)
-		}
-	}
-	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: terms}
+	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: store.IndexTerms(c)}
 }

@@ -27,7 +27,7 @@ const (
 	indexDir  = "index"
 	vectorDir = "vectors"
 
-	layout = 1 // of the buckets below
+	layout = 2 // of the buckets below; see upgrade.go
 )
 
 // The buckets. Numbers are big endian, so that keys sort.
@@ -170,6 +170,10 @@ func (s *Store) initMeta(tx *bbolt.Tx) error {
 			return err
 		}
 		return errors.Join(meta.Put(kLayout, []byte{layout}), meta.Put(kID, []byte(id.String())), meta.Put(kOwner, []byte(s.o.Owner)))
+	} else if len(v) == 1 && v[0] == layoutShortRows {
+		if err := errors.Join(lengthenRows(tx), meta.Put(kLayout, []byte{layout})); err != nil {
+			return fmt.Errorf("upgrade store: %w", err)
+		}
 	} else if len(v) != 1 || v[0] != layout {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("%s has layout %v; this program reads %d", s.dir, v, layout),
 			Try: "Use the version of ken that wrote it to export, then import here."}

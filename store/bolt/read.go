@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/keyword"
 )
@@ -62,9 +63,9 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	if err != nil {
 		return store.Result{}, fmt.Errorf("search keywords: %w", err)
 	}
-	res := store.Result{Hits: make([]store.Hit, len(got.Hits))}
+	res := store.Result{Hits: make([]store.Hit, len(got.Hits)), Values: got.Values, Terms: got.Named}
 	for i, h := range got.Hits {
-		res.Hits[i] = store.Hit{Ref: h.Ref, Score: h.Score, Share: h.Share}
+		res.Hits[i] = store.Hit(h)
 	}
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
@@ -102,11 +103,30 @@ func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limi
 	if err != nil {
 		return store.Result{}, fmt.Errorf("search vectors: %w", err)
 	}
-	res := store.Result{Hits: make([]store.Hit, len(got))}
+	res := store.Result{Hits: make([]store.Hit, len(got)), Query: query}
 	for i, h := range got {
 		res.Hits[i] = store.Hit{Ref: h.Ref, Score: float64(h.Score), Share: float64(h.Centred)}
 	}
 	return res, nil
+}
+
+// Cosines implements store.Projections.
+func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
+	out := make([]float64, len(refs))
+	s.vecs.mu.RLock()
+	index := s.vecs.index
+	s.vecs.mu.RUnlock()
+	if index == nil {
+		return out
+	}
+	cosines, err := index.Centred(query, refs)
+	if err != nil {
+		return out // of another dimension: Vector has said so
+	}
+	for i, c := range cosines {
+		out[i] = float64(c)
+	}
+	return out
 }
 
 // Pinned implements store.Projections.
@@ -165,6 +185,23 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 	f := s.t.facts(r)
 	return store.Row{ID: r.id.String(), Facts: f, CreatedAt: fromMilli(r.created), Constraint: r.flags&flagConstraint != 0,
 		Support: ken.Support{Tier: r.tier, Trust: f.Trust, NewestAt: fromMilli(r.newest)}}, true
+}
+
+// Refs is how many refs there are or were: every record's is below it.
+func (s *Store) Refs() int {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return len(s.t.rows)
+}
+
+// Form implements store.Projections.
+func (s *Store) Form(ref store.Ref) analysis.Form {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	if int(ref) >= len(s.t.rows) || s.t.rows[ref].gone() {
+		return analysis.Form{}
+	}
+	return s.t.rows[ref].form
 }
 
 // Has implements store.Projections.

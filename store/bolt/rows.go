@@ -9,10 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
-// row is what the store keeps in memory of a record: about 90 bytes.
+// row is what the store keeps in memory of a record: about 110 bytes.
 type row struct {
 	id      uuid.UUID
 	hash    [16]byte // of the text that is embedded
@@ -23,6 +24,9 @@ type row struct {
 	class   uint16   // what a filter looks at, see class
 	tier    ken.Tier
 	flags   uint8
+	form    analysis.Form
+	stream  uint32 // what it is a part of, see streamOf; 0 nothing
+	place   uint32 // in a file: the line; elsewhere records are in the order of creation
 }
 
 const (
@@ -51,11 +55,13 @@ type table struct {
 	byClass map[class]uint16
 	byID    map[uuid.UUID]store.Ref
 	pinned  map[store.Ref]struct{}
+	streams map[uint32][]store.Ref // in order
 	live    int
 }
 
 func newTable() *table {
-	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{}, pinned: map[store.Ref]struct{}{}}
+	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{}, pinned: map[store.Ref]struct{}{},
+		streams: map[uint32][]store.Ref{}}
 }
 
 // put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
@@ -67,11 +73,13 @@ func (t *table) put(ref store.Ref, r row) {
 		t.live--
 		delete(t.byID, old.id)
 		delete(t.pinned, ref)
+		t.leave(ref)
 	}
 	t.rows[ref] = r
 	if r.gone() {
 		return
 	}
+	t.join(ref)
 	t.live++
 	t.byID[r.id] = ref
 	if store.Pinned(t.classes[r.class].Kind) {
@@ -138,7 +146,7 @@ func (s *sieve) accept(ref store.Ref) bool {
 	return !out
 }
 
-const rowSize = 16 + 16 + 8 + 8 + 8 + 8 + 2 + 1 + 1
+const rowSize = 16 + 16 + 8 + 8 + 8 + 8 + 2 + 1 + 1 + 4 + 2 + 1 + 4 + 4
 
 func (r *row) encode() []byte {
 	b := make([]byte, 0, rowSize)
@@ -148,7 +156,12 @@ func (r *row) encode() []byte {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	b = binary.BigEndian.AppendUint16(b, r.class)
-	return append(b, byte(r.tier), r.flags)
+	b = append(b, byte(r.tier), r.flags)
+	b = binary.BigEndian.AppendUint32(b, r.form.Speaker)
+	b = binary.BigEndian.AppendUint16(b, r.form.Words)
+	b = append(b, byte(r.form.Traits))
+	b = binary.BigEndian.AppendUint32(b, r.stream)
+	return binary.BigEndian.AppendUint32(b, r.place)
 }
 
 var errRow = errors.New("a row has the wrong size")
@@ -165,6 +178,8 @@ func (r *row) decode(b []byte) error {
 	r.newest = int64(binary.BigEndian.Uint64(b[56:]))
 	r.class = binary.BigEndian.Uint16(b[64:])
 	r.tier, r.flags = ken.Tier(b[66]), b[67]
+	r.form = analysis.Form{Speaker: binary.BigEndian.Uint32(b[68:]), Words: binary.BigEndian.Uint16(b[72:]), Traits: analysis.Traits(b[74])}
+	r.stream, r.place = binary.BigEndian.Uint32(b[75:]), binary.BigEndian.Uint32(b[79:])
 	return nil
 }
 

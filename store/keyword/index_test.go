@@ -73,6 +73,18 @@ func TestScoreIsTextbookBM25(t *testing.T) {
 	fair := func(n float64) float64 { return math.Log(1 + (1000-n+0.5)/(n+0.5)) }
 	whole := 2*fair(2) + fair(0)
 	want[0].Share, want[1].Share, want[2].Share = 2*fair(2)/whole, fair(2)/whole, fair(2)/whole
+	for i, h := range res.Hits {
+		score, share := 0.0, 0.0
+		for n, part := range h.Parts {
+			if score += float64(part); part > 0 {
+				share += float64(res.Values[n])
+			}
+		}
+		if !near(score, h.Score) || !near(share, h.Share) {
+			t.Errorf("the parts of %d make up %v and %v, not %v and %v", h.Ref, score, share, h.Score, h.Share)
+		}
+		res.Hits[i].Parts = nil
+	}
 	if d := cmp.Diff(want, res.Hits, cmp.Comparer(near)); d != "" {
 		t.Errorf("hits (-want +got):\n%s", d)
 	}

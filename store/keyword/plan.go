@@ -26,8 +26,9 @@ type plan struct {
 	short         float64
 
 	recent recent
+	parts  []float32 // of the document being scored, by list
 
-	res Result // Weight, Terms and Dropped
+	res Result // Weight, Values, Terms and Dropped
 }
 
 // postings is the list of one term's documents, and a place in it.
@@ -82,6 +83,8 @@ func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, te
 		sum += l.bound
 		p.ends = append(p.ends, sum)
 	}
+	p.parts = make([]float32, len(p.lists))
+	p.res.Values, p.res.Named = p.values()
 	return p, nil
 }
 

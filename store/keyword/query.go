@@ -25,8 +25,9 @@ type Query struct {
 // Hit is one document.
 type Hit struct {
 	Ref   uint32
-	Score float64 // BM25, > 0
-	Share float64 // the part of the terms that it has, in 0..1, rare terms counting more
+	Score float64   // BM25, > 0
+	Share float64   // the part of the terms that it has, in 0..1, rare terms counting more
+	Parts []float32 // what each term adds to Score, in the order of Result.Values
 }
 
 // Result is what a search found, and how. It belongs to the caller.
@@ -43,6 +44,11 @@ type Result struct {
 	// largest idf: a document that matches the only known word of five does not
 	// have much of what was asked.
 	Weight float64
+
+	// Values is what each term that was searched for is of Share, and Named says
+	// which term it is.
+	Values []float32
+	Named  []string
 
 	Terms   []string // what was searched for, in the order of the text
 	Common  []string // those of Terms that bring up no document; see Options.MaxPostings

@@ -47,7 +47,7 @@ func (r *recent) hides(ref uint32) bool {
 func (p *plan) offerRecent(q Query, hits, refused *top) {
 	for _, m := range p.recent.found {
 		norm := float64(float32(1 / math.Sqrt(m.words)))
-		s, broughtUp := scored{ref: m.ref}, false
+		s, broughtUp := scored{ref: m.ref, parts: make([]float32, len(p.lists))}, false
 		for i := len(p.lists) - 1; i >= 0; i-- {
 			l := p.lists[i]
 			tf := m.freqs[l.number]
@@ -59,8 +59,10 @@ func (p *plan) offerRecent(q Query, hits, refused *top) {
 			} else {
 				broughtUp = true
 			}
-			s.score += p.worth(l, float64(tf), norm)
+			worth := p.worth(l, float64(tf), norm)
+			s.score += worth
 			s.has |= 1 << i
+			s.parts[i] = float32(worth)
 		}
 		switch {
 		case !broughtUp: // it has only common and dropped terms

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	index "github.com/blevesearch/bleve_index_api"
 
@@ -60,6 +61,7 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			refused.Offer(found)
 			continue
 		}
+		found.parts = slices.Clone(p.parts)
 		if hits.Offer(found) {
 			essential = p.essential(floor(hits))
 		}
@@ -81,11 +83,16 @@ func (p *plan) essential(floor float64) int {
 // past it. It gives up, with reaches false, when doc can't score floor.
 func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.IndexInternalID) (s scored, reaches bool, err error) {
 	norm := 0.0 // one document has one
+	clear(p.parts)
+	add := func(i int, worth float64) {
+		s.score += worth
+		s.has |= 1 << i
+		p.parts[i] = float32(worth)
+	}
 	for i := len(p.lists) - 1; i >= essential; i-- {
 		if l := p.lists[i]; l.at == doc {
 			norm = l.here.Norm
-			s.score += p.worth(l, float64(l.here.Freq), norm)
-			s.has |= 1 << i
+			add(i, p.worth(l, float64(l.here.Freq), norm))
 			if err := l.next(); err != nil {
 				return s, false, err
 			}
@@ -102,8 +109,7 @@ func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.Inde
 			}
 		}
 		if l.at == doc {
-			s.score += p.worth(l, float64(max(l.here.Freq, 1)), norm) // 0 in a list that is skimmed
-			s.has |= 1 << i
+			add(i, p.worth(l, float64(max(l.here.Freq, 1)), norm)) // 0 in a list that is skimmed
 		}
 	}
 	return s, s.score >= floor, nil
@@ -113,26 +119,34 @@ func (p *plan) score(doc uint64, essential int, floor float64, seekTo index.Inde
 // Share is a part of: a long message asks for more than any one document has.
 const shareTerms = 8
 
+// values is what each list is of the query's value, with its term.
+func (p *plan) values() (values []float32, terms []string) {
+	whole := 0.0
+	for _, l := range p.lists[max(0, len(p.lists)-shareTerms):] { // the rarest are last
+		whole += l.value
+	}
+	for _, l := range p.lists {
+		values, terms = append(values, float32(l.value/whole)), append(terms, l.term)
+	}
+	return values, terms
+}
+
 // share is the part of the query's value that the terms of has make up.
 func (p *plan) share(has uint64) float64 {
-	part, whole := 0.0, 0.0
-	for i := len(p.lists) - 1; i >= 0; i-- { // the rarest first
-		l := p.lists[i]
-		if len(p.lists)-i <= shareTerms {
-			whole += l.value
-		}
+	part := 0.0
+	for i, v := range p.res.Values {
 		if has&(1<<i) != 0 {
-			part += l.value
+			part += float64(v)
 		}
 	}
-	return min(1, part/whole)
+	return min(1, part)
 }
 
 func (p *plan) result(hits, refused *top) Result {
 	res := p.res
 	found := hits.Sorted()
 	for _, s := range found {
-		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has)})
+		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: s.parts})
 	}
 	full := hits.Full()
 	for _, s := range refused.Sorted() {

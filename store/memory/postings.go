@@ -2,7 +2,6 @@ package memory
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -40,7 +39,7 @@ func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	p.total -= p.length[ref]
 
 	var tokens []analysis.Token
-	for _, part := range slices.Concat([]string{c.Heading, c.Text, c.Domain, c.Aspect}, c.Tags, c.Entities) {
+	for _, part := range append([]string{c.Heading, c.Text}, store.IndexTerms(c)...) {
 		tokens = analysis.Tokens(tokens, part)
 	}
 	own := make(map[string]int, len(tokens))
@@ -57,21 +56,31 @@ func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	p.total += len(tokens)
 }
 
-// search scores every record that holds any term of text, by BM25, and returns
-// with the scores the most that a record could earn.
-func (p *postings) search(text string) (scores map[store.Ref]float64, most float64) {
-	scores = map[store.Ref]float64{}
+// search scores every record that holds any term of text, by BM25, term by term,
+// and returns with the scores what each term is of the whole query, 0..1.
+func (p *postings) search(text string) (parts map[store.Ref][]float32, values []float32, terms []string) {
+	parts = map[store.Ref][]float32{}
 	n := float64(len(p.length))
 	mean := float64(p.total) / max(n, 1)
-	for _, term := range analysis.Terms(text) {
+	terms = analysis.Terms(text)
+	values = make([]float32, len(terms))
+	whole := float32(0)
+	for i, term := range terms {
 		holders := p.counts[term]
 		df := float64(len(holders))
 		idf := math.Log1p((n - df + 0.5) / (df + 0.5))
-		most += idf * (bm25K + 1)
+		values[i] = float32(idf)
+		whole += values[i]
 		for ref, count := range holders {
+			if parts[ref] == nil {
+				parts[ref] = make([]float32, len(terms))
+			}
 			tf, size := float64(count), float64(p.length[ref])
-			scores[ref] += idf * tf * (bm25K + 1) / (tf + bm25K*(1-bm25B+bm25B*size/mean))
+			parts[ref][i] = float32(idf * tf * (bm25K + 1) / (tf + bm25K*(1-bm25B+bm25B*size/mean)))
 		}
 	}
-	return scores, most
+	for i := range values {
+		values[i] /= whole
+	}
+	return parts, values, terms
 }

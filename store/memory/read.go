@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -51,12 +52,21 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 }
 
 func (s *Store) keyword(text string, f *ken.Filter, limit int) store.Result {
-	scores, most := s.words.search(text)
-	hits := make([]store.Hit, 0, len(scores))
-	for ref, score := range scores {
-		hits = append(hits, store.Hit{Ref: ref, Score: score, Share: score / most})
+	parts, values, terms := s.words.search(text)
+	hits := make([]store.Hit, 0, len(parts))
+	for ref, own := range parts {
+		h := store.Hit{Ref: ref, Parts: own}
+		for i, part := range own {
+			if h.Score += float64(part); part > 0 {
+				h.Share += float64(values[i])
+			}
+		}
+		h.Share = min(h.Share, 1)
+		hits = append(hits, h)
 	}
-	return s.best(hits, f, limit)
+	res := s.best(hits, f, limit)
+	res.Values, res.Terms = values, terms
+	return res
 }
 
 // Vector implements store.Projections. Without an embedder it finds nothing.
@@ -81,16 +91,36 @@ func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limi
 	var hits []store.Hit
 	for ref := range s.records {
 		if vec := s.records[ref].vec; vec != nil {
-			var dot float64
-			for i := range q {
-				dot += float64(q[i]) * float64(vec[i])
-			}
-			cosine := min(max(dot, -1), 1)
 			// There are too few vectors here for a mean worth taking off.
-			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: cosine, Share: cosine})
+			c := cosine(q, vec)
+			hits = append(hits, store.Hit{Ref: store.Ref(ref), Score: c, Share: c})
 		}
 	}
-	return s.best(hits, f, limit), nil
+	res := s.best(hits, f, limit)
+	res.Query = q
+	return res, nil
+}
+
+// cosine is the product of two vectors of length 1.
+func cosine(a, b []float32) float64 {
+	var dot float64
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+	}
+	return min(max(dot, -1), 1)
+}
+
+// Cosines implements store.Projections.
+func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]float64, len(refs))
+	for i, ref := range refs {
+		if int(ref) < len(s.records) && len(s.records[ref].vec) == len(query) {
+			out[i] = cosine(query, s.records[ref].vec)
+		}
+	}
+	return out
 }
 
 // Pinned implements store.Projections.
@@ -157,6 +187,38 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 		return store.Row{}, false
 	}
 	return s.records[ref].row, true
+}
+
+// Form implements store.Projections.
+func (s *Store) Form(ref store.Ref) analysis.Form {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if int(ref) >= len(s.records) {
+		return analysis.Form{}
+	}
+	return s.records[ref].form
+}
+
+// Around implements store.Projections. It looks at every record.
+func (s *Store) Around(ref store.Ref, n int) (before, after []store.Ref) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if int(ref) >= len(s.records) || s.records[ref].claim.Session == "" {
+		return nil, nil
+	}
+	var same []store.Ref
+	for other := range s.records {
+		if s.records[other].claim.Session == s.records[ref].claim.Session {
+			same = append(same, store.Ref(other))
+		}
+	}
+	slices.SortFunc(same, func(a, b store.Ref) int {
+		return cmp.Or(s.records[a].claim.CreatedAt.Compare(s.records[b].claim.CreatedAt), cmp.Compare(a, b))
+	})
+	i := slices.Index(same, ref)
+	before = slices.Clone(same[max(0, i-n):i])
+	slices.Reverse(before)
+	return before, same[i+1 : min(len(same), i+1+n)]
 }
 
 // Claim implements store.Projections. The result is the caller's.

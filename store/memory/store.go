@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -45,6 +46,7 @@ type Store struct {
 type record struct {
 	claim ken.Claim
 	row   store.Row
+	form  analysis.Form
 	trail []*store.Event // that concern the claim
 	vec   []float32      // of unit length; nil: none
 }

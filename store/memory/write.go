@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -97,6 +98,7 @@ func (s *Store) put(c ken.Claim, ev *store.Event) {
 	r.claim = c
 	r.trail = append(r.trail, ev)
 	r.row = store.Row{ID: c.ID, Facts: c.Facts(), Support: c.Support(nil), CreatedAt: c.CreatedAt, Constraint: c.Constraint}
+	r.form = analysis.FormOf(c.Text)
 	s.words.set(ref, &c)
 }
 

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -33,6 +35,9 @@ func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options)
 		{"Vector", testVectorLeg},
 		{"Pinned", testPinnedLeg},
 		{"Rows", testRows},
+		{"Parts", testParts},
+		{"Around", testAround},
+		{"Cosines", testCosines},
 		{"Stale", testStale},
 		{"EmbedderFails", testEmbedderFails},
 	}
@@ -262,6 +267,110 @@ func testRows(k *kit, p Readable) {
 	}
 	if embedded, total := p.Coverage(); embedded != 1 || total != 1 {
 		k.Errorf("covers %d of %d", embedded, total)
+	}
+}
+
+// The parts of a keyword score add up to it, and the values of the terms that a
+// record has to its share.
+func testParts(k *kit, p Readable) {
+	k.write("amber amber birch")
+	k.write("a longer text with copper in it")
+	res, err := p.Keyword(k.ctx, "amber birch copper nowhere", &ken.Filter{}, many)
+	if err != nil || len(res.Hits) != 2 || len(res.Values) != 4 || len(res.Terms) != 4 || !slices.Contains(res.Terms, "amber") {
+		k.Fatalf("%+v, %v", res, err)
+	}
+	for _, h := range res.Hits {
+		if len(h.Parts) != len(res.Values) {
+			k.Fatalf("%d parts for %d values", len(h.Parts), len(res.Values))
+		}
+		score, share := 0.0, 0.0
+		for i, part := range h.Parts {
+			if score += float64(part); part > 0 {
+				share += float64(res.Values[i])
+			}
+		}
+		if math.Abs(score-h.Score) > 1e-5 || math.Abs(min(1, share)-h.Share) > 1e-5 {
+			k.Errorf("parts add up to %v and %v, not to %v and %v", score, share, h.Score, h.Share)
+		}
+	}
+}
+
+// Cosines says of any record what Vector says of its hits.
+func testCosines(k *kit, p Readable) {
+	for _, text := range []string{"amber", "amber birch", "copper", "nothing that has a vector"} {
+		k.write(text)
+	}
+	res, err := p.Vector(k.ctx, vectorOf("amber"), &ken.Filter{}, many)
+	if err != nil || len(res.Hits) != 3 || res.Query == nil {
+		k.Fatalf("%+v, %v", res, err)
+	}
+	refs := []store.Ref{1 << 30}
+	want := []float64{0}
+	for _, h := range res.Hits {
+		refs, want = append(refs, h.Ref), append(want, h.Share)
+	}
+	got := p.Cosines(res.Query, refs)
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+		k.Errorf("cosines (-want +got):\n%s", diff)
+	}
+	if got := p.Cosines([]float32{1}, refs[:1]); len(got) != 1 || got[0] != 0 {
+		k.Errorf("a query of another dimension: %v", got)
+	}
+}
+
+// Around follows a session in the order of creation, whatever was written in
+// between, and knows no session that a claim is not in.
+func testAround(k *kit, p Readable) {
+	names := map[store.Ref]string{}
+	refs := map[string]store.Ref{}
+	write := func(text, session string, minute int) {
+		id := k.write(text, func(c *ken.Claim) { c.Session, c.CreatedAt = session, epoch.Add(time.Duration(minute)*time.Minute) })
+		res, err := p.Keyword(k.ctx, text, &ken.Filter{}, 1)
+		if err != nil || len(res.Hits) != 1 {
+			k.Fatalf("%s: %+v, %v", text, res, err)
+		}
+		if row, ok := p.Row(res.Hits[0].Ref); !ok || row.ID != id {
+			k.Fatalf("%s: row %+v", text, row)
+		}
+		names[res.Hits[0].Ref], refs[text] = text, res.Hits[0].Ref
+	}
+	write("first", "s", 1)
+	write("other", "t", 2)
+	write("fourth", "s", 4)
+	write("loner", "", 3)
+	write("second", "s", 2)
+	write("third", "s", 3)
+	for _, tt := range []struct {
+		of            string
+		n             int
+		before, after string
+	}{
+		{"second", 3, "first", "third fourth"},
+		{"third", 1, "second", "fourth"},
+		{"fourth", 2, "third second", ""},
+		{"other", 3, "", ""},
+		{"loner", 3, "", ""},
+	} {
+		text := func(list []store.Ref) string {
+			var out []string
+			for _, ref := range list {
+				out = append(out, names[ref])
+			}
+			return strings.Join(out, " ")
+		}
+		before, after := p.Around(refs[tt.of], tt.n)
+		if text(before) != tt.before || text(after) != tt.after {
+			k.Errorf("around %s: %q and %q, want %q and %q", tt.of, text(before), text(after), tt.before, tt.after)
+		}
+	}
+	if before, after := p.Around(1<<30, 3); before != nil || after != nil {
+		k.Errorf("an unknown record is among %v and %v", before, after)
+	}
+	if f := p.Form(refs["first"]); f.Words != 1 {
+		k.Errorf("form %+v", f)
+	}
+	if f := p.Form(1 << 30); f != (analysis.Form{}) {
+		k.Errorf("an unknown record has form %+v", f)
 	}
 }
 

@@ -82,13 +82,14 @@ func (c *chunk) exact(q *query, t *top) {
 	})
 }
 
-// score computes a row's cosine.
+// score computes what candidates are ordered by.
 func (c *chunk) score(i int, q *query) scored {
-	return scored{ref: c.refs[i], score: vek32.Dot(q.vec, c.row(i))}
+	return scored{ref: c.refs[i], score: vek32.Dot(q.toward, c.row(i))}
 }
 
 // finish adds what only rows that are kept need.
 func (c *chunk) finish(s scored, i int, q *query) scored {
 	s.mean = vek32.Dot(q.mean, c.row(i))
+	s.cosine = s.score + s.mean // toward is vec less the mean
 	return s
 }

@@ -61,10 +61,10 @@ func recall(t *testing.T, x *Index, queries [][]float32, k int, accept func(uint
 	}
 	for _, q := range queries {
 		want := search(-1, q)
-		last := want[len(want)-1].Score
+		last := want[len(want)-1].Centred
 		all += len(want)
 		for _, h := range search(1, q) {
-			if h.Score >= last {
+			if h.Centred >= last {
 				found++
 			}
 		}

@@ -1,9 +1,11 @@
 package vector
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,22 +19,43 @@ const rowsPerWorker = 4 * chunkRows
 type Hit struct {
 	Ref   uint32
 	Score float32 // cosine to the query, -1..1 but for rounding
-	// Centred is the cosine after the mean of all rows is taken off the row and
-	// the query. It spreads the scores of models whose vectors all point much the
-	// same way; with few rows it means little.
+	// Centred is the cosine after half of the mean of all rows is taken off the
+	// row and the query, what hits are ordered by. It spreads the scores of models
+	// whose vectors all point much the same way, and tells questions on foreign
+	// subjects from others: see meanTaken.
 	Centred float32
 }
+
+// meanTaken is how much of the mean centring takes off. With the built-in embedder
+// the retriever's floor, at the same price, lets 6 % of foreign questions
+// through with half, 11 % with all and 7 % with nothing taken off; what is
+// found is the same. The mean of few rows counts less: it would take off what
+// they say.
+const (
+	meanTaken = 0.5
+	fewRows   = 50 // whose mean counts half
+)
 
 // query is a search in flight.
 type query struct {
 	vec    []float32
-	mean   []float32 // of all rows
+	toward []float32 // vec less the mean: a row's product with it orders the candidates
+	mean   []float32 // the part of it that is taken off
 	center []float32 // of most chunks
 	accept func(ref uint32) bool
 }
 
-// Search returns the k rows nearest to vec, best first, equal scores by ref,
-// among those that accept lets through; nil accepts everything. accept is called
+// query prepares a search; x.mu is held.
+func (x *Index) query(vec []float32, accept func(ref uint32) bool) *query {
+	q := &query{vec: vec, mean: x.mean(), center: x.center, accept: accept}
+	n := float32(len(x.slots))
+	vek32.MulNumber_Inplace(q.mean, meanTaken*n/(n+fewRows))
+	q.toward = vek32.Sub(vec, q.mean)
+	return q
+}
+
+// Search returns the k rows nearest to vec after centring, best first, equal
+// scores by ref, among those that accept lets through; nil accepts everything. accept is called
 // from several goroutines at once, with the index locked: it must be quick and
 // must not call the index. Search returns ctx's error when ctx ends first, and
 // an ErrInvalid for a query that Set would refuse.
@@ -42,7 +65,7 @@ func (x *Index) Search(ctx context.Context, vec []float32, k int, accept func(re
 	}
 	x.mu.RLock()
 	rows, chunks := len(x.slots), x.chunks
-	q := &query{vec: vec, mean: x.mean(), center: x.center, accept: accept}
+	q := x.query(vec, accept)
 	x.mu.RUnlock()
 	if rows == 0 || k <= 0 {
 		return nil, ctx.Err()
@@ -51,14 +74,38 @@ func (x *Index) Search(ctx context.Context, vec []float32, k int, accept func(re
 	var err error
 	candidates := x.candidates(k, rows)
 	if x.opts.ScanRows < 0 || rows <= x.opts.ScanRows || candidates > rows/2 {
-		best, err = x.searchExact(ctx, chunks, q, k)
+		best, err = x.searchExact(ctx, chunks, q, k+spare)
 	} else {
-		best, err = x.searchBits(ctx, chunks, q, k, candidates)
+		best, err = x.searchBits(ctx, chunks, q, k+spare, candidates)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return q.hits(best), nil
+	hits := q.hits(best)
+	return hits[:min(k, len(hits))], nil
+}
+
+// spare is how many more candidates than hits are kept: their order by the
+// product with query.toward is not quite that by the centred cosine.
+const spare = 50
+
+// Centred returns the centred cosine of each ref's row to vec, 0 for one that has
+// no row. A query that Set would refuse is an ErrInvalid.
+func (x *Index) Centred(vec []float32, refs []uint32) ([]float32, error) {
+	if err := check(vec, x.dim); err != nil {
+		return nil, err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	q := x.query(vec, nil)
+	out := make([]float32, len(refs))
+	for i, ref := range refs {
+		if slot, ok := x.slots[ref]; ok {
+			row := x.chunks[slot/chunkRows].row(slot % chunkRows)
+			out[i] = q.centred(vek32.Dot(vec, row), vek32.Dot(q.mean, row))
+		}
+	}
+	return out, nil
 }
 
 func (x *Index) searchExact(ctx context.Context, chunks []*chunk, q *query, k int) (*top, error) {
@@ -105,20 +152,28 @@ func (x *Index) locked(f func()) {
 	f()
 }
 
-// hits turns what was kept into hits.
+// hits turns what was kept into hits, best first.
+func (q *query) hits(best *top) []Hit {
+	var hits []Hit
+	for _, s := range best.Sorted() {
+		hits = append(hits, Hit{Ref: s.ref, Score: s.cosine, Centred: q.centred(s.cosine, s.mean)})
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Centred, a.Centred), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref))
+	})
+	return hits
+}
+
+// centred is a row's centred cosine by its products with the query and the mean.
 //
 // With x, q and m the row, the query and the mean, all products known,
 // (x-m)(q-m) = xq - xm - qm + mm, and |x-m|² = 1 - 2xm + mm.
-func (q *query) hits(best *top) []Hit {
+func (q *query) centred(cosine, mean float32) float32 {
 	qm, mm := float64(vek32.Dot(q.vec, q.mean)), float64(vek32.Dot(q.mean, q.mean))
-	var hits []Hit
-	for _, s := range best.Sorted() {
-		h := Hit{Ref: s.ref, Score: s.score}
-		xm := float64(s.mean)
-		if lengths := (1 - 2*xm + mm) * (1 - 2*qm + mm); lengths > 1e-9 {
-			h.Centred = float32((float64(s.score) - xm - qm + mm) / math.Sqrt(lengths))
-		}
-		hits = append(hits, h)
+	xm := float64(mean)
+	lengths := (1 - 2*xm + mm) * (1 - 2*qm + mm)
+	if lengths <= 1e-9 {
+		return 0
 	}
-	return hits
+	return float32((float64(cosine) - xm - qm + mm) / math.Sqrt(lengths))
 }

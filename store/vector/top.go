@@ -4,9 +4,10 @@ import "github.com/kenlayer/ken/internal/topk"
 
 // scored is a row that may become a hit.
 type scored struct {
-	ref   uint32
-	score float32 // its dot product with the query
-	mean  float32 // and with the mean
+	ref    uint32
+	score  float32 // its dot product with query.toward
+	cosine float32 // with the query; this and the next only in rows that are kept
+	mean   float32 // with the mean
 }
 
 // Better orders by score, then by ref.

@@ -1,0 +1,79 @@
+package bolt
+
+import (
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+)
+
+// A store of the layout before opens as if it had been written today.
+func TestUpgradeOfShortRows(t *testing.T) {
+	dir := t.TempDir()
+	reopen := func() *Store {
+		t.Helper()
+		s, err := Open(t.Context(), dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := reopen()
+	var ids []string
+	for _, text := range []string{"Ada: when did you move?", "Bob: I moved last May."} {
+		id, err := s.WriteClaim(t.Context(), ken.Claim{Text: text, Session: "s", Evidence: []ken.Evidence{ken.FromUserStatement("s", "m")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	before := s.Form(1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(dir+"/"+dbFile, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		rows := tx.Bucket(bRows)
+		short := map[string][]byte{}
+		if err := rows.ForEach(func(k, v []byte) error {
+			short[string(k)] = append([]byte{}, v[:shortRow]...)
+			return nil
+		}); err != nil {
+			return err
+		}
+		for k, v := range short {
+			if err := rows.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bMeta).Put(kLayout, []byte{layoutShortRows})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 { // upgraded once, then as it is
+		s = reopen()
+		if got := s.Form(1); got != before || got.Words != 4 || got.Traits == 0 {
+			t.Errorf("form %+v, was %+v", got, before)
+		}
+		if prior, _ := s.Around(1, 3); len(prior) != 1 || prior[0] != 0 {
+			t.Errorf("before the second: %v", prior)
+		}
+		for _, id := range ids {
+			if !s.Has(id) {
+				t.Errorf("%s is gone", id)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
