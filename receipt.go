@@ -70,6 +70,11 @@ type Receipt struct {
 	Items   []Item  `json:"items"`
 	Cut     []Cut   `json:"cut"`
 
+	// Likeness is what calibration made the embedder's likeness count in this turn, as
+	// a part of what it counts by default; 0 when nothing was calibrated, and when the
+	// vector leg was left out, which Cause says.
+	Likeness float64 `json:"likeness,omitempty"`
+
 	// Degraded lists every stage that failed or was left out, as "stage: why".
 	Degraded []string `json:"degraded,omitempty"`
 

@@ -59,9 +59,11 @@ type Signals struct {
 	Failures []string `json:"failures"` // at most 10: error codes, exceptions, failing commands
 	Entities []string `json:"entities"` // named things in focus
 
-	// Question is the text that the signals were read from: the query of the
-	// vector leg.
+	// Question is the text that the signals were read from.
 	Question string `json:"-"`
+	// Subject is Question without what people put around what they ask ("can you
+	// tell me …"): the query of the vector leg. Empty means that it is Question.
+	Subject string `json:"-"`
 	// Asks is false for a turn that needs no knowledge at all ("thanks!").
 	Asks bool `json:"-"`
 }

@@ -43,7 +43,12 @@ func Analyze(messages []ken.Message) ken.Signals {
 			q = clip(question(earlier, words), max(0, maxQuestion-utf8.RuneCountInString(q)-1)) + "\n" + q
 		}
 	}
+	about := ""
+	if len(text) <= maxQuestion {
+		about = subject(text, words)
+	}
 	return ken.Signals{
+		Subject:  about,
 		Keywords: found.keywords.top(maxKeywords),
 		Symbols:  found.symbols.top(maxSymbols),
 		Failures: found.failures.top(maxFailures),
@@ -64,7 +69,13 @@ func read(text string, words []word) findings {
 	f.failures.addMessage(text, words)
 	findSymbols(&f.symbols, words)
 	findEntities(&f.entities, text, words)
-	findKeywords(&f.keywords, text, words)
+	markFrames(words)
+	if findKeywords(&f.keywords, text, words); f.empty() {
+		for i := range words { // there is nothing within the frame
+			words[i].frame = false
+		}
+		findKeywords(&f.keywords, text, words)
+	}
 	return f
 }
 

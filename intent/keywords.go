@@ -15,7 +15,7 @@ func findKeywords(out *ranking, text string, words []word) {
 	const edge = 400
 	for i := range words {
 		w := &words[i]
-		if w.not || isSymbol(w) != notSymbol {
+		if w.not || w.frame || isSymbol(w) != notSymbol {
 			continue
 		}
 		score := 1

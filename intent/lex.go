@@ -26,6 +26,7 @@ type word struct {
 	possessive bool // "Caroline's": text is Caroline
 	not        bool // "doesn't": the text is whole
 	unspaced   bool // a run of a script without spaces
+	frame      bool // around the question, see markFrames
 }
 
 // lex appends the words of text to dst.

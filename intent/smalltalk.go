@@ -20,6 +20,9 @@ func smallTalk(words []word) bool {
 	if len(words) == 1 && len(words[0].text) <= 2 && digits(words[0].text) {
 		return true // "2": one of the choices that were offered
 	}
+	if onlyPhatic(words) {
+		return true
+	}
 	if n := len(words); words[n-1].asks && !greets(words) {
 		return false
 	}
