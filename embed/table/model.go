@@ -1,0 +1,198 @@
+package table
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kenlayer/ken/embed"
+)
+
+var _ embed.Embedder = (*Model)(nil)
+
+// maxBy bounds a word's weight, so that no sum overflows.
+const maxBy = 1e6
+
+// maxText is how many bytes of a text are embedded; the rest is not read.
+const maxText = 32 << 10
+
+// Model is an embed.Embedder over a table in memory, as large as its file and
+// little more. It is safe for concurrent use.
+type Model struct {
+	name       string
+	info       Info
+	data       []byte // the file; vocabulary and rows point into it
+	dim        int
+	vocabulary *Vocabulary
+	scales     []float32
+	most       float32 // the largest scale
+	rows       []byte  // int8
+	scratch    sync.Pool
+}
+
+// prepare fills what follows from the file.
+func (m *Model) prepare() {
+	m.most = slices.Max(m.scales)
+	m.scratch.New = func() any { return newScratch(m.dim) }
+}
+
+// Model implements embed.Embedder: "ken:" and a hash of the content.
+func (m *Model) Model() string { return m.name }
+
+// Dim implements embed.Embedder.
+func (m *Model) Dim() int { return m.dim }
+
+// Local reports true: nothing leaves the process.
+func (m *Model) Local() bool { return true }
+
+// Info returns what the file says of itself.
+func (m *Model) Info() Info { return m.info }
+
+// Size is the file's size in bytes.
+func (m *Model) Size() int { return len(m.data) }
+
+// Vocabulary returns the model's tokens.
+func (m *Model) Vocabulary() *Vocabulary { return m.vocabulary }
+
+// WriteTo writes the file.
+func (m *Model) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(m.data)
+	return int64(n), err
+}
+
+// Row writes the row of token i into dst, which has Dim numbers.
+func (m *Model) Row(dst []float32, i int) {
+	row := m.rows[i*m.dim : (i+1)*m.dim]
+	for j := range dst[:m.dim] {
+		dst[j] = m.scales[i] * float32(int8(row[j]))
+	}
+}
+
+// parallelFrom is the number of texts from which several cores share the work;
+// below it, starting goroutines costs more than it saves.
+const parallelFrom = 16
+
+// Embed implements embed.Embedder. Large batches use all cores. A text is embedded
+// up to its first 32 KiB.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	vectors := make([][]float32, len(texts))
+	workers := min(runtime.GOMAXPROCS(0), len(texts)/parallelFrom+1)
+	var next atomic.Int64
+	work := func() {
+		s := m.scratch.Get().(*scratch)
+		defer m.scratch.Put(s)
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(texts) {
+				return
+			}
+			vectors[i] = m.embed(s, texts[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+func (m *Model) embed(s *scratch, text string) []float32 {
+	s.ids = m.vocabulary.Append(s.ids[:0], head(text))
+	s.reset(m.most)
+	for _, id := range s.ids {
+		m.add(s, id, 1)
+	}
+	return s.vector()
+}
+
+// EmbedQuery returns the vector of one text in which each word counts weight(word)
+// times as much: a caller passes the weight that a word deserves in its collection,
+// such as a/(a+share of all words), so that words which are everywhere in it say
+// little. word is in lower case, as Words gives it; weights are finite and not
+// negative, and 0 leaves a word out. A pair of words counts as the lesser of its
+// two. A nil weight is 1 for each word, which is Embed. The vector is nil when
+// nothing is left.
+func (m *Model) EmbedQuery(text string, weight func(word string) float64) []float32 {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	if weight == nil {
+		return m.embed(s, text)
+	}
+	s.ids, s.weights = s.ids[:0], s.weights[:0]
+	most := float32(0)
+	add := func(id int32, by float32) {
+		if !(by > 0) {
+			return // NaN too
+		}
+		by = min(by, maxBy)
+		s.ids, s.weights = append(s.ids, id), append(s.weights, by)
+		most = max(most, by*m.scales[id])
+	}
+	before, lesser := int32(-1), float32(0)
+	Words(head(text), func(w []byte) {
+		by := float32(weight(string(w)))
+		_, id := m.vocabulary.find(hash(w), w)
+		if id < 0 {
+			before = -1
+			s.pieces = m.vocabulary.appendPieces(s.pieces[:0], w)
+			for _, piece := range s.pieces {
+				add(piece, by)
+			}
+			return
+		}
+		add(id, by)
+		if pair := m.vocabulary.pair(before, id); pair >= 0 {
+			add(pair, min(lesser, by))
+		}
+		before, lesser = id, by
+	})
+	s.reset(most)
+	for i, id := range s.ids {
+		m.add(s, id, s.weights[i])
+	}
+	return s.vector()
+}
+
+// Coverage says how well a vocabulary knows a text.
+type Coverage struct {
+	Words   int // all words of the text
+	Cut     int // those that are cut into pieces
+	Unknown int // those of which no piece is known
+}
+
+// Coverage counts the words of a text that are known, cut and unknown.
+func (m *Model) Coverage(text string) Coverage {
+	var c Coverage
+	var pieces []int32
+	Words(text, func(w []byte) {
+		c.Words++
+		if _, id := m.vocabulary.find(hash(w), w); id >= 0 {
+			return
+		}
+		if pieces = m.vocabulary.appendPieces(pieces[:0], w); len(pieces) > 0 {
+			c.Cut++
+		} else {
+			c.Unknown++
+		}
+	})
+	return c
+}
+
+// head cuts a text that is too long, without a character cut in two.
+func head(text string) string {
+	if len(text) > maxText {
+		text = text[:maxText] // the last bytes may be no character, which ends a word
+	}
+	return text
+}
