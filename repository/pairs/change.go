@@ -1,0 +1,210 @@
+package pairs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// change is what a commit added to files that are indexed.
+type change struct {
+	sha, subject string
+	files        []string
+	added        string
+}
+
+const (
+	maxAdded    = 1200 // bytes of added lines of one commit, or a line more
+	maxPerFile  = 400  // of which from one file
+	maxTouched  = 30   // files; a commit that touches more is about none of them
+	maxDiffLine = 2000 // bytes; the rest of a longer line is left out
+)
+
+// change adds the pair of a commit's subject and the lines that it added.
+func (m *miner) change(c change) {
+	if len(c.files) == 0 || len(c.files) > maxTouched {
+		return
+	}
+	if i, ok := m.passage(c.added); ok {
+		m.pair(subject(c.subject), SourceCommitCode, "git:"+c.sha, c.files, i)
+	}
+}
+
+// logFormat starts a commit: a byte that starts no line of a patch, the hash and
+// the subject, each ended by a NUL.
+const logFormat = "%x01%H%x00%s%x00"
+
+// diffs reads the newest n commits without merges and hands on what each added to
+// known files, newest first.
+func diffs(ctx context.Context, root string, n int, known map[string]bool, emit func(change)) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(running, "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false",
+		"-c", "log.showRoot=true", "log", "--no-merges", "-n", strconv.Itoa(n), "--patch", "--unified=0", "--encoding=UTF-8", "--no-show-signature", "--no-notes",
+		"--no-decorate", "--no-color", "--no-mailmap", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", "--relative",
+		"--src-prefix=a/", "--dst-prefix=b/", "--format="+logFormat, "HEAD", "--", ".")
+	cmd.Dir = root
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	failed := parsePatches(out, known, emit)
+	if failed != nil {
+		stop() // the rest is left unread
+	}
+	return errors.Join(failed, cmd.Wait())
+}
+
+var errPatch = errors.New("unexpected output of git log")
+
+// parsePatches reads the output of git log in logFormat with patches.
+func parsePatches(r io.Reader, known map[string]bool, emit func(change)) error {
+	p := &patches{in: bufio.NewReader(r), known: known}
+	var c change
+	open := false
+	finish := func() {
+		if open {
+			c.added = strings.ToValidUTF8(c.added, "�")
+			emit(c)
+		}
+	}
+	line, err := p.line()
+	for ; err == nil; line, err = p.line() {
+		rest, starts := strings.CutPrefix(line, "\x01")
+		switch {
+		case starts:
+			finish()
+			f := strings.Split(rest, "\x00")
+			if len(f) != 3 {
+				return errPatch
+			}
+			c, open, p.file = change{sha: f[0], subject: strings.ToValidUTF8(f[1], "�")}, true, ""
+		case open:
+			if err := p.patch(&c, line); err != nil {
+				return err
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	finish()
+	return nil
+}
+
+// patches reads patches line by line.
+type patches struct {
+	in    *bufio.Reader
+	known map[string]bool
+	file  string // that the hunks are of; "" for one that is not known
+	taken int    // bytes of it
+}
+
+// says reports a line that tells something: no bracket alone, and no import.
+func says(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.ContainsFunc(line, unicode.IsLetter) && !strings.HasPrefix(line, "package ") && !strings.HasPrefix(line, "import ") &&
+		!strings.HasPrefix(line, "from ") && (line[0] != '"' || line[len(line)-1] != '"')
+}
+
+// line reads a line without its end, and only the start of a long one.
+func (p *patches) line() (string, error) {
+	var b []byte
+	for {
+		part, more, err := p.in.ReadLine()
+		if err != nil {
+			return string(b), err
+		}
+		if len(b) < maxDiffLine {
+			b = append(b, part[:min(len(part), maxDiffLine-len(b))]...)
+		}
+		if !more {
+			return string(b), nil
+		}
+	}
+}
+
+// patch reads what starts with a line outside of hunks.
+func (p *patches) patch(c *change, line string) error {
+	switch {
+	case strings.HasPrefix(line, "diff "):
+		p.file = ""
+	case strings.HasPrefix(line, "+++ b/"):
+		p.file = ""
+		if name := strings.TrimSuffix(line[len("+++ b/"):], "\t"); p.known[name] {
+			p.file, p.taken = name, 0
+			if !slices.Contains(c.files, name) {
+				c.files = append(c.files, name)
+			}
+		}
+	case strings.HasPrefix(line, "@@ "):
+		return p.hunk(c, line)
+	}
+	return nil
+}
+
+// hunk reads as many lines as its head announces, whatever they look like.
+func (p *patches) hunk(c *change, head string) error {
+	f := strings.Fields(head)
+	if len(f) < 4 {
+		return errPatch
+	}
+	removed, err := lineCount(f[1], "-")
+	added, err2 := lineCount(f[2], "+")
+	if err != nil || err2 != nil {
+		return errors.Join(errPatch, err, err2)
+	}
+	for removed > 0 || added > 0 {
+		line, err := p.line()
+		if err != nil {
+			return errors.Join(errPatch, err)
+		}
+		switch {
+		case strings.HasPrefix(line, "-"):
+			removed--
+		case strings.HasPrefix(line, "+"):
+			added--
+			if text := line[1:]; p.file != "" && len(c.added) < maxAdded && p.taken < maxPerFile && says(text) {
+				c.added += text + "\n"
+				p.taken += len(text) + 1
+			}
+		case !strings.HasPrefix(line, `\`):
+			return errPatch
+		}
+	}
+	return nil
+}
+
+// lineCount reads the count of "-12,3" or "+7", where 1 goes without saying.
+func lineCount(s, sign string) (int, error) {
+	rest, ok := strings.CutPrefix(s, sign)
+	if !ok {
+		return 0, fmt.Errorf("%q in the head of a hunk", s)
+	}
+	_, count, given := strings.Cut(rest, ",")
+	if !given {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(count)
+	if err == nil && n < 0 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}

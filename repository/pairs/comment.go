@@ -1,0 +1,161 @@
+package pairs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+)
+
+// comment is a doc comment: as it stands in the text, and what its first
+// paragraph says.
+type comment struct{ raw, said string }
+
+// goComments returns the doc comments of a chunk of Go: of the package, of
+// declarations, and of the specifications in a group. A chunk is whole
+// declarations, or a part of one, of which the parser reads as much as it can.
+func goComments(text string) []comment {
+	src, from := text, 0
+	if !packageClause.MatchString(text) {
+		const clause = "package p\n"
+		src, from = clause+text, len(clause)
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
+	if file == nil {
+		return nil
+	}
+	var out []comment
+	add := func(g *ast.CommentGroup) {
+		if g == nil {
+			return
+		}
+		at, end := fset.PositionFor(g.Pos(), false).Offset-from, fset.PositionFor(g.End(), false).Offset-from
+		if at < 0 || end > len(text) || at >= end { // the parser counts a carriage return less
+			return
+		}
+		if said := paragraph(g.Text()); said != "" {
+			out = append(out, comment{text[at:end], said})
+		}
+	}
+	if from == 0 {
+		add(file.Doc)
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			add(d.Doc)
+		case *ast.GenDecl:
+			add(d.Doc)
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					add(s.Doc)
+				case *ast.ValueSpec:
+					add(s.Doc)
+				}
+			}
+		}
+	}
+	if err != nil && len(out) == 0 {
+		return comments(text)
+	}
+	return out
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package \w+`)
+
+// paragraph is the first paragraph of a text on one line.
+func paragraph(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// docString is a triple-quoted string at the head of what it describes.
+var docString = regexp.MustCompile("(?s)^[^\"'`]{0,400}?:[ \t]*\r?\n[ \t]*[rRuU]?(\"\"\"(.+?)\"\"\"|'''(.+?)''')")
+
+// comments returns the doc comment of a chunk in any other language: the comment
+// that it starts with, and the doc string of the definition at its head.
+func comments(text string) []comment {
+	var out []comment
+	if c := leading(text); c.said != "" {
+		out = append(out, c)
+		text = text[len(c.raw):]
+	}
+	if m := docString.FindStringSubmatch(text); m != nil {
+		if said := paragraph(dedent(m[2] + m[3])); said != "" {
+			out = append(out, comment{m[1], said})
+		}
+	}
+	return out
+}
+
+// dedent takes the indentation off all lines.
+func dedent(s string) string {
+	var b strings.Builder
+	for l := range strings.Lines(s) {
+		b.WriteString(strings.TrimSpace(l))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// leading is the comment at the start of a text: lines that begin with a mark, or
+// a block up to its end.
+func leading(text string) comment {
+	var said strings.Builder
+	end, block := 0, ""
+	for l := range strings.Lines(text) {
+		t := strings.TrimSpace(l)
+		if block == "" {
+			body, closes, ok := opened(t)
+			if !ok {
+				break
+			}
+			block = closes
+			t = body
+		}
+		end += len(l)
+		if block != "" {
+			if before, _, ok := strings.Cut(t, block); ok {
+				t, block = before, ""
+			}
+			t = strings.TrimSpace(strings.TrimLeft(t, "*"))
+		}
+		if !directive(t) {
+			said.WriteString(t + "\n")
+		}
+	}
+	if block != "" { // never closed: it is no comment
+		return comment{}
+	}
+	return comment{text[:end], paragraph(said.String())}
+}
+
+// opened reports whether a line starts a comment: what it says, and what closes
+// it, "" for the end of the line.
+func opened(t string) (body, closes string, ok bool) {
+	for _, mark := range []struct{ open, close string }{{"/*", "*/"}, {"<!--", "-->"}, {"{-", "-}"}, {"///", ""}, {"//!", ""}, {"//", ""}, {"#", ""},
+		{"--", ""}, {";;;", ""}, {";;", ""}, {"%%", ""}} {
+		if body, ok := strings.CutPrefix(t, mark.open); ok {
+			if mark.open == "#" && (strings.HasPrefix(body, "!") || strings.HasPrefix(body, "[") || cDirective.MatchString(body)) {
+				return "", "", false
+			}
+			return strings.TrimSpace(body), mark.close, true
+		}
+	}
+	return "", "", false
+}
+
+var cDirective = regexp.MustCompile(`^\s*(?:include|define|ifdef|ifndef|if|endif|else|pragma|undef)\b`)
+
+// directive reports what is in a comment for a tool.
+func directive(s string) bool {
+	for _, p := range []string{"go:", "nolint", "eslint", "noqa", "type:", "pylint", "-*-", "vim:", "Copyright", "SPDX-", "@ts-"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
