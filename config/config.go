@@ -29,6 +29,7 @@ func (c *Config) sections() []section {
 		{"knowledge", "What is kept, and how text becomes vectors.", c.Knowledge.keys()},
 		{"middleware", "The switches: every part of a turn can be left out.", c.Middleware.keys()},
 		{"retrieval", "How a turn finds knowledge.", c.Retrieval.keys()},
+		{"retrieval.signals", "How much each signal counts beside a hit's words, which are worth 1 for the turn's best hit; 0 switches one off. They apply while retrieval.rank is evidence.", c.Retrieval.Signals.keys()},
 		{"retrieval.legs", "How many hits each leg contributes before fusion. To drop a leg, use its switch under middleware.", c.Retrieval.Legs.keys()},
 		{"budget", "How much of the prompt the block may take. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
 		{"injection", "How the block reaches the model.", c.Injection.keys()},

@@ -110,7 +110,7 @@ func TestParseRefuses(t *testing.T) {
 		{"time without unit", "retrieval: {deadline: 150}\n", "retrieval.deadline", "150 is not a length of time from 1ms to 30s", "150ms", ""},
 		{"time out of range", "retrieval: {deadline: 2m}\n", "retrieval.deadline", `"2m" is not`, "", ""},
 		{"yes for true", "injection: {sticky: yes}\n", "injection.sticky", `"yes" is not true or false`, "", ""},
-		{"unknown word", "retrieval: {rank: best}\n", "retrieval.rank", "evidence or rrf", "", ""},
+		{"unknown word", "retrieval: {rank: best}\n", "retrieval.rank", "evidence, rrf or weighted", "", ""},
 		{"unknown trust", "retrieval: {min_trust: unknown}\n", "retrieval.min_trust", "external, agent or operator", "", ""},
 		{"bad scope", "retrieval: {scopes: [payments]}\n", "retrieval.scopes", `"payments" is not a scope`, "repo:", ""},
 		{"plain value for a list", "repository: {exclude: vendor/}\n", "repository.exclude", "is not a list", "brackets", ""},

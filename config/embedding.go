@@ -7,15 +7,16 @@ type Provider string
 
 // Providers.
 const (
-	ProviderAuto   Provider = "auto"   // decided by Config.EmbedProvider
-	ProviderOpenAI Provider = "openai" // an OpenAI-compatible gateway
-	ProviderStatic Provider = "static" // a token-embedding table in EmbedPath
-	ProviderNone   Provider = "none"   // keyword search alone
+	ProviderAuto    Provider = "auto"    // decided by Config.EmbedProvider
+	ProviderOpenAI  Provider = "openai"  // an OpenAI-compatible gateway
+	ProviderBuiltin Provider = "builtin" // the token-embedding table that comes with Ken
+	ProviderStatic  Provider = "static"  // another token-embedding table, in EmbedPath
+	ProviderNone    Provider = "none"    // keyword search alone
 )
 
 // EmbedProvider returns the provider to use, never ProviderAuto: static when a
-// folder is named, else openai when a model and an address are, else none. It is
-// ProviderNone when embeddings are switched off.
+// path is named, else openai when a model and an address are, else the built-in
+// table. It is ProviderNone when embeddings are switched off.
 func (c Config) EmbedProvider() Provider {
 	k := &c.Knowledge
 	switch {
@@ -28,7 +29,7 @@ func (c Config) EmbedProvider() Provider {
 	case k.EmbedModel != "" && c.EmbedBaseURL() != "":
 		return ProviderOpenAI
 	}
-	return ProviderNone
+	return ProviderBuiltin
 }
 
 // EmbedBaseURL returns the address of the embeddings API, which is the

@@ -12,9 +12,9 @@ func TestEmbedProvider(t *testing.T) {
 		in   string
 		want config.Provider
 	}{
-		{"", config.ProviderNone},
-		{"upstream: {" + url + "}", config.ProviderNone}, // no model is guessed
-		{"knowledge: {embed_model: m}", config.ProviderNone},
+		{"", config.ProviderBuiltin},
+		{"upstream: {" + url + "}", config.ProviderBuiltin}, // no model is guessed
+		{"knowledge: {embed_model: m}", config.ProviderBuiltin},
 		{"upstream: {" + url + "}\nknowledge: {embed_model: m}", config.ProviderOpenAI},
 		{"knowledge: {embed_model: m, embed_" + url + "}", config.ProviderOpenAI},
 		{"knowledge: {embed_model: m, embed_" + url + ", embed_path: d}", config.ProviderStatic},

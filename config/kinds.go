@@ -102,12 +102,12 @@ func whole(low, high int) kind[int] {
 		}, strconv.Itoa}
 }
 
-// fraction is a number with decimals.
-func fraction(low, high float64) kind[float64] {
-	return kind[float64]{rule{want: fmt.Sprintf("a number from %g to %g", low, high), brief: fmt.Sprintf("%g..%g", low, high), types: numeric},
+// fraction is a number with decimals, from 0.
+func fraction(high float64) kind[float64] {
+	return kind[float64]{rule{want: fmt.Sprintf("a number from 0 to %g", high), brief: fmt.Sprintf("0..%g", high), types: numeric},
 		func(s string) (float64, bool) {
 			f, err := strconv.ParseFloat(s, 64)
-			return f, err == nil && low <= f && f <= high
+			return f, err == nil && 0 <= f && f <= high
 		},
 		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
 }

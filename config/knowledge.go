@@ -19,7 +19,7 @@ type Knowledge struct {
 	EmbedBaseURL    string        // empty means Upstream.BaseURL
 	EmbedAPIKeyEnv  string        // empty means Upstream.APIKeyEnv, if the address is the same
 	EmbedDimensions int           // 0 leaves it to the model
-	EmbedPath       string        // a model2vec folder
+	EmbedPath       string        // a model2vec folder or a table file
 	EmbedTimeout    time.Duration // of one embeddings call
 
 	TopK      int // most items in a block
@@ -34,10 +34,11 @@ func (k *Knowledge) keys() []key {
 			"Whose knowledge this is. Owners share no file, index or query."),
 		bind("embeddings", &k.Embeddings, true, flag(),
 			"Hybrid search by words and by meaning. false is keyword only."),
-		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderOpenAI, ProviderStatic, ProviderNone),
-			"Who computes embeddings. openai asks an OpenAI-compatible gateway, static uses the model2vec folder in "+
-				"embed_path without any service, none leaves search to the words. auto is static when embed_path is set, "+
-				"openai when embed_model and a base URL are set, and none otherwise."),
+		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderBuiltin, ProviderOpenAI, ProviderStatic, ProviderNone),
+			"Who computes embeddings. builtin is the table that comes with Ken, or its adapted copy where ken embed adapt made one "+
+				"that is better for this repository; openai asks an OpenAI-compatible gateway; static uses the table in embed_path; "+
+				"none leaves search to the words. auto is static when embed_path is set, openai when embed_model and a base URL are "+
+				"set, and builtin otherwise."),
 		bind("embed_model", &k.EmbedModel, "", optional(),
 			"The embedding model. It must be one that your gateway serves, and is not the chat model: text-embedding-3-small "+
 				"at OpenAI, nomic-embed-text on many Ollama installations, qwen3-embedding on the protoLabs gateway. GET /v1/models lists "+
@@ -51,7 +52,8 @@ func (k *Knowledge) keys() []key {
 		bind("embed_dimensions", &k.EmbedDimensions, 0, whole(0, 16384),
 			"The length of vectors to ask the model for. 0 leaves it to the model."),
 		bind("embed_path", &k.EmbedPath, "", optional(),
-			"A folder with a static model as model2vec writes it: model.safetensors and tokenizer.json."),
+			"A static model: a folder as model2vec writes it, with model.safetensors and tokenizer.json, or a file that ken embed "+
+				"train wrote."),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),

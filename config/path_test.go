@@ -22,7 +22,7 @@ func TestGetAndSet(t *testing.T) {
 			t.Errorf("%s = %q, %v; want %q", tt[0], got, err, tt[1])
 		}
 	}
-	if got := config.Default().Retrieval.Floor; got != 0.18 {
+	if got := config.Default().Retrieval.Floor; got != 0.16 {
 		t.Errorf("Set changed the defaults: %v", got)
 	}
 }

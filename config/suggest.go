@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // unknown is the error for a key that does not exist, with the nearest that does.
@@ -76,11 +77,11 @@ func nearest(path string, all []string) []string {
 	lowest := math.MaxInt
 	for _, candidate := range all {
 		up, name := split(candidate)
-		d := distance(leaf, name)
+		d := spelling.Distance(leaf, name)
 		cost := letter * d
 		switch {
 		case 3*d > len(leaf):
-			if d = distance(path, candidate); 3*d > len(path) {
+			if d = spelling.Distance(path, candidate); 3*d > len(path) {
 				continue
 			}
 			cost = letter * d
@@ -106,29 +107,4 @@ func split(path string) (parent, name string) {
 		return path[:i], path[i+1:]
 	}
 	return "", path
-}
-
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to get from a to b (optimal string alignment), ignoring case.
-func distance(a, b string) int {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	before, prev, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range x {
-		row[0] = i + 1
-		for j := range y {
-			change := 1
-			if x[i] == y[j] {
-				change = 0
-			}
-			row[j+1] = min(prev[j]+change, prev[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, prev, row = prev, row, before
-	}
-	return prev[len(y)]
 }
