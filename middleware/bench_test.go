@@ -13,11 +13,12 @@ import (
 )
 
 // BenchmarkAssemble is a turn of its own each time, hybrid, with an embedder in
-// process and a question of ten words.
+// process, a question of ten words, and no floor: the words of the synthetic
+// claims bear on nothing.
 func BenchmarkAssemble(b *testing.B) {
 	for _, n := range synth.Sizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			l := open(b, settings(func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second }),
+			l := open(b, settings(func(c *config.Config) { c.Retrieval.Deadline, c.Retrieval.Floor = 30*time.Second, 0 }),
 				func(o *middleware.Options) { o.Embedder = synth.NewEmbedder(256) })
 			src := synth.New(1)
 			for left := n; left > 0; left -= 1000 {

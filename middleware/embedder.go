@@ -1,12 +1,15 @@
 package middleware
 
 import (
-	"path/filepath"
+	"os"
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/embed/adapt"
+	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/openai"
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/embed/table"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -28,7 +31,7 @@ func (l *Layer) openEmbedder() error {
 	case !k.Embeddings:
 		l.vectorCause = "switched off: knowledge.embeddings is false"
 	case e.Model() == embed.None().Model():
-		l.vectorCause = "no embedder is configured: set knowledge.embed_path or knowledge.embed_model"
+		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
 		if l.background = e; !embed.IsLocal(e) {
 			l.background = embed.Retry(e, embed.RetryOptions{})
@@ -43,10 +46,12 @@ func (l *Layer) configured() (embed.Embedder, error) {
 	}
 	k := &l.cfg.Knowledge
 	switch l.cfg.EmbedProvider() {
+	case config.ProviderBuiltin:
+		return l.builtin()
 	case config.ProviderStatic:
-		path := k.EmbedPath
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(l.o.Root, path)
+		path := under(l.o.Root, k.EmbedPath)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return table.Read(path)
 		}
 		return static.Open(path)
 	case config.ProviderOpenAI:
@@ -56,28 +61,46 @@ func (l *Layer) configured() (embed.Embedder, error) {
 	return embed.None(), nil
 }
 
+// builtin is the built-in table, or its copy that was adapted to this project. A
+// copy that can't be read is told of and left aside.
+func (l *Layer) builtin() (embed.Embedder, error) {
+	base, err := builtin.Open()
+	if err != nil {
+		return nil, err
+	}
+	path, ok := adapt.Find(under(l.o.Root, l.cfg.Knowledge.DBPath), base.Model())
+	if !ok {
+		return base, nil
+	}
+	adapted, err := table.Read(path)
+	if err != nil {
+		l.o.Log.Warn("the built-in embedder is used instead of the adapted one", "cause", err, "try", "Run ken embed adapt again, or ken embed adapt --remove.")
+		return base, nil
+	}
+	return adapted, nil
+}
+
 // retrieval translates the configuration.
 func retrieval(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector},
-		Order:  retriever.Order(c.Retrieval.Rank), TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
-		DecayDays: c.Knowledge.DecayDays, Floor: retriever.DefaultFloor}
-	o.Floor.Share = c.Retrieval.Floor
+		Order:  retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
+		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
-		o.Floor = retriever.Floor{Share: -1, Cosine: -1}
+		o.Floor = -1
 	}
 	return o
 }
 
 // legs is what a turn asks: everything that is switched on, or only what is
-// pinned when the turn asks for nothing.
-func (l *Layer) legs(p store.Projections, asks bool) []retriever.Leg {
+// pinned when the turn asks for nothing. noVector says why there is no vector leg.
+func (l *Layer) legs(p store.Projections, asks bool, noVector string) []retriever.Leg {
 	var out []retriever.Leg
 	m := &l.cfg.Middleware
 	if asks && m.Keyword {
 		out = append(out, retriever.Keyword(p))
 	}
-	if asks && l.vectorCause == "" {
+	if asks && noVector == "" {
 		out = append(out, retriever.Vector(p, l.embedder))
 	}
 	if m.Pinned {

@@ -50,7 +50,7 @@ func pinned(t testing.TB, text string) ken.Claim {
 // characters are code points, memory and knowledge are apart, and the parts add
 // up to the whole.
 func TestEventCountsWhatTheTurnHolds(t *testing.T) {
-	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.TopK = 1 }), func(o *middleware.Options) {
+	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.TopK, c.Knowledge.Provider = 1, config.ProviderNone }), func(o *middleware.Options) {
 		o.Now = func() time.Time { return monday }
 	})
 	learn(t, l, fact(t, "%s", about), fact(t, "The payments service, so Müller, retries a failed card transfer never. 你好"), pinned(t, "Reply in 日本語, please."))
@@ -91,7 +91,7 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 	if got[0].AssemblyMS <= 0 || got[0].AssemblyMS != a.Receipt.MS["total"] {
 		t.Errorf("assembly_ms is %v, the receipt says %v", got[0].AssemblyMS, a.Receipt.MS["total"])
 	}
-	if !strings.Contains(got[0].Cause, "no embedder") {
+	if !strings.Contains(got[0].Cause, "embed_provider is none") {
 		t.Errorf("cause %q", got[0].Cause)
 	}
 }

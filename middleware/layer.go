@@ -32,18 +32,19 @@ type Layer struct {
 	now   func() time.Time
 	newID func() string
 
-	owners      *bolt.Owners
-	storeErr    error // why there is no store; turns go on without
-	embedder    *embed.Guard
-	background  embed.Embedder // the same model, with retries, for work that nobody waits for
-	vectorCause string         // why there is no vector leg, when there is none
-	retrieval   retriever.Options
-	count       func(string) int
-	handler     Handler
-	blocks      *memory
-	traffic     *traffic
-	late        latecomers
-	events      *telemetry.Log
+	owners       *bolt.Owners
+	storeErr     error // why there is no store; turns go on without
+	embedder     *embed.Guard
+	background   embed.Embedder    // the same model, with retries, for work that nobody waits for
+	vectorCause  string            // why there is no vector leg, when there is none
+	retrieval    retriever.Options // before calibration
+	calibrations calibrations
+	count        func(string) int
+	handler      Handler
+	blocks       *memory
+	traffic      *traffic
+	late         latecomers
+	events       *telemetry.Log
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -165,9 +166,13 @@ func (l *Layer) projections(ctx context.Context, owner string) (store.Projection
 // Config is the configuration in force.
 func (l *Layer) Config() config.Config { return l.cfg }
 
-// Retrieval is how turns search, legs apart: for programs that search by
-// themselves. The second result says why there is no vector leg; "" when there is.
-func (l *Layer) Retrieval() (retriever.Options, string) { return l.retrieval, l.vectorCause }
+// Retrieval is how the configured owner's turns search, legs apart: for programs
+// that search by themselves. The second result says why there is no vector leg; ""
+// when there is.
+func (l *Layer) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
+
+// RetrievalOf is Retrieval for an owner, as calibrated for its store.
+func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.search(owner) }
 
 // Root is the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
@@ -179,6 +184,8 @@ func (l *Layer) Embedder() *embed.Guard { return l.embedder }
 func (l *Layer) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
+	l.calibrations.due = make(chan string, 16)
+	l.running.Go(func() { l.calibrateDue(ctx) })
 	l.running.Go(func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
 			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
@@ -186,6 +193,7 @@ func (l *Layer) start() {
 		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
 			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
 		}
+		l.calibrateQuietly(ctx, "")
 		if l.vectorCause == "" && !l.embedder.Local() {
 			l.embedNew(ctx)
 		}
@@ -212,7 +220,7 @@ func (l *Layer) embedNew(ctx context.Context) {
 				return
 			}
 		}
-		if s.Wait(ctx, seq) != nil {
+		if l.calibrateQuietly(ctx, ""); s.Wait(ctx, seq) != nil {
 			return
 		}
 	}

@@ -56,8 +56,8 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 
 // retrieve asks the legs. A turn that asks for nothing still gets what is pinned.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	o := l.retrieval
-	o.Legs = l.legs(st.p, st.Signals.Asks)
+	o, noVector := l.search(st.Turn.Owner)
+	o.Legs = l.legs(st.p, st.Signals.Asks, noVector)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
 		late = nil
@@ -73,6 +73,9 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	}
 	r := st.Receipt
 	r.Mode = st.Found.Mode
+	if c := l.Calibration(st.Turn.Owner); c != nil && noVector == "" && st.Signals.Asks {
+		r.Likeness = c.Factor
+	}
 	r.Cut = append(r.Cut, st.Found.Cut...)
 	r.Degraded = append(r.Degraded, st.Found.Degraded...)
 	for leg, t := range st.Found.MS {
@@ -82,16 +85,18 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		r.Mode = ken.ModeNone
 	}
 	if r.Cause == "" {
-		r.Cause = l.cause(st)
+		r.Cause = l.cause(st, noVector)
 	}
-	if have, total := st.p.Coverage(); l.vectorCause == "" && st.Signals.Asks && have < total {
+	have, total := st.p.Coverage()
+	l.wantCalibration(st.Turn.Owner, have, total)
+	if noVector == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
 	return nil
 }
 
 // cause says why retrieval was less than hybrid; "" when it was not.
-func (l *Layer) cause(st *State) string {
+func (l *Layer) cause(st *State, noVector string) string {
 	switch {
 	case !st.Signals.Asks:
 		return "the message asks for nothing"
@@ -100,7 +105,7 @@ func (l *Layer) cause(st *State) string {
 	case !l.cfg.Middleware.Keyword:
 		return "switched off: middleware.keyword is false"
 	case st.Found.Mode != ken.ModeHybrid:
-		return l.vectorCause
+		return noVector
 	}
 	return ""
 }

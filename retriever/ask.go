@@ -35,7 +35,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 			break
 		}
 		f := t.Filter
-		q := &Query{Signals: t.Signals, Filter: &f, Limit: cmp.Or(r.o.Limits[leg.Name()], r.o.PerLeg)}
+		q := &Query{Signals: t.Signals, Filter: &f, Limit: cmp.Or(r.o.Limits[leg.Name()], r.o.PerLeg), Context: r.o.Weights.Context}
 		run, stop := wait, context.CancelFunc(func() {})
 		if leg.Name() == LegVector { // it may finish after the turn, for the next one
 			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)

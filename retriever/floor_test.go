@@ -11,24 +11,35 @@ import (
 // Rival layers always inject their best n: a rank says nothing about whether
 // even the best bears on the question.
 func TestFloor(t *testing.T) {
-	keyword := says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 9, Share: 0.5}, store.Hit{Ref: 2, Score: 8, Share: 0.17},
-		store.Hit{Ref: 3, Score: 7, Share: 0.05})
-	vector := says(retriever.LegVector, store.Hit{Ref: 3, Score: 0.9, Share: 0.45}, store.Hit{Ref: 4, Score: 0.8, Share: 0.44})
+	keyword := func(share float64) retriever.Leg {
+		return says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 9, Share: share}, store.Hit{Ref: 2, Score: 8, Share: share / 10})
+	}
+	vector := func(cosine float64) retriever.Leg {
+		return says(retriever.LegVector, store.Hit{Ref: 1, Share: cosine}, store.Hit{Ref: 3, Share: cosine / 10})
+	}
 	for name, tt := range map[string]struct {
-		floor retriever.Floor
-		kept  []string
+		legs     []retriever.Leg
+		floor    float64
+		kept     []string
+		evidence float64
 	}{
-		"default: share or cosine suffices": {retriever.Floor{}, []string{"1", "3"}},
-		"only share set":                    {retriever.Floor{Share: 0.6}, []string{"3"}},
-		"only cosine set":                   {retriever.Floor{Cosine: 0.9}, []string{"1"}},
-		"cosine never suffices":             {retriever.Floor{Share: 0.17, Cosine: -1}, []string{"1", "2"}},
-		"share dropped nothing":             {retriever.Floor{Share: -1}, []string{"1", "2", "3", "4"}},
-		"both switched off":                 {retriever.Floor{Share: -1, Cosine: -1}, []string{"1", "2", "3", "4"}},
-		"nothing is good enough":            {retriever.Floor{Share: 0.9, Cosine: 0.9}, nil},
+		"words and likeness": {[]retriever.Leg{keyword(0.6), vector(0.5)}, 0.15, []string{"1"}, 0.8 * 0.5},
+		// A common word in a question on a foreign subject.
+		"some words, no likeness": {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0.15, nil, 0.5 * 0.2},
+		"likeness, no words":      {[]retriever.Leg{keyword(0), vector(0.5)}, 0.15, nil, 0.2 * 0.5},
+		"all words, no likeness":  {[]retriever.Leg{keyword(0.9), vector(0.01)}, 0.15, []string{"1"}, 0.2 * 0.9},
+		"an unknown language":     {[]retriever.Leg{keyword(0.5), says(retriever.LegVector)}, 0.15, []string{"1"}, 0.7 * 0.35},
+		"great likeness":          {[]retriever.Leg{keyword(0), vector(0.9)}, 0.15, []string{"1"}, 0.2 * 0.9},
+		"no vector leg":           {[]retriever.Leg{keyword(0.6)}, 0.15, []string{"1"}, 0.8 * 0.35},
+		"no vector leg, few":      {[]retriever.Leg{keyword(0.2)}, 0.15, nil, 0.4 * 0.35},
+		"no keyword leg":          {[]retriever.Leg{vector(0.5)}, 0.15, []string{"1"}, 0.55 * 0.5},
+		"no keyword leg, unlike":  {[]retriever.Leg{vector(0.2)}, 0.15, nil, 0.55 * 0.2},
+		"the default":             {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0, nil, 0.5 * 0.2},
+		"switched off":            {[]retriever.Leg{keyword(0.01), vector(0.01)}, -1, []string{"1", "2", "3"}, 0},
 	} {
 		for _, order := range []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF} {
 			t.Run(name+", "+string(order), func(t *testing.T) {
-				got := retrieve(t, records(5), retriever.Options{Legs: []retriever.Leg{keyword, vector}, Floor: tt.floor, Order: order})
+				got := retrieve(t, records(5), retriever.Options{Legs: tt.legs, Floor: tt.floor, Order: order})
 				kept := map[string]bool{}
 				for _, id := range ids(got) {
 					kept[id] = true
@@ -43,7 +54,9 @@ func TestFloor(t *testing.T) {
 						t.Errorf("%s was cut for %s", id, why)
 					}
 				}
-				equal(t, "kept and cut", len(got.Candidates)+len(got.Cut), 4)
+				if got.Evidence < tt.evidence-1e-9 || got.Evidence > tt.evidence+1e-9 {
+					t.Errorf("evidence %v, want %v", got.Evidence, tt.evidence)
+				}
 			})
 		}
 	}
@@ -51,8 +64,7 @@ func TestFloor(t *testing.T) {
 
 // What is pinned is there whatever the floor says: nobody asked for it by words.
 func TestFloorSparesMemory(t *testing.T) {
-	got := retrieve(t, records(2), retriever.Options{Floor: retriever.Floor{Share: 1, Cosine: 1},
-		Legs: []retriever.Leg{says(retriever.LegPinned, store.Hit{Ref: 1})}})
+	got := retrieve(t, records(2), retriever.Options{Floor: 1, Legs: []retriever.Leg{says(retriever.LegPinned, store.Hit{Ref: 1})}})
 	if len(got.Candidates) != 1 || !got.Candidates[0].Memory {
 		t.Errorf("%+v", got)
 	}

@@ -61,6 +61,21 @@ func fuse(answers []answer, k float64) []*entry {
 	return fused
 }
 
+// fused is reciprocal rank fusion in which the vector leg's ranks count weight.
+func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
+	for leg, h := range e.hits {
+		if h.rank == 0 {
+			continue
+		}
+		part := 1 / (k + float64(h.rank))
+		if name := answers[leg].name; name == LegVector || name == LegLate {
+			part *= weight
+		}
+		sum += part
+	}
+	return sum
+}
+
 func byFusion(a, b *entry) int { return cmp.Or(cmp.Compare(b.rrf, a.rrf), cmp.Compare(a.ref, b.ref)) }
 
 // finite makes 0 of what no order and no JSON can hold.

@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -43,7 +46,7 @@ func TestFusionTiesGoByRecord(t *testing.T) {
 			}
 			equalScores = append(equalScores, says(l.Name(), res.Hits...))
 		}
-		got := retrieve(t, records(10), retriever.Options{Legs: equalScores, Order: order, Floor: retriever.Floor{Share: -1}})
+		got := retrieve(t, records(10), retriever.Options{Legs: equalScores, Order: order, Floor: -1})
 		equal(t, string(order), ids(got), []string{"3", "9", "6"})
 	}
 }
@@ -80,17 +83,19 @@ func TestTopK(t *testing.T) {
 
 // The ranker's parts are absolute, named, and explain the score.
 func TestRankerPartsAreInTheSignals(t *testing.T) {
-	got := retrieve(t, records(4), retriever.Options{Floor: retriever.Floor{Share: -1}, Legs: []retriever.Leg{
+	got := retrieve(t, records(4), retriever.Options{Floor: -1, Legs: []retriever.Leg{
 		says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 8, Share: 0.5}, store.Hit{Ref: 2, Score: 4, Share: 0.25}),
 		says(retriever.LegVector, store.Hit{Ref: 2, Score: 0.9, Share: 0.8}, store.Hit{Ref: 3, Score: 0.2, Share: -0.4}),
 	}})
 	want := map[string]map[string]float64{
-		"1": {"keyword": 1, "share": 0.5, "cosine": 0},
-		"2": {"keyword": 0.5, "share": 0.25, "cosine": 0.8},
-		"3": {"keyword": 0, "share": 0, "cosine": 0},
+		"1": {"keyword": 1, "share": 0.5, "cosine": 0, "likeness": 0, "manner": 0},
+		"2": {"keyword": 0.5, "share": 0.25, "cosine": 0.8, "likeness": (0.1 + 0.75*0.5) * (0.8 / 0.45) * (0.8 / 0.45) * 0.8, "manner": 0},
+		"3": {"keyword": 0, "share": 0, "cosine": 0, "likeness": 0, "manner": 0},
 	}
 	for _, c := range got.Candidates {
-		equal(t, "signals of "+c.Row.ID, c.Signals, want[c.Row.ID])
+		if d := cmp.Diff(want[c.Row.ID], c.Signals, cmpopts.EquateApprox(0, 1e-9)); d != "" {
+			t.Errorf("signals of %s (-want +got):\n%s", c.Row.ID, d)
+		}
 	}
 	if a, b := got.Candidates[0], got.Candidates[1]; a.Fused < b.Fused {
 		t.Errorf("not in the order of the score: %v before %v", a.Fused, b.Fused)
@@ -106,4 +111,8 @@ func TestEvidenceOrdersWhereFusionIsBlind(t *testing.T) {
 	}
 	equal(t, "evidence", ids(retrieve(t, records(3), retriever.Options{Legs: legs})), []string{"1", "2"})
 	equal(t, "rrf", ids(retrieve(t, records(3), retriever.Options{Legs: legs, Order: retriever.OrderRRF})), []string{"2", "1"})
+	weighted := retriever.Options{Legs: legs, Order: retriever.OrderWeighted, VectorWeight: 0.01}
+	equal(t, "weighted", ids(retrieve(t, records(3), weighted)), []string{"1", "2"})
+	weighted.VectorWeight = 1
+	equal(t, "weighted like rrf", ids(retrieve(t, records(3), weighted)), []string{"2", "1"})
 }

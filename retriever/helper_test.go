@@ -3,6 +3,7 @@ package retriever_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -22,6 +24,20 @@ var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 type shelf struct {
 	store.Projections // none of the other methods is called
 	rows              map[store.Ref]store.Row
+	forms             map[store.Ref]analysis.Form
+	stream            []store.Ref // one session, in order
+}
+
+func (s shelf) Form(ref store.Ref) analysis.Form { return s.forms[ref] }
+
+func (s shelf) Around(ref store.Ref, n int) (before, after []store.Ref) {
+	i := slices.Index(s.stream, ref)
+	if i < 0 {
+		return nil, nil
+	}
+	before = slices.Clone(s.stream[max(0, i-n):i])
+	slices.Reverse(before)
+	return before, s.stream[i+1 : min(len(s.stream), i+1+n)]
 }
 
 func (s shelf) Row(ref store.Ref) (store.Row, bool) {

@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -21,7 +22,8 @@ const (
 type Query struct {
 	Signals ken.Signals
 	Filter  *ken.Filter
-	Limit   int // most hits of one leg
+	Limit   int     // most hits of one leg
+	Context float64 // what a word near a record counts, see Weights
 }
 
 // Leg is one way to find records. Search is called from several goroutines and
@@ -31,10 +33,14 @@ type Leg interface {
 	Search(ctx context.Context, q *Query) (store.Result, error)
 }
 
-// Keyword is the leg over the keyword index: any of the turn's words.
+// Keyword is the leg over the keyword index: any of the turn's words, in the
+// record or near it.
 func Keyword(p store.Projections) Leg { return keywordLeg{p} }
 
 type keywordLeg struct{ p store.Projections }
+
+// contextDepth is how many hits context is looked for in, at least.
+const contextDepth = 100
 
 func (keywordLeg) Name() string { return LegKeyword }
 
@@ -43,7 +49,19 @@ func (l keywordLeg) Search(ctx context.Context, q *Query) (store.Result, error) 
 	if text == "" {
 		return store.Result{}, nil
 	}
-	return l.p.Keyword(ctx, text, q.Filter, q.Limit)
+	limit := q.Limit
+	if q.Context > 0 {
+		limit = max(contextDepth, limit)
+	}
+	res, err := l.p.Keyword(ctx, text, q.Filter, limit)
+	if err != nil {
+		return res, err
+	}
+	res = withoutDates(res, q.Signals.Question)
+	if q.Context > 0 {
+		res = inContext(l.p, res, q.Context, q.Limit)
+	}
+	return res, nil
 }
 
 // KeywordText is what the keyword index is asked for: the keywords, then what
@@ -71,10 +89,11 @@ type vectorLeg struct {
 func (vectorLeg) Name() string { return LegVector }
 
 func (l vectorLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
-	if q.Signals.Question == "" {
+	text := cmp.Or(q.Signals.Subject, q.Signals.Question)
+	if text == "" {
 		return store.Result{}, nil
 	}
-	vecs, err := l.e.Embed(ctx, []string{q.Signals.Question})
+	vecs, err := l.e.Embed(ctx, []string{undated(text)})
 	if err != nil {
 		return store.Result{}, err
 	}

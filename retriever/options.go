@@ -14,32 +14,29 @@ type Order string
 const (
 	OrderEvidence Order = "evidence" // absolute evidence, see rank.go
 	OrderRRF      Order = "rrf"      // the fused rank alone
+	OrderWeighted Order = "weighted" // the fused rank, the vector leg counting VectorWeight
 )
 
 // Options configures a Retriever; zero values are the defaults.
 type Options struct {
-	Legs      []Leg
-	PerLeg    int            // most hits of one leg; default 50
-	Limits    map[string]int // by leg name, where it differs from PerLeg; not changed after New
-	Pool      int            // most candidates after fusion; default 100
-	K         float64        // of RRF; default 60
-	Order     Order          // default OrderEvidence
-	Floor     Floor
+	Legs   []Leg
+	PerLeg int            // most hits of one leg; default 50
+	Limits map[string]int // by leg name, where it differs from PerLeg; not changed after New
+	Pool   int            // most candidates after fusion; default 100
+	K      float64        // of RRF; default 60
+	Order  Order          // default OrderEvidence
+	// VectorWeight is what a rank in the vector leg counts with OrderWeighted.
+	VectorWeight float64
+	Weights      *Weights // nil: DefaultWeights; not changed after New
+	// Usual is the usual centred cosine of a turn's most like record, 0..1: embedders
+	// differ in it, and ranker and floor count cosines in parts of it. 0 means 0.45,
+	// the built-in embedder's.
+	Usual     float64
+	Floor     float64       // least evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 none
 	TopK      int           // most candidates handed on, memory apart; default 12
 	Deadline  time.Duration // for the legs together; default 150 ms
 	DecayDays int           // see ken.Support.At; 0 never decays
 }
-
-// Floor is the least absolute evidence with which a record stays: one of the two
-// suffices. Zero values are those of DefaultFloor.
-type Floor struct {
-	Share  float64 // of the query's keyword weight; < 0 drops nothing, whatever Cosine says
-	Cosine float64 // centred, to the question; < 0 never suffices
-}
-
-// DefaultFloor was chosen on the no-answer questions and the small talk of the
-// evaluation sets: see docs/decisions.
-var DefaultFloor = Floor{Share: 0.18, Cosine: 0.45}
 
 func (o Options) withDefaults() Options {
 	if o.PerLeg <= 0 {
@@ -54,11 +51,14 @@ func (o Options) withDefaults() Options {
 	if o.Order == "" {
 		o.Order = OrderEvidence
 	}
-	if o.Floor.Share == 0 {
-		o.Floor.Share = DefaultFloor.Share
+	if o.Weights == nil {
+		o.Weights = &DefaultWeights
 	}
-	if o.Floor.Cosine == 0 {
-		o.Floor.Cosine = DefaultFloor.Cosine
+	if o.Usual <= 0 {
+		o.Usual = usualCosine
+	}
+	if o.Floor == 0 {
+		o.Floor = DefaultFloor
 	}
 	if o.TopK <= 0 {
 		o.TopK = 12
@@ -85,8 +85,9 @@ type Candidate struct {
 type Result struct {
 	Candidates []Candidate
 	Cut        []ken.Cut
-	Retrieved  int // records that any leg returned and the filter let through
-	Memory     int // of these, pinned ones
+	Retrieved  int     // records that any leg returned and the filter let through
+	Memory     int     // of these, pinned ones
+	Evidence   float64 // that the turn's records bear on it, see DefaultFloor; 0 when no floor applies
 	Mode       ken.Mode
 	Cause      string   // why Mode is less than the keyword and vector legs configured
 	Degraded   []string // "leg: why" for each leg that failed or was late, in the order of Options.Legs

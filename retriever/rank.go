@@ -2,28 +2,88 @@ package retriever
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 )
+
+// Weights say how much each signal counts beside the keyword score, which is 1
+// for the turn's best. Each is a number from 0 to 2; 0 switches the signal off.
+// What each is worth, measured: docs/decisions/0009.
+type Weights struct {
+	Context     float64 // of a word that stands in a neighbouring record: see inContext
+	Cosine      float64 // of the likeness to the question; 1 is what the turn's own evidence says: see trustInCosines
+	Speaker     float64 // added for who is named in the question and speaks in the record
+	When        float64 // added for a record that says when, if the question asks when
+	Date        float64 // added for a record of the time that the question names
+	Self        float64 // added for the first person, if the question has it too
+	Instruction float64 // added for a standing instruction or preference
+	Question    float64 // taken from a short record that asks something
+}
+
+// DefaultWeights were chosen on the development sets.
+var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08}
 
 // ranking is what the ranker found of one entry. Every part has a name in the
 // receipt.
 type ranking struct {
-	keyword float64 // BM25 as a part of the best in this turn, 0..1
-	share   float64 // BM25 as a part of the most that the query could earn, 0..1
-	cosine  float64 // centred cosine to the question, 0..1: below zero counts as zero
-	score   float64 // what orders the pool
+	keyword float64 // BM25 in context as a part of the best in this turn, 0..1
+	share   float64 // of the query's terms, rare ones counting more, 0..1
+	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
+	near    float64 // what the cosines of its neighbours add
+	manner  float64 // what the signals that read the record's manner and date add together
+	// likeness is what cosine and near are worth in this turn.
+	likeness float64
+	score    float64 // what orders the pool
 }
 
-// cosineWeight is the weight of the cosine beside the keyword score's 0..1.
-// Keyword evidence leads: with a coarse static embedder, recall@10 stays within
-// 0.008 of keywords alone on conversations and code and gains 0.012 on long
-// messages, where plain RRF loses between 0.08 and 0.15 on all three. A better
-// embedder deserves more; see docs/decisions/0007.
-const cosineWeight = 0.3
+// shortWords is the length below which a record that asks is only a question.
+const shortWords = 75
 
-// rankEvidence orders the pool by what is known of each entry in absolute terms,
-// where fusion only knows ranks.
-func rankEvidence(pool []*entry, answers []answer) {
+// asked is what a turn asks for, as far as the manner of a record can answer it.
+type asked struct {
+	names map[uint32]bool
+	when  bool
+	self  bool
+	times []period
+}
+
+func askedBy(s *ken.Signals, now time.Time) asked {
+	a := asked{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
+	for _, list := range [][]string{s.Keywords, s.Entities} {
+		for _, w := range list {
+			a.names[analysis.Name(w)] = true
+		}
+	}
+	return a
+}
+
+// manner is what a record earns by how it speaks.
+func (w *Weights) manner(a *asked, f analysis.Form) (sum float64) {
+	if f.Speaker != 0 && a.names[f.Speaker] {
+		sum += w.Speaker
+	}
+	if a.when && f.Traits&analysis.Dated != 0 {
+		sum += w.When
+	}
+	if a.self {
+		sum += w.Self * f.Traits.Self()
+	}
+	if f.Traits&analysis.Instructs != 0 {
+		sum += w.Instruction
+	}
+	if f.Traits&analysis.Asks != 0 && f.Words < shortWords {
+		sum -= w.Question
+	}
+	return sum
+}
+
+// weigh finds out what is known of each entry in absolute terms, where fusion
+// only knows ranks.
+func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn) {
 	best := 0.0
 	for _, a := range answers {
 		if a.name == LegKeyword {
@@ -32,8 +92,9 @@ func rankEvidence(pool []*entry, answers []answer) {
 			}
 		}
 	}
+	w, a := r.o.Weights, askedBy(&t.Signals, t.Filter.Now)
 	for _, e := range pool {
-		r := &e.rank
+		k := &e.rank
 		for leg, h := range e.hits {
 			if h.rank == 0 {
 				continue
@@ -41,27 +102,49 @@ func rankEvidence(pool []*entry, answers []answer) {
 			switch answers[leg].name {
 			case LegKeyword:
 				if best > 0 {
-					r.keyword = h.Score / best
+					k.keyword = h.Score / best
 				}
-				r.share = h.Share
+				k.share = h.Share
 			case LegVector, LegLate:
-				r.cosine = max(r.cosine, h.Share)
+				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}
-		r.score = r.keyword + cosineWeight*r.cosine
+		k.manner = w.manner(&a, r.p.Form(e.ref)) + w.Date*a.date(e.row.CreatedAt)
+	}
+	r.compare(pool, answers)
+	trust := w.Cosine * trustInCosines(pool)
+	for _, e := range pool {
+		k := &e.rank
+		k.likeness = trust * (k.cosine + k.near)
+		k.score = k.keyword + k.likeness + k.manner
+	}
+}
+
+// unit brings a cosine into 0..1.
+func unit(cosine float64) float64 { return math.Max(0, math.Min(1, finite(cosine))) }
+
+// date is how well a record's time fits what the question names, 0..1.
+func (a *asked) date(t time.Time) (best float64) {
+	for i := range a.times {
+		best = math.Max(best, a.times[i].holds(t))
+	}
+	return best
+}
+
+// order sorts the pool: by evidence, or by the fused rank alone.
+func (r *Retriever) order(pool []*entry, answers []answer) {
+	for _, e := range pool {
+		switch r.o.Order {
+		case OrderRRF:
+			e.rank.score = e.rrf
+		case OrderWeighted:
+			e.rank.score = e.fused(answers, r.o.K, r.o.VectorWeight)
+		}
 	}
 	slices.SortFunc(pool, func(a, b *entry) int { return cmp.Or(cmp.Compare(b.rank.score, a.rank.score), byFusion(a, b)) })
 }
 
-// rankFused keeps the fused order, and fills in the parts for the floor.
-func rankFused(pool []*entry, answers []answer) {
-	rankEvidence(pool, answers)
-	for _, e := range pool {
-		e.rank.score = e.rrf
-	}
-	slices.SortFunc(pool, byFusion)
-}
-
 func (r *ranking) signals() map[string]float64 {
-	return map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine}
+	return map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
+		"manner": r.manner}
 }

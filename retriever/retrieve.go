@@ -35,7 +35,7 @@ func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 	if late, ok := receive(t.Late); ok {
 		answers = append(answers, answer{LegLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
 	}
-	r.choose(answers, &t.Filter, &out)
+	r.choose(answers, &t, &out)
 	return out
 }
 
@@ -48,7 +48,8 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 }
 
 // choose fuses, ranks, applies the floor, and names everything that was cut.
-func (r *Retriever) choose(answers []answer, f *ken.Filter, out *Result) {
+func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
+	f := &t.Filter
 	s := sieve{p: r.p, f: f, out: out, told: map[store.Ref]bool{}}
 	var found, pinned []answer
 	for _, a := range answers {
@@ -75,21 +76,13 @@ func (r *Retriever) choose(answers []answer, f *ken.Filter, out *Result) {
 		}
 		pool = pool[:r.o.Pool]
 	}
-	if r.o.Order == OrderRRF {
-		rankFused(pool, found)
-	} else {
-		rankEvidence(pool, found)
-	}
-	kept := 0
-	for _, e := range pool {
-		switch {
-		case !r.o.Floor.holds(&e.rank):
-			out.cut(e, floorReason(e, found))
-		case kept == r.o.TopK:
-			out.cut(e, ken.CutPool)
-		default:
-			kept++
+	r.weigh(pool, found, t)
+	r.order(pool, found)
+	for i, e := range r.floor(pool, found, out) {
+		if i < r.o.TopK {
 			r.keep(out, e, found, f, false)
+		} else {
+			out.cut(e, ken.CutPool)
 		}
 	}
 }
@@ -113,10 +106,6 @@ func (r *Retriever) keep(out *Result, e *entry, answers []answer, f *ken.Filter,
 		c.Signals = e.rank.signals()
 	}
 	out.Candidates = append(out.Candidates, c)
-}
-
-func (f Floor) holds(r *ranking) bool {
-	return f.Share < 0 || r.share >= f.Share || f.Cosine >= 0 && r.cosine >= f.Cosine
 }
 
 // floorReason tells what only the turn before had found from what this turn did.

@@ -51,7 +51,7 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 			row := p.rows[1]
 			change(&row.Facts)
 			p.rows[1] = row
-			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(name, refs(1, 2)...)}, Floor: retriever.Floor{Share: -1}}).
+			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(name, refs(1, 2)...)}, Floor: -1}).
 				Retrieve(t.Context(), retriever.Turn{Filter: f})
 			equal(t, name+" past "+string(why), ids(got), []string{"2"})
 			equal(t, "cuts", cuts(got), map[string]ken.CutReason{"1": why})

@@ -16,6 +16,7 @@ type finding struct {
 	State  state  `json:"state"`
 	Detail string `json:"detail"`
 	Try    string `json:"try,omitempty"`
+	Data   any    `json:"data,omitempty"` // the figures behind Detail, for programs
 }
 
 type state string
@@ -27,11 +28,15 @@ const (
 )
 
 func passed(check, format string, args ...any) finding {
-	return finding{check, stateOK, fmt.Sprintf(format, args...), ""}
+	return finding{Check: check, State: stateOK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func warned(check, detail, try string) finding {
+	return finding{Check: check, State: stateWarn, Detail: detail, Try: try}
 }
 
 func failed(check string, err error) finding {
-	return finding{check, stateFail, err.Error(), cmp.Or(ken.Hint(err), "See the message.")}
+	return finding{Check: check, State: stateFail, Detail: err.Error(), Try: cmp.Or(ken.Hint(err), "See the message.")}
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -39,7 +44,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check configuration, store, embedder and model, and say what to do",
 		Long: "Look at everything that Ken depends on here and now: each check is ok, a warning (Ken works without it) or a " +
-			"failure, with what to try. Knowledge and configuration stay as they are, and where there is no store, none is made. " +
+			"failure, with what to try. Where there are records enough, questions made of them show how search fares: by their words " +
+			"alone, by the embedder's likeness alone, and by both; see retrieval.calibrate. Knowledge and configuration stay as they are, and where there is no store, none is made. " +
 			"The exit status is 1 if a check fails.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,9 +15,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store/bolt"
 )
@@ -40,10 +38,10 @@ func (a *app) examine(ctx context.Context, p *progress) []finding {
 
 	l, embedder := a.examineEmbedder(ctx, p, cfg)
 	if l == nil {
-		return append(out, embedder, examineModel(ctx, cfg.Upstream))
+		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream))
 	}
 	out = append(out, a.examineStore(ctx, l)...)
-	out = append(out, embedder, examineModel(ctx, cfg.Upstream))
+	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream))
 	if err := l.Close(); err != nil {
 		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
 	}
@@ -53,34 +51,9 @@ func (a *app) examine(ctx context.Context, p *progress) []finding {
 func examineGit() finding {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return finding{"git", stateWarn, "not installed: no history is indexed", "Install git."}
+		return warned("git", "not installed: no history is indexed", "Install git.")
 	}
 	return passed("git", "%s", path)
-}
-
-// examineEmbedder opens the layer without its store, and asks the embedder for
-// a vector. An embedder that can't be opened does not keep the layer from being.
-func (a *app) examineEmbedder(ctx context.Context, p *progress, cfg config.Config) (*middleware.Layer, finding) {
-	const check = "embedder"
-	cfg.Middleware.Knowledge, cfg.Middleware.Events = false, false
-	use := func(o *middleware.Options) { o.Config = &cfg }
-	l, err := a.layer(ctx, p, use)
-	if err != nil {
-		cfg.Knowledge.Embeddings = false
-		l, _ = a.layer(ctx, p, use)
-		return l, failed(check, err)
-	}
-	start := time.Now()
-	vecs, err := l.Embedder().Embed(ctx, []string{"ken doctor asks for a vector"})
-	switch {
-	case errors.Is(err, embed.ErrOff):
-		return l, finding{check, stateWarn, "none: search is by words alone", ken.Hint(err)}
-	case err != nil:
-		return l, failed(check, err)
-	case len(vecs) != 1 || vecs[0] == nil:
-		return l, finding{check, stateFail, "the model knows none of six plain English words", "Check knowledge.embed_path."}
-	}
-	return l, passed(check, "%s answers with %d dimensions in %s", l.Embedder().Model(), len(vecs[0]), time.Since(start).Round(10*time.Microsecond))
 }
 
 // examineStore looks at the owner's store as every command opens it, which may
@@ -110,10 +83,11 @@ func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
 	switch embedded, total := s.Coverage(); {
 	case s.Embedder() == nil || total == 0:
 	case embedded < total:
-		out = append(out, finding{"vectors", stateWarn, fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
-			"Run ken index."})
+		out = append(out, warned("vectors", fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
+			"Run ken index."))
 	default:
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
+		out = append(out, examineSearch(ctx, l, owner))
 	}
 	return out
 }
@@ -122,21 +96,21 @@ func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
 func examineModel(ctx context.Context, c config.Upstream) finding {
 	const check = "model"
 	if c.BaseURL == "" {
-		return finding{check, stateWarn, "none: ken ask prints the block, ken chat has nobody to talk to",
-			"Set upstream.base_url and upstream.model in .ken/config.yaml; ken init writes one."}
+		return warned(check, "none: ken ask prints the block, ken chat has nobody to talk to",
+			"Set upstream.base_url and upstream.model in .ken/config.yaml; ken init writes one.")
 	}
 	c.Timeout = min(c.Timeout, checkTimeout)
 	u := newUpstream(c, "")
 	list, err := u.client.ListModels(ctx)
 	if status, _ := u.refusal(err); status == http.StatusNotFound {
-		return finding{check, stateWarn, c.BaseURL + " does not say which models it serves",
-			"Check upstream.base_url: it usually ends in the API's version, such as /v1."}
+		return warned(check, c.BaseURL+" does not say which models it serves",
+			"Check upstream.base_url: it usually ends in the API's version, such as /v1.")
 	}
 	if err != nil {
 		return failed(check, u.explain(ctx, "ask "+c.BaseURL, err))
 	}
 	if !serves(list, c.Model) {
-		return finding{check, stateFail, c.BaseURL + " does not serve " + c.Model, tryModels(list)}
+		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.Model, Try: tryModels(list)}
 	}
 	return passed(check, "%s serves %s", c.BaseURL, c.Model)
 }

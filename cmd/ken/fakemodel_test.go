@@ -145,7 +145,8 @@ func startModel(t testing.TB) (url, requests string) {
 }
 
 func modelConfig(url string) string {
-	return "upstream:\n  base_url: " + url + "\n  model: " + parrot + "\n"
+	return "upstream:\n  base_url: " + url + "\n  model: " + parrot + "\n" +
+		"retrieval:\n  deadline: 30s\n" // what is found must not depend on the machine's load
 }
 
 // upstreamCommand starts a fakeModel and configures the project to use it; a

@@ -61,6 +61,9 @@ func (a *app) index(ctx context.Context, l *middleware.Layer, rebuild bool) (ind
 	if err != nil {
 		return indexed{}, err
 	}
+	if _, err := l.Calibrate(ctx, a.owner); err != nil {
+		return indexed{}, err
+	}
 	embedded, total := s.Coverage()
 	return indexed{report, total, embedded}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
@@ -89,9 +90,20 @@ func (p *person) types(keys string) {
 	}
 }
 
+// personWaits is the longest that a person waits for one thing.
+const personWaits = 20 * time.Second
+
+// impatient ends the program when that time is over, and with it the read that
+// waits for what it prints. stop gives it more time.
+func (p *person) impatient() (stop func()) {
+	timer := time.AfterFunc(personWaits, func() { _ = p.cmd.Process.Kill() })
+	return func() { timer.Stop() }
+}
+
 // sees waits until text was printed.
 func (p *person) sees(text string) {
 	p.t.Helper()
+	defer p.impatient()()
 	for {
 		if i := bytes.Index(p.printed, []byte(text)); i >= 0 {
 			p.printed = p.printed[i+len(text):]
@@ -100,7 +112,7 @@ func (p *person) sees(text string) {
 		buf := make([]byte, 4096)
 		n, err := p.terminal.Read(buf)
 		if err != nil {
-			p.t.Fatalf("waiting for %q: %v; printed since: %q", text, err, p.printed)
+			p.t.Fatalf("waiting at most %v for %q: %v; printed since: %q", personWaits, text, err, p.printed)
 		}
 		p.printed = append(p.printed, buf[:n]...)
 	}
@@ -111,6 +123,7 @@ const prompt = "› "
 // leaves waits for the end, and checks that the terminal is as it was.
 func (p *person) leaves(status int) {
 	p.t.Helper()
+	defer p.impatient()()
 	_, _ = io.Copy(io.Discard, p.terminal) // up to the error that the end is
 	_ = p.cmd.Wait()                       // its status is looked at
 	if got := p.cmd.ProcessState.ExitCode(); got != status {
@@ -186,7 +199,7 @@ func TestChatOnTerminal(t *testing.T) {
 	p.sees(prompt)
 
 	p.types("/why\r")
-	p.sees("mode keyword")
+	p.sees("mode hybrid")
 	p.sees(prompt)
 	p.types("\x04") // Ctrl-D
 	p.leaves(0)

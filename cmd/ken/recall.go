@@ -67,7 +67,7 @@ func (a *app) recallCommand() *cobra.Command {
 	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `kind` (repeatable)")
 	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `speaker`: external, agent or operator")
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
-	f.BoolVar(&o.floor, "floor", false, "leave out what bears too little on the question, as a turn does")
+	f.BoolVar(&o.floor, "floor", false, "find nothing unless it bears on the question surely enough for a turn")
 	f.StringVar(&o.batch, "batch", "", "answer every question in this `file`; - is standard input")
 	return cmd
 }
@@ -172,7 +172,7 @@ const patience = 30 * time.Second
 // newRecaller takes what the configuration says about retrieval, the deadline and
 // the floor apart.
 func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
-	o, noVector := l.Retrieval()
+	o, noVector := l.RetrievalOf(s.Owner())
 	rc := &recaller{s: s, filter: q.filter, decay: o.DecayDays}
 	if !q.trust {
 		rc.filter.MinTrust = l.Config().Retrieval.MinTrust
@@ -183,7 +183,7 @@ func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
 	}
 	o.TopK, o.Deadline = q.limit, patience
 	if !q.floor {
-		o.Floor = retriever.Floor{Share: -1, Cosine: -1}
+		o.Floor = anyEvidence
 	}
 	if q.mode != ken.ModeVector {
 		o.Legs = append(o.Legs, retriever.Keyword(s))
@@ -194,6 +194,8 @@ func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
 		if q.mode != "" {
 			rc.cause = noVector
 		}
+	case q.mode == "" && noVector != "": // calibrated: words alone find more
+		rc.cause = noVector
 	case embedded == 0 && total > 0:
 		rc.cause = "nothing has a vector yet: run ken index"
 	default:
@@ -270,3 +272,7 @@ func (a *app) printRecall(got recallAnswer) {
 	}
 	a.printTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
 }
+
+// anyEvidence is the floor of a search by a person: whatever bears on the
+// question at all, where a turn wants to be sure.
+const anyEvidence = 1e-9

@@ -6,5 +6,5 @@ func Example() {
 	// before message 1: 222 characters
 	// Inferred: The ledger writes entries in batches of 500.
 	// left out, status
-	// mode keyword
+	// mode hybrid
 }

@@ -1,0 +1,280 @@
+package retriever
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/store"
+)
+
+// period is a time that a question names. Either the parts of a date, 0 where it
+// names none, or the time from start up to end.
+type period struct {
+	year, month, day int
+	start, end       time.Time
+}
+
+// holds is how well a time fits: 1 in the period, less in the month of a day
+// that is named, or in a year, 0 outside. What happens on a day is often told
+// some days later.
+func (p *period) holds(t time.Time) float64 {
+	const (
+		sameMonth = 0.5
+		sameYear  = 0.3
+	)
+	switch {
+	case t.IsZero():
+		return 0
+	case !p.end.IsZero():
+		if !t.Before(p.start) && t.Before(p.end) {
+			return 1
+		}
+		return 0
+	case p.year != 0 && p.year != t.Year():
+		return 0
+	case p.month == 0:
+		return sameYear
+	case p.month != int(t.Month()):
+		return 0
+	case p.day != 0 && p.day != t.Day():
+		return sameMonth
+	}
+	return 1
+}
+
+// withoutDates takes the words of dates out of the shares: "in July 2022" is said
+// of the record's time, hardly in its text.
+func withoutDates(res store.Result, question string) store.Result {
+	const leastLeft = 0.2 // else the date is what is asked about
+	named := dateTerms(question)
+	if len(named) == 0 || len(res.Terms) != len(res.Values) {
+		return res
+	}
+	values, dated, rest := slices.Clone(res.Values), 0.0, 0.0
+	for i, term := range res.Terms {
+		if named[term] {
+			dated += float64(values[i])
+			values[i] = 0
+		} else {
+			rest += float64(values[i])
+		}
+	}
+	left := math.Max(1-dated, math.Min(rest, 1)) // with many terms, the whole is only the most telling ones
+	if dated == 0 || left < leastLeft {
+		return res
+	}
+	for i := range values {
+		values[i] = float32(float64(values[i]) / left)
+	}
+	res.Values, res.Hits = values, slices.Clone(res.Hits)
+	for i := range res.Hits {
+		h := &res.Hits[i]
+		if len(h.Parts) != len(values) {
+			continue
+		}
+		h.Share = 0
+		for k, part := range h.Parts {
+			if part > 0 {
+				h.Share += float64(values[k])
+			}
+		}
+		h.Share = math.Min(1, h.Share)
+	}
+	return res
+}
+
+// dateTerms are the index terms of the dates in a question.
+func dateTerms(question string) map[string]bool {
+	words := dateWords(question)
+	terms := map[string]bool{}
+	for i := range dated(words) {
+		for _, t := range analysis.Terms(words[i]) {
+			terms[t] = true
+		}
+	}
+	return terms
+}
+
+// dated are the places of words that make up dates.
+func dated(words []string) map[int]bool {
+	at := map[int]bool{}
+	for i := range words {
+		if _, err := time.Parse(time.DateOnly, words[i]); err == nil || year(words[i]) != 0 {
+			at[i] = true
+		}
+		if month(words, i) != 0 {
+			at[i] = true
+			for _, k := range []int{i - 2, i - 1, i + 1} {
+				if k >= 0 && k < len(words) && day(words[k]) != 0 {
+					at[k] = true
+				}
+			}
+		}
+	}
+	return at
+}
+
+// undated is a question without its dates, for the comparison with texts; the
+// question itself when nothing else is left.
+func undated(question string) string {
+	at := dated(dateWords(question))
+	if len(at) == 0 {
+		return question
+	}
+	var kept []string
+	n := 0
+	for field := range strings.FieldsSeq(question) {
+		drop, words := false, dateWords(field)
+		for range words {
+			drop = drop || at[n]
+			n++
+		}
+		if !drop {
+			kept = append(kept, field)
+		}
+	}
+	if len(kept) < 2 {
+		return question
+	}
+	return strings.Join(kept, " ")
+}
+
+// periods reads the times that a question names: "in May 2023", "on 1 May",
+// "2023-05-01", "in 2022", "yesterday", "last week". now dates the last two, if
+// it is known. Weeks begin on Monday; times are UTC.
+func periods(question string, now time.Time) []period {
+	words := dateWords(question)
+	var out []period
+	for i := 0; i < len(words); i++ {
+		if t, err := time.Parse(time.DateOnly, words[i]); err == nil {
+			out = append(out, period{year: t.Year(), month: int(t.Month()), day: t.Day()})
+			continue
+		}
+		if p, ok := relative(words[i:], now); ok {
+			out = append(out, p)
+			continue
+		}
+		if m := month(words, i); m != 0 {
+			p := period{month: m}
+			if i > 0 {
+				p.day = day(words[i-1])
+			}
+			if i > 1 && words[i-1] == "of" {
+				p.day = day(words[i-2])
+			}
+			next := i + 1
+			if p.day == 0 && next < len(words) {
+				if p.day = day(words[next]); p.day != 0 {
+					next++
+				}
+			}
+			if next < len(words) {
+				if p.year = year(words[next]); p.year != 0 {
+					i = next
+				}
+			}
+			out = append(out, p)
+			continue
+		}
+		if y := year(words[i]); y != 0 {
+			out = append(out, period{year: y})
+		}
+	}
+	return out
+}
+
+func dateWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+	})
+}
+
+var monthNames = func() map[string]int {
+	m := map[string]int{}
+	for i := time.January; i <= time.December; i++ {
+		name := strings.ToLower(i.String())
+		m[name] = int(i)
+		m[name[:3]] = int(i)
+	}
+	m["sept"] = int(time.September)
+	delete(m, "mar") // words of other meanings
+	delete(m, "dec")
+	return m
+}()
+
+// month is the month that words[i] names. May and march are also verbs: they need
+// a number beside them, or a word that goes with times before.
+func month(words []string, i int) int {
+	m := monthNames[words[i]]
+	if words[i] != "may" && words[i] != "march" {
+		return m
+	}
+	for _, k := range []int{i - 1, i + 1} {
+		if k >= 0 && k < len(words) && (day(words[k]) != 0 || year(words[k]) != 0) {
+			return m
+		}
+	}
+	if i > 0 {
+		switch words[i-1] {
+		case "in", "of", "during", "since", "until", "by", "last", "early", "late", "mid":
+			return m
+		}
+	}
+	return 0
+}
+
+func day(word string) int {
+	for _, suffix := range []string{"st", "nd", "rd", "th"} {
+		word = strings.TrimSuffix(word, suffix)
+	}
+	if n, err := strconv.Atoi(word); err == nil && len(word) <= 2 && n >= 1 && n <= 31 {
+		return n
+	}
+	return 0
+}
+
+func year(word string) int {
+	if n, err := strconv.Atoi(word); err == nil && len(word) == 4 && n >= 1900 && n < 2100 {
+		return n
+	}
+	return 0
+}
+
+// relative reads today, yesterday, and this or last week, month or year.
+func relative(words []string, now time.Time) (period, bool) {
+	if now.IsZero() {
+		return period{}, false
+	}
+	now = now.UTC()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	switch words[0] {
+	case "today":
+		return period{start: today, end: today.AddDate(0, 0, 1)}, true
+	case "yesterday":
+		return period{start: today.AddDate(0, 0, -1), end: today}, true
+	case "this", "last":
+		if len(words) < 2 {
+			break
+		}
+		back := 0
+		if words[0] == "last" {
+			back = 1
+		}
+		switch words[1] {
+		case "week":
+			monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7-7*back)
+			return period{start: monday, end: monday.AddDate(0, 0, 7)}, true
+		case "month":
+			first := time.Date(now.Year(), now.Month()-time.Month(back), 1, 0, 0, 0, 0, time.UTC)
+			return period{start: first, end: first.AddDate(0, 1, 0)}, true
+		case "year":
+			first := time.Date(now.Year()-back, time.January, 1, 0, 0, 0, 0, time.UTC)
+			return period{start: first, end: first.AddDate(1, 0, 0)}, true
+		}
+	}
+	return period{}, false
+}
