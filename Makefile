@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy race fuzz fuzzlist bench cover build docs
+.PHONY: help test check fmt vet staticcheck lint tidy race fuzz fuzzlist bench cover build docs eval
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -51,6 +51,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 bench: ## run benchmarks: BENCH=pattern COUNT=n
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+eval: ## measure recall on every data set in a folder: DATA=folder EVAL='more flags'
+	@[ -n "$(DATA)" ] || { echo "say where the data sets are: make eval DATA=folder"; exit 1; }
+	@go run ./cmd/ken eval sweep --data $(DATA) $(EVAL)
 
 cover: ## write cover.out and print the total
 	go test -coverprofile=cover.out ./...

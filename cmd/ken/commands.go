@@ -20,6 +20,8 @@ func (a *app) commands() []*cobra.Command {
 		a.forgetCommand(),
 		a.importCommand(),
 		a.exportCommand(),
+		a.embedCommand(),
+		a.evalCommand(),
 		a.verifyLogCommand(),
 	}
 }

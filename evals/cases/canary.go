@@ -1,0 +1,160 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store/jsonl"
+)
+
+// canaries looks for texts that must be nowhere: in what the model gets, in the
+// receipt, in what any leg finds for the question or for the canary itself, in
+// the owner's export. Each place is told once.
+func (e *examiner) canaries(ctx context.Context) error {
+	if len(e.c.Want.Canaries) == 0 {
+		return nil
+	}
+	receipts := make([][]byte, 0, len(e.out.earlier)+1)
+	for _, r := range append(slices.Clone(e.out.earlier), e.out.receipt) {
+		raw, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		receipts = append(receipts, raw)
+	}
+	if err := e.export(ctx); err != nil {
+		return err
+	}
+	asked, err := e.search(ctx, e.s, e.c.Messages[lastUser(e.c.Messages)].Text, e.out.signals())
+	if err != nil {
+		return err
+	}
+	for _, canary := range e.c.Want.Canaries {
+		m := Matcher{Text: canary}
+		var have []string
+		if where := m.where(e.out.text); where != "" {
+			have = append(have, where)
+		}
+		for i, r := range receipts {
+			if path := m.path(r); path != "" {
+				have = append(have, fmt.Sprintf("in the receipt of request %d: %s", i+1, path))
+				break
+			}
+		}
+		direct, err := e.search(ctx, e.s, canary, nil)
+		if err != nil {
+			return err
+		}
+		have = append(have, m.hits("for the question", asked)...)
+		have = append(have, m.hits("for the canary itself", direct)...)
+		if path := e.f.exported[e.owner+"\x00"+canary]; path != "" {
+			have = append(have, "in the export: "+path)
+		}
+		if len(have) == 0 {
+			continue
+		}
+		try := "Forget the claim that has it (ken forget), or the file of the repository."
+		for _, msg := range e.c.Messages {
+			if m.in(msg.Text) {
+				try = "The conversation itself has it; ask without it, if that is all."
+			}
+		}
+		e.fail("canaries", fmt.Sprintf("%q nowhere", canary), try, have...)
+	}
+	return nil
+}
+
+// export looks for the canaries in the owner's claims and their histories as ken
+// export writes them, once for all cases of the fixture.
+func (e *examiner) export(ctx context.Context) error {
+	var fresh []string
+	for _, canary := range e.c.Want.Canaries {
+		key := e.owner + "\x00" + canary
+		if _, done := e.f.exported[key]; !done {
+			e.f.exported[key] = ""
+			fresh = append(fresh, canary)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	for c, err := range e.s.Claims(ctx) {
+		if err != nil {
+			return err
+		}
+		history, err := e.s.History(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if err := jsonl.Write(&b, c, history); err != nil {
+			return err
+		}
+		for _, canary := range fresh {
+			m, key := Matcher{Text: canary}, e.owner+"\x00"+canary
+			if e.f.exported[key] == "" {
+				if path := m.path(b.Bytes()); path != "" {
+					e.f.exported[key] = fmt.Sprintf("%s of %s", path, shortID(c.ID))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// hits says which legs found a claim with the text.
+func (m *Matcher) hits(what string, found map[string][]ken.Claim) (have []string) {
+	for _, leg := range slices.Sorted(maps.Keys(found)) {
+		for i := range found[leg] {
+			raw, err := json.Marshal(&found[leg][i])
+			if err == nil && m.path(raw) != "" {
+				c := &found[leg][i]
+				have = append(have, fmt.Sprintf("%s, the %s leg finds %s, in its %s", what, leg, name(c.ID, ""), m.path(raw)))
+				break
+			}
+		}
+	}
+	return have
+}
+
+// path returns the path of the first string in a JSON value that has the text, and
+// "" when none has. Strings are compared as they read, not as JSON spells them;
+// the names of a body's own fields count.
+func (m *Matcher) path(raw []byte) string {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return ""
+	}
+	path, _ := m.walk(nil, v)
+	return strings.Join(path, ".")
+}
+
+func (m *Matcher) walk(path []string, v any) ([]string, bool) {
+	switch v := v.(type) {
+	case string:
+		return path, m.in(v)
+	case []any:
+		for i, x := range v {
+			if p, ok := m.walk(append(slices.Clone(path), fmt.Sprint(i)), x); ok {
+				return p, true
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			p := append(slices.Clone(path), k)
+			if slices.Contains(path, "body") && m.in(k) { // other names are the program's own
+				return p, true
+			}
+			if p, ok := m.walk(p, v[k]); ok {
+				return p, true
+			}
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,221 @@
+package cases
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/evals/generate"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// everything is a filter that lets each record pass, expired ones too.
+func everything() ken.Filter {
+	return ken.Filter{Statuses: ken.Statuses(), Now: time.Unix(0, 0).UTC()}
+}
+
+// matching returns a store's records that m means, the repository's too, at most
+// limit.
+func matching(ctx context.Context, s *bolt.Store, m *Matcher, limit int) (out []ken.Claim, err error) {
+	for c, err := range generate.FromStore(s, everything())(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if m.Matches(&c) {
+			if out = append(out, c); len(out) == limit {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// somewhere names the first owner, the case's first, who has a claim that m
+// means; "" when nobody has.
+func (e *examiner) somewhere(ctx context.Context, m *Matcher) (string, error) {
+	key := e.owner + "\x00" + m.String()
+	if who, done := e.f.had[key]; done {
+		return who, nil
+	}
+	for _, owner := range append([]string{e.owner}, e.r.owners...) {
+		s, release, err := e.f.layer.Store(ctx, owner)
+		if err != nil {
+			return "", err
+		}
+		found, err := matching(ctx, s, m, 1)
+		release()
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			e.f.had[key] = owner
+			return owner, nil
+		}
+	}
+	e.f.had[key] = ""
+	return "", nil
+}
+
+// explain says why what m means is not where it should be, claim by claim, and
+// what to try about the first.
+func (e *examiner) explain(ctx context.Context, m *Matcher) (have []string, try string, err error) {
+	found, err := matching(ctx, e.s, m, most)
+	if err != nil {
+		return nil, "", err
+	}
+	type reason struct {
+		claim    *ken.Claim
+		why, try string
+		rank     int
+	}
+	var reasons []reason
+	if len(found) == 0 {
+		return e.absent(ctx, m)
+	}
+	for i := range found {
+		h, err := e.rank(ctx, found[i].ID)
+		if err != nil {
+			return nil, "", err
+		}
+		r := reason{claim: &found[i], rank: cmp.Or(h.rank, most+1)}
+		r.why, r.try = e.why(&found[i], h)
+		reasons = append(reasons, r)
+	}
+	slices.SortStableFunc(reasons, func(a, b reason) int { return cmp.Compare(a.rank, b.rank) })
+	for _, r := range reasons[:min(listed, len(reasons))] {
+		have = append(have, fmt.Sprintf("%s %s: %s", name(r.claim.ID, r.claim.Key), headline(r.claim.Heading, r.claim.Text), r.why))
+	}
+	if more := len(reasons) - listed; more > 0 {
+		have = append(have, fmt.Sprintf("and %d more that match", more))
+	}
+	return append(have, e.instead()...), reasons[0].try, nil
+}
+
+// instead lists the best of what was found.
+func (e *examiner) instead() (have []string) {
+	for i := range e.candidates[:min(listed, len(e.candidates))] {
+		have = append(have, "found: "+e.candidates[i].String())
+	}
+	if len(have) == 0 {
+		have = append(have, "nothing was found")
+	}
+	return have
+}
+
+// absent says that the owner has no such claim.
+func (e *examiner) absent(ctx context.Context, m *Matcher) (have []string, try string, err error) {
+	owner, err := e.somewhere(ctx, m)
+	if err != nil {
+		return nil, "", err
+	}
+	if owner != "" {
+		return append([]string{fmt.Sprintf("it belongs to another owner, %s; the turn is %s's", owner, e.owner)}, e.instead()...),
+			"Set owner: " + owner + " in the case, if that is meant.", nil
+	}
+	have = []string{fmt.Sprintf("none of the %d records of %s matches", e.s.Len(), e.owner)}
+	if m.Key != "" {
+		var keys []string
+		for c, err := range e.s.Claims(ctx) {
+			if err != nil {
+				return nil, "", err
+			}
+			if c.Key != "" {
+				keys = append(keys, c.Key)
+			}
+		}
+		if near := nearest(m.Key, keys); near != "" {
+			return append(have, e.instead()...), "Did you mean the key " + near + "?", nil
+		}
+	}
+	return append(have, e.instead()...), "Check the spelling, add the claim under given, or see what there is with ken recall.", nil
+}
+
+// why says why a claim of the owner's is not in the block, or not among the
+// candidates.
+func (e *examiner) why(c *ken.Claim, h hit) (why, try string) {
+	for i := range e.candidates {
+		if o := &e.candidates[i]; o.claim.ID == c.ID {
+			why = o.where() + ", then "
+			break
+		}
+	}
+	st := e.out.state
+	if st == nil {
+		return "nothing was searched: " + e.out.receipt.Cause, "See what the cause says."
+	}
+	f := ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: e.f.now().UTC(), MinTrust: e.r.cfg.Retrieval.MinTrust}
+	if reject := f.Reject(c.Facts()); reject != "" {
+		text, try := rejected(reject, c, &f)
+		return why + text, try
+	}
+	for _, cut := range e.out.receipt.Cut {
+		if cut.ID != c.ID {
+			continue
+		}
+		text := why + "cut for " + string(cut.Reason)
+		if cut.Detail != "" {
+			text += " (" + cut.Detail + ")"
+		}
+		if why == "" && h.rank > 0 {
+			text += "; " + h.String()
+		}
+		if cut.Reason == ken.CutFloor && why == "" {
+			text += "; " + e.floor()
+		}
+		return text, advice[cut.Reason]
+	}
+	switch {
+	case why != "":
+		return why + "not in front of the model", "See middleware.inject."
+	case !st.Signals.Asks:
+		return "not looked for: " + e.out.receipt.Cause, "Ask for something; small talk gets only what is pinned."
+	case h.rank > 0:
+		return "not among what the legs brought; " + h.String(), "Give the claim the words that people ask with, or raise retrieval.legs."
+	}
+	why = "no leg finds it: it shares no telling word with the question, and has no vector near it"
+	if r := &e.out.receipt; r.Cause != "" {
+		why += fmt.Sprintf("; mode %s: %s", r.Mode, r.Cause)
+	}
+	return why, "Give the claim the words that people ask with, or configure an embedder for search by meaning."
+}
+
+// floor says what the floor wants.
+func (e *examiner) floor() string {
+	o, _ := e.f.layer.Retrieval()
+	return fmt.Sprintf("the turn's evidence is %.2f, the floor wants %.2f", e.out.state.Found.Evidence, o.Floor)
+}
+
+// rejected explains what the filter says.
+func rejected(why ken.CutReason, c *ken.Claim, f *ken.Filter) (text, try string) {
+	switch why {
+	case ken.CutScope:
+		var scopes []string
+		for _, s := range f.Scopes {
+			scopes = append(scopes, s.String())
+		}
+		return fmt.Sprintf("cut for scope: its scope is %s, the turn sees %s", c.Scope, cmp.Or(strings.Join(scopes, ", "), "nothing scoped")),
+			"Add " + c.Scope.String() + " to the case's scopes, if the turn should see it."
+	case ken.CutStatus:
+		return "cut for status: it is " + string(c.Status), "Expect a claim that is current, or verify this one."
+	case ken.CutTrust:
+		return fmt.Sprintf("cut for trust: its least trusted evidence is %s, the turn wants %s", c.Facts().Trust, f.MinTrust),
+			"Add better evidence, or lower retrieval.min_trust."
+	case ken.CutExpired:
+		return "cut for expired: its time was over at " + c.ExpiresAt.Format(time.RFC3339), "Renew the claim, or set now to a moment before that."
+	}
+	return "cut for " + string(why), ""
+}
+
+var advice = map[ken.CutReason]string{
+	ken.CutFloor:     "Give the claim the words that people ask with, or lower retrieval.floor.",
+	ken.CutBudget:    "Raise budget.chars, or shorten what stands before it.",
+	ken.CutPool:      "Raise knowledge.top_k or retrieval.pool, or make the claim fit the question better.",
+	ken.CutTier:      "Add better evidence, or ask with another weight.",
+	ken.CutDuplicate: "The context has it already; expect it in that turn.",
+	ken.CutLate:      "See why retrieval is slow: ken doctor.",
+	ken.CutStatus:    "Expect a claim that is current.",
+}

@@ -1,0 +1,214 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken/evals"
+)
+
+// HTML writes the reports as one page: figures, charts, and the questions that
+// went worst with what was found in place of the answer. The page loads nothing
+// and runs no script; text of the data is escaped.
+func HTML(w io.Writer, reports ...*evals.Report) error {
+	p := &page{}
+	p.put(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`)
+	p.put(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`)
+	p.put(`<title>Recall: %s</title><style>%s</style></head><body><main>`, names(reports), raw(style))
+	for _, r := range reports {
+		p.report(r)
+	}
+	p.put(`<footer><p>Whiskers are 95 %% bootstrap intervals over the questions. Latency is that of turns that ran alone.</p></footer></main></body></html>` + "\n")
+	if _, err := breaks.WriteString(w, p.b.String()); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// breaks puts line ends where elements end, so that versions of a page can be
+// compared. No text holds these tags: it is escaped.
+var breaks = strings.NewReplacer("<section>", "\n<section>", "</figure>", "</figure>\n", "</tr>", "</tr>\n", "</li>", "</li>\n", "</h2>", "</h2>\n",
+	"</style>", "</style>\n", "</text>", "</text>\n", "</dl>", "</dl>\n")
+
+func names(reports []*evals.Report) string {
+	var out []string
+	for _, r := range reports {
+		out = append(out, r.Dataset)
+	}
+	return strings.Join(out, ", ")
+}
+
+// page is HTML under way.
+type page struct{ b strings.Builder }
+
+// raw is markup of this package's own, which must not be escaped.
+type raw string
+
+// put writes a format in which every string is escaped and raw is not.
+func (p *page) put(format string, args ...any) {
+	for i, a := range args {
+		switch v := a.(type) {
+		case string:
+			args[i] = html.EscapeString(v)
+		case raw:
+			args[i] = string(v)
+		}
+	}
+	fmt.Fprintf(&p.b, format, args...)
+}
+
+func (p *page) report(r *evals.Report) {
+	p.put(`<section><h1>%s</h1><p class="facts">%d questions: %d with an answer, %d without. %d records in %d %s. Embedder: %s. Seed %d.</p>`,
+		r.Dataset, r.N, r.Queries, r.NoAnswer, r.Corpus, r.Owners, plural(r.Owners, "store", "stores"), orNone(r.Embedder), r.Seed)
+	if len(r.Notes) > 0 {
+		p.put(`<ul class="notes">`)
+		for _, n := range r.Notes {
+			p.put(`<li>%s</li>`, n)
+		}
+		p.put(`</ul>`)
+	}
+	p.table(r)
+	if r.Queries > 0 {
+		p.put(`<h2>How much is found</h2><div class="panels">`)
+		for _, m := range []string{"hit@1", "hit@5", "recall@10", "ndcg@10", "mrr", "block_recall"} {
+			p.put(`%s`, overall(r, m))
+		}
+		p.put(`</div>`)
+		p.curves(r)
+		p.categories(r)
+	}
+	p.put(`<h2>Latency</h2>%s`, latency(r))
+	if r.NoAnswer > 0 && r.Queries > 0 {
+		p.put(`<h2>Silence: where it belongs, and where it costs</h2><p>Up is better: turns without an answer that get no block. `+
+			`Left is better: turns with an answer that get none either.</p>%s`, tradeOff(r))
+	}
+	p.faults(r)
+	p.put(`</section>`)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// table is every measure with its interval.
+func (p *page) table(r *evals.Report) {
+	p.put(`<div class="wide"><table><thead><tr><th scope="col">mode</th>`)
+	for _, m := range evals.Measures() {
+		p.put(`<th scope="col" title="%s">%s</th>`, m.Doc, m.Name)
+	}
+	p.put(`<th scope="col">p50</th><th scope="col">p99</th></tr></thead><tbody>`)
+	for _, mode := range r.Order {
+		s := r.Modes[mode]
+		p.put(`<tr><th scope="row">%s</th>`, mode)
+		for _, m := range evals.Measures() {
+			ci, ok := s.CI[m.Name]
+			if !ok {
+				p.put(`<td>–</td>`)
+				continue
+			}
+			p.put(`<td>%s<small>%s–%s</small></td>`, fraction(s.Values[m.Name], true), fraction(ci[0], true), fraction(ci[1], true))
+		}
+		p.put(`<td>%.1f</td><td>%.1f</td></tr>`, s.Values["p50_ms"], s.Values["p99_ms"])
+	}
+	p.put(`</tbody></table></div>`)
+}
+
+// categories shows one measure by kind of question.
+func (p *page) categories(r *evals.Report) {
+	var with []string
+	for name, c := range r.ByCategory {
+		if slices.ContainsFunc(r.Order, func(mode string) bool { _, ok := c.Modes[mode].CI["recall@10"]; return ok }) {
+			with = append(with, name)
+		}
+	}
+	if len(with) == 0 {
+		return
+	}
+	slices.SortFunc(with, natural)
+	shown := r.Order
+	if len(shown) > series { // a grid: the best of each mode
+		shown = best(r)
+	}
+	p.put(`<h2>By kind of question: recall@10</h2>`)
+	if len(shown) < len(r.Order) {
+		p.put(`<p class="facts">Of each mode, the setting with the highest recall@10: %s.</p>`, strings.Join(shown, ", "))
+	}
+	p.put(`%s%s`, legend(modes(r)), byCategory(r, shown, with))
+}
+
+// natural orders numbers as numbers.
+func natural(a, b string) int {
+	x, errX := strconv.Atoi(a)
+	y, errY := strconv.Atoi(b)
+	if errX == nil && errY == nil {
+		return x - y
+	}
+	return strings.Compare(a, b)
+}
+
+// faults lists the questions that went worst, by mode.
+func (p *page) faults(r *evals.Report) {
+	if len(r.Faults) == 0 {
+		return
+	}
+	p.put(`<h2>Worst questions</h2>`)
+	for _, mode := range r.Order {
+		list := r.Faults[mode]
+		if len(list) == 0 {
+			continue
+		}
+		p.put(`<details><summary>%s: %d</summary><ol class="faults">`, mode, len(list))
+		for i := range list {
+			p.fault(&list[i])
+		}
+		p.put(`</ol></details>`)
+	}
+}
+
+func (p *page) fault(f *evals.Fault) {
+	p.put(`<li><p class="question">%s</p><p class="facts">%s`, f.Text, f.ID)
+	if f.Category != "" {
+		p.put(` · %s`, f.Category)
+	}
+	if len(f.Wanted) > 0 {
+		p.put(` · recall@10 %s</p>`, fraction(f.Recall, true))
+	} else {
+		p.put(` · nothing answers it, and a block was made</p>`)
+	}
+	p.passages("wanted", f.Wanted)
+	p.passages("found", f.Found)
+	p.put(`</li>`)
+}
+
+func (p *page) passages(head string, list []evals.Passage) {
+	if len(list) == 0 {
+		return
+	}
+	p.put(`<dl><dt>%s</dt>`, head)
+	for _, x := range list {
+		rank := "not found"
+		if x.Rank > 0 {
+			rank = "rank " + strconv.Itoa(x.Rank)
+		}
+		class := raw("")
+		if x.Good {
+			class = ` class="good"`
+		}
+		p.put(`<dd%s><b>%s</b> <code>%s</code> %s</dd>`, class, rank, x.ID, x.Text)
+	}
+	p.put(`</dl>`)
+}
