@@ -3,10 +3,8 @@ package table
 import (
 	"context"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kenlayer/ken/embed"
 )
@@ -71,40 +69,14 @@ func (m *Model) Row(dst []float32, i int) {
 	}
 }
 
-// parallelFrom is the number of texts from which several cores share the work;
-// below it, starting goroutines costs more than it saves.
-const parallelFrom = 16
-
 // Embed implements embed.Embedder. Large batches use all cores. A text is embedded
 // up to its first 32 KiB.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	vectors := make([][]float32, len(texts))
-	workers := min(runtime.GOMAXPROCS(0), len(texts)/parallelFrom+1)
-	var next atomic.Int64
-	work := func() {
+	return embed.Batch(ctx, texts, func(text string) []float32 {
 		s := m.scratch.Get().(*scratch)
 		defer m.scratch.Put(s)
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(texts) {
-				return
-			}
-			vectors[i] = m.embed(s, texts[i])
-		}
-	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return vectors, nil
+		return m.embed(s, text)
+	})
 }
 
 func (m *Model) embed(s *scratch, text string) []float32 {

@@ -1,0 +1,45 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/kenlayer/ken/embed"
+)
+
+func TestBatchKeepsTheOrder(t *testing.T) {
+	for _, n := range []int{0, 1, 15, 500} {
+		texts := make([]string, n)
+		for i := range texts {
+			texts[i] = strconv.Itoa(i)
+		}
+		got, err := embed.Batch(t.Context(), texts, func(text string) []float32 {
+			f, _ := strconv.ParseFloat(text, 32)
+			return []float32{float32(f)}
+		})
+		if err != nil || len(got) != n {
+			t.Fatalf("%d texts: %d vectors, %v", n, len(got), err)
+		}
+		for i, v := range got {
+			if v[0] != float32(i) {
+				t.Fatalf("%d of %d: %v", i, n, v)
+			}
+		}
+	}
+}
+
+func TestBatchStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := 0
+	got, err := embed.Batch(ctx, make([]string, 10), func(string) []float32 {
+		if done++; done == 3 {
+			cancel()
+		}
+		return nil
+	})
+	if got != nil || !errors.Is(err, context.Canceled) || done != 3 {
+		t.Errorf("%d embedded, %v, %v", done, got, err)
+	}
+}
