@@ -51,6 +51,27 @@ func (e *element[T]) fault(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: "[" + strconv.Itoa(e.index) + "]" + field, Msg: e.file + ": " + msg, Try: try}
 }
 
+// turns yields the records that of makes of each object of such a file.
+func turns[T any](ctx context.Context, path string, of func(*element[T]) ([]Record, error)) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for e, err := range elements[T](ctx, path) {
+			var records []Record
+			if err == nil {
+				records, err = of(&e)
+			}
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for _, r := range records {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func elementsIn[T any](r io.Reader, name string) iter.Seq2[element[T], error] {
 	return func(yield func(element[T], error) bool) {
 		d := json.NewDecoder(r)

@@ -52,7 +52,7 @@ func (e *evidence) UnmarshalJSON(b []byte) error {
 }
 
 func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
-	s := &Set{Format: FormatLoCoMo, records: func(ctx context.Context) iter.Seq2[Record, error] { return locomoTurns(ctx, path) }}
+	s := &Set{Format: FormatLoCoMo, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, turnsOf) }}
 	if o.Questions != "" {
 		var err error
 		s.Queries, err = Questions(ctx, o.Questions)
@@ -92,26 +92,6 @@ func openLoCoMo(ctx context.Context, path string, o Options) (*Set, error) {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d pieces of evidence name turns that no conversation has; they were left out", lost))
 	}
 	return s, nil
-}
-
-func locomoTurns(ctx context.Context, path string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for e, err := range elements[conversation](ctx, path) {
-			var turns []Record
-			if err == nil {
-				turns, err = turnsOf(&e)
-			}
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, t := range turns {
-				if !yield(t, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // convOf names the conversation; one that has no name is named by its place.

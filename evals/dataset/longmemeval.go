@@ -41,7 +41,7 @@ type spoken struct {
 const abstention = "_abs"
 
 func openLongMemEval(ctx context.Context, path string, o Options) (*Set, error) {
-	s := &Set{Format: FormatLongMemEval, records: func(ctx context.Context) iter.Seq2[Record, error] { return haystacks(ctx, path) }}
+	s := &Set{Format: FormatLongMemEval, records: func(ctx context.Context) iter.Seq2[Record, error] { return turns(ctx, path, remembered) }}
 	if o.Questions != "" {
 		var err error
 		s.Queries, err = Questions(ctx, o.Questions)
@@ -134,26 +134,6 @@ func haystackOf(e *element[asked]) (string, error) {
 		return "", e.fault("haystack_sessions", "is missing", "Give the sessions that the question is asked over.")
 	}
 	return id, nil
-}
-
-func haystacks(ctx context.Context, path string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for e, err := range elements[asked](ctx, path) {
-			var turns []Record
-			if err == nil {
-				turns, err = remembered(&e)
-			}
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, t := range turns {
-				if !yield(t, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // remembered lists the turns of one question's sessions. Turns without words are
