@@ -25,17 +25,18 @@ func TestFloor(t *testing.T) {
 	}{
 		"words and likeness": {[]retriever.Leg{keyword(0.6), vector(0.5)}, 0.15, []string{"1"}, 0.8 * 0.5},
 		// A common word in a question on a foreign subject.
-		"some words, no likeness": {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0.15, nil, 0.5 * 0.2},
-		"likeness, no words":      {[]retriever.Leg{keyword(0), vector(0.5)}, 0.15, nil, 0.2 * 0.5},
-		"all words, no likeness":  {[]retriever.Leg{keyword(0.9), vector(0.01)}, 0.15, []string{"1"}, 0.2 * 0.9},
-		"an unknown language":     {[]retriever.Leg{keyword(0.5), says(retriever.LegVector)}, 0.15, []string{"1"}, 0.7 * 0.35},
-		"great likeness":          {[]retriever.Leg{keyword(0), vector(0.9)}, 0.15, []string{"1"}, 0.2 * 0.9},
-		"no vector leg":           {[]retriever.Leg{keyword(0.6)}, 0.15, []string{"1"}, 0.8 * 0.35},
-		"no vector leg, few":      {[]retriever.Leg{keyword(0.2)}, 0.15, nil, 0.4 * 0.35},
-		"no keyword leg":          {[]retriever.Leg{vector(0.5)}, 0.15, []string{"1"}, 0.55 * 0.5},
-		"no keyword leg, unlike":  {[]retriever.Leg{vector(0.2)}, 0.15, nil, 0.55 * 0.2},
-		"the default":             {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0, nil, 0.5 * 0.2},
-		"switched off":            {[]retriever.Leg{keyword(0.01), vector(0.01)}, -1, []string{"1", "2", "3"}, 0},
+		"some words, no likeness":    {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0.15, nil, 0.5 * 0.2},
+		"likeness, no words":         {[]retriever.Leg{keyword(0), vector(0.5)}, 0.15, nil, 0.2 * 0.5},
+		"all words, no likeness":     {[]retriever.Leg{keyword(0.9), vector(0.01)}, 0.15, []string{"1"}, 0.2 * 0.9},
+		"an unknown language":        {[]retriever.Leg{keyword(0.5), says(retriever.LegVector)}, 0.15, []string{"1"}, 0.7 * 0.35},
+		"great likeness":             {[]retriever.Leg{keyword(0), vector(0.9)}, 0.15, []string{"1"}, 0.2 * 0.9},
+		"no vector leg":              {[]retriever.Leg{keyword(0.6)}, 0.15, []string{"1"}, 0.8 * 0.35},
+		"no vector leg, few":         {[]retriever.Leg{keyword(0.2)}, 0.15, nil, 0.4 * 0.35},
+		"no keyword leg":             {[]retriever.Leg{vector(0.5)}, 0.15, []string{"1"}, 0.55 * 0.5},
+		"no keyword leg, unlike":     {[]retriever.Leg{vector(0.2)}, 0.15, nil, 0.55 * 0.2},
+		"a floor of next to nothing": {[]retriever.Leg{keyword(0.3), vector(0.1)}, 1e-9, []string{"1", "2"}, 0.2 * 0.3},
+		"the default":                {[]retriever.Leg{keyword(0.3), vector(0.2)}, 0, nil, 0.5 * 0.2},
+		"switched off":               {[]retriever.Leg{keyword(0.01), vector(0.01)}, -1, []string{"1", "2", "3"}, 0},
 	} {
 		for _, order := range []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF} {
 			t.Run(name+", "+string(order), func(t *testing.T) {

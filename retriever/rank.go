@@ -11,7 +11,7 @@ import (
 )
 
 // Weights say how much each signal counts beside the keyword score, which is 1
-// for the turn's best. Each is a number from 0 to 2; 0 switches the signal off.
+// for the turn's best. Each is a number from 0, which switches the signal off.
 // What each is worth, measured: docs/decisions/0009.
 type Weights struct {
 	Context     float64 // of a word that stands in a neighbouring record: see inContext

@@ -53,6 +53,9 @@ func TestRunTellsGoodEmbeddersFromBad(t *testing.T) {
 	if bad.Factor != 0 || !bad.Harms() || bad.Vector.MRR > 0.1 || bad.Hybrid != bad.Keyword || bad.Gain.Low > 0 {
 		t.Errorf("noise: %+v", bad)
 	}
+	if most := bad.Tried[len(bad.Tried)-1]; most.MRR >= bad.Keyword.MRR {
+		t.Errorf("noise at factor %v finds %v, words %v", most.Factor, most.MRR, bad.Keyword.MRR)
+	}
 	if bad.Keyword != good.Keyword {
 		t.Errorf("words find %+v beside one embedder and %+v beside another", good.Keyword, bad.Keyword)
 	}
