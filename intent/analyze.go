@@ -40,7 +40,9 @@ func Analyze(messages []ken.Message) ken.Signals {
 	if found.empty() {
 		if earlier, words := lastTopic(messages, last); earlier != "" {
 			found = read(earlier, words)
-			q = clip(question(earlier, words), max(0, maxQuestion-utf8.RuneCountInString(q)-1)) + "\n" + q
+			if room := maxQuestion - utf8.RuneCountInString(q) - 1; room > 0 {
+				q = clip(question(earlier, words), room) + "\n" + q
+			}
 		}
 	}
 	about := ""

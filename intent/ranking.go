@@ -5,6 +5,10 @@ import (
 	"slices"
 )
 
+// maxSignal is the longest signal, in bytes: what is longer is a blob that no
+// index has as a term.
+const maxSignal = 400
+
 // ranking collects candidates for one list of signals. It holds at most 64:
 // what comes later in a text must have been seen before to count.
 type ranking struct {
@@ -19,7 +23,7 @@ type candidate struct {
 // add counts text with a score. Seen again, the better score stays, and each
 // of the first few repeats is worth one.
 func (r *ranking) add(text string, score int) {
-	if text == "" {
+	if text == "" || len(text) > maxSignal {
 		return
 	}
 	for i := range r.items {

@@ -6,6 +6,9 @@ import (
 	"github.com/kenlayer/ken/analysis"
 )
 
+// maxName is the longest name or path, in bytes: what is longer is a blob.
+const maxName = 200
+
 // symbolKind says why a word is a symbol.
 type symbolKind uint8
 
@@ -37,7 +40,7 @@ func findSymbols(out *ranking, words []word) {
 // isSymbol classifies a word by its spelling.
 func isSymbol(w *word) symbolKind {
 	s := location(w.text)
-	if len(s) < 2 || len(s) > 200 || w.unspaced {
+	if len(s) < 2 || len(s) > maxName || w.unspaced {
 		return notSymbol
 	}
 	var slash, dot, colons, under, letters, hump, at bool
@@ -145,7 +148,7 @@ func plainName(s string) bool {
 			return false
 		}
 	}
-	return len(s) > 1 && isLetter(s[0])
+	return len(s) > 1 && len(s) <= maxName && isLetter(s[0])
 }
 
 // extensions of files that people name in conversations with an agent.
