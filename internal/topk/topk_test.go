@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/internal/topk"
 )
 
@@ -13,9 +14,7 @@ type number int
 func (n number) Better(than number) bool { return n > than }
 
 func TestHeapKeepsTheBest(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for range 200 {
 		n, all := 1+r.IntN(20), make([]number, r.IntN(60))
 		a, b := topk.New[number](n), topk.New[number](n)

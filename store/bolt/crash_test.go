@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -64,9 +65,8 @@ func childWriter() {
 // each kill, every acknowledged write is there, is found by its word, and the
 // chain verifies.
 func TestKillNineLosesNothingAcknowledged(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	number := seed.Of(t)
+	rng := rand.New(rand.NewPCG(number, 1))
 	dir := t.TempDir()
 	written, verified := map[string]string{}, map[string]bool{}
 	for round := range crashes {

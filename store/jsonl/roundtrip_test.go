@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/store/jsonl"
 	"github.com/kenlayer/ken/store/memory"
 )
@@ -74,7 +75,7 @@ func (g generator) claim() ken.Claim {
 		Evidence: g.evidence(), Status: statuses[g.IntN(len(statuses))], Confidence: g.Float64(), Importance: g.Float64(),
 		Project: g.maybe(), Session: g.maybe(), Branch: g.maybe(), Actor: ken.Actor{Type: g.maybe(), ID: g.maybe()},
 		Domain: g.maybe(), Tags: g.list(), Entities: g.list(), Aspect: g.maybe(), Constraint: g.IntN(2) == 0,
-		Source: g.maybe(), SourceType: g.maybe(), CreatedAt: g.time(), UpdatedAt: g.time(), ExpiresAt: g.time(),
+		Source: g.maybe(), SourceType: g.maybe(), CreatedAt: g.time(), UpdatedAt: g.time(), ExpiresAt: g.time(), ArchivedAt: g.time(),
 		Supersedes: g.maybe(), SupersededBy: g.maybe(), Reinforcements: g.IntN(3), ReinforcedAt: g.time()}
 	if g.IntN(2) == 0 {
 		c.Scope = ken.Scope{Type: ken.ScopeRun, ID: g.text()}
@@ -95,32 +96,32 @@ func (g generator) history() (out []ken.ClaimEvent) {
 }
 
 func TestWriteThenReadGivesTheSame(t *testing.T) {
-	seed := rand.Uint64()
-	g := generator{rand.New(rand.NewPCG(seed, 0))}
+	number := seed.Of(t)
+	g := generator{rand.New(rand.NewPCG(number, 0))}
 	for range 500 {
 		c, history := g.claim(), g.history()
 		var b bytes.Buffer
 		if err := jsonl.Write(&b, c, history); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("number %d: %v", number, err)
 		}
 		if strings.Count(b.String(), "\n") != 1 {
-			t.Fatalf("seed %d: %d lines: %q", seed, strings.Count(b.String(), "\n"), b.String())
+			t.Fatalf("number %d: %d lines: %q", number, strings.Count(b.String(), "\n"), b.String())
 		}
 		n := 0
 		for l := range jsonl.Read(&b, "f") {
 			n++
 			if l.Err != nil {
-				t.Fatalf("seed %d: %v", seed, l.Err)
+				t.Fatalf("number %d: %v", number, l.Err)
 			}
 			if diff := cmp.Diff(c, l.Claim); diff != "" {
-				t.Fatalf("seed %d: claim (-want +got):\n%s", seed, diff)
+				t.Fatalf("number %d: claim (-want +got):\n%s", number, diff)
 			}
 			if diff := cmp.Diff(history, l.History); diff != "" {
-				t.Fatalf("seed %d: history (-want +got):\n%s", seed, diff)
+				t.Fatalf("number %d: history (-want +got):\n%s", number, diff)
 			}
 		}
 		if n != 1 {
-			t.Fatalf("seed %d: %d lines read", seed, n)
+			t.Fatalf("number %d: %d lines read", number, n)
 		}
 	}
 }
@@ -134,7 +135,7 @@ func TestReadKnowsEveryFieldThatIsWritten(t *testing.T) {
 	c := ken.Claim{ID: "a", Key: "a", Owner: "a", Kind: "a", Heading: "a", Text: "a", Evidence: []ken.Evidence{e}, Status: "observed", Confidence: 1, Importance: 1,
 		Scope: ken.Scope{Type: "run", ID: "a"}, Project: "a", Session: "a", Branch: "a", Actor: ken.Actor{Type: "a", ID: "a"}, Domain: "a",
 		Tags: []string{"a"}, Entities: []string{"a"}, Aspect: "a", Constraint: true, Source: "a", SourceType: "a", CreatedAt: time.Unix(1, 0),
-		UpdatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(1, 0), Supersedes: "a", SupersededBy: "a", Reinforcements: 1, ReinforcedAt: time.Unix(1, 0)}
+		UpdatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(1, 0), ArchivedAt: time.Unix(1, 0), Supersedes: "a", SupersededBy: "a", Reinforcements: 1, ReinforcedAt: time.Unix(1, 0)}
 	ev := ken.ClaimEvent{Seq: 1, At: time.Unix(1, 0), Type: "a", From: "a", To: "a", Reason: "a", Evidence: c.Evidence, Other: "a",
 		Actor: c.Actor, Erased: true}
 	for _, v := range []any{e, c, ev} {
@@ -173,6 +174,9 @@ func TestExportThenImportIntoAnotherStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := from.Supersede(ctx, old, next); err != nil {
+		t.Fatal(err)
+	}
+	if err := from.Archive(ctx, old, "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
 

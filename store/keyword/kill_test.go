@@ -10,7 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
-	"time"
+
+	"github.com/kenlayer/ken/internal/seed"
 )
 
 // killDir, when set, makes the test binary a writer to be killed.
@@ -51,9 +52,8 @@ func TestWatermarkIsNeverAheadAfterKill(t *testing.T) {
 	if testing.Short() {
 		kills = 5
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Of(t)
+	r := rand.New(rand.NewPCG(number, 0))
 	dir := t.TempDir()
 	lost, reached := uint64(0), uint64(0)
 	for range kills {

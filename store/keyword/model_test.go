@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/seed"
 )
 
 // model is what an index should be: all documents, scored one by one.
@@ -55,9 +55,8 @@ func (m model) scores(terms []string, o Options) map[uint32]float64 {
 }
 
 func TestRandomRunsAgreeWithTheModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Of(t)
+	r := rand.New(rand.NewPCG(number, 0))
 	for range 4 {
 		runModel(t, r)
 	}

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/seed"
 )
 
 func openFile(t testing.TB, path string, o FileOptions) *File {
@@ -282,9 +282,8 @@ func TestAppendRefusesWhatIsNoVector(t *testing.T) {
 }
 
 func TestFileAgreesWithAMap(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Of(t)
+	r := rand.New(rand.NewPCG(number, 0))
 	path := filepath.Join(t.TempDir(), "v")
 	want := map[Hash][]float32{}
 	f := openFile(t, path, small)

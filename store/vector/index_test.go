@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/internal/topk"
 )
 
@@ -153,9 +153,8 @@ func (m model) search(q []float32, k int, accept func(uint32) bool) []scored {
 }
 
 func TestRandomRunsAgreeWithTheModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Of(t)
+	r := rand.New(rand.NewPCG(number, 0))
 	for _, o := range []Options{
 		{ScanRows: -1, Workers: 1},
 		{ScanRows: -1, Workers: 3},

@@ -1,0 +1,46 @@
+// Package seed gives tests their random numbers: the same in every run, so that
+// chance does not decide about a commit, and others on demand.
+package seed
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+var (
+	mu     sync.Mutex // guards called
+	called = map[string]uint64{}
+)
+
+// Of returns the next seed of a test and logs it: each call of a test gives another,
+// and each run the same ones. KEN_SEED sets it to a number, such as one that a
+// failure printed; KEN_SEED=random looks for failures that nobody has seen.
+func Of(t testing.TB) uint64 {
+	t.Helper()
+	seed := next(t.Name())
+	switch s := os.Getenv("KEN_SEED"); s {
+	case "":
+	case "random":
+		seed = rand.Uint64()
+	default:
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("KEN_SEED: %v", err)
+		}
+	}
+	t.Logf("KEN_SEED=%d", seed)
+	return seed
+}
+
+func next(test string) uint64 {
+	mu.Lock()
+	defer mu.Unlock()
+	called[test]++
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(test))
+	return h.Sum64() + called[test]
+}
