@@ -77,6 +77,10 @@ type Claim struct {
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero never expires
 
+	// ArchivedAt is when a claim that no longer stands was put away: one that was
+	// superseded or has expired. Zero is not archived.
+	ArchivedAt time.Time `json:"archived_at,omitzero"`
+
 	Supersedes   string `json:"supersedes,omitempty"`
 	SupersededBy string `json:"superseded_by,omitempty"`
 
@@ -128,7 +132,8 @@ func (c *Claim) Validate() error {
 	for _, t := range []struct {
 		field string
 		at    time.Time
-	}{{"created_at", c.CreatedAt}, {"updated_at", c.UpdatedAt}, {"expires_at", c.ExpiresAt}, {"reinforced_at", c.ReinforcedAt}} {
+	}{{"created_at", c.CreatedAt}, {"updated_at", c.UpdatedAt}, {"expires_at", c.ExpiresAt}, {"archived_at", c.ArchivedAt},
+		{"reinforced_at", c.ReinforcedAt}} {
 		if err := writable(t.field, t.at); err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func fullClaim(t *testing.T) ken.Claim {
 		Status: ken.StatusVerified, Confidence: 0.25, Importance: 0.75, Scope: ken.Scope{Type: ken.ScopeRepo, ID: "r"},
 		Project: "p", Session: "s", Branch: "b", Actor: ken.Actor{Type: "user", ID: "ada"}, Domain: "d",
 		Tags: []string{"x"}, Entities: []string{"y"}, Aspect: "z", Constraint: true, Source: "src", SourceType: "import",
-		CreatedAt: someDay, UpdatedAt: someDay.Add(1), ExpiresAt: someDay.Add(2), Supersedes: "1", SupersededBy: "2",
+		CreatedAt: someDay, UpdatedAt: someDay.Add(1), ExpiresAt: someDay.Add(2), ArchivedAt: someDay.Add(4), Supersedes: "1", SupersededBy: "2",
 		Reinforcements: 5, ReinforcedAt: someDay.Add(3)}
 	for _, v := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(e)} {
 		for i := range v.NumField() {
@@ -164,7 +164,7 @@ func TestClaimJSONNames(t *testing.T) {
 	}
 	want := strings.Fields(`id key owner kind heading text body evidence status confidence importance scope project
 		session_id branch_id actor domain tags entities aspect constraint source source_type created_at updated_at
-		expires_at supersedes superseded_by reinforcements reinforced_at`)
+		expires_at archived_at supersedes superseded_by reinforcements reinforced_at`)
 	for _, name := range want {
 		if _, ok := got[name]; !ok {
 			t.Errorf("no %s", name)

@@ -43,6 +43,7 @@ type Item struct {
 
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	Constraint bool      `json:"constraint,omitempty"`
+	Memory     bool      `json:"memory,omitempty"` // it stands in the memory part, which has a budget of its own
 }
 
 // Cut is something that was considered and left out.

@@ -31,6 +31,7 @@ const (
 	EventTransitioned EventType = "claim.transitioned"
 	EventSuperseded   EventType = "claim.superseded"
 	EventReinforced   EventType = "claim.reinforced"
+	EventArchived     EventType = "claim.archived"
 	EventForgotten    EventType = "claim.forgotten"
 )
 

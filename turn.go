@@ -66,6 +66,9 @@ type Signals struct {
 	Subject string `json:"-"`
 	// Asks is false for a turn that needs no knowledge at all ("thanks!").
 	Asks bool `json:"-"`
+	// Resumes is true for a conversation that begins with going on ("continue"): it
+	// asks for nothing, and means the session before it.
+	Resumes bool `json:"-"`
 }
 
 // Mode is how retrieval ran.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -44,6 +45,7 @@ func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Clai
 		return "", nil, &ken.Error{Code: ken.CodeExists, Field: "id", Msg: "claim " + c.ID + " exists with other content",
 			Try: "Leave id out to write a new claim, or supersede the old one."}
 	}
+	standing(&c, env.Now())
 	ev, err := newEvent(ken.EventWritten, &c, Payload{Prior: prior}, env)
 	return c.ID, ev, err
 }
@@ -66,6 +68,8 @@ func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error)
 		c.Status = have.Status
 	}
 	c.Reinforcements, c.ReinforcedAt = have.Reinforcements, have.ReinforcedAt
+	c.ArchivedAt = have.ArchivedAt
+	standing(&c, env.Now())
 	if at.Before(have.UpdatedAt) {
 		c.UpdatedAt = have.UpdatedAt
 	}
@@ -79,7 +83,7 @@ func same(have, c *ken.Claim) bool {
 	bare := func(c *ken.Claim) []byte {
 		b := *c
 		b.ID, b.Status, b.Supersedes, b.SupersededBy, b.Reinforcements = "", "", "", "", 0
-		b.CreatedAt, b.UpdatedAt, b.ReinforcedAt = ken.Claim{}.CreatedAt, ken.Claim{}.UpdatedAt, ken.Claim{}.ReinforcedAt
+		b.CreatedAt, b.UpdatedAt, b.ReinforcedAt, b.ArchivedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		b.Evidence = nil
 		out, err := json.Marshal(&b)
 		if err != nil {
@@ -110,7 +114,7 @@ func TransitionCommand(get Lookup, t ken.Transition, env Env) (*Event, error) {
 }
 
 // SupersedeCommand decides a Supersede. Nil and no error: it was so already.
-func SupersedeCommand(get Lookup, oldID, newID string, env Env) (*Event, error) {
+func SupersedeCommand(get Lookup, oldID, newID, reason string, actor ken.Actor, env Env) (*Event, error) {
 	old, err := must(get, oldID, "old")
 	if err != nil {
 		return nil, err
@@ -139,7 +143,8 @@ func SupersedeCommand(get Lookup, oldID, newID string, env Env) (*Event, error) 
 	if err := ken.CheckTransition(old.Status, ken.StatusSuperseded, ""); err != nil {
 		return nil, err
 	}
-	return newEvent(ken.EventSuperseded, old, Payload{From: old.Status, To: ken.StatusSuperseded, Other: next.ID}, env)
+	return newEvent(ken.EventSuperseded, old, Payload{From: old.Status, To: ken.StatusSuperseded, Other: next.ID,
+		Reason: Clean(reason), Actor: actor}, env)
 }
 
 func must(get Lookup, id, field string) (*ken.Claim, error) {
@@ -189,6 +194,44 @@ func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.
 		}
 	}
 	return newEvent(ken.EventReinforced, c, Payload{Evidence: cleanEvidence(evidence), Actor: actor}, env)
+}
+
+// ArchiveCommand decides that a claim which no longer stands is put away: it keeps
+// its place in the log and the indexes, which every default recall leaves out
+// already. Nil and no error: it was so already. A claim that may still be recalled
+// is refused.
+func ArchiveCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*Event, error) {
+	c, err := must(get, id, "id")
+	if err != nil || !c.ArchivedAt.IsZero() {
+		return nil, err
+	}
+	why := over(c, env.Now())
+	if why == "" {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: "a claim that is " + string(c.Status) + " and has not expired can't be archived",
+			Try: "Supersede it with the claim that replaces it, or dispute it."}
+	}
+	if reason == "" {
+		reason = why
+	}
+	return newEvent(ken.EventArchived, c, Payload{Reason: Clean(reason), Actor: actor}, env)
+}
+
+// over says why a claim no longer stands, and "" when it may.
+func over(c *ken.Claim, now time.Time) string {
+	switch {
+	case c.Status == ken.StatusSuperseded:
+		return "superseded"
+	case c.Expired(now):
+		return "expired"
+	}
+	return ""
+}
+
+// standing takes a claim that stands out of the archive.
+func standing(c *ken.Claim, now time.Time) {
+	if over(c, now) == "" {
+		c.ArchivedAt = time.Time{}
+	}
 }
 
 // ForgetCommand decides that a claim is forgotten: the tombstone says when, by

@@ -121,8 +121,11 @@ func TestCommandsPassOnLookupErrors(t *testing.T) {
 			_, err := store.TransitionCommand(get, ken.Transition{ID: otherID, To: ken.StatusVerified}, env)
 			return err
 		},
-		"supersede": func() error { _, err := store.SupersedeCommand(get, otherID, claimID.String(), env); return err },
-		"forget":    func() error { _, err := store.ForgetCommand(get, otherID, "", ken.Actor{}, env); return err },
+		"supersede": func() error {
+			_, err := store.SupersedeCommand(get, otherID, claimID.String(), "", ken.Actor{}, env)
+			return err
+		},
+		"forget": func() error { _, err := store.ForgetCommand(get, otherID, "", ken.Actor{}, env); return err },
 	} {
 		if err := call(); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)

@@ -44,6 +44,8 @@ func Fold(get Lookup, ev *Event) ([]ken.Claim, error) {
 	case ken.EventReinforced:
 		c.Reinforcements++
 		c.ReinforcedAt = ev.At
+	case ken.EventArchived:
+		c.ArchivedAt = ev.At
 	case ken.EventSuperseded:
 		c.Status, c.SupersededBy = ken.StatusSuperseded, p.Other
 		next, err := get(p.Other)

@@ -19,6 +19,9 @@ type Row struct {
 	Support    ken.Support
 	CreatedAt  time.Time
 	Constraint bool
+	// Version changes whenever the record does, so that what was made of it can be
+	// kept. It means nothing in another store.
+	Version uint64
 }
 
 // Hit is a record that a leg found.
@@ -67,6 +70,12 @@ type Projections interface {
 	// Pinned lists what belongs into every turn, newest first: hot claims,
 	// approved patterns, active objectives.
 	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
+	// Newest lists the newest records that pass the filter, by creation, newest
+	// first; hits have no score. It is quick for a filter that names its kinds, fact
+	// and document not among them, however large the store: elsewhere it may look at
+	// every record. Result.Cut names at most limit of those that were refused on the
+	// way; a limit below 1 finds nothing.
+	Newest(ctx context.Context, f *ken.Filter, limit int) (Result, error)
 	// Row returns what is known of a record at hand.
 	Row(ref Ref) (Row, bool)
 	// Form returns how the record's text speaks; zero when it is gone.

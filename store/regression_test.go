@@ -113,7 +113,7 @@ func TestSupersedeEndsOnACircle(t *testing.T) {
 		}
 		return get(id)
 	}
-	_, _ = store.SupersedeCommand(counted, c.ID, a.ID, env) // allowed or refused
+	_, _ = store.SupersedeCommand(counted, c.ID, a.ID, "", ken.Actor{}, env) // allowed or refused
 	if calls > enough {
 		t.Errorf("it looked at %d claims of 3", calls)
 	}

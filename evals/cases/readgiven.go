@@ -18,7 +18,7 @@ import (
 // counters apart, and short names for two of them.
 var givenKeys = []string{"text", "key", "kind", "heading", "tags", "evidence", "status", "scope", "owner", "session", "branch", "project",
 	"id", "body", "confidence", "importance", "actor", "domain", "entities", "aspect", "constraint", "source", "source_type",
-	"created_at", "updated_at", "expires_at", "supersedes", "superseded_by", "session_id", "branch_id"}
+	"created_at", "updated_at", "expires_at", "archived_at", "supersedes", "superseded_by", "session_id", "branch_id"}
 
 var shortNames = map[string]string{"session": "session_id", "branch": "branch_id"}
 

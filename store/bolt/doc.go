@@ -10,7 +10,8 @@
 // The rows of rows.go are the spine: what filtering, ranking and replaying need
 // of every record, kept in memory and, encoded, in the bbolt file. A record is a
 // claim from the log or a chunk of the repository; both are searched together,
-// but only claims are in the log.
+// but only claims are in the log. Beside both lies the shelf, keys and values that
+// are nobody's knowledge, in transactions of their own (see shelf.go).
 //
 // # Layout
 //

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/google/uuid"
@@ -47,7 +46,13 @@ func (d *docTable) load(tx *bbolt.Tx) error {
 func (d *docTable) apply(changed map[string]*docEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.Copy(d.m, changed)
+	for path, e := range changed {
+		if e == nil {
+			delete(d.m, path)
+		} else {
+			d.m[path] = e
+		}
+	}
 }
 
 func (d *docTable) get(path string) *docEntry {
@@ -170,7 +175,7 @@ func (t *txn) dropChunks(path string) {
 // which change in it: their tiers are computed again.
 func (s *Store) recite(tx *bbolt.Tx, l *layer) error {
 	for path, entry := range l.docs {
-		if old := s.docs.get(path); old != nil && old.Hash == entry.Hash && old.Gone == entry.Gone {
+		if old := s.docs.get(path); entry == nil || old != nil && old.Hash == entry.Hash && old.Gone == entry.Gone {
 			continue
 		}
 		prefix := append([]byte(path), 0)

@@ -22,4 +22,5 @@ var children = map[string]func(){
 	"holder": childHolder,
 	"full":   childFullDisk,
 	"opener": childOpener,
+	"shelf":  childShelf,
 }

@@ -42,8 +42,11 @@ var (
 	bDerived = []byte("derived") // id 16, id 16 → nothing: what was derived from a claim
 	bCites   = []byte("cites")   // path, 0, ref 4 → nothing: claims that cite a file's content
 	bDocs    = []byte("docs")    // path → docEntry JSON
+	bShelf   = []byte("shelf")   // key → value, see shelf.go
 
-	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs}
+	// A bucket that is missing is created on opening, so a new one needs no new
+	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf}
 
 	kLayout = []byte("layout")
 	kID     = []byte("store_id")

@@ -157,6 +157,10 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		}
 	}
 	for path, d := range p.layer.docs {
+		if d == nil {
+			del(bDocs, []byte(path))
+			continue
+		}
 		b, err := json.Marshal(d)
 		errs = append(errs, err)
 		put(bDocs, []byte(path), b)

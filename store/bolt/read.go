@@ -29,7 +29,7 @@ func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	if q.Filter.Now.IsZero() {
 		q.Filter.Now = s.o.Now()
 	}
-	find := func() (store.Result, error) { return s.newest(&q.Filter, limit), ctx.Err() }
+	find := func() (store.Result, error) { return s.Newest(ctx, &q.Filter, limit) }
 	if q.Question != "" {
 		find = func() (store.Result, error) { return s.Keyword(ctx, q.Question, &q.Filter, limit) }
 	}
@@ -133,32 +133,13 @@ func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
 func (s *Store) Pinned(_ context.Context, f *ken.Filter, limit int) (store.Result, error) {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	sv := s.t.sieve(f)
-	var refs []store.Ref
-	var res store.Result
-	for ref := range s.t.pinned {
-		if why, out := sv.reject(ref); !out {
-			refs = append(refs, ref)
-		} else if why != "" {
-			res.Cut = append(res.Cut, store.Rejected{Ref: ref, Reason: why})
+	var kinds []ken.Kind
+	for k := range s.t.kinds {
+		if store.Pinned(k) {
+			kinds = append(kinds, k)
 		}
 	}
-	slices.SortFunc(res.Cut, func(a, b store.Rejected) int { return cmp.Compare(a.Ref, b.Ref) })
-	res.Hits = s.t.newest(refs, limit)
-	return res, nil
-}
-
-func (s *Store) newest(f *ken.Filter, limit int) store.Result {
-	s.t.mu.RLock()
-	defer s.t.mu.RUnlock()
-	sv := s.t.sieve(f)
-	var refs []store.Ref
-	for i := range s.t.rows {
-		if sv.accept(store.Ref(i)) {
-			refs = append(refs, store.Ref(i))
-		}
-	}
-	return store.Result{Hits: s.t.newest(refs, limit)}
+	return s.t.admit(kinds, f, limit), nil
 }
 
 // newest sorts refs by creation, latest first, and cuts at limit.
@@ -166,7 +147,7 @@ func (t *table) newest(refs []store.Ref, limit int) []store.Hit {
 	slices.SortFunc(refs, func(a, b store.Ref) int {
 		return cmp.Or(cmp.Compare(t.rows[b].created, t.rows[a].created), cmp.Compare(b, a))
 	})
-	refs = refs[:min(len(refs), limit)]
+	refs = refs[:min(len(refs), max(limit, 0))]
 	out := make([]store.Hit, len(refs))
 	for i, ref := range refs {
 		out[i] = store.Hit{Ref: ref}
@@ -183,7 +164,7 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 	}
 	r := &s.t.rows[ref]
 	f := s.t.facts(r)
-	return store.Row{ID: r.id.String(), Facts: f, CreatedAt: fromMilli(r.created), Constraint: r.flags&flagConstraint != 0,
+	return store.Row{ID: r.id.String(), Facts: f, CreatedAt: fromMilli(r.created), Constraint: r.flags&flagConstraint != 0, Version: r.version,
 		Support: ken.Support{Tier: r.tier, Trust: f.Trust, NewestAt: fromMilli(r.newest)}}, true
 }
 

@@ -54,14 +54,14 @@ type table struct {
 	classes []class      // by row.class
 	byClass map[class]uint16
 	byID    map[uuid.UUID]store.Ref
-	pinned  map[store.Ref]struct{}
-	streams map[uint32][]store.Ref // in order
+	kinds   map[ken.Kind][]store.Ref // of the small kinds: see small; oldest first
+	streams map[uint32][]store.Ref   // in order
 	live    int
 }
 
 func newTable() *table {
-	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{}, pinned: map[store.Ref]struct{}{},
-		streams: map[uint32][]store.Ref{}}
+	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{},
+		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}}
 }
 
 // put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
@@ -72,7 +72,7 @@ func (t *table) put(ref store.Ref, r row) {
 	if old := &t.rows[ref]; !old.gone() {
 		t.live--
 		delete(t.byID, old.id)
-		delete(t.pinned, ref)
+		t.unlist(ref)
 		t.leave(ref)
 	}
 	t.rows[ref] = r
@@ -80,11 +80,9 @@ func (t *table) put(ref store.Ref, r row) {
 		return
 	}
 	t.join(ref)
+	t.list(ref)
 	t.live++
 	t.byID[r.id] = ref
-	if store.Pinned(t.classes[r.class].Kind) {
-		t.pinned[ref] = struct{}{}
-	}
 }
 
 // intern returns the class's number.

@@ -97,8 +97,13 @@ func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidenc
 
 // Supersede implements ken.Store.
 func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
+	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
+}
+
+// SupersedeFor is Supersede with the reason and who decided it, for the history.
+func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := store.SupersedeCommand(t.get, oldID, newID, s.o.env())
+		ev, err := store.SupersedeCommand(t.get, oldID, newID, reason, actor, s.o.env())
 		if err != nil || ev == nil {
 			return err
 		}

@@ -4,7 +4,8 @@
 // maps and ends with the process.
 //
 // A [Store] is a slice of events and what follows from them: the claims, the
-// terms that each holds, and, with an embedder, a vector of each.
+// terms that each holds, and, with an embedder, a vector of each. Its shelf is a
+// tree of its own, which [NewShelf] also gives without a store.
 //
 // Caveats. Nothing is ever evicted. A vector search compares with every claim,
 // and a keyword search scores every claim that shares a term: fine up to a few

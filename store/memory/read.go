@@ -133,6 +133,18 @@ func (s *Store) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Res
 	return s.newest(f, limit, func(c *ken.Claim) bool { return store.Pinned(c.Kind) }), nil
 }
 
+// Newest implements store.Projections. It looks at every record.
+func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	res := s.newest(f, limit, func(c *ken.Claim) bool { return f.Kinds == nil || slices.Contains(f.Kinds, c.Kind) })
+	res.Cut = res.Cut[:min(len(res.Cut), max(limit, 0))]
+	return res, nil
+}
+
 // newest returns the claims that want accepts, latest first.
 func (s *Store) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) store.Result {
 	var hits []store.Hit
@@ -186,7 +198,9 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 	if int(ref) >= len(s.records) {
 		return store.Row{}, false
 	}
-	return s.records[ref].row, true
+	row := s.records[ref].row
+	row.Version = uint64(len(s.records[ref].trail))
+	return row, true
 }
 
 // Form implements store.Projections.

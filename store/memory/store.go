@@ -32,6 +32,7 @@ type Store struct {
 	owner string
 	env   store.Env
 	embed func(ctx context.Context, texts []string) ([][]float32, error)
+	shelf store.Shelf
 
 	mu      sync.RWMutex // guards all below
 	dim     int
@@ -71,6 +72,7 @@ func New(o Options) *Store {
 		owner: o.Owner,
 		env:   store.Env{Now: func() time.Time { return o.Now().Round(0).UTC() }, NewID: o.NewID},
 		embed: o.Embed,
+		shelf: NewShelf(),
 		dim:   o.Dim,
 		refs:  map[string]store.Ref{},
 		keys:  map[string]string{},

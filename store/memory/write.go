@@ -49,7 +49,14 @@ func (s *Store) Transition(ctx context.Context, t ken.Transition) error {
 
 // Supersede implements ken.Store.
 func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
-	return s.do(ctx, func() (*store.Event, error) { return store.SupersedeCommand(s.get, oldID, newID, s.env) })
+	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
+}
+
+// SupersedeFor is Supersede with the reason and who decided it, for the history.
+func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+	return s.do(ctx, func() (*store.Event, error) {
+		return store.SupersedeCommand(s.get, oldID, newID, reason, actor, s.env)
+	})
 }
 
 func (s *Store) do(ctx context.Context, command func() (*store.Event, error)) error {

@@ -3,12 +3,12 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/seed"
 )
 
 // vocabulary has words that no stemmer takes for one another.
@@ -66,15 +66,8 @@ func (m *model) replaced(c, target *modelClaim) bool {
 // testModel does random things to the store and to the model, and compares. Set
 // KEN_SEED to the number that a failure prints to see it again.
 func testModel(k *kit) {
-	seed := rand.Uint64()
-	if s := os.Getenv("KEN_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			k.Fatalf("KEN_SEED: %v", err)
-		}
-	}
-	k.Logf("KEN_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Of(k)
+	r := rand.New(rand.NewPCG(number, 0))
 	m := &model{}
 	for step := range 300 {
 		var did string
@@ -89,14 +82,14 @@ func testModel(k *kit) {
 			did = m.query(k, r)
 		}
 		if k.Failed() {
-			k.Fatalf("step %d of seed %d: %s", step, seed, did)
+			k.Fatalf("step %d of number %d: %s", step, number, did)
 		}
 	}
 	for _, c := range m.claims {
 		got := k.get(c.id)
 		if got.Status != c.status || got.Supersedes != c.supersedes || got.SupersededBy != c.supersededBy ||
 			got.Text != strings.Join(c.words, " ") || !slices.Equal(k.historyTypes(c.id), c.events) {
-			k.Errorf("seed %d: store has %+v with %v\nmodel has %+v", seed, got, k.historyTypes(c.id), *c)
+			k.Errorf("number %d: store has %+v with %v\nmodel has %+v", number, got, k.historyTypes(c.id), *c)
 		}
 	}
 }

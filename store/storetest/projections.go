@@ -34,7 +34,10 @@ func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options)
 		{"Keyword", testKeywordLeg},
 		{"Vector", testVectorLeg},
 		{"Pinned", testPinnedLeg},
+		{"Newest", testNewest},
+		{"NewestFollowsChanges", testNewestFollows},
 		{"Rows", testRows},
+		{"Versions", testVersions},
 		{"Parts", testParts},
 		{"Around", testAround},
 		{"Cosines", testCosines},
@@ -104,6 +107,16 @@ var legs = []struct {
 	{"pinned", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
 		return p.Pinned(k.ctx, f, limit)
 	}, func(c *ken.Claim) { c.Kind = ken.KindHot }, []string{"playbook", "document"}},
+	{"newest", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
+		return p.Newest(k.ctx, f, limit)
+	}, func(*ken.Claim) {}, nil},
+	{"newest of small kinds", func(k *kit, p Readable, f *ken.Filter, limit int) (store.Result, error) {
+		narrow := *f
+		if narrow.Kinds == nil {
+			narrow.Kinds = []ken.Kind{ken.KindEpisode, ken.KindPlaybook, ken.KindObjective}
+		}
+		return p.Newest(k.ctx, &narrow, limit)
+	}, func(c *ken.Claim) { c.Kind = ken.KindEpisode }, []string{"document"}},
 }
 
 func testLegs(k *kit, _ Readable) {
@@ -258,6 +271,7 @@ func testRows(k *kit, p Readable) {
 	row, ok := p.Row(ref)
 	wantRow := store.Row{ID: id, Facts: want.Facts(), Support: want.Support(nil), CreatedAt: want.CreatedAt, Constraint: true}
 	wantRow.Facts.ExpiresAt = row.Facts.ExpiresAt // a filter has its own copy: see FilterHoldsOnEveryLeg
+	wantRow.Version = row.Version
 	if diff := cmp.Diff(wantRow, row); !ok || diff != "" {
 		k.Errorf("row (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kenlayer/ken/store"
+)
+
+// shelf is a tree that never changes and a pointer to the newest one: a reader
+// keeps the tree that it started with, a writer puts up another.
+type shelf struct {
+	seed maphash.Seed // of the priorities, which only shape the tree
+	root atomic.Pointer[node]
+	mu   sync.Mutex // one writer at a time
+}
+
+var _ store.Shelf = (*shelf)(nil)
+
+// NewShelf returns an empty shelf that stands by itself. It is safe for
+// concurrent use and ends with the process.
+//
+// It finds two faults that a shelf on disk may hide or crash over: bytes that
+// were kept after the function they were given to has returned are zeros by then,
+// and a reader that is used after that panics.
+func NewShelf() store.Shelf { return &shelf{seed: maphash.MakeSeed()} }
+
+// Shelf is the store's room for what is not knowledge, the same one each time.
+func (s *Store) Shelf() store.Shelf { return s.shelf }
+
+// View implements store.Shelf.
+func (s *shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tx := &shelfTx{seed: s.seed, root: s.root.Load()}
+	defer tx.end()
+	return fn(tx)
+}
+
+// Update implements store.Shelf.
+func (s *shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tx := &shelfTx{seed: s.seed, root: s.root.Load()}
+	defer tx.end()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	s.root.Store(tx.root)
+	return nil
+}
+
+// shelfTx is the tree as one function sees it.
+type shelfTx struct {
+	seed  maphash.Seed
+	root  *node
+	lent  [][]byte // copies that were handed out
+	ended bool
+}
+
+func (t *shelfTx) end() {
+	t.ended = true
+	for _, b := range t.lent {
+		clear(b)
+	}
+}
+
+func (t *shelfTx) check() {
+	if t.ended {
+		panic("a shelf was used after the function it was given to had returned")
+	}
+}
+
+// lend returns a copy that lives as long as the transaction.
+func (t *shelfTx) lend(value []byte) []byte {
+	b := append([]byte{}, value...)
+	t.lent = append(t.lent, b)
+	return b
+}
+
+// Get implements store.ShelfReader.
+func (t *shelfTx) Get(key string) []byte {
+	t.check()
+	n := t.root.get(key)
+	if n == nil {
+		return nil
+	}
+	return t.lend(n.value)
+}
+
+// Scan implements store.ShelfReader.
+func (t *shelfTx) Scan(prefix string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		t.check()
+		t.root.scan(prefix, func(n *node) bool { return yield(n.key, t.lend(n.value)) })
+	}
+}
+
+// Put implements store.ShelfTx.
+func (t *shelfTx) Put(key string, value []byte) error {
+	t.check()
+	if err := store.CheckShelfKey(key); err != nil {
+		return err
+	}
+	t.root = t.root.put(&node{key: key, value: bytes.Clone(value), priority: maphash.String(t.seed, key)})
+	return nil
+}
+
+// Delete implements store.ShelfTx.
+func (t *shelfTx) Delete(key string) error {
+	t.check()
+	t.root = t.root.remove(key)
+	return nil
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"iter"
+)
+
+// Shelf is durable room beside the log, for what is not knowledge and has no
+// history: the journals of sessions, jobs, checkpoints. It shares the owner's
+// file, its lock and its erasure, and nothing on it is ever searched or injected.
+//
+// Keys are slash-separated paths, such as "session/info/ID", 1 to 1024 bytes of
+// any content; the first element names the package that owns the key. Safe for
+// concurrent use.
+type Shelf interface {
+	// View runs fn over one snapshot. It never waits for a writer.
+	View(ctx context.Context, fn func(ShelfReader) error) error
+	// Update runs fn in one transaction, which is durable when Update returns nil
+	// and has left no trace when it returns an error, fn's own included. Updates run
+	// one at a time, each seeing all before it. fn must not call the store.
+	Update(ctx context.Context, fn func(ShelfTx) error) error
+}
+
+// ShelfReader reads a snapshot. It must not be used after the function that it
+// was given to has returned, nor may the bytes that it returns, which the caller
+// must not change.
+type ShelfReader interface {
+	// Get returns what stands under a key, nil when there is nothing.
+	Get(key string) []byte
+	// Scan yields every key that starts with prefix, in byte order. Keys under the
+	// prefix must not change while it runs.
+	Scan(prefix string) iter.Seq2[string, []byte]
+}
+
+// ShelfTx also writes.
+type ShelfTx interface {
+	ShelfReader
+	// Put keeps a copy of value under key. It fails for a key that is empty or too
+	// long.
+	Put(key string, value []byte) error
+	// Delete forgets a key; one that is not there is no error.
+	Delete(key string) error
+}

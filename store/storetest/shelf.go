@@ -1,0 +1,318 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Shelf holds the shelves that open returns to the contract of store.Shelf. Each
+// call to open gives a fresh, empty one, which open closes with t.Cleanup.
+func Shelf(t *testing.T, open func(t *testing.T) store.Shelf) {
+	tests := []struct {
+		name string
+		run  func(k *shelfKit)
+	}{
+		{"what was put is there until it is deleted", shelfPutGetDelete},
+		{"a scan is in byte order", shelfScanOrder},
+		{"a prefix takes what starts with it and nothing else", shelfPrefixes},
+		{"a scan stops where its reader stops", shelfScanStops},
+		{"a scan survives writes beside it", shelfWritesWhileScanning},
+		{"an update sees its own writes", shelfOwnWrites},
+		{"an error leaves no trace", shelfRollback},
+		{"a panic leaves no trace and no lock", shelfPanic},
+		{"a view is a snapshot", shelfSnapshot},
+		{"no update is lost", shelfCounter},
+		{"readers never see half an update", shelfAtomicity},
+		{"large values", shelfLargeValues},
+		{"key limits", shelfKeyLimits},
+		{"values share no memory with the caller", shelfAliasing},
+		{"an ended context changes nothing", shelfCancelled},
+		{"a reader that outlives its function panics", shelfOutlived},
+		{"it behaves like a sorted map", shelfModel},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { tt.run(&shelfKit{T: t, ctx: t.Context(), s: open(t)}) })
+	}
+}
+
+// shelfKit is a test with an empty shelf.
+type shelfKit struct {
+	*testing.T
+	ctx context.Context
+	s   store.Shelf
+}
+
+func (k *shelfKit) update(fn func(tx store.ShelfTx)) {
+	k.Helper()
+	if err := k.s.Update(k.ctx, func(tx store.ShelfTx) error { fn(tx); return nil }); err != nil {
+		k.Fatalf("update: %v", err)
+	}
+}
+
+func (k *shelfKit) put(tx store.ShelfTx, key, value string) {
+	k.Helper()
+	if err := tx.Put(key, []byte(value)); err != nil {
+		k.Fatalf("put %.40q: %v", key, err)
+	}
+}
+
+func (k *shelfKit) delete(tx store.ShelfTx, key string) {
+	k.Helper()
+	if err := tx.Delete(key); err != nil {
+		k.Fatalf("delete %.40q: %v", key, err)
+	}
+}
+
+// fill puts keys, each with itself as its value.
+func (k *shelfKit) fill(keys ...string) {
+	k.Helper()
+	k.update(func(tx store.ShelfTx) {
+		for _, key := range keys {
+			k.put(tx, key, key)
+		}
+	})
+}
+
+// get reads one key in a view of its own.
+func (k *shelfKit) get(key string) (value string, there bool) {
+	k.Helper()
+	err := k.s.View(k.ctx, func(r store.ShelfReader) error {
+		b := r.Get(key)
+		value, there = string(b), b != nil
+		return nil
+	})
+	if err != nil {
+		k.Fatalf("view: %v", err)
+	}
+	return value, there
+}
+
+// keys scans in a view of its own.
+func (k *shelfKit) keys(prefix string) (out []string) {
+	k.Helper()
+	err := k.s.View(k.ctx, func(r store.ShelfReader) error { out = scan(r, prefix); return nil })
+	if err != nil {
+		k.Fatalf("view: %v", err)
+	}
+	return out
+}
+
+func (k *shelfKit) want(prefix string, want ...string) {
+	k.Helper()
+	if got := k.keys(prefix); !slices.Equal(got, want) {
+		k.Errorf("under %q there is %q, want %q", prefix, got, want)
+	}
+}
+
+func scan(r store.ShelfReader, prefix string) (keys []string) {
+	for key := range r.Scan(prefix) {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func shelfPutGetDelete(k *shelfKit) {
+	if v, there := k.get("a"); there {
+		k.Errorf("an empty shelf has %q", v)
+	}
+	k.update(func(tx store.ShelfTx) {
+		k.put(tx, "a", "first")
+		k.put(tx, "empty", "")
+		if err := tx.Put("nil", nil); err != nil {
+			k.Error(err)
+		}
+		for _, key := range []string{"empty", "nil"} {
+			if b := tx.Get(key); b == nil || len(b) > 0 {
+				k.Errorf("%s reads %v within its update, want empty and not nil", key, b)
+			}
+		}
+	})
+	for key, want := range map[string]string{"a": "first", "empty": "", "nil": ""} {
+		if v, there := k.get(key); !there || v != want {
+			k.Errorf("%s reads %q, %v", key, v, there)
+		}
+	}
+	k.update(func(tx store.ShelfTx) { k.put(tx, "a", "second") })
+	if v, _ := k.get("a"); v != "second" {
+		k.Errorf("a reads %q", v)
+	}
+	k.update(func(tx store.ShelfTx) {
+		k.delete(tx, "a")
+		k.delete(tx, "a")
+		k.delete(tx, "never")
+		k.delete(tx, "")
+	})
+	k.want("", "empty", "nil")
+	k.update(func(tx store.ShelfTx) { k.delete(tx, "empty"); k.delete(tx, "nil"); k.delete(tx, "") })
+	k.want("")
+	k.fill("a")
+	k.want("", "a")
+}
+
+func shelfOwnWrites(k *shelfKit) {
+	k.fill("a", "b", "c")
+	k.update(func(tx store.ShelfTx) {
+		k.delete(tx, "b")
+		k.put(tx, "ab", "new")
+		k.put(tx, "a", "changed")
+		if got := scan(tx, ""); !slices.Equal(got, []string{"a", "ab", "c"}) {
+			k.Errorf("it sees %q", got)
+		}
+		if b := tx.Get("b"); b != nil {
+			k.Errorf("a deleted key reads %q", b)
+		}
+		if got := string(tx.Get("a")); got != "changed" {
+			k.Errorf("a changed key reads %q", got)
+		}
+	})
+}
+
+func shelfRollback(k *shelfKit) {
+	k.fill("a", "b")
+	mine := errors.New("changed my mind")
+	err := k.s.Update(k.ctx, func(tx store.ShelfTx) error {
+		k.put(tx, "a", "changed")
+		k.put(tx, "c", "new")
+		k.delete(tx, "b")
+		return mine
+	})
+	if err != mine { //nolint:errorlint // nobody may wrap it
+		k.Errorf("update returns %v, want the function's own error", err)
+	}
+	k.want("", "a", "b")
+	if v, _ := k.get("a"); v != "a" {
+		k.Errorf("a reads %q", v)
+	}
+	if err := k.s.View(k.ctx, func(store.ShelfReader) error { return mine }); err != mine { //nolint:errorlint // nobody may wrap it
+		k.Errorf("view returns %v, want the function's own error", err)
+	}
+}
+
+func shelfPanic(k *shelfKit) {
+	k.fill("a")
+	func() {
+		defer func() {
+			if recover() == nil {
+				k.Error("the panic was swallowed")
+			}
+		}()
+		_ = k.s.Update(k.ctx, func(tx store.ShelfTx) error {
+			k.put(tx, "b", "half")
+			panic("in the middle")
+		})
+	}()
+	k.want("", "a")
+	k.fill("c")
+	k.want("", "a", "c")
+}
+
+func shelfKeyLimits(k *shelfKit) {
+	longest := strings.Repeat("k", store.MaxShelfKey)
+	k.fill(longest, "\x00", "\xff\xff", "a\x00b", "日本")
+	k.want("", "\x00", "a\x00b", longest, "日本", "\xff\xff")
+	for _, key := range []string{"", longest + "k"} {
+		err := k.s.Update(k.ctx, func(tx store.ShelfTx) error {
+			k.put(tx, "beside", "it")
+			return tx.Put(key, []byte("x"))
+		})
+		var e *ken.Error
+		if !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != "key" {
+			k.Errorf("a key of %d bytes: %v", len(key), err)
+		}
+		if v, there := k.get(key); there {
+			k.Errorf("a key of %d bytes reads %q", len(key), v)
+		}
+	}
+	if _, there := k.get("beside"); there {
+		k.Error("an update with a refused key left something")
+	}
+}
+
+func shelfLargeValues(k *shelfKit) {
+	large := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
+	k.update(func(tx store.ShelfTx) {
+		k.put(tx, "large", large)
+		k.put(tx, "small", "x")
+	})
+	if v, _ := k.get("large"); v != large {
+		k.Errorf("%d bytes came back as %d", len(large), len(v))
+	}
+	k.update(func(tx store.ShelfTx) { k.put(tx, "large", "little") })
+	if v, _ := k.get("large"); v != "little" {
+		k.Errorf("it reads %.40q", v)
+	}
+	var many []string
+	for i := range 3000 {
+		many = append(many, fmt.Sprintf("many/%05d", i))
+	}
+	k.fill(many...)
+	k.want("many/", many...)
+}
+
+func shelfAliasing(k *shelfKit) {
+	mine := []byte("mine")
+	k.update(func(tx store.ShelfTx) {
+		if err := tx.Put("a", mine); err != nil {
+			k.Fatal(err)
+		}
+		copy(mine, "XXXX")
+		if got := string(tx.Get("a")); got != "mine" {
+			k.Errorf("within the update it reads %q", got)
+		}
+	})
+	copy(mine, "YYYY")
+	if v, _ := k.get("a"); v != "mine" {
+		k.Errorf("it reads %q", v)
+	}
+}
+
+func shelfCancelled(k *shelfKit) {
+	k.fill("a")
+	over, cancel := context.WithCancel(k.ctx)
+	cancel()
+	ran := false
+	err := k.s.Update(over, func(tx store.ShelfTx) error { ran = true; return tx.Put("b", nil) })
+	if !errors.Is(err, context.Canceled) || ran {
+		k.Errorf("update: %v, ran %v", err, ran)
+	}
+	err = k.s.View(over, func(store.ShelfReader) error { ran = true; return nil })
+	if !errors.Is(err, context.Canceled) || ran {
+		k.Errorf("view: %v, ran %v", err, ran)
+	}
+	k.want("", "a")
+}
+
+// Memory of a file that was unmapped is not there to be read: better a panic that
+// names the fault than a fault.
+func shelfOutlived(k *shelfKit) {
+	k.fill("a")
+	var reader store.ShelfReader
+	var tx store.ShelfTx
+	k.update(func(t store.ShelfTx) { tx = t })
+	if err := k.s.View(k.ctx, func(r store.ShelfReader) error { reader = r; return nil }); err != nil {
+		k.Fatal(err)
+	}
+	for name, call := range map[string]func(){
+		"Get":    func() { reader.Get("a") },
+		"Scan":   func() { scan(reader, "") },
+		"Put":    func() { _ = tx.Put("b", nil) },
+		"Delete": func() { _ = tx.Delete("a") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					k.Errorf("%s did not panic", name)
+				}
+			}()
+			call()
+		}()
+	}
+	k.want("", "a")
+}
