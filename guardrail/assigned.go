@@ -21,7 +21,16 @@ func findAssigned(s string, i int) (Finding, bool) {
 	if kind == "" {
 		return Finding{}, false
 	}
+	if kind == "password" && inConnection(s, from) {
+		start, end := connectionValue(s, at)
+		return Finding{"connection-password", start, end}, chosen("", s[start:end])
+	}
 	start, end, quoted := value(s, at)
+	if !quoted && from > 0 && (s[from-1] == '?' || s[from-1] == '&') { // of a URL
+		if n := strings.IndexByte(s[start:end], '&'); n >= 0 {
+			end = start + n
+		}
+	}
 	if !credible(s[start:end], quoted, kind == "password" || kind == "secret") {
 		return Finding{}, false
 	}

@@ -29,6 +29,23 @@ func BenchmarkNeutralize(b *testing.B)     { benchmark(b, func(s string) { Neutr
 func BenchmarkSanitize(b *testing.B)       { benchmark(b, func(s string) { Sanitize(s) }) }
 func BenchmarkSecrets(b *testing.B)        { benchmark(b, func(s string) { Secrets(s) }) }
 
+// What most writes are: a message or a claim of a kilobyte or two, without secrets.
+func BenchmarkSecretsClean(b *testing.B) {
+	prose := strings.Repeat("Deploys run on Tuesday and are owned by the platform team; ask there before you touch the runners. "+
+		"They asked for a linear history, so rebase first. Rolling back takes two minutes and is written down in the handbook.\n", 7)
+	shell := strings.Repeat("$ git log --oneline -5 && go test ./store/... -run TestOpen -count 3 | tee /tmp/out.txt\n"+
+		"ok  \tgithub.com/acme/payments/store\t0.312s\nls -la ~/src/api/docs # see https://example.com/docs/api?page=2\n", 7)
+	for _, tt := range []struct{ name, text string }{{"prose", prose}, {"code", goSource[:1600]}, {"shell", shell}} {
+		b.Run(tt.name, func(b *testing.B) {
+			b.SetBytes(int64(len(tt.text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Secrets(tt.text)
+			}
+		})
+	}
+}
+
 func BenchmarkStream(b *testing.B) {
 	chunks := strings.SplitAfter(goSource[:1<<16], " ")
 	b.SetBytes(1 << 16)

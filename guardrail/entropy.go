@@ -119,6 +119,16 @@ func digits(v string) int {
 	return n
 }
 
+func letters(v string) int {
+	n := 0
+	for i := range len(v) {
+		if 'a' <= v[i]|0x20 && v[i]|0x20 <= 'z' {
+			n++
+		}
+	}
+	return n
+}
+
 func alnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

@@ -32,10 +32,12 @@ func Redact(text string) (string, []Finding) {
 
 // Secrets finds credentials in text: private keys, tokens and keys with the
 // shapes that their issuers publish, JSON web tokens, passwords in connection
-// strings, and values of enough entropy that are assigned to a name like
-// password or api_key. Findings are in order and don't overlap. A connection
-// string or an assignment is found by its value only, so that what it was for
-// stays readable.
+// strings, command lines, .netrc and .pgpass, the credentials of Authorization
+// headers, and values of enough entropy that are assigned to a name like password
+// or api_key. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
+// also lists those left out, and why). Findings are in order and don't overlap. A
+// connection string or an assignment is found by its value only, so that what it
+// was for stays readable.
 //
 // It is built for few false alarms, since whatever it finds is lost to the
 // reader: digests, commit hashes and UUIDs are not secrets, nor are placeholders
@@ -47,10 +49,14 @@ func Redact(text string) (string, []Finding) {
 func Secrets(text string) []Finding {
 	var found []Finding
 	last := 0 // the end of the last finding
+	detectors := anchors()
 	for i := 0; i+4 <= len(text); i++ {
 		key := anchorKey(text, i)
 		h := anchorHash(key)
 		if anchorBits[h>>5]&(1<<(h&31)) == 0 {
+			continue
+		}
+		if h = anchorRehash(key); anchorAgain[h>>5]&(1<<(h&31)) == 0 {
 			continue
 		}
 		for _, find := range detectors[key] {
@@ -64,61 +70,4 @@ func Secrets(text string) []Finding {
 		}
 	}
 	return found
-}
-
-// A detector looks at a place where four bytes of a text, in any case, are its
-// anchor. The anchors are few and rare, so that the scan costs a multiplication
-// and a bit test a byte.
-type detector func(text string, i int) (Finding, bool)
-
-func anchorKey(s string, i int) uint32 {
-	return (uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24) | 0x20202020
-}
-
-func anchorHash(key uint32) uint32 { return key * 0x9e3779b1 >> 18 }
-
-// detectors by their anchors' keys.
-var detectors = func() map[uint32][]detector {
-	m := map[uint32][]detector{}
-	for _, sh := range shapes {
-		anchorAt(m, sh.prefix, sh.find)
-	}
-	anchorAt(m, "eyj", findJWT)
-	anchorAt(m, "://", findURLPassword)
-	anchorAt(m, "--be", findPrivateKey)
-	anchorAt(m, "--en", findPrivateKeyEnd)
-	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey"} {
-		anchorAt(m, a, findAssigned)
-	}
-	return m
-}()
-
-const anchorSlots = 1 << 14
-
-// anchorBits has a bit set for the hash of every key of detectors.
-var anchorBits = func() (bits [anchorSlots / 32]uint32) {
-	for key := range detectors {
-		h := anchorHash(key)
-		bits[h>>5] |= 1 << (h & 31)
-	}
-	return bits
-}()
-
-// anchorAt registers a detector under the first four bytes of prefix; a shorter
-// prefix is followed by any byte that could go on.
-func anchorAt(m map[uint32][]detector, prefix string, find detector) {
-	ends := []string{""}
-	if len(prefix) == 3 {
-		ends = nil
-		for c := byte('!'); c < 0x7f; c++ {
-			if c|0x20 == c { // the rest fold to one of these
-				ends = append(ends, string(c))
-			}
-		}
-		ends = append(ends, " ")
-	}
-	for _, end := range ends {
-		key := anchorKey(prefix+end, 0)
-		m[key] = append(m[key], find)
-	}
 }

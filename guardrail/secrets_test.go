@@ -128,7 +128,9 @@ func TestFewFalseAlarms(t *testing.T) {
 }
 
 func FuzzSecrets(f *testing.F) {
-	for _, s := range []string{"ghp_" + random36, "a://b:c1d2e3@f", pem("PRIVATE KEY", "\n"), `password="tr0ub4dor&3x"`, "-----END PRIVATE KEY-----", "--password\\\"\\", "pwd:\""} {
+	for _, s := range []string{"ghp_" + random36, "a://b:c1d2e3@f", pem("PRIVATE KEY", "\n"), `password="tr0ub4dor&3x"`, "-----END PRIVATE KEY-----", "--password\\\"\\", "pwd:\"",
+		"curl -u a:wombat", "a:wombat@tcp(b)", "Server=a;Uid=b;Pwd='", "machine a login b password c1d2", "a:5432:b:c:wombat", "Authorization: Basic YTpi",
+		"cloudflare: " + random36, "dropbox, =>", "xoxe.xoxb-1-"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

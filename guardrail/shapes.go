@@ -108,36 +108,3 @@ func findJWT(s string, i int) (Finding, bool) {
 	}
 	return Finding{"jwt", i, end}, true
 }
-
-// findURLPassword finds the password in scheme://user:password@host.
-func findURLPassword(s string, i int) (Finding, bool) {
-	const maxUserinfo = 256
-	if !strings.HasPrefix(s[i:], "://") || i == 0 || !alnum(s[i-1]) {
-		return Finding{}, false
-	}
-	start := i + len("://")
-	colon := -1
-	at := -1
-scan:
-	for j := start; j < len(s) && j < start+maxUserinfo; j++ {
-		switch c := s[j]; {
-		case c == ':' && colon < 0:
-			colon = j
-		case c == '@':
-			at = j
-		case c <= ' ' || c >= 0x7f || strings.IndexByte("/\"'`<>\\", c) >= 0:
-			break scan
-		}
-	}
-	if colon < 0 || at < colon {
-		return Finding{}, false
-	}
-	user, pass := s[start:colon], s[colon+1:at]
-	if len(pass) < 4 || user == pass || placeholder(pass) || strings.ContainsAny(pass, "${}%[]*()") && !strings.Contains(pass, "%2") {
-		return Finding{}, false
-	}
-	if lower := strings.ToLower(pass); strings.Contains("|password|passwd|passw0rd|pass|pswd|secret|root|admin|guest|test|postgres|mysql|hunter2|pass123|port|token|", "|"+lower+"|") {
-		return Finding{}, false
-	}
-	return Finding{"url-password", colon + 1, at}, true
-}

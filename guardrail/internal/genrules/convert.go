@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// The pieces that gitleaks' own generator puts most of its expressions together of.
+const (
+	suffix   = `(?:[\x60'"\s;]|\\[nr]|$)`
+	named1   = `(?i)[\w.-]{0,50}?(?:`
+	named2   = `[\w.-]{0,50}?(?i:[\w.-]{0,50}?(?:`
+	between  = `)(?:[ \t\w.-]{0,20})[\s'"]{0,3}`
+	operator = `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}(`
+)
+
+// Word borders as they stand at the ends of expressions; guardrail has its own.
+var (
+	starts = []string{`\b`, `(?:^|[\\'"\x60\s>=:(,)])`}
+	ends   = []string{suffix, `(?:[\x60'"\s;]|\\[nr]|$|\b)`, `(?:[^\w-]|\z)`, `(?:[^a-zA-Z0-9+/]|\z)`, `(?:$|[\\'"\x60\s<),])`, `\b`}
+)
+
+// rule is a row of guardrail's table; see its type of the same name.
+type rule struct {
+	id, kind string
+	names    []string // in lower case
+	anchors  []anchor
+	pattern  string
+	group    int
+	starts   bool
+	ends     bool
+	max, min int
+	entropy  float64
+	allow    []string
+}
+
+// skipped is a rule that is not in the table.
+type skipped struct{ id, why string }
+
+// result is everything that goes into the file.
+type result struct {
+	total   int
+	rules   []rule
+	skipped []skipped
+	changed []skipped
+	allow   []string // expressions of secrets that are none, whatever the rule
+	stop    []string // words that no secret has
+}
+
+func convertAll(c config) result {
+	out := result{total: len(c.rules), allow: c.allow.regexes, stop: c.allow.stopwords}
+	for _, s := range c.rules {
+		if why, ok := leftOut[s.id]; ok {
+			out.skipped = append(out.skipped, skipped{s.id, why})
+			continue
+		}
+		if p, ok := patterns[s.id]; ok {
+			s.regex = p.pattern
+			out.changed = append(out.changed, skipped{s.id, p.why})
+		}
+		rules, err := convert(s)
+		if err != nil {
+			out.skipped = append(out.skipped, skipped{s.id, err.Error()})
+			continue
+		}
+		out.rules = append(out.rules, rules...)
+	}
+	return out
+}
+
+// convert takes a rule apart. A rule of two forms becomes two.
+func convert(s source) ([]rule, error) {
+	if s.regex == "" {
+		return nil, fmt.Errorf("has no expression")
+	}
+	if _, err := regexp.Compile(s.regex); err != nil {
+		return nil, fmt.Errorf("RE2 can't compile it: %w", err)
+	}
+	r := rule{id: s.id, kind: s.id, entropy: s.entropy}
+	if k, ok := kinds[s.id]; ok {
+		r.kind = k
+	}
+	for _, a := range s.allow {
+		if a.target == "" && a.condition == "" && len(a.regexes) > 0 {
+			r.allow = append(r.allow, a.regexes...)
+		}
+	}
+	if rest, ok := strings.CutPrefix(s.regex, named1); ok {
+		return named(r, rest, between, `(?i)`)
+	}
+	if rest, ok := strings.CutPrefix(s.regex, named2); ok {
+		return named(r, rest, between+`)`, ``)
+	}
+	r, err := shaped(r, s.regex)
+	return []rule{r}, err
+}
+
+// named takes apart a rule for a value that is assigned to a name.
+func named(r rule, rest, middle, flags string) ([]rule, error) {
+	names, secret, ok := strings.Cut(rest, middle+operator)
+	if !ok {
+		return nil, fmt.Errorf("is not built like other rules of its sort")
+	}
+	secret, more, two := strings.Cut(secret, `)`+suffix+`|`)
+	if !two {
+		if secret, ok = strings.CutSuffix(secret, `)`+suffix); !ok {
+			return nil, fmt.Errorf("has no known end")
+		}
+	}
+	out := r
+	var err error
+	if out.names, err = words(names); err != nil {
+		return nil, err
+	}
+	out.pattern, out.ends = flags+secret, true
+	if err = out.measure(); err != nil {
+		return nil, err
+	}
+	if !two {
+		return []rule{out}, nil
+	}
+	second, err := shaped(r, more)
+	return []rule{out, second}, err
+}
+
+// words lists what an expression for names can say, in lower case: the few that
+// gitleaks wants in exactly the usual spellings lose nothing by it.
+func words(pattern string) ([]string, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	const most = 100
+	var all []string
+	for _, seq := range sequences(re, most) {
+		if !seq.complete {
+			return nil, fmt.Errorf("its names are no list")
+		}
+		var b strings.Builder
+		for _, set := range seq.sets {
+			if len(set) != 1 {
+				return nil, fmt.Errorf("its names are no list")
+			}
+			b.WriteString(set)
+		}
+		all = append(all, b.String())
+	}
+	if len(all) > most {
+		return nil, fmt.Errorf("has more than %d names", most)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// shaped takes apart a rule for a secret that is known by its own look.
+func shaped(r rule, pattern string) (rule, error) {
+	flags := ""
+	if rest, ok := strings.CutPrefix(pattern, `(?i)`); ok {
+		flags, pattern = `(?i)`, rest
+	}
+	for _, s := range starts {
+		if rest, ok := strings.CutPrefix(pattern, s); ok {
+			r.starts, pattern = true, rest
+			break
+		}
+	}
+	for _, s := range ends {
+		if rest, ok := strings.CutSuffix(pattern, s); ok {
+			r.ends, pattern = true, rest
+			break
+		}
+	}
+	r.pattern = flags + pattern
+	re, err := syntax.Parse(r.pattern, syntax.Perl)
+	if err != nil {
+		return r, fmt.Errorf("does not come apart: %w", err)
+	}
+	// A group inside of the expression is gitleaks' way to say which part is the
+	// secret; one around all of it says nothing.
+	if r.id == "nuget-config-password" || r.id == "freemius-secret-key" {
+		r.group = 1
+	}
+	if r.anchors, err = anchorsOf(re); err != nil {
+		return r, err
+	}
+	return r, r.measure()
+}
