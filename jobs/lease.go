@@ -1,0 +1,174 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxWait bounds how long a worker sleeps. Timers stand still while a machine
+// sleeps, and a job may be added by somebody who does not know this queue.
+const maxWait = time.Minute
+
+// next leases the job that has been due the longest, of a kind that has a
+// handler and not in skip. Without one it says how long to wait for the next. A
+// job whose attempts are used up comes back dead.
+func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[string]bool) (j *Job, wait time.Duration, err error) {
+	for {
+		now, back := q.now()
+		if !back {
+			var err error
+			if back, err = q.behind(ctx, now); err != nil {
+				return nil, 0, err
+			}
+		}
+		if back {
+			if err := q.rewind(ctx, now); err != nil {
+				q.mu.Lock()
+				q.clock.mono = time.Time{} // it is still to be done
+				q.mu.Unlock()
+				return nil, 0, err
+			}
+		}
+		id, wait, err := q.look(ctx, now, handlers, skip)
+		if err != nil || id == "" {
+			return nil, wait, err
+		}
+		if j, err := q.lease(ctx, id); err != nil || j != nil {
+			return j, 0, err
+		}
+		// Somebody else was faster.
+	}
+}
+
+// look finds a job to lease without holding up those who write.
+func (q *Queue) look(ctx context.Context, now time.Time, handlers map[string]Handler, skip map[string]bool) (id string, wait time.Duration, err error) {
+	wait = maxWait
+	wanted := func(e entry) bool { return handlers[e.kind] != nil && !skip[e.id] && !q.isMine(e.id) }
+	err = q.shelf.View(ctx, func(r store.ShelfReader) error {
+		var running []Job
+		for e := range index(r, Running) {
+			if j := q.read(ctx, r, e); j != nil {
+				running = append(running, *j)
+			}
+		}
+		q.watch(running)
+		for i := range running {
+			j := &running[i]
+			switch d := q.expires(j, now); {
+			case !wanted(entry{id: j.ID, kind: j.Kind}):
+			case d > 0:
+				wait = min(wait, d)
+			default:
+				id = j.ID
+				return nil
+			}
+		}
+		for e := range index(r, Queued) {
+			d := e.at.Sub(now)
+			switch {
+			case !wanted(e):
+			case d > 0:
+				wait = min(wait, d)
+				return nil
+			case q.read(ctx, r, e) != nil:
+				id = e.id
+				return nil
+			}
+		}
+		return nil
+	})
+	return id, wait, err
+}
+
+// read returns the job of a line of the index; nil for one that can't be read,
+// which must not stop the others.
+func (q *Queue) read(ctx context.Context, r store.ShelfReader, e entry) *Job {
+	j, err := load(r, e.id)
+	if err == nil && (j == nil || j.indexKey() != e.key) {
+		err = &ken.Error{Code: ken.CodeCorrupt, Msg: "the index has job " + e.id + " as " + e.key}
+	}
+	if err == nil {
+		return j
+	}
+	q.mu.Lock()
+	_, told := q.told[e.id]
+	q.told[e.id] = struct{}{}
+	q.mu.Unlock()
+	if !told {
+		q.o.Log.ErrorContext(ctx, "a job can't be read and is left alone", "job", e.id, "error", err)
+	}
+	return nil
+}
+
+// lease takes a job, unless it can't be had any more. The job that is
+// returned is Running and marked as this queue's, or Dead.
+func (q *Queue) lease(ctx context.Context, id string) (*Job, error) {
+	if !q.take(id) {
+		return nil, nil
+	}
+	var out *Job
+	err := q.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		out = nil
+		now := stamp(q.o.Now())
+		j, err := load(tx, id)
+		if err != nil || j == nil {
+			return err
+		}
+		old := *j
+		switch {
+		case j.State == Queued && !j.Due.After(now):
+		case j.State == Running && q.stale(j, now):
+			j.fail(fmt.Errorf("attempt %d ended without a word: its worker %s is gone", j.Attempts, j.Worker))
+			if j.Attempts >= q.o.Attempts {
+				j.Try = "Look for what ends the process, such as memory, then run it again with ken jobs retry " + short(j.ID) + "."
+				q.bury(j, now)
+				out = j
+				return save(tx, &old, j)
+			}
+		default:
+			return nil
+		}
+		j.State, j.Worker, j.Process = Running, q.o.Worker, q.o.Process
+		j.Lease = now.Add(q.o.Lease)
+		j.Progress = nil
+		j.Attempts++
+		j.Run++
+		out = j
+		return save(tx, &old, j)
+	})
+	if err != nil || out == nil || out.State != Running {
+		q.leave(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (q *Queue) isMine(id string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.mine[id]
+	return ok
+}
+
+// take marks a job as run by this queue, false when it is already.
+func (q *Queue) take(id string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.mine[id]; ok {
+		return false
+	}
+	q.mine[id] = struct{}{}
+	return true
+}
+
+func (q *Queue) leave(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.mine, id)
+}
