@@ -1,0 +1,149 @@
+package attention
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Source is what the queue reads claims from. The stores on disk and in memory are
+// one.
+type Source interface {
+	// Scan yields the claims that pass the filter and of which want says yes at a
+	// glance.
+	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
+	// Get returns one claim; ErrNotFound.
+	Get(ctx context.Context, id string) (ken.Claim, error)
+	// History returns a claim's events, oldest first; ErrNotFound.
+	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
+}
+
+// Options says what counts; the zero value is the default.
+type Options struct {
+	Now   time.Time     // the time to go by; zero is the time of the call
+	Age   time.Duration // of a claim that is unsure; <= 0 means 7 days
+	Below float64       // the confidence of one; <= 0 means 0.5
+	All   bool          // dismissed items too
+}
+
+// Defaults of Options.
+const (
+	DefaultAge   = 7 * 24 * time.Hour
+	DefaultBelow = 0.5
+)
+
+// List returns the queue, warnings first, then the newest. Expired and archived
+// claims are not in it. It looks at every claim that stands, without reading those
+// that it does not list. shelf may be nil, which is a queue without refused writes
+// in which nothing is dismissed. The result is the caller's. With an ErrCorrupt for
+// notes that can't be read come the items that can.
+func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item, error) {
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.Age <= 0 {
+		o.Age = DefaultAge
+	}
+	if o.Below <= 0 {
+		o.Below = DefaultBelow
+	}
+	l := lister{src: src, o: o}
+	var items []Item
+	var err error
+	for _, list := range []func(context.Context) ([]Item, error){l.disputed, l.superseded, l.unsure} {
+		found, err := list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, found...)
+	}
+	if shelf != nil {
+		var notes notes
+		if notes, err = readNotes(ctx, shelf); err != nil && !errors.Is(err, ken.ErrCorrupt) {
+			return nil, err
+		}
+		items = append(items, notes.items()...)
+		if !o.All {
+			items = slices.DeleteFunc(items, func(i Item) bool { return notes.dismissed[i.ID] })
+		}
+	}
+	slices.SortFunc(items, order)
+	return items, err
+}
+
+type lister struct {
+	src Source
+	o   Options
+}
+
+// filter admits claims of these statuses that stand.
+func (l *lister) filter(statuses ...ken.Status) *ken.Filter {
+	return &ken.Filter{Statuses: statuses, ClaimsOnly: true, Now: l.o.Now}
+}
+
+// get returns a claim, nil when it is gone.
+func (l *lister) get(ctx context.Context, id string) (*ken.Claim, error) {
+	c, err := l.src.Get(ctx, id)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &c, nil
+}
+
+// superseded are claims that a less certain one replaced. A person's verification
+// of the new one settles it.
+func (l *lister) superseded(ctx context.Context) ([]Item, error) {
+	var items []Item
+	want := func(g store.Glance) bool { return !g.Archived && g.SupersededBy != "" && g.Confidence > 0 }
+	for c, err := range l.src.Scan(ctx, l.filter(ken.StatusSuperseded), want) {
+		if err != nil {
+			return nil, err
+		}
+		next, err := l.get(ctx, c.SupersededBy)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil || next.Confidence >= c.Confidence || next.Status == ken.StatusVerified || next.Status == ken.StatusSuperseded {
+			continue
+		}
+		at := c.UpdatedAt
+		events, err := l.src.History(ctx, c.ID)
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return nil, err
+		}
+		for _, e := range events {
+			if e.Type == ken.EventSuperseded && e.Other == next.ID {
+				at = e.At
+			}
+		}
+		text := percent(c.Confidence) + " sure: " + quoted(&c) + " Replaced by, " + percent(next.Confidence) + " sure: " + quoted(next)
+		items = append(items, item(Superseded, at, text, []string{c.ID, next.ID},
+			[]string{"ken history " + c.ID, "ken verify " + next.ID, disputing(next.ID)}, state(&c), state(next)))
+	}
+	return items, nil
+}
+
+// unsure are claims of low confidence that have waited long enough.
+func (l *lister) unsure(ctx context.Context) ([]Item, error) {
+	var items []Item
+	want := func(g store.Glance) bool { return !g.Archived && g.Confidence < l.o.Below }
+	for c, err := range l.src.Scan(ctx, l.filter(ken.StatusObserved, ken.StatusInferred, ken.StatusHypothesis), want) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind == ken.KindPattern || l.o.Now.Sub(c.CreatedAt) < l.o.Age {
+			continue
+		}
+		items = append(items, item(Unsure, c.CreatedAt, percent(c.Confidence)+" sure, "+string(c.Status)+" and never verified: "+quoted(&c),
+			[]string{c.ID}, []string{"ken verify " + c.ID, disputing(c.ID), "ken history " + c.ID}, state(&c)))
+	}
+	return items, nil
+}

@@ -1,0 +1,143 @@
+package attention
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Rejection is a write of knowledge that was refused because it had no evidence.
+type Rejection struct {
+	At      time.Time `json:"at"` // zero is the time of the call
+	Session string    `json:"session_id,omitempty"`
+	Branch  string    `json:"branch_id,omitempty"`
+	Actor   ken.Actor `json:"actor,omitzero"`
+	Text    string    `json:"text,omitempty"` // what was to be written; may be empty
+	Why     string    `json:"why,omitempty"`  // as the writer was told
+
+	// Times is how often the same was refused in a row, from 1; Reject counts.
+	Times int `json:"times"`
+}
+
+// Bounds of what is kept on the shelf.
+const (
+	maxRejections = 200
+	maxDismissed  = 1000
+	maxNote       = 500 // characters of a rejection's texts
+)
+
+const (
+	prefixRejected  = "attention/rejected/"
+	prefixDismissed = "attention/dismissed/"
+	keyCount        = "attention/count" // of what was ever put there
+)
+
+// Reject notes a refused write. At most 200 are kept, the newest; one that is the
+// same as the last is counted with it. Texts are cleaned and cut. The shelf's
+// errors are returned: a caller whose own error is told anyway may drop them.
+func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
+	if r.At.IsZero() {
+		r.At = time.Now()
+	}
+	r.At, r.Times = r.At.Round(0).UTC(), 1
+	r.Text, r.Why = cut(store.Clean(r.Text)), cut(store.Clean(r.Why))
+	r.Session, r.Branch = cut(store.Clean(r.Session)), cut(store.Clean(r.Branch))
+	r.Actor = ken.Actor{Type: cut(store.Clean(r.Actor.Type)), ID: cut(store.Clean(r.Actor.ID))}
+	return shelf.Update(ctx, func(tx store.ShelfTx) error {
+		key, last := newest(tx)
+		if last != nil && last.same(r) {
+			r.Times = last.Times + 1
+		} else {
+			var err error
+			if key, err = next(tx, prefixRejected); err != nil {
+				return err
+			}
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := tx.Put(key, b); err != nil {
+			return err
+		}
+		return trim(tx, prefixRejected, maxRejections)
+	})
+}
+
+func (r *Rejection) same(o Rejection) bool {
+	return r.Session == o.Session && r.Branch == o.Branch && r.Actor == o.Actor && r.Text == o.Text && r.Why == o.Why
+}
+
+// newest returns the last rejection and its key.
+func newest(tx store.ShelfTx) (key string, r *Rejection) {
+	var last []byte
+	for k, v := range tx.Scan(prefixRejected) {
+		key, last = k, v
+	}
+	if last == nil {
+		return "", nil
+	}
+	r = &Rejection{}
+	if json.Unmarshal(last, r) != nil {
+		return "", nil // told by List; a new one must not fail over it
+	}
+	return key, r
+}
+
+// next is a key after all that were given out before.
+func next(tx store.ShelfTx, prefix string) (string, error) {
+	n := uint64(0)
+	if v := tx.Get(keyCount); v != nil {
+		if _, err := fmt.Sscanf(string(v), "%d", &n); err != nil {
+			return "", &ken.Error{Code: ken.CodeCorrupt, Msg: "read " + keyCount, Err: err}
+		}
+	}
+	n++
+	return fmt.Sprintf("%s%016x", prefix, n), tx.Put(keyCount, []byte(fmt.Sprint(n)))
+}
+
+// trim deletes the first keys until most are left.
+func trim(tx store.ShelfTx, prefix string, most int) error {
+	var keys []string
+	for k := range tx.Scan(prefix) {
+		keys = append(keys, k)
+	}
+	for _, k := range keys[:max(0, len(keys)-most)] {
+		if err := tx.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cut(s string) string {
+	r := []rune(strings.TrimSpace(s))
+	if len(r) > maxNote {
+		return string(r[:maxNote-1]) + "…"
+	}
+	return string(r)
+}
+
+// item is a rejection as the queue shows it.
+func (r *Rejection) item(key string) Item {
+	who := strings.TrimSpace(r.Actor.Type + " " + r.Actor.ID)
+	if who == "" {
+		who = "agent"
+	}
+	text := who + " wanted to write without evidence"
+	if r.Text != "" {
+		text += ": “" + excerpt(r.Text) + "”"
+	}
+	if r.Session != "" {
+		text += " Session " + r.Session + "."
+	}
+	if r.Times > 1 {
+		text += fmt.Sprintf(" %d times.", r.Times)
+	}
+	return item(Rejected, r.At, text, nil, nil, key, fmt.Sprint(r.Times))
+}
