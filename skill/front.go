@@ -1,0 +1,282 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	yamlparser "github.com/goccy/go-yaml/parser"
+
+	"github.com/kenlayer/ken"
+)
+
+// Bounds of front matter: a hundred times what anybody writes. Nesting costs the
+// YAML parser time with its square.
+const (
+	maxFront = 64 << 10
+	maxDepth = 64
+)
+
+// parser reads one file.
+type parser struct {
+	path  string
+	lines map[string]int // where each key of the front matter stands
+}
+
+// split parts the front matter, if there is any, from the text behind it. The
+// front matter comes back with an empty line in place of the one that opens it,
+// so that lines are counted as in the file.
+func (p *parser) split(text string) (front, body string, err error) {
+	first, rest, ok := strings.Cut(text, "\n")
+	if strings.TrimRight(first, " \t") != "---" {
+		return "", text, nil
+	}
+	for at := 0; ok && at < len(rest); {
+		line, _, more := strings.Cut(rest[at:], "\n")
+		if end := strings.TrimRight(line, " \t"); end == "---" || end == "..." {
+			return "\n" + rest[:at], strings.TrimPrefix(rest[at+len(line):], "\n"), nil
+		}
+		if at += len(line) + 1; !more {
+			break
+		}
+	}
+	return "", "", p.wrong(1, "", "the front matter that starts here has no end", "Close it with a line of three hyphens.")
+}
+
+// front fills in what the front matter says.
+func (p *parser) front(s *Skill, text string) error {
+	p.lines = map[string]int{}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if len(text) > maxFront {
+		return p.wrong(1, "", fmt.Sprintf("front matter of %d bytes; at most %d", len(text), maxFront), "Put the text below the front matter.")
+	}
+	if deepest(text) > maxDepth {
+		return p.wrong(1, "", fmt.Sprintf("front matter is nested more than %d deep", maxDepth), "Close what was opened.")
+	}
+	tree, err := yamlparser.ParseBytes([]byte(text), 0)
+	if err != nil {
+		return p.syntax(err)
+	}
+	for _, doc := range tree.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.NullType {
+			continue
+		}
+		fields, ok := doc.Body.(ast.MapNode)
+		if !ok {
+			return p.wrong(lineOf(doc.Body), "", "front matter is not a list of settings", "Write lines such as \"name: deploy\".")
+		}
+		if err := p.fields(s, fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fields reads the top level.
+func (p *parser) fields(s *Skill, fields ast.MapNode) error {
+	useWhen := ""
+	for it := fields.MapRange(); it.Next(); {
+		key, ok := it.Key().(*ast.StringNode)
+		if !ok {
+			return p.wrong(lineOf(it.Key()), "", "a key that is not a plain word", "Write keys as plain words.")
+		}
+		name, v := key.Value, it.Value()
+		p.lines[name] = lineOf(key)
+		var err error
+		switch strings.ReplaceAll(name, "-", "_") {
+		case "name":
+			s.Title, err = p.line(name, v)
+		case "description":
+			s.Description, err = p.paragraph(name, v)
+		case "when_to_use":
+			useWhen, err = p.paragraph(name, v)
+		case "license":
+			s.License, err = p.line(name, v)
+		case "compatibility":
+			s.Compatibility, err = p.paragraph(name, v)
+		case "allowed_tools":
+			s.AllowedTools, err = p.list(name, v, " ,")
+		case "triggers", "tags", "keywords":
+			err = p.triggers(s, name, v)
+		case "metadata":
+			err = p.metadata(s, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n := utf8.RuneCountInString(s.Description); n > MaxDescription {
+		return p.wrong(p.lines["description"], "description", fmt.Sprintf("%d characters; at most %d", n, MaxDescription),
+			"Say what it does and when to use it, and leave the rest to the text.")
+	}
+	s.Description = strings.TrimSpace(s.Description + " " + useWhen)
+	return nil
+}
+
+// metadata is a mapping of single values.
+func (p *parser) metadata(s *Skill, v ast.Node) error {
+	if v.Type() == ast.NullType {
+		return nil
+	}
+	fields, ok := v.(ast.MapNode)
+	if !ok {
+		return p.wrong(lineOf(v), "metadata", "not a list of settings", "Indent lines such as \"version: 1.0\" below it.")
+	}
+	s.Metadata = map[string]string{}
+	for it := fields.MapRange(); it.Next(); {
+		key, ok := it.Key().(*ast.StringNode)
+		if !ok {
+			return p.wrong(lineOf(it.Key()), "metadata", "a key that is not a plain word", "Write keys as plain words.")
+		}
+		field := "metadata." + key.Value
+		switch key.Value {
+		case "triggers", "tags", "keywords":
+			if err := p.triggers(s, field, it.Value()); err != nil {
+				return err
+			}
+		}
+		words, err := p.list(field, it.Value(), "")
+		if err != nil {
+			return err
+		}
+		s.Metadata[key.Value] = strings.Join(words, ", ")
+	}
+	return nil
+}
+
+func (p *parser) triggers(s *Skill, field string, v ast.Node) error {
+	words, err := p.list(field, v, ",")
+	s.Triggers = append(s.Triggers, words...)
+	return err
+}
+
+// line is a value of one line.
+func (p *parser) line(field string, v ast.Node) (string, error) {
+	s, err := p.scalar(field, v)
+	if err == nil && strings.Contains(s, "\n") {
+		err = p.wrong(lineOf(v), field, "several lines", "Put it on one line.")
+	}
+	return s, err
+}
+
+// paragraph is a value that may go over several lines, on one.
+func (p *parser) paragraph(field string, v ast.Node) (string, error) {
+	s, err := p.scalar(field, v)
+	return strings.Join(strings.Fields(s), " "), err
+}
+
+// list is a list of values, or a value that one of the separators parts.
+func (p *parser) list(field string, v ast.Node, separators string) (out []string, err error) {
+	if seq, ok := v.(*ast.SequenceNode); ok {
+		for _, e := range seq.Values {
+			s, err := p.scalar(field, e)
+			if err != nil {
+				return nil, err
+			}
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+		return out, nil
+	}
+	s, err := p.scalar(field, v)
+	for _, w := range parts(s, separators) {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out, err
+}
+
+// parts cuts at separators, and at none within parentheses: Bash(git log:*) is one
+// tool.
+func parts(s, separators string) (out []string) {
+	from, depth := 0, 0
+	for i, r := range s {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth = max(0, depth-1)
+		case depth == 0 && strings.ContainsRune(separators, r):
+			out = append(out, s[from:i])
+			from = i + 1
+		}
+	}
+	return append(out, s[from:])
+}
+
+// scalar is a single value as text.
+func (p *parser) scalar(field string, v ast.Node) (string, error) {
+	switch n := v.(type) {
+	case *ast.NullNode:
+		return "", nil
+	case *ast.StringNode:
+		return strings.TrimSpace(n.Value), nil
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value), nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, nil // as it stands: 1.0 is a version
+	}
+	return "", p.wrong(lineOf(v), field, "not a plain value", "Put the value on the line of its key, in quotes.")
+}
+
+// deepest is how deep brackets and dashes are nested at most, what stands in texts
+// counted as well.
+func deepest(text string) (most int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		dashes := 0
+		for i := range len(line) {
+			if (line[i] == '-' || line[i] == '?') && i+1 < len(line) && line[i+1] == ' ' {
+				dashes++
+			}
+		}
+		most = max(most, dashes)
+	}
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(0, open-1)
+		}
+		most = max(most, open)
+	}
+	return most
+}
+
+func lineOf(n ast.Node) int {
+	if tk := n.GetToken(); tk != nil && tk.Position != nil {
+		return tk.Position.Line
+	}
+	return 0
+}
+
+// syntax translates the YAML parser's error, whose own text shows the file.
+func (p *parser) syntax(err error) error {
+	msg, at := "front matter is not valid YAML", 1
+	var e yaml.Error
+	if errors.As(err, &e) {
+		msg += ": " + e.GetMessage()
+		if tk := e.GetToken(); tk != nil && tk.Position != nil {
+			at = tk.Position.Line
+		}
+	}
+	return p.wrong(at, "", msg, "Put a value with a colon in it into quotes, and check the indentation.")
+}
+
+// wrong is an error with its place; line 0 is the whole file.
+func (p *parser) wrong(line int, field, msg, try string) error {
+	place := p.path
+	if line > 0 {
+		place += ":" + strconv.Itoa(line)
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg + " (" + place + ")", Try: try}
+}
