@@ -30,7 +30,9 @@ func Analyze(messages []ken.Message) ken.Signals {
 	var buf [48]word
 	words := lex(buf[:0], text)
 	if smallTalk(words) {
-		return silent(question(text, words))
+		s := silent(question(text, words))
+		s.Resumes = resumes(words) && !answered(messages[:last])
+		return s
 	}
 	found := read(text, words)
 	for _, result := range newestResults(messages[last+1:]) {

@@ -1,0 +1,29 @@
+package intent
+
+import (
+	"testing"
+
+	"github.com/kenlayer/ken"
+)
+
+func TestAConversationThatBeginsWithGoingOnResumes(t *testing.T) {
+	before := []ken.Message{user("How do I build it?"), {Role: "assistant", Text: "With make."}}
+	for _, tc := range []struct {
+		messages []ken.Message
+		resumes  bool
+	}{
+		{[]ken.Message{user("continue")}, true},
+		{[]ken.Message{{Role: "system", Text: "You are an agent."}, user("Please carry on.")}, true},
+		{[]ken.Message{user("ok, go on")}, true},
+		{[]ken.Message{user("keep going")}, true},
+		{[]ken.Message{user("hi")}, false},
+		{[]ken.Message{user("thanks!")}, false},
+		{append(before, user("continue")), false}, // goes on with this conversation
+		{[]ken.Message{user("continue with the ledger migration")}, false},
+	} {
+		s := Analyze(tc.messages)
+		if s.Resumes != tc.resumes || s.Resumes && s.Asks {
+			t.Errorf("%q: resumes %v, asks %v", tc.messages[len(tc.messages)-1].Text, s.Resumes, s.Asks)
+		}
+	}
+}
