@@ -11,6 +11,8 @@ type Config struct {
 	Injection  Injection
 	Breaker    Breaker
 	Repository Repository
+	Session    Session
+	Harvest    Harvest
 	Telemetry  Telemetry
 }
 
@@ -35,6 +37,8 @@ func (c *Config) sections() []section {
 		{"injection", "How the block reaches the model.", c.Injection.keys()},
 		{"breaker", "When to stop asking an embedding service that fails, and when to try it again. Turns use the keyword leg alone meanwhile.", c.Breaker.keys()},
 		{"repository", "What is read from the repository that the agent works in.", c.Repository.keys()},
+		{"session", "When a conversation is over.", c.Session.keys()},
+		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
 	}
 	for _, s := range all {

@@ -22,8 +22,11 @@ type Knowledge struct {
 	EmbedPath       string        // a model2vec folder or a table file
 	EmbedTimeout    time.Duration // of one embeddings call
 
-	TopK      int // most items in a block
-	DecayDays int // see ken.Support.At; 0 means that nothing decays
+	Facts     bool // statements are extracted when a session ends
+	TopK      int  // most items in a block
+	Sessions  int  // most recent sessions in a block; 0 is none
+	Playbooks int  // most playbooks in a block; 0 is none
+	DecayDays int  // see ken.Support.At; 0 means that nothing decays
 }
 
 func (k *Knowledge) keys() []key {
@@ -56,10 +59,18 @@ func (k *Knowledge) keys() []key {
 				"train wrote."),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
+		bind("facts", &k.Facts, true, flag(),
+			"Extract facts when a session ends. false keeps its summary, findings and patterns alone."),
 		bind("top_k", &k.TopK, 12, whole(1, 1000),
 			"The most items in a block. Twelve usual items of 300 to 600 characters fill the 6,000 of budget.chars; fewer waste "+
 				"the budget, and more only queue for it."),
+		bind("sessions", &k.Sessions, 3, whole(0, 50),
+			"The most recent sessions whose digests a block has, of some 700 characters each. They share budget.memory_chars with "+
+				"what always surfaces, and come last in it."),
+		bind("playbooks", &k.Playbooks, 2, whole(0, 10),
+			"The most playbooks that a turn is given, of up to 3,000 characters each. A turn that none is for gets none."),
 		bind("decay_days", &k.DecayDays, 90, whole(0, 36500),
-			"After this many days without new evidence, a Verified item counts as Inferred. 0: nothing decays."),
+			"After this many days without new evidence, a Verified item counts as Inferred. 0: nothing decays. confidence_decay_days in "+
+				"lifecycle.yaml has precedence where it is set."),
 	}
 }

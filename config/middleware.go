@@ -9,8 +9,13 @@ type Middleware struct {
 	Keyword   bool // the leg of words
 	Vector    bool // the leg of meaning
 	Pinned    bool // the leg of what always surfaces
+	Sessions  bool // the leg of recent sessions
+	Playbooks bool // the leg of playbooks that fit the turn
 	Floor     bool // the least evidence
 	Inject    bool // the block itself; without it, a dry run
+	Journal   bool // of sessions, which harvesting reads
+	Harvest   bool // what ended sessions taught
+	Ingest    bool // tool outputs as findings
 	Events    bool // the record of turns
 }
 
@@ -27,10 +32,20 @@ func (m *Middleware) keys() []key {
 			"The leg that matches meaning. Needs an embedding provider; see knowledge.embed_provider."),
 		bind("pinned", &m.Pinned, true, flag(),
 			"The leg of what always surfaces: hot facts, approved patterns, active objectives."),
+		bind("sessions", &m.Sessions, true, flag(),
+			"The leg of recent sessions: a short digest of each of the newest. Episodes that bear on a turn are found by its words without it."),
+		bind("playbooks", &m.Playbooks, true, flag(),
+			"The leg of playbooks: those that fit the turn, by what they say of when to use them."),
 		bind("floor", &m.Floor, true, flag(),
 			"Leave out hits with too little evidence that they bear on the turn. false injects the best hits, however poor."),
 		bind("inject", &m.Inject, true, flag(),
 			"Put the block into the request. false composes it and writes the receipt, and the model never sees it: a dry run."),
+		bind("journal", &m.Journal, true, flag(),
+			"Keep the messages of sessions until they were harvested. false keeps none, so that nothing is learned from them."),
+		bind("harvest", &m.Harvest, true, flag(),
+			"When a session ends, keep what it taught: a summary, facts, findings, and candidates for patterns."),
+		bind("ingest", &m.Ingest, false, flag(),
+			"Keep the outputs of tools as findings as well. They are external: anybody may have written what a tool reads."),
 		bind("events", &m.Events, true, flag(), "Write one line per turn to telemetry.events."),
 	}
 }

@@ -16,6 +16,8 @@ func (c Config) Validate() error {
 	case k.TopK > c.Retrieval.Pool:
 		return wrong("knowledge.top_k", strconv.Itoa(k.TopK)+" is more than retrieval.pool, "+strconv.Itoa(c.Retrieval.Pool),
 			"Lower knowledge.top_k or raise retrieval.pool.")
+	case c.Harvest.Model != "" && c.HarvestBaseURL() == "":
+		return wrong("harvest.model", "there is no address to ask it at", "Set upstream.base_url or harvest.base_url, or leave harvest.model out.")
 	case !k.Embeddings:
 		return nil
 	case k.Provider == ProviderStatic && k.EmbedPath == "":

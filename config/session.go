@@ -1,0 +1,18 @@
+package config
+
+import "time"
+
+// Session is when a conversation is over, and how much of it is kept until then.
+type Session struct {
+	Idle         time.Duration // without a message, after which it is over
+	MessageBytes int           // of a message that the journal keeps
+}
+
+func (s *Session) keys() []key {
+	return []key{
+		bind("idle", &s.Idle, 30*time.Minute, span(time.Minute, 30*24*time.Hour),
+			"A session without a message for this long is over, and is harvested. One that goes on later is harvested again."),
+		bind("message_bytes", &s.MessageBytes, 16<<10, whole(1<<10, 1<<20),
+			"What the journal keeps of one message, in bytes; of a longer one, its beginning and end."),
+	}
+}
