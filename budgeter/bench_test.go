@@ -35,3 +35,30 @@ func BenchmarkCompose(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkComposeMemory is a usual turn with a full memory: 12 items of knowledge,
+// 200 hot claims of which some forty fit, two playbooks and three episodes, each
+// loaded when its turn comes.
+func BenchmarkComposeMemory(b *testing.B) {
+	list := benchmarkCandidates(12, "The release runs on Tuesday and is approved by the team. ")
+	add := func(n int, kind ken.Kind, text string) {
+		for i := range n {
+			it := item((len(list)+1)*7919, "")
+			it.Kind, it.Source = kind, ""
+			c := ken.Claim{Kind: kind, Heading: fmt.Sprintf("Heading %d", i), Text: fmt.Sprintf("Number %d. %s", i, text), Source: "session", Session: "s-1"}
+			list = append(list, Candidate{Item: it, Memory: true, Load: func(context.Context) (ken.Claim, error) { return c, nil }})
+		}
+	}
+	for i := range list {
+		list[i].Memory = false
+	}
+	add(200, ken.KindHot, strings.Repeat("Reply in plain words. ", 6))
+	add(2, ken.KindPlaybook, strings.Repeat("Then do the next thing, with care.\n", 70))
+	add(3, ken.KindEpisode, strings.Repeat("Decided: to look at the ledger again before long, and to move it.\n", 8))
+	b.ReportAllocs()
+	for b.Loop() {
+		if blk := Compose(context.Background(), list, Options{}); len(blk.Items) < 30 {
+			b.Fatalf("%d items", len(blk.Items))
+		}
+	}
+}

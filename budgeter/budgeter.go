@@ -8,10 +8,15 @@ import (
 
 // Defaults of Options, in code points.
 const (
-	DefaultChars        = 6000
-	DefaultMemoryChars  = 8000
-	DefaultMaxItemChars = 1500
+	DefaultChars         = 6000
+	DefaultMemoryChars   = 8000
+	DefaultMaxItemChars  = 1500
+	DefaultPlaybookChars = 3000
 )
+
+// KindCheckpoint is the kind of an item that says where its own session stands. It
+// is no claim: it is made for the turn, and has no life beyond it.
+const KindCheckpoint ken.Kind = "checkpoint"
 
 // Candidate is something that may enter the block.
 type Candidate struct {
@@ -21,8 +26,14 @@ type Candidate struct {
 	// Memory puts it into the memory part, behind everything else and with a limit
 	// of its own. A constraint is never memory.
 	Memory bool
-	// Load fetches the claim, once, when its turn comes and there is room left;
-	// nil means that Item is complete. An error leaves the candidate out.
+	// OrMemory tries what has no room elsewhere again as memory.
+	OrMemory bool
+	// Version is another number after every change of the claim; 0 is unknown. See
+	// Options.Cache.
+	Version uint64
+	// Load fetches the claim when its turn comes and there is room left, once in
+	// each part of the block that it is tried in; nil means that Item is complete.
+	// An error leaves the candidate out.
 	Load func(ctx context.Context) (ken.Claim, error)
 }
 
@@ -31,14 +42,23 @@ type Options struct {
 	Chars        int // code points of the frame and everything but memory; <= 0 means DefaultChars
 	MemoryChars  int // code points of the memory part; 0 means DefaultMemoryChars, < 0 leaves memory out
 	MaxItemChars int // code points of an item's text, longer ones are shortened; <= 0 means DefaultMaxItemChars
+	// PlaybookChars is MaxItemChars for a playbook in memory, if it is more: half a
+	// method is no method. <= 0 means DefaultPlaybookChars.
+	PlaybookChars int
+	// Show is the command line that prints a playbook whole, given its name. The
+	// block mentions it where a playbook does not fit; empty leaves it out.
+	Show string
 
 	Tokens int              // of the whole block, on top of the limits in characters; <= 0 sets no limit
 	Count  func(string) int // counts tokens; nil counts one for each byte, which no tokenizer exceeds
 
-	MinTier ken.Tier // cuts what is weaker, except constraints
+	MinTier ken.Tier // cuts what is weaker, except constraints and checkpoints
 	// Seen reports whether the context holds the item with exactly this text
 	// already; nil means that it holds nothing.
 	Seen func(id, text string) bool
+	// Cache keeps memory from turn to turn; nil keeps nothing. Blocks are the same
+	// with and without it.
+	Cache *Cache
 }
 
 // Block is the message of a turn, and the account of how it came about.
@@ -57,7 +77,12 @@ type Block struct {
 // trust, fused score, newest and id, in this order. What does not fit is cut and
 // the next is tried. Constraints are compressed for one another, step by step,
 // before any is cut: white space first, then headings, then all but the first
-// sentences. Memory follows in the same order, within its own limit.
+// sentences.
+//
+// Memory follows within its own limit: a checkpoint, shortened until it fits; then
+// hot claims, newest first; whatever else is memory, in the order above; playbooks,
+// best first; and episodes, newest first, each as a digest of a few lines. A
+// playbook that has no room is named, with where to read it.
 //
 // A candidate that can't be loaded is cut: as ken.CutStatus when the claim is gone,
 // and as ken.CutLate otherwise, with the error as the detail. Once ctx has ended,
@@ -73,13 +98,17 @@ func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	if o.MaxItemChars <= 0 {
 		o.MaxItemChars = DefaultMaxItemChars
 	}
+	if o.PlaybookChars <= 0 {
+		o.PlaybookChars = DefaultPlaybookChars
+	}
+	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
 	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates)}
 	usual := min(len(candidates), 32)
 	c.block.Items, c.said.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)
 	c.measure()
 	constraints, knowledge, memory := order(candidates)
 	c.addConstraints(constraints)
-	c.add(knowledge, &c.room)
-	c.add(memory, &c.memoryRoom)
+	c.add(knowledge, false, &c.room)
+	c.add(merge(candidates, memory, c.spilled), true, &c.memoryRoom)
 	return c.finish()
 }

@@ -21,6 +21,7 @@ type composer struct {
 	memoryRoom int      // code points left for memory
 	tokens     int      // left for the whole block, where there is a limit
 	texts      []string // of block.Items, headers included
+	spilled    []int32  // knowledge without room that is to be tried as memory
 	said       said
 	warn       bool // there is room for the line about constraints that did not fit
 	block      Block
@@ -57,45 +58,108 @@ func (c *composer) count(s string) int {
 // leastPart is less than any item takes: the header's fixed fields and a character.
 const leastPart = len("\n[k:1] Guessed | undated\nx\n")
 
-// add takes the candidates that fit, in order.
-func (c *composer) add(order []int32, room *int) {
+// add takes the candidates that fit into a part of the block, in order.
+func (c *composer) add(order []int32, memory bool, room *int) {
 	for _, i := range order {
-		if c.candidates[i].Item.Tier < c.o.MinTier {
+		if it := &c.candidates[i].Item; it.Tier < c.o.MinTier && !isCheckpoint(it, memory) {
 			c.cut(i, ken.CutTier, "")
 			continue
 		}
 		if *room < leastPart {
-			c.cut(i, ken.CutBudget, "no room left")
+			c.noRoom(i, memory, "no room left")
 			continue
 		}
-		e, ok := c.load(i)
-		if !ok {
-			continue
+		p, lack, dup, ok := c.try(i, memory, *room)
+		switch {
+		case !ok, dup:
+		case lack != "":
+			c.noRoom(i, memory, lack)
+		default:
+			c.said.add(p.item.ID)
+			c.take(&p, room)
 		}
-		if len(e.item.Text) > *room {
-			if n := utf8.RuneCountInString(e.item.Text); n > *room {
-				c.cutSize(i, n, *room, " characters, ")
-				continue
-			}
-		}
-		e.clean()
-		p := e.piece(0)
-		if p.item.Chars > *room {
-			c.cutSize(i, p.item.Chars, *room, " characters, ")
-			continue
-		}
-		if !c.fresh(i, &p) {
-			continue
-		}
-		if c.o.Tokens > 0 {
-			if p.tokens = c.count(p.text); p.tokens > c.tokens {
-				c.cutSize(i, p.tokens, c.tokens, " tokens, ")
-				continue
-			}
-		}
-		c.said.add(p.item.ID)
-		c.take(&p, room)
 	}
+}
+
+// try renders a candidate and returns what it lacks to be taken, "" for nothing. One
+// that can't be loaded or is a duplicate is cut.
+func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, dup, ok bool) {
+	keep := memory && c.o.Cache.keeps(&c.candidates[i])
+	if keep {
+		if r := c.o.Cache.get(c.key(i)); r != nil {
+			p = r.as(&c.candidates[i].Item)
+			lack, dup = c.judge(i, &p, r.words, room)
+			return p, lack, dup, true
+		}
+	}
+	e, ok := c.load(i, memory, room)
+	if !ok {
+		return p, "", false, false
+	}
+	if keep { // also what does not fit now: it need not be loaded again to be told so
+		e.clean()
+		p = e.piece(0)
+		words := c.said.read(&p.item)
+		c.o.Cache.put(c.key(i), &p, words)
+		lack, dup = c.judge(i, &p, words, room)
+		return p, lack, dup, true
+	}
+	p, lack, dup = c.fit(i, &e, room)
+	if lack != "" && memory && e.item.Kind == ken.KindPlaybook {
+		e.whole, e.item.Text = e.item.Text, pointer(&e.item, c.o.Show)
+		p, lack, dup = c.fit(i, &e, room)
+	}
+	return p, lack, dup, true
+}
+
+// fit renders an item and judges it.
+func (c *composer) fit(i int32, e *entry, room int) (p piece, lack string, dup bool) {
+	if len(e.item.Text) > room {
+		if n := utf8.RuneCountInString(e.item.Text); n > room {
+			return p, size(n, " characters, ", room), false
+		}
+	}
+	e.clean()
+	p = e.piece(0)
+	if p.item.Chars > room {
+		return p, size(p.item.Chars, " characters, ", room), false
+	}
+	lack, dup = c.judge(i, &p, c.said.read(&p.item), room)
+	if lack == "" && !dup && e.whole != "" && c.o.Seen != nil && c.o.Seen(p.item.ID, e.shownWhole()) {
+		c.cut(i, ken.CutDuplicate, "in the context already, whole")
+		dup = true
+	}
+	return p, lack, dup
+}
+
+// judge says what an item lacks to be taken. One that is a duplicate is cut. words
+// are the item's own.
+func (c *composer) judge(i int32, p *piece, words []uint64, room int) (lack string, dup bool) {
+	if p.item.Chars > room {
+		return size(p.item.Chars, " characters, ", room), false
+	}
+	if !c.fresh(i, p, words) {
+		return "", true
+	}
+	if c.o.Tokens > 0 {
+		if p.tokens = c.count(p.text); p.tokens > c.tokens {
+			return size(p.tokens, " tokens, ", c.tokens), false
+		}
+	}
+	return "", false
+}
+
+func size(need int, unit string, left int) string {
+	return strconv.Itoa(need) + unit + strconv.Itoa(left) + " left"
+}
+
+// noRoom cuts a candidate, unless it may be tried again as memory.
+func (c *composer) noRoom(i int32, memory bool, detail string) {
+	if !memory && c.candidates[i].OrMemory {
+		c.spilled = append(c.spilled, i)
+		return
+	}
+	c.cut(i, ken.CutBudget, detail)
 }
 
 func (c *composer) take(p *piece, room *int) {
@@ -107,8 +171,8 @@ func (c *composer) take(p *piece, room *int) {
 
 // fresh reports whether the block and the context lack the item, and cuts it
 // otherwise. Who takes it tells c.said.
-func (c *composer) fresh(i int32, p *piece) bool {
-	if other, dup := c.said.already(&p.item); dup {
+func (c *composer) fresh(i int32, p *piece, words []uint64) bool {
+	if other, dup := c.said.already(p.item.ID, words); dup {
 		c.cut(i, ken.CutDuplicate, other)
 		return false
 	}
@@ -126,14 +190,12 @@ func (c *composer) cut(i int32, why ken.CutReason, detail string) {
 	c.block.Cut = append(c.block.Cut, ken.Cut{ID: c.candidates[i].Item.ID, Reason: why, Detail: detail})
 }
 
-func (c *composer) cutSize(i int32, need, left int, unit string) {
-	c.cut(i, ken.CutBudget, strconv.Itoa(need)+unit+strconv.Itoa(left)+" left")
-}
-
-// load completes a candidate, with the text that it has room for.
-func (c *composer) load(i int32) (entry, bool) {
+// load completes a candidate, with the text that a part of the block shows of it
+// where there is so much room.
+func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 	cand := &c.candidates[i]
 	item := cand.Item
+	session := ""
 	if cand.Load != nil {
 		claim, err := ken.Claim{}, c.ctx.Err()
 		if err == nil {
@@ -148,13 +210,30 @@ func (c *composer) load(i int32) (entry, bool) {
 			return entry{}, false
 		}
 		complete(&item, &claim)
+		session = claim.Session
 	}
-	if item.Text = body(item.Text, c.o.MaxItemChars); item.Text == "" {
+	e := entry{item: item, short: c.short[i], memory: memory}
+	switch kind := item.Kind; {
+	case isCheckpoint(&item, memory):
+		e.clean()
+		e.item.Text = body(item.Text, max(1, min(c.o.MaxItemChars, room-e.overhead())))
+	case memory && kind == ken.KindPlaybook:
+		e.item.Text = method(&item, c.o.PlaybookChars, c.o.Show)
+	case memory && kind == ken.KindEpisode:
+		e.whole = body(item.Text, c.o.MaxItemChars)
+		e.item.Text = digest(body(item.Text, digestSource))
+		e.item.Source = attributed(item.Source, session)
+	default:
+		e.item.Text = body(item.Text, c.o.MaxItemChars)
+	}
+	if e.item.Text == "" {
 		c.cut(i, ken.CutFloor, "no text to show")
 		return entry{}, false
 	}
-	return entry{item: item, short: c.short[i], memory: cand.Memory && !item.Constraint}, true
+	return e, true
 }
+
+func isCheckpoint(it *ken.Item, memory bool) bool { return memory && it.Kind == KindCheckpoint }
 
 // finish writes the block.
 func (c *composer) finish() Block {

@@ -24,13 +24,13 @@ func (c *composer) at(k *compressed, level int) *piece {
 func (c *composer) addConstraints(order []int32) {
 	var list []*compressed
 	for _, i := range order {
-		e, ok := c.load(i)
+		e, ok := c.load(i, false, c.room)
 		if !ok {
 			continue
 		}
 		e.clean()
 		k := &compressed{index: i, entry: e}
-		if p := c.at(k, 0); c.fresh(i, p) {
+		if p := c.at(k, 0); c.fresh(i, p, c.said.read(&p.item)) {
 			c.said.add(p.item.ID)
 			list = append(list, k)
 		}

@@ -16,6 +16,11 @@
 // in the header, and everything else passes through guardrail, so that no text
 // can close the frame, begin an item or raise its own tier.
 //
+// Memory has limits of its own because it is there whatever is asked. An episode
+// is a digest of a few lines there, without what the assistant said; a playbook may
+// be as long as two other items, and says where the rest of it is when that is not
+// enough, because half a method misleads.
+//
 // Compose is deterministic: the same candidates and options give the same bytes,
 // in whatever order the candidates come. It reads no clock.
 //

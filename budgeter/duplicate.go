@@ -11,7 +11,8 @@ import (
 // case, punctuation and articles.
 type said struct {
 	items []saidItem
-	arena []uint64 // the words of all items, and behind them those under consideration
+	words []uint64 // under consideration
+	arena []uint64 // the words of items, and behind them those that were read last
 	taken int      // how much of arena belongs to items
 }
 
@@ -20,17 +21,23 @@ type saidItem struct {
 	words []uint64
 }
 
-// already returns the id of the item that says all that it says, if there is one.
-// That is so when its words, in their order, are the item's own, or leave out one in
-// ten at most and none of those that turn a statement round: numbers, symbols,
-// negations and conditions. A word in place of another is never the same, so that
-// "production" and "staging", or the 15th and the 16th, stay two statements.
-func (s *said) already(it *ken.Item) (id string, dup bool) {
+// read returns the words of an item. They are good until the next read.
+func (s *said) read(it *ken.Item) []uint64 {
 	s.arena = appendWords(s.arena[:s.taken], it.Heading)
 	s.arena = appendWords(s.arena, it.Text)
-	words := s.arena[s.taken:]
+	return s.arena[s.taken:]
+}
+
+// already returns the id of the item that says all that these words say, if there
+// is one, and considers the words from now on. That is so when they, in their order, are the item's
+// own, or leave out one in ten at most and none of those that turn a statement
+// round: numbers, symbols, negations and conditions. A word in place of another is
+// never the same, so that "production" and "staging", or the 15th and the 16th,
+// stay two statements.
+func (s *said) already(id string, words []uint64) (other string, dup bool) {
+	s.words = words
 	for i := range s.items {
-		if have := &s.items[i]; have.id == it.ID || covers(have.words, words) {
+		if have := &s.items[i]; have.id == id || covers(have.words, words) {
 			return have.id, true
 		}
 	}
@@ -39,8 +46,10 @@ func (s *said) already(it *ken.Item) (id string, dup bool) {
 
 // add keeps the words that already was last asked about.
 func (s *said) add(id string) {
-	s.items = append(s.items, saidItem{id, s.arena[s.taken:len(s.arena):len(s.arena)]})
-	s.taken = len(s.arena)
+	if inArena := len(s.words) > 0 && len(s.arena) > s.taken && &s.words[0] == &s.arena[s.taken]; inArena {
+		s.taken += len(s.words)
+	}
+	s.items = append(s.items, saidItem{id, s.words[:len(s.words):len(s.words)]})
 }
 
 // covers reports whether have says all that words say.

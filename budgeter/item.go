@@ -19,6 +19,7 @@ const (
 // entry is an item that was loaded.
 type entry struct {
 	item  ken.Item // its text as body returns it
+	whole string   // the text that item's stands for, as it would be shown elsewhere; "" when it is its own
 	short string
 	// memory marks the item in its header: a line above the memory part would be one
 	// that content could forge.
@@ -39,6 +40,18 @@ func complete(item *ken.Item, c *ken.Claim) {
 func (e *entry) clean() {
 	e.item.Source = strings.ReplaceAll(line(e.item.Source, maxSource), "|", "/") // it can't pose as two fields
 	e.item.Heading = line(e.item.Heading, maxHeading)
+}
+
+// shownWhole is whole as a block shows it.
+func (e entry) shownWhole() string {
+	e.item.Text = e.whole
+	return e.piece(0).item.Text
+}
+
+// overhead is what the item takes beside its text, in code points.
+func (e entry) overhead() int {
+	e.item.Text = "x"
+	return e.piece(0).item.Chars - 1
 }
 
 // body returns at most so many code points of a text, without looking at much
@@ -85,6 +98,7 @@ func squeeze(text string) string {
 func (e entry) piece(level int) piece {
 	e.compress(level)
 	it := &e.item
+	it.Memory = e.memory
 	var b strings.Builder
 	b.Grow(len(it.Text) + len(it.Source) + len(it.Heading) + 64)
 	b.WriteString("\n" + guardrail.ItemMark)

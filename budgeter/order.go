@@ -7,31 +7,35 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// order returns the indexes of constraints, knowledge and memory, each strongest first.
+// order returns the indexes of constraints, knowledge and memory, each in the
+// order in which they are considered.
 func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
-	all := make([]int32, len(candidates))
-	for i := range all {
-		all[i] = int32(i)
+	parts := [...]*[]int32{constraintPart: &constraints, knowledgePart: &knowledge, memoryPart: &memory}
+	for i := range candidates {
+		p := parts[partOf(&candidates[i])]
+		*p = append(*p, int32(i))
 	}
-	slices.SortFunc(all, func(i, j int32) int {
-		a, b := &candidates[i], &candidates[j]
-		if d := cmp.Compare(part(a), part(b)); d != 0 {
-			return d
+	by := func(compare func(x, y *ken.Item) int) func(i, j int32) int {
+		return func(i, j int32) int {
+			return cmp.Or(compare(&candidates[i].Item, &candidates[j].Item), cmp.Compare(i, j))
 		}
-		x, y := &a.Item, &b.Item
-		switch {
-		case x.Tier != y.Tier:
-			return cmp.Compare(y.Tier, x.Tier)
-		case trust(x) != trust(y):
-			return cmp.Compare(trust(y), trust(x))
-		case x.Fused != y.Fused:
-			return cmp.Compare(y.Fused, x.Fused)
-		}
-		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(x.ID, y.ID), cmp.Compare(i, j))
+	}
+	slices.SortFunc(constraints, by(byStrength))
+	slices.SortFunc(knowledge, by(byStrength))
+	slices.SortFunc(memory, by(byMemory))
+	return constraints, knowledge, memory
+}
+
+// merge puts further candidates into the order of memory.
+func merge(candidates []Candidate, memory, more []int32) []int32 {
+	if len(more) == 0 {
+		return memory
+	}
+	memory = append(slices.Clone(memory), more...)
+	slices.SortFunc(memory, func(i, j int32) int {
+		return cmp.Or(byMemory(&candidates[i].Item, &candidates[j].Item), cmp.Compare(i, j))
 	})
-	k, _ := slices.BinarySearchFunc(all, knowledgePart, func(i int32, p int) int { return cmp.Compare(part(&candidates[i]), p) })
-	m, _ := slices.BinarySearchFunc(all, memoryPart, func(i int32, p int) int { return cmp.Compare(part(&candidates[i]), p) })
-	return all[:k], all[k:m], all[m:]
+	return memory
 }
 
 const (
@@ -40,7 +44,7 @@ const (
 	memoryPart
 )
 
-func part(c *Candidate) int {
+func partOf(c *Candidate) int {
 	switch {
 	case c.Item.Constraint:
 		return constraintPart
@@ -48,6 +52,62 @@ func part(c *Candidate) int {
 		return memoryPart
 	}
 	return knowledgePart
+}
+
+// byStrength puts the strongest first.
+func byStrength(x, y *ken.Item) int {
+	switch {
+	case x.Tier != y.Tier:
+		return cmp.Compare(y.Tier, x.Tier)
+	case trust(x) != trust(y):
+		return cmp.Compare(trust(y), trust(x))
+	case x.Fused != y.Fused:
+		return cmp.Compare(y.Fused, x.Fused)
+	}
+	return byAge(x, y)
+}
+
+// byAge puts the newest first.
+func byAge(x, y *ken.Item) int {
+	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(x.ID, y.ID))
+}
+
+// byMemory puts what the session can't go on without first, and what is merely
+// good to know last.
+func byMemory(x, y *ken.Item) int {
+	rank := memoryRank(x.Kind)
+	if d := cmp.Compare(rank, memoryRank(y.Kind)); d != 0 {
+		return d
+	}
+	switch rank {
+	case recoveryRank, hotRank, episodeRank:
+		return byAge(x, y)
+	case playbookRank:
+		return cmp.Or(cmp.Compare(y.Fused, x.Fused), byStrength(x, y))
+	}
+	return byStrength(x, y)
+}
+
+const (
+	recoveryRank = iota
+	hotRank
+	approvedRank // patterns, objectives, and kinds that nothing is known of
+	playbookRank
+	episodeRank
+)
+
+func memoryRank(k ken.Kind) int {
+	switch k {
+	case KindCheckpoint:
+		return recoveryRank
+	case ken.KindHot:
+		return hotRank
+	case ken.KindPlaybook:
+		return playbookRank
+	case ken.KindEpisode:
+		return episodeRank
+	}
+	return approvedRank
 }
 
 func trust(i *ken.Item) ken.Trust { return max(i.Trust, ken.TrustExternal) }

@@ -27,9 +27,10 @@ func randomCandidates(r *rand.Rand) []Candidate {
 		it := item(r.IntN(30), scrap(r, 30))
 		it.Source, it.Heading = scrap(r, 4), scrap(r, 6)
 		it.Tier, it.Trust, it.Constraint = ken.Tier(r.IntN(4)), ken.Trust(r.IntN(4)), r.IntN(4) == 0
-		list[i] = Candidate{Item: it, Memory: r.IntN(4) == 0}
+		it.Kind = []ken.Kind{ken.KindFact, ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindEpisode, KindCheckpoint}[r.IntN(6)]
+		list[i] = Candidate{Item: it, Memory: r.IntN(4) == 0, OrMemory: r.IntN(4) == 0}
 		if r.IntN(2) == 0 {
-			c := ken.Claim{Text: it.Text, Heading: it.Heading, Source: it.Source}
+			c := ken.Claim{Text: it.Text, Heading: it.Heading, Source: it.Source, Session: scrap(r, 2), Key: "playbook:" + scrap(r, 2)}
 			list[i].Item.Text, list[i].Item.Heading, list[i].Item.Source = "", "", ""
 			list[i].Load = func(context.Context) (ken.Claim, error) { return c, nil }
 		}
@@ -42,10 +43,12 @@ func randomCandidates(r *rand.Rand) []Candidate {
 func TestRandomBlocks(t *testing.T) {
 	// A counter that is not additive at all: parts may be cheaper than the whole.
 	odd := func(s string) int { return len(s)/5 + strings.Count(s, "[k:")*strings.Count(s, "\n") }
+	cache := NewCache()
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		list := randomCandidates(r)
-		o := Options{Chars: 100 + r.IntN(2000), MemoryChars: r.IntN(800) - 100, MaxItemChars: 1 + r.IntN(400), MinTier: ken.Tier(r.IntN(2))}
+		o := Options{Chars: 100 + r.IntN(2000), MemoryChars: r.IntN(800) - 100, MaxItemChars: 1 + r.IntN(400), MinTier: ken.Tier(r.IntN(2)),
+			PlaybookChars: r.IntN(600), Show: []string{"", "show"}[r.IntN(2)]}
 		if r.IntN(3) == 0 {
 			o.Tokens, o.Count = 20+r.IntN(400), odd
 		}
@@ -56,6 +59,16 @@ func TestRandomBlocks(t *testing.T) {
 		}
 		if again := Compose(context.Background(), list, o); again.Text != b.Text {
 			t.Fatalf("seed %d: not deterministic", seed)
+		}
+		o.Cache = cache
+		for i := range list {
+			list[i].Version = 1 + seed<<8 + uint64(i) // two candidates may have one id and different texts
+		}
+		for range 2 { // to be filled, and then used
+			kept := Compose(context.Background(), list, o)
+			if checkBlock(t, kept, o); kept.Text != b.Text || len(kept.Cut) != len(b.Cut) {
+				t.Fatalf("seed %d: with a cache\n%s\nand without\n%s", seed, kept.Text, b.Text)
+			}
 		}
 	}
 }
@@ -68,7 +81,13 @@ func FuzzCompose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, heading, source string, chars int) {
 		a, b, c := item(1, text), item(2, text), item(3, heading+text)
 		a.Heading, a.Source, b.Constraint, b.Heading = heading, source, true, source
-		o := Options{Chars: chars % 10000}
-		checkBlock(t, compose(o, Candidate{Item: a}, Candidate{Item: b}, Candidate{Item: c, Memory: true}), o)
+		list := []Candidate{{Item: a, OrMemory: true}, {Item: b}, {Item: c, Memory: true}}
+		for i, kind := range []ken.Kind{ken.KindEpisode, ken.KindPlaybook, KindCheckpoint} {
+			it := item(10+i, text)
+			it.Kind, it.Heading, it.Source, it.Key = kind, heading, source, "playbook:"+heading
+			list = append(list, Candidate{Item: it, Memory: true})
+		}
+		o := Options{Chars: chars % 10000, MemoryChars: chars / 10000 % 1000, Show: "ken skill show"}
+		checkBlock(t, compose(o, list...), o)
 	})
 }
