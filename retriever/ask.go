@@ -1,7 +1,6 @@
 package retriever
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 			break
 		}
 		f := t.Filter
-		q := &Query{Signals: t.Signals, Filter: &f, Limit: cmp.Or(r.o.Limits[leg.Name()], r.o.PerLeg), Context: r.o.Weights.Context}
+		q := &Query{Signals: t.Signals, Filter: &f, Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session}
 		run, stop := wait, context.CancelFunc(func() {})
 		if leg.Name() == LegVector { // it may finish after the turn, for the next one
 			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)

@@ -4,6 +4,10 @@
 //
 //	legs ─→ fuse (RRF, pool) ─→ rank (evidence, or the fused order) ─→ floor ─→ top k
 //
+// Three legs bring memory instead, which has a budget of its own: what is pinned,
+// in every turn; the newest episodes of other sessions; and the playbooks that are
+// for what the turn asks, by a floor of their own.
+//
 // A leg that fails or is late is left out and named; the others answer. Every
 // leg gets the same filter.
 package retriever

@@ -39,16 +39,11 @@ func evidence(share, cosine float64) float64 {
 // floor cuts what is not evident enough from the pool: everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
 // the records that are far below it.
-func (r *Retriever) floor(pool []*entry, found []answer, out *Result) []*entry {
+func (r *Retriever) floor(pool []*entry, found []answer, s *sieve) []*entry {
 	if r.o.Floor < 0 {
 		return pool
 	}
-	keyword, vector := false, false
-	for _, a := range found {
-		keyword = keyword || a.name == LegKeyword
-		// A question without a word that the embedder knows has no vector.
-		vector = vector || (a.name == LegVector || a.name == LegLate) && len(a.res.Hits) > 0
-	}
+	keyword, vector := legsOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share, cosine = math.Max(share, e.rank.share), math.Max(cosine, e.rank.cosine)
@@ -59,14 +54,24 @@ func (r *Retriever) floor(pool []*entry, found []answer, out *Result) []*entry {
 	if !vector {
 		cosine = absentCosine
 	}
-	out.Evidence = evidence(share, cosine)
+	s.out.Evidence = evidence(share, cosine)
 	kept := pool[:0]
 	for _, e := range pool {
-		if out.Evidence >= r.o.Floor && (e.rank.share >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
+		if s.out.Evidence >= r.o.Floor && (e.rank.share >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
-			out.cut(e, floorReason(e, found))
+			s.cut(e, floorReason(e, found))
 		}
 	}
 	return kept
+}
+
+// legsOf says which of the two legs that evidence comes from answered.
+func legsOf(found []answer) (keyword, vector bool) {
+	for _, a := range found {
+		keyword = keyword || a.name == LegKeyword
+		// A question without a word that the embedder knows has no vector.
+		vector = vector || (a.name == LegVector || a.name == LegLate) && len(a.res.Hits) > 0
+	}
+	return keyword, vector
 }

@@ -15,6 +15,8 @@ type entry struct {
 	rrf  float64
 	hits []hit // by leg, in the order of the answers
 	rank ranking
+
+	recent *hit // where the sessions leg has it too
 }
 
 // hit is where one leg put the record; rank 0 means that it did not.

@@ -3,6 +3,7 @@ package retriever
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
@@ -16,6 +17,9 @@ const (
 	LegVector  = "vector"
 	LegPinned  = "pinned"
 	LegLate    = "late" // what the vector leg found for the turn before, too late for it
+
+	LegSessions  = "sessions"  // the newest episodes
+	LegPlaybooks = "playbooks" // playbooks that fit the turn
 )
 
 // Query is what every leg is asked.
@@ -24,6 +28,7 @@ type Query struct {
 	Filter  *ken.Filter
 	Limit   int     // most hits of one leg
 	Context float64 // what a word near a record counts, see Weights
+	Session string  // that asks; may be empty
 }
 
 // Leg is one way to find records. Search is called from several goroutines and
@@ -111,9 +116,20 @@ type pinnedLeg struct{ p store.Projections }
 func (pinnedLeg) Name() string { return LegPinned }
 
 func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
-	return l.p.Pinned(ctx, q.Filter, pinnedLimit)
+	res, err := l.p.Pinned(ctx, q.Filter, pinnedLimit)
+	// Candidates for patterns that nobody has looked at may be many, and a receipt
+	// that lists them in every turn says nothing.
+	res.Cut = res.Cut[:min(len(res.Cut), q.Limit)]
+	return res, err
 }
 
 // pinnedLimit is how many pinned records reach the budget, which decides among
 // them and says what it left out; the legs' own limit is for ranked lists.
 const pinnedLimit = 1000
+
+// narrowed is the filter for one kind alone, and false when it admits none of it.
+func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
+	n := *f
+	n.Kinds = []ken.Kind{kind}
+	return n, f.Kinds == nil || slices.Contains(f.Kinds, kind)
+}

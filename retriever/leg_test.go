@@ -42,7 +42,6 @@ func claim(t testing.TB, text string, change ...func(*ken.Claim)) ken.Claim {
 func TestNoLegLeaks(t *testing.T) {
 	const text = "payments retry a failed transfer three times"
 	const question = "payments retry failed transfer"
-	pinned := func(c *ken.Claim) { c.Kind = ken.KindHot }
 	mine, theirs := ken.Scope{Type: ken.ScopeRepo, ID: "mine"}, ken.Scope{Type: ken.ScopeRepo, ID: "theirs"}
 	secret := map[ken.CutReason]func(*ken.Claim){
 		ken.CutScope:   func(c *ken.Claim) { c.Scope = theirs },
@@ -50,27 +49,40 @@ func TestNoLegLeaks(t *testing.T) {
 		ken.CutTrust:   func(c *ken.Claim) { c.Evidence[0].Trust = ken.TrustExternal },
 		ken.CutExpired: func(c *ken.Claim) { c.ExpiresAt = day },
 	}
-	claims := []ken.Claim{claim(t, text, pinned, func(c *ken.Claim) { c.Scope, c.Heading = mine, "seen" })}
-	for _, change := range secret {
-		claims = append(claims, claim(t, text, pinned, change))
-	}
-	s := library(t, claims...)
-	for _, l := range []retriever.Leg{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{}), retriever.Pinned(s)} {
-		q := &retriever.Query{Limit: 50, Signals: ken.Signals{Keywords: []string{"payments", "retry", "transfer"}, Question: question},
-			Filter: &ken.Filter{Scopes: []ken.Scope{mine}, Unscoped: true, MinTrust: ken.TrustAgent, Now: day}}
-		res, err := l.Search(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
+	for kind, legs := range map[ken.Kind]func(s *memory.Store) []retriever.Leg{
+		ken.KindHot: func(s *memory.Store) []retriever.Leg {
+			return []retriever.Leg{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{}), retriever.Pinned(s)}
+		},
+		ken.KindEpisode:  func(s *memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Sessions(s)} },
+		ken.KindPlaybook: func(s *memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Playbooks(s, nil)} },
+	} {
+		of := func(c *ken.Claim) { c.Kind = kind }
+		claims := []ken.Claim{claim(t, text, of, func(c *ken.Claim) { c.Scope, c.Heading = mine, "seen" })}
+		for _, change := range secret {
+			claims = append(claims, claim(t, text, of, change))
 		}
-		if len(res.Hits) != 1 {
-			t.Fatalf("%s found %d records, want the one that may be seen", l.Name(), len(res.Hits))
-		}
-		if c, err := s.Claim(t.Context(), res.Hits[0].Ref); err != nil || c.Heading != "seen" {
-			t.Errorf("%s found %+v, %v", l.Name(), c, err)
-		}
-		for _, c := range res.Cut {
-			if secret[c.Reason] == nil {
-				t.Errorf("%s cut for %q", l.Name(), c.Reason)
+		s := library(t, claims...)
+		for _, l := range legs(s) {
+			q := &retriever.Query{Limit: 50, Signals: ken.Signals{Keywords: []string{"payments", "retry", "transfer"}, Question: question},
+				Filter: &ken.Filter{Scopes: []ken.Scope{mine}, Unscoped: true, MinTrust: ken.TrustAgent, Now: day}}
+			res, err := l.Search(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.Hits) != 1 {
+				t.Fatalf("%s found %d records, want the one that may be seen", l.Name(), len(res.Hits))
+			}
+			if c, err := s.Claim(t.Context(), res.Hits[0].Ref); err != nil || c.Heading != "seen" {
+				t.Errorf("%s found %+v, %v", l.Name(), c, err)
+			}
+			for _, c := range res.Cut {
+				if secret[c.Reason] == nil {
+					t.Errorf("%s cut for %q", l.Name(), c.Reason)
+				}
+			}
+			q.Filter.Kinds = []ken.Kind{ken.KindDecision}
+			if res, err := l.Search(t.Context(), q); err != nil || len(res.Hits) != 0 {
+				t.Errorf("%s found %d records of a kind that was not asked for, %v", l.Name(), len(res.Hits), err)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const (
 type Options struct {
 	Legs   []Leg
 	PerLeg int            // most hits of one leg; default 50
-	Limits map[string]int // by leg name, where it differs from PerLeg; not changed after New
+	Limits map[string]int // by leg name, where it differs from the default; not changed after New
 	Pool   int            // most candidates after fusion; default 100
 	K      float64        // of RRF; default 60
 	Order  Order          // default OrderEvidence
@@ -69,15 +69,31 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// limit is how many hits a leg contributes; of the playbooks leg, how many of its
+// hits are kept.
+func (o *Options) limit(leg string) int {
+	if n := o.Limits[leg]; n > 0 {
+		return n
+	}
+	switch leg {
+	case LegSessions:
+		return DefaultSessions
+	case LegPlaybooks:
+		return DefaultPlaybooks
+	}
+	return o.PerLeg
+}
+
 // Candidate is a record that survived, in the order in which it should be
 // considered.
 type Candidate struct {
 	Ref     store.Ref
 	Row     store.Row
 	Tier    ken.Tier
-	Memory  bool // pinned: it has a budget of its own
+	Memory  bool // pinned, a playbook or a recent episode: it has a budget of its own
+	Recent  bool // knowledge that is a recent episode too: memory, if it has no room as knowledge
 	Fused   float64
-	Legs    map[string]ken.LegScore
+	Legs    map[string]ken.LegScore // shared by candidates of other turns: not to be changed
 	Signals map[string]float64
 }
 
@@ -86,7 +102,8 @@ type Result struct {
 	Candidates []Candidate
 	Cut        []ken.Cut
 	Retrieved  int     // records that any leg returned and the filter let through
-	Memory     int     // of these, pinned ones
+	Memory     int     // of these, pinned ones and playbooks that fit the turn
+	Sessions   int     // of these, recent episodes that are not knowledge as well
 	Evidence   float64 // that the turn's records bear on it, see DefaultFloor; 0 when no floor applies
 	Mode       ken.Mode
 	Cause      string   // why Mode is less than the keyword and vector legs configured

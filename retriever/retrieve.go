@@ -3,6 +3,7 @@ package retriever
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -23,6 +24,7 @@ func New(p store.Projections, o Options) *Retriever {
 type Turn struct {
 	Signals ken.Signals
 	Filter  ken.Filter // Filter.Now also dates decay; zero means that nothing decays
+	Session string     // that the turn belongs to; its own episodes are no news to it
 	Late    <-chan store.Result
 }
 
@@ -47,65 +49,144 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 	return res, ok && len(res.Hits) > 0
 }
 
-// choose fuses, ranks, applies the floor, and names everything that was cut.
+// choose fuses, ranks, applies the floors, and names everything that was cut.
+//
+// What belongs into every turn and the playbooks that fit it are memory, whatever
+// else finds them. Playbooks that don't fit are out, whatever else finds them. An
+// episode among the newest is memory only when it is not knowledge that bears on
+// the turn.
 func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
-	s := sieve{p: r.p, f: f, out: out, told: map[store.Ref]bool{}}
-	var found, pinned []answer
+	s := sieve{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
+	var found, pinned, sessions, playbooks []answer
 	for _, a := range answers {
 		for _, c := range a.res.Cut {
 			s.refuse(c.Ref, c.Reason)
 		}
-		if a.name == LegPinned {
+		switch a.name {
+		case LegPinned:
 			pinned = append(pinned, a)
-		} else {
+		case LegSessions:
+			sessions = append(sessions, a)
+		case LegPlaybooks:
+			playbooks = append(playbooks, a)
+		default:
 			found = append(found, a)
 		}
 	}
-	for _, e := range s.admit(fuse(pinned, r.o.K)) {
-		r.keep(out, e, pinned, f, true)
+	books := r.match(playbooks, found)
+	s.barred = books.barred
+	out.Candidates = make([]Candidate, 0, len(books.fits)+min(r.o.TopK, r.o.Pool, count(found))+count(pinned)+count(sessions))
+	for _, a := range pinned {
+		for i, h := range a.res.Hits {
+			if row, ok := s.pass(h.Ref); ok {
+				out.Candidates = append(out.Candidates, Candidate{Ref: h.Ref, Row: row, Memory: true, Tier: r.tier(&row, f),
+					Legs: pinnedAt(i+1, finite(h.Score))})
+			}
+		}
+	}
+	for i, m := range books.fits {
+		if row, ok := s.pass(m.ref); ok {
+			out.Candidates = append(out.Candidates, Candidate{Ref: m.ref, Row: row, Memory: true, Tier: r.tier(&row, f), Fused: m.score,
+				Legs: map[string]ken.LegScore{LegPlaybooks: {Rank: i + 1, Score: m.score}}, Signals: m.signals()})
+		}
 	}
 	out.Memory = len(out.Candidates)
+	recent := s.admit(fuse(sessions, r.o.K))
+	s.spare(recent)
 
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
-	out.Retrieved = out.Memory + len(pool)
 	out.Cut = slices.Grow(out.Cut, len(pool))
+	knowledge := r.best(pool, found, t, &s)
+	for _, e := range recent {
+		s.told[e.ref] = true
+		i := slices.IndexFunc(knowledge, func(k *entry) bool { return k.ref == e.ref })
+		if i >= 0 {
+			knowledge[i].recent = &e.hits[0]
+			continue
+		}
+		out.Candidates = append(out.Candidates, r.candidate(e, sessions, f))
+		out.Sessions++
+	}
+	for _, e := range knowledge {
+		c := r.candidate(e, found, f)
+		c.Memory, c.Signals = false, e.rank.signals()
+		if c.Recent = e.recent != nil; c.Recent {
+			c.Legs[LegSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
+		}
+		out.Candidates = append(out.Candidates, c)
+	}
+	out.Retrieved = out.Memory + len(pool)
+	for _, e := range recent {
+		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
+			out.Retrieved++
+		}
+	}
+	for _, ref := range books.near {
+		s.refuse(ref, s.barred[ref])
+	}
+}
+
+// best orders the pool and returns what is above the floor, TopK at most.
+func (r *Retriever) best(pool []*entry, found []answer, t *Turn, s *sieve) []*entry {
 	if len(pool) > r.o.Pool {
 		for _, e := range pool[r.o.Pool:] {
-			out.cut(e, ken.CutPool)
+			s.cut(e, ken.CutPool)
 		}
 		pool = pool[:r.o.Pool]
 	}
 	r.weigh(pool, found, t)
 	r.order(pool, found)
-	for i, e := range r.floor(pool, found, out) {
-		if i < r.o.TopK {
-			r.keep(out, e, found, f, false)
-		} else {
-			out.cut(e, ken.CutPool)
-		}
+	pool = r.floor(pool, found, s)
+	for _, e := range pool[min(len(pool), r.o.TopK):] {
+		s.cut(e, ken.CutPool)
 	}
+	return pool[:min(len(pool), r.o.TopK)]
 }
 
-func (out *Result) cut(e *entry, why ken.CutReason) {
-	out.Cut = append(out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
-}
-
-func (r *Retriever) keep(out *Result, e *entry, answers []answer, f *ken.Filter, memory bool) {
-	c := Candidate{Ref: e.ref, Row: e.row, Memory: memory, Fused: e.rank.score,
-		Legs: make(map[string]ken.LegScore, len(answers)), Tier: e.row.Support.Tier}
-	if !f.Now.IsZero() {
-		c.Tier = e.row.Support.At(f.Now, r.o.DecayDays)
-	}
+// candidate is an entry as memory: without signals.
+func (r *Retriever) candidate(e *entry, answers []answer, f *ken.Filter) Candidate {
+	c := Candidate{Ref: e.ref, Row: e.row, Memory: true, Fused: e.rank.score,
+		Legs: make(map[string]ken.LegScore, len(answers)), Tier: r.tier(&e.row, f)}
 	for i, h := range e.hits {
 		if h.rank > 0 {
 			c.Legs[answers[i].name] = ken.LegScore{Rank: h.rank, Score: h.Score}
 		}
 	}
-	if !memory {
-		c.Signals = e.rank.signals()
+	return c
+}
+
+// usualPinned is, for most of what is pinned, how it was found. A turn may have some
+// hundred of them, and a map for each would be half of what it allocates.
+var usualPinned = sync.OnceValue(func() []map[string]ken.LegScore {
+	legs := make([]map[string]ken.LegScore, 256)
+	for i := range legs {
+		legs[i] = map[string]ken.LegScore{LegPinned: {Rank: i + 1}}
 	}
-	out.Candidates = append(out.Candidates, c)
+	return legs
+})
+
+// pinnedAt is the legs of what is pinned, at a rank from 1. It is shared.
+func pinnedAt(rank int, score float64) map[string]ken.LegScore {
+	if usual := usualPinned(); score == 0 && rank <= len(usual) {
+		return usual[rank-1]
+	}
+	return map[string]ken.LegScore{LegPinned: {Rank: rank, Score: score}}
+}
+
+// tier is a record's at the time of the filter.
+func (r *Retriever) tier(row *store.Row, f *ken.Filter) ken.Tier {
+	if f.Now.IsZero() {
+		return row.Support.Tier
+	}
+	return row.Support.At(f.Now, r.o.DecayDays)
+}
+
+func count(answers []answer) (n int) {
+	for _, a := range answers {
+		n += len(a.res.Hits)
+	}
+	return n
 }
 
 // floorReason tells what only the turn before had found from what this turn did.

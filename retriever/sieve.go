@@ -13,6 +13,26 @@ type sieve struct {
 	f    *ken.Filter
 	out  *Result
 	told map[store.Ref]bool // refused, or let through
+	// spared are records that have another place in the result: they may be let
+	// through a second time, and are cut without a word.
+	spared map[store.Ref]bool
+	barred map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their leg's own measure
+}
+
+// spare lets the entries, which were admitted, be admitted once more.
+func (s *sieve) spare(entries []*entry) {
+	s.spared = make(map[store.Ref]bool, len(entries))
+	for _, e := range entries {
+		s.spared[e.ref] = true
+		delete(s.told, e.ref)
+	}
+}
+
+// cut notes an entry that was admitted and is out.
+func (s *sieve) cut(e *entry, why ken.CutReason) {
+	if !s.spared[e.ref] {
+		s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
+	}
 }
 
 // refuse notes a record that is out, unless it is gone altogether.
@@ -30,20 +50,31 @@ func (s *sieve) refuse(ref store.Ref, why ken.CutReason) {
 func (s *sieve) admit(entries []*entry) []*entry {
 	in := entries[:0]
 	for _, e := range entries {
-		if s.told[e.ref] {
-			continue
+		if row, ok := s.pass(e.ref); ok {
+			e.row = row
+			in = append(in, e)
 		}
-		s.told[e.ref] = true
-		row, ok := s.p.Row(e.ref)
-		if !ok { // forgotten meanwhile
-			continue
-		}
-		if why := s.f.Reject(row.Facts); why != "" {
-			s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})
-			continue
-		}
-		e.row = row
-		in = append(in, e)
 	}
 	return in
+}
+
+// pass returns the row of a record that passes, and false for one that does not or
+// that has passed before.
+func (s *sieve) pass(ref store.Ref) (store.Row, bool) {
+	if s.told[ref] {
+		return store.Row{}, false
+	}
+	s.told[ref] = true
+	row, ok := s.p.Row(ref)
+	if !ok { // forgotten meanwhile
+		return row, false
+	}
+	why := s.f.Reject(row.Facts)
+	if why == "" {
+		why = s.barred[ref]
+	}
+	if why != "" {
+		s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})
+	}
+	return row, why == ""
 }

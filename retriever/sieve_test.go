@@ -1,6 +1,7 @@
 package retriever_test
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -20,16 +21,18 @@ func TestFilterReachesEveryLeg(t *testing.T) {
 	want := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "a"}}, Unscoped: true, Statuses: []ken.Status{ken.StatusVerified},
 		Kinds: []ken.Kind{ken.KindFact}, ClaimsOnly: true, MinTrust: ken.TrustOperator, Now: day}
 	var legs []retriever.Leg
-	got := make(chan ken.Filter, 3)
-	for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned} {
+	got := make(chan ken.Filter, 5)
+	limits := map[string]int{retriever.LegSessions: retriever.DefaultSessions, retriever.LegPlaybooks: retriever.DefaultPlaybooks}
+	for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks} {
 		legs = append(legs, leg{name, func(_ context.Context, q *retriever.Query) (store.Result, error) {
 			got <- *q.Filter
 			*q.Filter = ken.Filter{}
-			equal(t, "limit of "+name, q.Limit, 50)
+			equal(t, "limit of "+name, q.Limit, cmp.Or(limits[name], 50))
+			equal(t, "session for "+name, q.Session, "s")
 			return store.Result{Hits: refs(1)}, nil
 		}})
 	}
-	res := retriever.New(records(2), retriever.Options{Legs: legs}).Retrieve(t.Context(), retriever.Turn{Filter: want})
+	res := retriever.New(records(2), retriever.Options{Legs: legs}).Retrieve(t.Context(), retriever.Turn{Filter: want, Session: "s"})
 	for range legs {
 		equal(t, "filter", <-got, want)
 	}
@@ -46,12 +49,19 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 		ken.CutTrust:   func(f *ken.Facts) { f.Trust = ken.TrustExternal },
 		ken.CutExpired: func(f *ken.Facts) { f.ExpiresAt = day },
 	} {
-		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, "another"} {
+		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks, "another"} {
 			p := records(3)
 			row := p.rows[1]
 			change(&row.Facts)
 			p.rows[1] = row
-			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(name, refs(1, 2)...)}, Floor: -1}).
+			forgetful := leg{name, func(context.Context, *retriever.Query) (store.Result, error) {
+				hits := refs(1, 2)
+				for i := range hits {
+					hits[i].Parts = []float32{1}
+				}
+				return store.Result{Hits: hits, Values: []float32{1}, Terms: []string{"word"}}, nil
+			}}
+			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{forgetful}, Floor: -1}).
 				Retrieve(t.Context(), retriever.Turn{Filter: f})
 			equal(t, name+" past "+string(why), ids(got), []string{"2"})
 			equal(t, "cuts", cuts(got), map[string]ken.CutReason{"1": why})
@@ -132,10 +142,14 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 			}
 		}
 		var legs []retriever.Leg
-		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegLate, "other"} {
+		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks, retriever.LegLate, "other"} {
 			var res store.Result
 			for range rng.IntN(40) {
 				res.Hits = append(res.Hits, store.Hit{Ref: rng.Uint32N(35), Score: odd[rng.IntN(len(odd))], Share: odd[rng.IntN(len(odd))]})
+				if name == retriever.LegPlaybooks {
+					res.Hits[len(res.Hits)-1].Parts = []float32{float32(odd[rng.IntN(len(odd))])}
+					res.Terms, res.Values = []string{"word"}, []float32{1}
+				}
 				if rng.IntN(5) == 0 {
 					res.Cut = append(res.Cut, store.Rejected{Ref: rng.Uint32N(35), Reason: ken.CutScope})
 				}
@@ -154,7 +168,7 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 				t.Fatalf("seed %d: candidate %+v", seed, c)
 			}
 			seen[c.Row.ID] = true
-			if i > got.Memory && c.Fused > got.Candidates[i-1].Fused {
+			if i > got.Memory+got.Sessions && c.Fused > got.Candidates[i-1].Fused {
 				t.Fatalf("seed %d: %v after %v", seed, c.Fused, got.Candidates[i-1].Fused)
 			}
 			for name, score := range c.Legs {
@@ -169,7 +183,7 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 			}
 			seen[c.ID] = true
 		}
-		if n := len(got.Candidates) - got.Memory; n > o.TopK || got.Retrieved < len(got.Candidates) {
+		if n := len(got.Candidates) - got.Memory - got.Sessions; n > o.TopK || got.Retrieved < len(got.Candidates) {
 			t.Fatalf("seed %d: %d candidates of %d retrieved", seed, n, got.Retrieved)
 		}
 	}
