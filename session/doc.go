@@ -1,0 +1,39 @@
+// Package session keeps what is said in a session until it was harvested, and is
+// the handle through which a program learns, recalls, verifies and disputes.
+//
+// A [Journal] is durable and belongs to one owner. Append takes a conversation as
+// a client sends it, which is the whole of it again and again, and keeps what it
+// does not have yet: without reasoning, secrets, control characters and the
+// blocks that the layer itself injected. End retires a session and adds the job
+// that harvests it in one transaction; Sweep deletes the messages after the
+// harvest. A [Checkpoint] says in a few lines where a session stands.
+//
+//	          Append          End             Harvested          Sweep
+//	(unknown) ─────→ open ─────────→ ended ─────────────→ harvested ─────→ no messages
+//	                  ↑                └─ Failed → failed      │
+//	                  └────────────── Append ──────────────────┘
+//
+// A [Session] is a handle with session, branch and actor filled in. It tells a
+// logger of every action before it asks the store, and calls hooks for each
+// message that it is given.
+//
+// # What counts as new
+//
+// A message is known by its role, name, text and tool calls, as they are once
+// cleaned. A request that begins like an earlier one of this process adds what
+// follows, but for what came by another way in between. One that does not (the
+// client compacted or edited the conversation, sent its end alone, or the process
+// started anew) adds what it holds more often than the journal. So somebody who
+// sends only the newest message and repeats an earlier one word for word is not
+// heard a second time; Session.Add is for those. The result of a tool call that
+// came back in other words, because the client shortened it, is not new.
+//
+// # Caveats
+//
+// Reasoning tags count in every role, as in guardrail.StripReasoning: a text that
+// mentions one loses what stands between them. A text over the limit loses its
+// middle, arguments of tool calls lose the middles of their longest strings. After
+// a sweep, 8 bytes of a hash of each message stay until the session is pruned or
+// forgotten, so that a conversation that goes on is not harvested from its start
+// again; of a deleted conversation nothing stays but its Info.
+package session

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kenlayer/ken/store"
+)
+
+// Traces recognises what must be forgotten. Its functions may be called in any
+// order, and must not use the journal.
+type Traces struct {
+	// Message reports a message that holds it.
+	Message func(session string, e *Entry) bool
+	// Text reports a text that holds it: of an injection, or a line of a checkpoint.
+	Text func(text string) bool
+	// Claims are the ids of claims whose injections go, whatever they say.
+	Claims []string
+}
+
+// Expunge takes out of every session what holds something that must be forgotten,
+// and returns how many messages went. Of a session that was harvested all messages
+// go, as with Sweep: nobody needs them any more. Of any other those alone that hold
+// it; should the client send them again, they are known, and not kept. Injections
+// go one by one, and a checkpoint whole. It goes on past a session that it can't
+// do, and may be repeated.
+//
+// What is deleted is gone from the disk once the store's file is compacted.
+func (j *Journal) Expunge(ctx context.Context, t Traces) (int, error) {
+	recs, first := j.records(ctx, func(*record) bool { return true })
+	gone := 0
+	for i := range recs {
+		n, err := j.expunge(ctx, recs[i].ID, &t)
+		if gone += n; err != nil && first == nil {
+			first = fmt.Errorf("expunge session %s: %w", recs[i].ID, err)
+		}
+	}
+	return gone, first
+}
+
+// held is what of one session must go.
+type held struct {
+	messages   []uint64
+	injections []string // keys
+	checkpoint bool
+}
+
+// expunge looks through a session without holding up those who write, and deletes
+// then. A message never changes once it is there.
+func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, err error) {
+	h, err := j.holds(ctx, id, t)
+	if err != nil || len(h.messages)+len(h.injections) == 0 && !h.checkpoint {
+		return 0, err
+	}
+	err = j.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		gone = 0
+		rec, err := getRecord(tx, id)
+		if err != nil || rec == nil {
+			return err
+		}
+		if rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part {
+			gone = rec.Messages
+			return sweep(tx, rec)
+		}
+		keys := h.injections
+		if h.checkpoint {
+			keys = append(slices.Clone(keys), keyCheckpoint(id))
+		}
+		for _, key := range keys {
+			if err := tx.Delete(key); err != nil {
+				return err
+			}
+		}
+		gone, err = cutOut(tx, rec, h.messages)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	j.drop(id)
+	return gone, nil
+}
+
+// holds finds what must go.
+func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err error) {
+	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
+		h = held{}
+		for key, b := range r.Scan(allMessages(id)) {
+			var row message
+			if err := decodeValue(key, b, &row); err != nil {
+				return err
+			}
+			if e := row.entry(seqOf(key)); t.Message(id, &e) {
+				h.messages = append(h.messages, e.Seq)
+			}
+		}
+		for key, b := range r.Scan(allInjected(id)) {
+			var in Injection
+			if err := decodeValue(key, b, &in); err != nil {
+				return err
+			}
+			if slices.Contains(t.Claims, in.ID) || t.Text(in.Text) {
+				h.injections = append(h.injections, key)
+			}
+		}
+		cp, err := getCheckpoint(r, id)
+		if err == nil && cp != nil {
+			h.checkpoint = slices.ContainsFunc(slices.Concat([]string{cp.Goal, cp.LastStep}, cp.Open, cp.Constraints, cp.Entities, cp.Files), t.Text)
+		}
+		return err
+	})
+	return h, err
+}
+
+// cutOut deletes messages of a session and remembers them as known.
+func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) {
+	known := memo{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
+	for _, seq := range seqs {
+		key := keyMessage(rec.ID, seq)
+		b := tx.Get(key)
+		if b == nil {
+			continue
+		}
+		var row message
+		if err := decodeValue(key, b, &row); err != nil {
+			return gone, err
+		}
+		e := row.entry(seq)
+		known.note(&e, row.Digest)
+		if err := tx.Delete(key); err != nil {
+			return gone, err
+		}
+		gone++
+		rec.Messages--
+		if row.Role == "user" || row.Role == "assistant" {
+			rec.Said--
+		}
+	}
+	if gone == 0 {
+		return 0, nil
+	}
+	if err := writeSeen(tx, rec.ID, known.counts); err != nil {
+		return gone, err
+	}
+	return gone, put(tx, keyInfo(rec.ID), rec)
+}
