@@ -1,0 +1,185 @@
+package consolidate
+
+import "strings"
+
+// sort of a value, by how it is written.
+type valueShape uint8
+
+const (
+	plainValue  valueShape = iota // words in lower case
+	namedValue                    // a name
+	numberValue                   // a number, perhaps with a unit
+	dateValue                     // a date or a time
+	regionValue                   // a cloud region: eu-west-1
+	mixedValue                    // none of these alone
+)
+
+// maxValue is how many words a value may have to be compared with another.
+const maxValue = 5
+
+func shapeOf(words []word) valueShape {
+	names, numbers, timelies := 0, 0, 0
+	for i := range words {
+		w := &words[i]
+		switch {
+		case region(w.norm):
+			return regionValue
+		case w.has(timely), w.has(number) && strings.Contains(w.norm, ":"):
+			timelies++
+		case w.has(number):
+			numbers++
+		case w.has(name):
+			names++
+		}
+	}
+	switch {
+	case timelies > 0, isoDate(words[0].norm):
+		return dateValue
+	case names > 0 && names+numbers == len(words), kindOf(words) > 0:
+		return namedValue
+	case words[0].has(number):
+		return numberValue
+	case names == 0 && numbers == 0:
+		return plainValue
+	}
+	return mixedValue
+}
+
+// region reports names such as us-east-1 and europe-west4.
+func region(s string) bool {
+	parts := strings.Split(s, "-")
+	if len(parts) < 2 || len(parts) > 4 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	if last == "" || !isDigit(last[len(last)-1]) || parts[0] == "" {
+		return false
+	}
+	for i, p := range parts {
+		for j := range len(p) {
+			if (p[j] < 'a' || p[j] > 'z') && (i < len(parts)-1 || !isDigit(p[j])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isoDate reports 2026-05-01 and 2026/05/01.
+func isoDate(s string) bool {
+	if len(s) < 8 || len(s) > 10 {
+		return false
+	}
+	for i := range len(s) {
+		if !isDigit(s[i]) && s[i] != '-' && s[i] != '/' {
+			return false
+		}
+	}
+	return strings.Count(s, "-") == 2 || strings.Count(s, "/") == 2
+}
+
+// kindOf returns the line of kinds that a name is in, 0 for none.
+func kindOf(words []word) int {
+	if len(words) == 1 {
+		return kinds[lower(words[0].norm)]
+	}
+	var b strings.Builder
+	for i := range words {
+		if words[i].has(number) && i > 0 {
+			break // a version
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(lower(words[i].norm))
+	}
+	return kinds[b.String()]
+}
+
+// alternatives reports whether x and y are values of one attribute that exclude
+// each other, and that neither says what the other says in other words: both dates,
+// both numbers of one unit, both names of one kind. known asks for a kind that is
+// known.
+func alternatives(x, y []word, known bool) bool {
+	if len(x) == 0 || len(y) == 0 || len(x) > maxValue || len(y) > maxValue || within(x, y) || within(y, x) {
+		return false
+	}
+	for _, words := range [][]word{x, y} {
+		for i := range words {
+			if words[i].has(negates | limits | modal | joins | pronoun | verb | be | prep | sign) {
+				return false
+			}
+			if words[i].has(counts) {
+				return false
+			}
+		}
+	}
+	if (x[0].is^y[0].is)&(article|definite) != 0 {
+		return false
+	}
+	shape := shapeOf(x)
+	if shape != shapeOf(y) {
+		return false
+	}
+	switch shape {
+	case regionValue:
+		return len(x) == len(y)
+	case numberValue, dateValue:
+		return sameForm(x, y)
+	case namedValue:
+		if versions(x, y) {
+			return true
+		}
+		return kindOf(x) == kindOf(y) && (!known || kindOf(x) > 0)
+	case plainValue:
+		if kindOf(x) > 0 || kindOf(y) > 0 {
+			return kindOf(x) == kindOf(y)
+		}
+		return !known && len(x) == 1 && len(y) == 1
+	}
+	return false
+}
+
+// within reports whether x is a part of y: Google and Google Cloud.
+func within(x, y []word) bool {
+	for i := 0; i+len(x) <= len(y); i++ {
+		if equalWords(x, y[i:i+len(x)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameForm reports values that differ in numbers, months and weekdays alone, each
+// in the place of its like: the units agree.
+func sameForm(x, y []word) bool {
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		a, b := &x[i], &y[i]
+		switch {
+		case a.equals(b):
+		case a.has(number) && b.has(number) && !a.has(exact) && !b.has(exact) && isoDate(a.norm) == isoDate(b.norm):
+		case a.has(timely) && b.has(timely) && isMonth[a.norm] == isMonth[b.norm] && dayPart(a.norm) == dayPart(b.norm):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func dayPart(s string) bool { return s == "am" || s == "pm" || s == "today" || s == "tomorrow" }
+
+// versions reports the same name with another number: Go 1.25 and Go 1.26.
+func versions(x, y []word) bool {
+	if len(x) != len(y) || len(x) < 2 || !x[0].has(name|exact) && kindOf(x[:1]) == 0 {
+		return false
+	}
+	for i := range x[:len(x)-1] {
+		if !x[i].equals(&y[i]) {
+			return false
+		}
+	}
+	return x[len(x)-1].has(number) && y[len(y)-1].has(number)
+}

@@ -1,0 +1,167 @@
+package harvest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/session"
+)
+
+// EpisodeBody is the body of a claim of kind episode.
+type EpisodeBody struct {
+	Session  string    `json:"session"`
+	Part     int       `json:"part"`
+	Messages int       `json:"messages"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended"`
+	Model    string    `json:"model,omitempty"` // that summarised; empty: rules
+	Note     string    `json:"note,omitempty"`
+	Files    []string  `json:"files,omitempty"` // touched, newest first
+	Open     []string  `json:"open,omitempty"`  // questions without an answer
+}
+
+// episode writes the session's summary, one claim a session and part.
+func (r *run) episode(ctx context.Context, summary string) error {
+	summary = strings.TrimSpace(summary)
+	if summary == "" || len(r.tr.Entries) == 0 {
+		r.note("nothing was said that a summary could hold")
+		return nil
+	}
+	info := &r.tr.Info
+	first, last := &r.tr.Entries[0], &r.tr.Entries[len(r.tr.Entries)-1]
+	body := EpisodeBody{Session: info.ID, Part: info.Part, Messages: len(r.tr.Entries), Started: first.At, Ended: last.At,
+		Model: r.out.Model, Note: r.out.Note}
+	if cp := r.tr.Checkpoint; cp != nil {
+		body.Files, body.Open = cp.Files, cp.Open
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode episode: %w", err)
+	}
+	c := r.claim(ken.KindEpisode, summary, last.At)
+	c.Key = key("episode", info, "")
+	c.Heading = heading(r.tr, summary)
+	c.Body = raw
+	c.Confidence = 0.8 // a summary leaves out what may matter
+	c.Evidence = r.witnesses()
+	c.Source = "session of " + first.At.UTC().Format(time.DateOnly)
+	id, err := r.o.Store.WriteClaim(ctx, c)
+	switch {
+	case errors.Is(err, ken.ErrRefused) && r.refused("episode", err): // such as nothing but reasoning
+		r.note("the summary was refused")
+		return nil
+	case err != nil:
+		return fmt.Errorf("write episode: %w", err)
+	}
+	r.out.Episode = id
+	return nil
+}
+
+// witnesses are the first and the last message that a person or the model wrote.
+// A summary speaks with the agent's voice; what a tool returned is not what it
+// rests on.
+func (r *run) witnesses() (out []ken.Evidence) {
+	var first, last *session.Entry
+	for i := range r.tr.Entries {
+		if e := &r.tr.Entries[i]; e.Message.Role == "user" || e.Message.Role == "assistant" {
+			if last = e; first == nil {
+				first = e
+			}
+		}
+	}
+	for _, e := range []*session.Entry{first, last} {
+		if e != nil && !slices.ContainsFunc(out, func(o ken.Evidence) bool { return o.MessageID == e.ID() }) {
+			ev := message(r.tr.Info.ID, e, "")
+			ev.Trust = ken.TrustAgent
+			out = append(out, ev)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, message(r.tr.Info.ID, &r.tr.Entries[0], ""))
+	}
+	return out
+}
+
+// heading says what the session was about: the goal that the summary names, else
+// what the first user message wants.
+func heading(tr *session.Transcript, summary string) string {
+	goal := ""
+	for line := range strings.Lines(summary) {
+		if g, ok := strings.CutPrefix(line, "Goal:"); ok {
+			goal = g
+			break
+		}
+	}
+	for i := 0; strings.TrimSpace(goal) == "" && i < len(tr.Entries); i++ {
+		if m := &tr.Entries[i].Message; m.Role == "user" {
+			goal = m.Text
+		}
+	}
+	if goal = clip(strings.Join(strings.Fields(goal), " "), 100); goal == "" {
+		return "Session"
+	}
+	return "Session: " + goal
+}
+
+// claim is a claim of this session; text and what follows from its kind are the
+// caller's.
+func (r *run) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
+	info := &r.tr.Info
+	return ken.Claim{Kind: kind, Text: text, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
+		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch,
+		Actor: ken.Actor{Type: "system", ID: "harvest"}, Source: "session " + info.ID, SourceType: "harvest",
+		CreatedAt: at, UpdatedAt: at}
+}
+
+// key names what a session says, so that harvesting it again is the same claim.
+func key(kind string, info *session.Info, what string) string {
+	k := kind + ":" + info.ID
+	if info.Part > 1 {
+		k += "/" + strconv.Itoa(info.Part)
+	}
+	if what != "" {
+		k += ":" + what
+	}
+	return k
+}
+
+// message is evidence from an entry. The user's word is the operator's; what the
+// assistant or a tool said is not.
+func message(sessionID string, e *session.Entry, quote string) ken.Evidence {
+	ev := ken.FromMessage(sessionID, e.ID(), quote)
+	ev.FetchedAt = e.At
+	switch e.Message.Role {
+	case "user":
+		ev.Trust = ken.TrustOperator
+	case "assistant":
+		ev.Trust = ken.TrustAgent
+	default:
+		ev.Trust = ken.TrustExternal
+	}
+	return ev
+}
+
+func (r *run) note(s string) {
+	if r.out.Note != "" {
+		r.out.Note += "; "
+	}
+	r.out.Note += s
+}
+
+// clip returns the first n code points of s, and an ellipsis when there are more.
+func clip(s string, n int) string {
+	runes := 0
+	for i := range s {
+		if runes++; runes > n {
+			return strings.TrimSpace(s[:i]) + "…"
+		}
+	}
+	return s
+}

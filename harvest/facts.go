@@ -1,0 +1,168 @@
+package harvest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest/consolidate"
+	"github.com/kenlayer/ken/harvest/draft"
+	"github.com/kenlayer/ken/session"
+)
+
+// Reasons for which a statement is not kept, beside those of the extraction and
+// of consolidation.
+const (
+	dropEcho    = "echo"    // the layer itself had put it before the model
+	dropStray   = "stray"   // it quotes a message that is not in the transcript
+	dropRefused = "refused" // no store takes it
+)
+
+// facts writes the statements, in the order in which they were made, each against
+// what is known by then.
+func (r *run) facts(ctx context.Context) error {
+	told := newTold(r.tr.Injected)
+	at := make(map[uint64]*session.Entry, len(r.tr.Entries))
+	for i := range r.tr.Entries {
+		at[r.tr.Entries[i].Seq] = &r.tr.Entries[i]
+	}
+	for i := range r.statements {
+		s := &r.statements[i]
+		e := at[s.Seq]
+		if e == nil {
+			r.out.Dropped[dropStray]++
+			continue
+		}
+		var err error
+		switch in, heard := told.judge(s, e); heard {
+		case consolidate.Novel:
+			err = r.learn(ctx, s, e)
+		case consolidate.Confirmed:
+			err = r.confirm(ctx, in, s, e)
+		default:
+			r.out.Dropped[dropEcho]++
+		}
+		if err != nil && !r.refused("fact", err) {
+			return fmt.Errorf("keep a fact: %w", err)
+		}
+	}
+	return nil
+}
+
+// learn consolidates one statement. What a person moved in between is looked at
+// once more.
+func (r *run) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
+	c := r.fact(s, e)
+	res, err := consolidate.Learn(ctx, r.o.Store, c)
+	if errors.Is(err, ken.ErrRefused) {
+		res, err = consolidate.Learn(ctx, r.o.Store, c)
+	}
+	if err != nil {
+		return err
+	}
+	return r.record(ctx, &res)
+}
+
+// record takes a result into the outcome. What an earlier run of this harvest did,
+// before it was killed or because the session went on, is the session's doing as
+// well.
+func (r *run) record(ctx context.Context, res *consolidate.Result) error {
+	if res.Dropped != consolidate.Known || res.ID == "" {
+		if res.Record(&r.out); res.Action.Own != "" {
+			add(&r.out.Learned, res.Action.Own)
+		}
+		return nil
+	}
+	c, err := r.o.Store.Get(ctx, res.ID)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+	case err != nil:
+		return fmt.Errorf("find a known claim: %w", err)
+	case res.Action.Own != "":
+		add(&r.out.Learned, c.ID)
+		if c.Supersedes != "" {
+			add(&r.out.Superseded, c.Supersedes)
+		}
+		if c.Status == ken.StatusDisputed {
+			add(&r.out.Disputed, c.ID)
+		}
+		return nil
+	case c.Session != r.tr.Info.ID && slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.SessionID == r.tr.Info.ID }):
+		add(&r.out.Reinforced, c.ID)
+		return nil
+	}
+	res.Record(&r.out)
+	return nil
+}
+
+func add(list *[]string, id string) {
+	if !slices.Contains(*list, id) {
+		*list = append(*list, id)
+	}
+}
+
+// fact is the claim that a statement makes.
+func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
+	c := r.claim(ken.KindFact, s.Text, e.At)
+	c.Key = key("fact", &r.tr.Info, digest(s.Text))
+	c.Domain = string(s.Sort)
+	c.Entities = s.Entities
+	c.Confidence = s.Confidence
+	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
+	if r.out.Model != "" { // in the model's words
+		c.Status = ken.StatusInferred
+	}
+	switch s.Sort {
+	case draft.Constraint:
+		c.Constraint = true
+		c.Importance = 0.9
+	case draft.Instruction, draft.Preference, draft.Decision:
+		c.Importance = 0.8
+	}
+	return c
+}
+
+// confirm reinforces what the user said of an injected claim in their own words:
+// once a session. What is no claim that could be reinforced, or no longer stands,
+// leaves the user's words to speak for themselves.
+func (r *run) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
+	switch in.Kind {
+	case ken.KindDocument: // the file says so, and will say what becomes of it
+		r.out.Dropped[dropEcho]++
+		return nil
+	case ken.KindEpisode: // a summary is no ground for anything, the user's word is
+		return r.learn(ctx, s, e)
+	}
+	c, err := r.o.Store.Get(ctx, in.ID)
+	switch {
+	case errors.Is(err, ken.ErrNotFound): // it was forgotten, and stays so
+		r.out.Dropped[dropEcho]++
+		return nil
+	case err != nil:
+		return fmt.Errorf("find the confirmed claim: %w", err)
+	case c.Status == ken.StatusSuperseded, c.Status == ken.StatusDisputed:
+		return r.learn(ctx, s, e)
+	case c.Session == r.tr.Info.ID:
+		r.out.Dropped[consolidate.Known]++
+		return nil
+	}
+	add(&r.out.Reinforced, c.ID)
+	if again, err := r.counted(ctx, &c); err != nil || again {
+		return err
+	}
+	if err := r.o.Store.Reinforce(ctx, c.ID, []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}, r.actor()); err != nil {
+		return fmt.Errorf("reinforce the confirmed claim: %w", err)
+	}
+	return nil
+}
+
+// digest names a text, apart from case and white space.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(text), " "))))
+	return hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,82 @@
+package finding
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// requirement is a package that a project needs, and which version.
+type requirement struct {
+	name, version string
+}
+
+// requirementLines read the lines of a manifest that require something.
+var requirementLines = []struct {
+	file *regexp.Regexp
+	line *regexp.Regexp // name and version
+}{
+	{regexp.MustCompile(`^go\.mod$`), regexp.MustCompile(`^\s*(?:require\s+)?([\w.-]+\.[\w-]+(?:/\S+)?)\s+(v\d\S*)\s*$`)},
+	{regexp.MustCompile(`^(?:package|composer)\.json$`), regexp.MustCompile(`^\s*"((?:@[\w.-]+/)?[\w./-]+)"\s*:\s*"((?:[~^<>=]{0,2}\s?v?\d[\w.+-]*|workspace:\S+|latest|\*))"\s*,?\s*$`)},
+	{regexp.MustCompile(`^(?:requirements.*\.txt|constraints\.txt)$`), regexp.MustCompile(`^\s*([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*((?:[=<>~!]=|[<>])\s*\d[^;#]*)?\s*(?:[;#].*)?$`)},
+	{regexp.MustCompile(`^pyproject\.toml$`), regexp.MustCompile(`^\s*"([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*([=<>~!]=\s*\d[^"]*|[<>]\s*\d[^"]*)"\s*,?\s*$`)},
+	{regexp.MustCompile(`^(?:Cargo|pyproject|Pipfile)(?:\.toml)?$`), regexp.MustCompile(`^\s*([A-Za-z][\w-]*)\s*=\s*(?:"([~^=<>]{0,2}\s?\d[\w.+*-]*)"|\{\s*version\s*=\s*"([^"]+)".*\})\s*$`)},
+	{regexp.MustCompile(`^Gemfile$`), regexp.MustCompile(`^\s*gem\s+["']([\w-]+)["'](?:\s*,\s*["']([^"']+)["'])?`)},
+	{regexp.MustCompile(`\.(?:cs|fs)proj$|^Directory\.Packages\.props$`), regexp.MustCompile(`<Package(?:Reference|Version)\s+Include="([\w.-]+)"\s+Version="([^"]+)"`)},
+	{regexp.MustCompile(`^build\.gradle(?:\.kts)?$`), regexp.MustCompile(`^\s*(?:implementation|api|testImplementation|runtimeOnly|compileOnly)\s*\(?["']([\w.-]+:[\w.-]+):([\w.+-]+)["']`)},
+}
+
+// notPackages are keys that look like a requirement and are none.
+var notPackages = map[string]bool{"version": true, "name": true, "edition": true, "rust-version": true, "node": true, "npm": true, "python": true, "requires-python": true, "target-version": true, "line-length": true, "main": true, "type": true}
+
+// requirements returns what the lines of a manifest require, by name.
+func requirements(file, text string) (out []requirement) {
+	base := path.Base(file)
+	for _, r := range requirementLines {
+		if !r.file.MatchString(base) {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			m := r.line.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+			if m == nil || notPackages[m[1]] || strings.HasPrefix(m[1], "go.") && m[2] == "" {
+				continue
+			}
+			v := oneLine(strings.Join(m[2:], ""))
+			out = append(out, requirement{m[1], v})
+		}
+	}
+	return out
+}
+
+// required returns what a change makes a project require that it did not before,
+// and in another version.
+func required(file, old, next string) []requirement {
+	had := map[requirement]bool{}
+	for _, r := range requirements(file, old) {
+		had[r] = true
+	}
+	var out []requirement
+	for _, r := range requirements(file, next) {
+		if !had[r] {
+			had[r] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func requirementNames(text string) []string {
+	var names []string
+	for _, r := range requirements("requirements.txt", text) {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func (r requirement) text(file string) string {
+	s := file + " requires " + r.name
+	if r.version != "" {
+		s += " " + r.version
+	}
+	return s
+}

@@ -1,0 +1,61 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLiteral is the longest text in quotes that stays, in characters: a pattern
+// or a name of a test is shorter, a message or a program longer.
+const maxLiteral = 40
+
+var volatile = []struct {
+	re *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`(?:/private)?/tmp/[^\s"':]*|/var/(?:folders|tmp)/[^\s"':]*|/dev/shm/[^\s"':]*|\$\{?TMPDIR\}?/?[^\s"':]*|\$\(mktemp[^)]*\)`), "<tmp>"},
+	{regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`), "<time>"},
+	{regexp.MustCompile(`\b\d{8}[-_T]?\d{6}Z?\b|\b\d{10,}\b`), "<time>"},
+	{regexp.MustCompile(`((?:localhost|\d+\.\d+\.\d+\.\d+|\[::1?\]):)\d{2,5}\b`), "${1}<port>"},
+	{regexp.MustCompile(`((?:^|\s)(?:--?port|-p)[ =])\d{4,5}\b`), "${1}<port>"},
+	{regexp.MustCompile(`(?:/home|/Users)/[^/\s"':]+`), "~"},
+}
+
+var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+
+// messages are the options that take a text which is written anew each time, by
+// program.
+var messages = map[string]map[string]bool{
+	"git":  set("-m --message -am -F"),
+	"curl": set("-d --data --data-raw -H"),
+	"gh":   set("--title --body --notes"),
+}
+
+// steady spells a simple command so that the next run of it is spelt the same.
+func steady(words []word, root string) string {
+	out := make([]string, 0, len(words))
+	for i, w := range words {
+		raw := w.raw
+		isMessage := i > 0 && messages[path.Base(words[0].value)][words[i-1].value]
+		if isMessage || strings.ContainsAny(raw, `"'`) && utf8.RuneCountInString(w.value) > maxLiteral {
+			raw = `"…"`
+		}
+		if root != "" {
+			raw = strings.ReplaceAll(raw, strings.TrimSuffix(root, "/")+"/", "")
+		}
+		out = append(out, raw)
+	}
+	s := strings.Join(out, " ")
+	for _, v := range volatile {
+		s = v.re.ReplaceAllString(s, v.to)
+	}
+	return hexWord.ReplaceAllStringFunc(s, func(h string) string {
+		if strings.ContainsAny(h, "0123456789") && strings.ContainsAny(h, "abcdef") {
+			return "<hash>"
+		}
+		return h
+	})
+}

@@ -1,0 +1,166 @@
+package harvest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+var errKilled = errors.New("killed")
+
+// dying is a store whose process dies at the n-th call: that call fails, after it
+// took effect if late is set, and so does every one after it.
+type dying struct {
+	claims
+	late bool
+
+	mu   sync.Mutex // guards left
+	left int
+}
+
+func (d *dying) call(fn func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left--
+	switch {
+	case d.left > 0:
+		return fn()
+	case d.left == 0 && d.late:
+		_ = fn()
+	}
+	return errKilled
+}
+
+func (d *dying) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+	return id, d.call(func() (err error) { id, err = d.claims.WriteClaim(ctx, c); return err })
+}
+
+func (d *dying) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
+	return out, d.call(func() (err error) { out, err = d.claims.Query(ctx, q); return err })
+}
+
+func (d *dying) Transition(ctx context.Context, tr ken.Transition) error {
+	return d.call(func() error { return d.claims.Transition(ctx, tr) })
+}
+
+func (d *dying) Supersede(ctx context.Context, a, b string) error {
+	return d.call(func() error { return d.claims.Supersede(ctx, a, b) })
+}
+
+func (d *dying) Reinforce(ctx context.Context, id string, ev []ken.Evidence, a ken.Actor) error {
+	return d.call(func() error { return d.claims.Reinforce(ctx, id, ev, a) })
+}
+
+func (d *dying) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
+	return out, d.call(func() (err error) { out, err = d.claims.History(ctx, id); return err })
+}
+
+func (d *dying) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
+	return c, d.call(func() (err error) { c, err = d.claims.ByKey(ctx, key); return err })
+}
+
+func (d *dying) Get(ctx context.Context, id string) (c ken.Claim, err error) {
+	return c, d.call(func() (err error) { c, err = d.claims.Get(ctx, id); return err })
+}
+
+// shelf makes the journal's last step a call as well.
+func (d *dying) Shelf() store.Shelf { return dyingShelf{d} }
+
+type dyingShelf struct{ d *dying }
+
+func (s dyingShelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
+	return s.d.call(func() error { return s.d.claims.Shelf().View(ctx, fn) })
+}
+
+func (s dyingShelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+	return s.d.call(func() error { return s.d.claims.Shelf().Update(ctx, fn) })
+}
+
+// known prepares a store with what the session under test confirms, updates,
+// contradicts and sees again, and that session, ended.
+func known(t testing.TB) *rig {
+	r := newRig(t)
+	r.say(t, "s0", user("The staging database is pg-stage-1."), assistant("Noted."), user("I prefer tabs over spaces in SQL files."), assistant("Yes."),
+		user("The retry limit of the gateway is 3."), assistant("Noted."),
+		bash("x1", "make lint"), tool("x1", "Error 1\nexit code: 2"), bash("x2", "make lint"), tool("x2", "Error 1\nexit code: 2"),
+		calls("x3", "Edit", `{"file_path": "billing/export.go", "old_string": "a", "new_string": "b"}`), tool("x3", "The file billing/export.go has been updated."))
+	r.end(t, "s0")
+	verified := r.find(t, "retry limit")
+	err := r.store.Transition(t.Context(), ken.Transition{ID: verified.ID, To: ken.StatusVerified, Evidence: []ken.Evidence{ken.FromHumanAssertion("ada", monday, "checked")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.clock.pass(24 * time.Hour)
+	r.say(t, "s1", append(coding(), user("The retry limit of the gateway is 5."), assistant("Noted."))...)
+	if _, err := r.journal.End(t.Context(), "s1", session.Closed); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Killed between any two steps, before or after a step took effect, a harvest that
+// is run again comes to the same end: no fact lost, none twice, none reinforced
+// twice.
+func TestKilledAtAnyPoint(t *testing.T) {
+	whole := known(t)
+	whole.drain(t)
+	want := state(t, whole.store)
+	wantInfo, err := whole.journal.Info(t.Context(), "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wantInfo.Outcome.Learned) == 0 || len(wantInfo.Outcome.Reinforced)+len(wantInfo.Outcome.Superseded)+len(wantInfo.Outcome.Disputed) < 2 {
+		t.Fatalf("the session does too little: %+v", wantInfo.Outcome)
+	}
+	steps := 0
+	for _, late := range []bool{false, true} {
+		for n := 1; ; n++ {
+			r := known(t)
+			d := &dying{claims: r.store, left: n, late: late}
+			if err := dies(t, r, d); err == nil {
+				break // it came to its end before
+			}
+			steps++
+			r.drain(t)
+			if diff := cmp.Diff(want, state(t, r.store)); diff != "" {
+				t.Fatalf("killed at call %d (late: %v) (-undisturbed +killed):\n%s", n, late, diff)
+			}
+			if info, err := r.journal.Info(t.Context(), "s1"); err != nil || info.State != session.Harvested || len(info.Outcome.Learned) != len(wantInfo.Outcome.Learned) {
+				t.Fatalf("killed at call %d (late: %v): %+v, %v; want %+v", n, late, info.Outcome, err, wantInfo.Outcome)
+			}
+		}
+	}
+	t.Logf("%d kills", steps)
+}
+
+// dies runs the session's job on a store that dies.
+func dies(t *testing.T, r *rig, d *dying) error {
+	tools, err := finding.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := harvest.New(harvest.Options{Store: d, Tools: tools, Log: slog.New(slog.DiscardHandler),
+		Journal: session.NewJournal(d.Shelf(), session.Options{Process: "p0", Now: r.clock.now})})
+	list, err := r.queue.List(t.Context(), jobs.Queued)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d jobs, %v", len(list), err)
+	}
+	_, err = h.Handle(t.Context(), list[0], nil)
+	if err != nil && !errors.Is(err, errKilled) {
+		t.Fatal(fmt.Errorf("it died of something else: %w", err))
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package memoryfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// Store is what Sync changes.
+type Store interface {
+	ken.Store
+	Get(ctx context.Context, id string) (ken.Claim, error)
+}
+
+// Options says where the file is and who edits it.
+type Options struct {
+	Path  string           // of MEMORY.md; its folder is made
+	By    string           // the person whose word an edit is
+	Now   func() time.Time // default time.Now
+	Write bool             // write the file after reading it
+}
+
+// Report counts what Sync did.
+type Report struct {
+	Approved int  `json:"approved"`
+	Rejected int  `json:"rejected"`
+	Demoted  int  `json:"demoted"` // back to being candidates
+	Edited   int  `json:"edited"`
+	Added    int  `json:"added"`
+	Written  bool `json:"written"` // the file, because it was not as it should be
+}
+
+// Sync applies what people changed in the file to the store, then, if asked to,
+// writes the file anew. A file that can't be understood stays as it is and nothing
+// is applied; the error names the line. Doing it twice changes nothing.
+func Sync(ctx context.Context, s Store, o Options) (Report, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	var r Report
+	have, err := os.ReadFile(o.Path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return r, fmt.Errorf("read %s: %w", Name, err)
+	}
+	if len(have) > 0 {
+		f, err := Parse(have)
+		if err != nil {
+			return r, err
+		}
+		if f.Edited {
+			for _, l := range f.Lines {
+				if err := apply(ctx, s, &l, &o, &r); err != nil {
+					return r, fmt.Errorf("%s:%d: %w", Name, l.Number, err)
+				}
+			}
+		}
+	}
+	if !o.Write {
+		return r, nil
+	}
+	claims, err := List(ctx, s)
+	if err != nil {
+		return r, err
+	}
+	if out := Render(claims); string(out) != string(have) {
+		r.Written = true
+		return r, replace(o.Path, out)
+	}
+	return r, nil
+}
+
+// listed is more than anybody would want in every turn.
+const listed = 10_000
+
+// List returns the claims that the file is about: hot ones, and patterns, whether
+// approved or candidates.
+func List(ctx context.Context, s ken.Store) ([]ken.Claim, error) {
+	return s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern},
+		Statuses: append(ken.RecallStatuses(), ken.StatusHypothesis)}})
+}
+
+func apply(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
+	if l.ID == "" {
+		return add(ctx, s, l, o, r)
+	}
+	c, err := s.Get(ctx, l.ID)
+	if errors.Is(err, ken.ErrNotFound) {
+		return adopt(ctx, s, l, o, r)
+	}
+	if err != nil {
+		return err
+	}
+	if l.Mark != Rejected && flat(c.Text) != l.Text && c.Status != ken.StatusSuperseded {
+		r.Edited++
+		_, err := Edit(ctx, s, &c, l.Text, l.Mark == Approved, o.By, o.Now())
+		return err
+	}
+	switch {
+	case l.Mark == Approved && c.Status == ken.StatusHypothesis:
+		r.Approved++
+		return Approve(ctx, s, c.ID, o.By, o.Now())
+	case l.Mark == Rejected && c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded:
+		r.Rejected++
+		return Reject(ctx, s, c.ID, o.By, o.Now())
+	case l.Mark == Candidate && (c.Status == ken.StatusObserved || c.Status == ken.StatusVerified):
+		r.Demoted++
+		return s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: person(o.By)})
+	}
+	return nil
+}
+
+// adopt keeps a line with the id of a claim that was never here: the file came
+// from somebody else's store. What was forgotten here stays forgotten.
+func adopt(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
+	if _, err := s.History(ctx, l.ID); !errors.Is(err, ken.ErrNotFound) {
+		return err
+	}
+	return add(ctx, s, l, o, r)
+}
+
+// add keeps a line that a person wrote, as a hot claim unless it says otherwise.
+// The text is the key, so that the same line is the same claim.
+func add(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
+	if l.Mark == Rejected {
+		return nil
+	}
+	c := ken.Claim{ID: l.ID, Kind: cmp.Or(l.Kind, ken.KindHot), Key: Key(l.Text), Text: l.Text, Status: ken.StatusObserved,
+		Confidence: 1, Importance: 0.8, Actor: person(o.By), Source: Name, SourceType: "memory_file",
+		Evidence: []ken.Evidence{ken.FromHumanAssertion(o.By, o.Now().UTC(), "written into "+Name)}}
+	if l.Mark == Candidate {
+		c.Status = ken.StatusHypothesis
+	}
+	if _, err := s.WriteClaim(ctx, c); err != nil {
+		return err
+	}
+	r.Added++
+	return nil
+}
+
+// Key is the key of a claim that a person put into every turn in these words,
+// wherever that was: the same words are the same claim.
+func Key(text string) string { return "memory:" + sum([]byte(flat(text)))[:32] }
+
+// replace writes the file whole or not at all.
+func replace(path string, b []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", Name, err)
+	}
+	tmp, err := os.CreateTemp(dir, Name+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", Name, err)
+	}
+	_, err = tmp.Write(b)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", Name, err), os.Remove(tmp.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+)
+
+// Keys of the configuration that an error may be about.
+const (
+	fieldModel   = "harvest.model"
+	fieldURL     = "harvest.base_url"
+	fieldKey     = "harvest.api_key_env"
+	fieldTimeout = "harvest.timeout"
+	fieldWindow  = "harvest.window"
+)
+
+const (
+	tryURL  = "Check " + fieldURL + ", or upstream.base_url when that is empty: it usually ends in /v1."
+	tryRun  = "See that the endpoint runs, and check " + fieldURL + ", or upstream.base_url when that is empty."
+	tryKey  = "Put a valid key into the environment variable that " + fieldKey + " names, or upstream.api_key_env when that is empty."
+	tryName = "Set " + fieldModel + " to one that the endpoint serves, or leave it empty to extract by rules."
+)
+
+// check reports options with which nothing can work.
+func (c *Client) check() error {
+	if c.opts.Model == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: "no model is named", Try: tryName}
+	}
+	if c.opts.BaseURL == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: "empty, and so is upstream.base_url",
+			Try: "Set one of them to where " + fieldModel + " is served, as in http://127.0.0.1:11434/v1."}
+	}
+	u, err := url.Parse(c.opts.BaseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: "not an http or https address", Try: "Write it as in http://127.0.0.1:11434/v1, here or in upstream.base_url."}
+	}
+	return nil
+}
+
+// withoutPassword is an address as it may be shown.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the address"
+	}
+	return u.Redacted()
+}
+
+// explain turns what came of a request into an error to act on. ctx is the
+// caller's, and talk what was sent: none of it may stand in the error.
+func (c *Client) explain(ctx context.Context, x *exchange, err error, talk []turn) error {
+	said := func(did string) string { return c.said(x, did, talk) }
+	switch {
+	case ctx.Err() != nil:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "extraction with " + c.opts.Model + " was stopped",
+			Try: "Run it again: the session's messages are kept. If it takes too long, choose a faster " + fieldModel + ".", Err: ctx.Err()}
+	case errors.Is(err, api.ErrChatCompletionInvalidModel):
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " does not chat", Try: tryName, Err: err}
+	case x.status == 0:
+		return c.unreachable(err)
+	case x.ok():
+		return c.unreadable(x, talk)
+	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: said("refused the key"), Try: tryKey}
+	case x.status == http.StatusTooManyRequests:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: said("has had too many requests"),
+			Try: "Wait, ask for a higher limit or quota, or set another " + fieldModel + ".", Err: throttled(x.header)}
+	case x.status >= 500 || x.status == http.StatusRequestTimeout:
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: said("failed"), Try: "See the endpoint's own log, or set another " + fieldModel + ".", Err: throttled(x.header)}
+	case x.status == http.StatusNotFound || x.aboutModel():
+		return c.notServed(ctx, x, talk)
+	case x.aboutLength() || x.status == http.StatusRequestEntityTooLarge:
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldWindow, Msg: said("takes less at once"),
+			Try: "Set " + fieldWindow + " to the tokens that " + c.opts.Model + " reads at once, or choose another " + fieldModel + "."}
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: said("refused the request"),
+		Try: "See that " + fieldModel + " is a chat model, and what the endpoint's own log says."}
+}
+
+// unreachable explains why there was no answer at all.
+func (c *Client) unreachable(err error) error {
+	out := &ken.Error{Code: ken.CodeUnavailable, Try: tryRun, Err: err}
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errTooLong):
+		out.Code, out.Field = ken.CodeInvalid, fieldURL
+		out.Msg, out.Try = c.address+" does not answer like a chat API", tryURL
+	case errors.Is(err, syscall.ECONNREFUSED):
+		out.Msg = "nothing listens at " + c.address
+	case errors.As(err, &dns) && dns.IsNotFound:
+		out.Msg = "no host of the name in " + c.address
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		out.Msg = c.address + " did not answer in time"
+		out.Try = "Raise " + fieldTimeout + ", or set " + fieldModel + " to a faster model."
+	default:
+		out.Msg = "can't reach " + c.address
+	}
+	return out
+}
+
+// unreadable explains an answer of success that is none.
+func (c *Client) unreadable(x *exchange, talk []turn) error {
+	if x.isPage() {
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: c.address + " answered with a web page instead of JSON", Try: tryURL}
+	}
+	did := "answered with something that is not the API's JSON"
+	if x.errorField() != "" { // 200 with an error inside
+		did = "answered with an error"
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: c.said(x, did, talk), Try: "See the endpoint's own log, and check " + fieldModel + "."}
+}
+
+// notServed says which models the endpoint does serve.
+func (c *Client) notServed(ctx context.Context, x *exchange, talk []turn) error {
+	out := &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.said(x, "does not know "+c.opts.Model, talk),
+		Try: "Check " + fieldModel + ". If it is right: " + strings.ToLower(tryURL[:1]) + tryURL[1:]}
+	ctx, cancel := context.WithTimeout(ctx, min(c.opts.Timeout, 2*time.Second))
+	defer cancel()
+	list, err := c.client(&exchange{http: c.opts.HTTPClient}).ListModels(ctx)
+	if err != nil || len(list.Models) == 0 {
+		return out
+	}
+	const most = 12
+	var names []string
+	for _, m := range list.Models {
+		names = append(names, m.ID)
+	}
+	if slices.Contains(names, c.opts.Model) {
+		out.Msg = c.said(x, "serves "+c.opts.Model+" but does not chat with it", talk)
+		out.Try = "Set " + fieldModel + " to a chat model."
+		return out
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	out.Msg = fmt.Sprintf("%s is not served at %s: it serves %s%s", c.opts.Model, c.address, clip(strings.Join(names, ", "), 600), more)
+	out.Try = tryName
+	return out
+}
+
+// throttled reads Retry-After: seconds, or a date.
+func throttled(h http.Header) error {
+	value := h.Get("Retry-After")
+	if s, err := strconv.Atoi(value); err == nil && s >= 0 {
+		return &embed.Throttled{After: time.Duration(min(s, 86400)) * time.Second}
+	}
+	// The server's own clock is the one that the date is on; without it nobody
+	// knows how far away it is.
+	if until, err := http.ParseTime(value); err == nil {
+		if now, err := http.ParseTime(h.Get("Date")); err == nil {
+			return &embed.Throttled{After: min(max(until.Sub(now), 0), 24*time.Hour)}
+		}
+	}
+	return nil
+}

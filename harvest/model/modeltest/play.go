@@ -1,0 +1,193 @@
+package modeltest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Play answers one request. Those of this package may be played any number of
+// times and by several requests at once.
+type Play func(w http.ResponseWriter, r *http.Request, req *Request)
+
+// Says answers with that text as the model's.
+func Says(text string) Play {
+	return func(w http.ResponseWriter, _ *http.Request, req *Request) { say(w, req, text, "stop") }
+}
+
+// recorded holds the texts of testdata/answers.json, by name.
+//
+//go:embed testdata/answers.json
+var recorded []byte
+
+// Recorded answers with a text of testdata/answers.json; see there for the names.
+// It panics when there is none of that name.
+func Recorded(name string) Play {
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal(recorded, &answers); err != nil {
+		panic(err)
+	}
+	raw, ok := answers[name]
+	if !ok {
+		panic("modeltest: nothing is recorded as " + name)
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil { // an object stands for its own JSON
+		text = string(raw)
+	}
+	return Says(text)
+}
+
+// Good answers well about Session: a summary and five facts, all of which stand.
+func Good() Play { return Recorded("good") }
+
+// Prose answers in words, without JSON.
+func Prose() Play { return Recorded("prose") }
+
+// WrongShape answers with valid JSON of another shape.
+func WrongShape() Play { return Recorded("wrong shape") }
+
+// Unquoted answers with three facts: their quotes stand nowhere, are too short to
+// tell anything, or are empty.
+func Unquoted() Play { return Recorded("unquoted") }
+
+// Injected answers about Session with an order to the agent's memory among the
+// facts and in the summary, as a model does that obeyed a planted text.
+func Injected() Play { return Recorded("injected") }
+
+// Thinking answers well, behind reasoning in tags that holds JSON of its own.
+func Thinking() Play { return Recorded("thinking") }
+
+// Fenced answers well, in a fence between some prose.
+func Fenced() Play { return Recorded("fenced") }
+
+// Empty answers with no text at all.
+func Empty() Play { return Says("") }
+
+// Truncated answers well, but is cut off in the middle of a fact.
+func Truncated() Play {
+	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
+		say(w, req, `{"summary": "The user asked for", "facts": [{"text": "The user pre`, "length")
+	}
+}
+
+// ManyFacts answers Echo's summary with n facts, all of which have a quote that
+// stands in a message, and no two of which are the same.
+func ManyFacts(n int) Play {
+	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
+		a := echo(req)
+		var facts []Fact
+		for i := range n {
+			if len(a.Facts) == 0 {
+				break
+			}
+			f := a.Facts[i%len(a.Facts)]
+			f.Text = fmt.Sprintf("In place %d: %s", i+1, f.Text)
+			f.Confidence = 0.5
+			facts = append(facts, f)
+		}
+		a.Facts = facts
+		say(w, req, encode(a), "stop")
+	}
+}
+
+// Fails answers with that status and message.
+func Fails(status int, message string) Play {
+	return func(w http.ResponseWriter, _ *http.Request, _ *Request) { refuse(w, status, message) }
+}
+
+// Throttled answers 429, and asks to wait that long, in whole seconds; 0 says
+// nothing of it.
+func Throttled(wait time.Duration) Play {
+	return func(w http.ResponseWriter, _ *http.Request, _ *Request) {
+		if wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+		}
+		refuse(w, http.StatusTooManyRequests, "Rate limit reached")
+	}
+}
+
+// UnknownModel answers 404, as for a model that is not served.
+func UnknownModel() Play {
+	return func(w http.ResponseWriter, _ *http.Request, req *Request) {
+		refuse(w, http.StatusNotFound, "The model '"+req.Model+"' does not exist")
+	}
+}
+
+// Hangs answers nothing until the client has gone.
+func Hangs() Play {
+	return func(_ http.ResponseWriter, r *http.Request, _ *Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices only then
+		<-r.Context().Done()
+	}
+}
+
+// Drops closes the connection without an answer.
+func Drops() Play {
+	return func(http.ResponseWriter, *http.Request, *Request) { panic(http.ErrAbortHandler) }
+}
+
+// RefusesFormat answers 400 to requests with a response_format of one of those
+// types, and plays play for the others.
+func RefusesFormat(play Play, types ...string) Play {
+	return func(w http.ResponseWriter, r *http.Request, req *Request) {
+		for _, t := range types {
+			if req.Format == t {
+				refuse(w, http.StatusBadRequest, "response_format of type '"+t+"' is not supported")
+				return
+			}
+		}
+		play(w, r, req)
+	}
+}
+
+// say writes a chat completion.
+func say(w http.ResponseWriter, req *Request, text, finish string) {
+	write(w, http.StatusOK, map[string]any{
+		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": req.Model,
+		"choices": []any{map[string]any{"index": 0, "finish_reason": finish, "message": Message{"assistant", text}}},
+		"usage":   map[string]int{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+	})
+}
+
+// talk answers a request that is for no extraction.
+func talk(w http.ResponseWriter, _ *http.Request, req *Request) {
+	text := "Understood."
+	if !req.Stream {
+		say(w, req, text, "stop")
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, delta := range []map[string]string{{"role": "assistant", "content": text}, {}} {
+		var finish any
+		if len(delta) == 0 {
+			finish = "stop"
+		}
+		fmt.Fprintf(w, "data: %s\n\n", strings.TrimSpace(encode(map[string]any{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1,
+			"model": req.Model, "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})))
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	write(w, status, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, encode(body)) // the client has gone: nobody to tell
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of ours
+	}
+	return string(b)
+}

@@ -1,0 +1,68 @@
+package harvest_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/session"
+)
+
+// long is a session of n messages of work.
+func long(n int) []ken.Message {
+	out := make([]ken.Message, 0, n)
+	for i := 0; len(out) < n; i++ {
+		file := fmt.Sprintf("billing/part%d.go", i%97)
+		out = append(out, user(fmt.Sprintf("Now part %d of the export. I prefer variant %d of the report for customer %d.", i, i%50, i)),
+			calls(fmt.Sprintf("r%d", i), "Read", fmt.Sprintf(`{"file_path": %q}`, file)), tool(fmt.Sprintf("r%d", i), strings.Repeat("func Rows() error { return nil }\n", 40)),
+			bash(fmt.Sprintf("b%d", i), fmt.Sprintf("go test ./billing/... -run Part%d", i%31)), tool(fmt.Sprintf("b%d", i), "ok  \tbilling\t0.2s\n[exit code: 0]"),
+			assistant(fmt.Sprintf("Part %d passes. The ledger of part %d is streamed now.", i, i)))
+	}
+	return out[:n]
+}
+
+// A session of 5,000 messages: what it teaches is bounded, so is what it takes,
+// and its progress is told.
+func TestASessionOfThousands(t *testing.T) {
+	r := newRig(t)
+	if _, err := r.journal.Append(t.Context(), about("s1"), long(5000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.journal.End(t.Context(), "s1", session.Closed); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := r.journal.Read(t.Context(), "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	told := 0
+	last := -1
+	out, err := r.Harvest(t.Context(), &tr, func(_ string, done, total int) {
+		if told++; done < last || done > total {
+			t.Errorf("progress goes from %d to %d of %d", last, done, total)
+		}
+		last = done
+	})
+	runtime.ReadMemStats(&after)
+	if err != nil || told < 3 || last < 1 {
+		t.Fatalf("%+v, %v; told %d times", out, err, told)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<30 {
+		t.Errorf("%d MiB were allocated", got>>20)
+	}
+	kinds := map[ken.Kind]int{}
+	for _, c := range r.all(t) {
+		kinds[c.Kind]++
+		if len(c.Text) > 8<<10 || len(c.Evidence) > 20 {
+			t.Errorf("%s: %d bytes, %d pieces of evidence", c.Kind, len(c.Text), len(c.Evidence))
+		}
+	}
+	if kinds[ken.KindEpisode] != 1 || kinds[ken.KindFact] > 40 || kinds[ken.KindFinding] > 50 || kinds[ken.KindPattern] > 20 {
+		t.Errorf("%v", kinds)
+	}
+	t.Logf("%v, %d MiB allocated", kinds, (after.TotalAlloc-before.TotalAlloc)>>20)
+}

@@ -1,0 +1,204 @@
+package harvest
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest/consolidate"
+	"github.com/kenlayer/ken/session"
+)
+
+// Traces recognises a claim that is to be forgotten wherever it is said: word for
+// word, in a quote of its evidence, in a retelling that adds nothing, or by what
+// points at a person and nobody else says by chance (an address with an @, a number
+// of at least seven digits). Retellings that share none of that are not recognised.
+// It is safe for concurrent use.
+type Traces struct {
+	phrases  []string // folded
+	marks    []string // folded
+	echo     *consolidate.Echo
+	sources  map[[2]string]bool // session and message that it was drawn from
+	sessions []string           // that go whole
+}
+
+// shortest is how many bytes a phrase has at least to be looked for within a text;
+// a shorter one, such as "yes", may stand anywhere, and is only compared.
+const (
+	shortest    = 12
+	leastDigits = 7 // of a number that is nobody else's
+)
+
+// NewTraces reads what a claim says. Of an episode the whole session is a trace.
+func NewTraces(c *ken.Claim) *Traces {
+	t := &Traces{sources: map[[2]string]bool{}}
+	add := func(s string) {
+		if s = folded(s); s != "" && !slices.Contains(t.phrases, s) {
+			t.phrases = append(t.phrases, s)
+		}
+	}
+	add(c.Text)
+	for _, e := range c.Evidence {
+		if e.Kind != ken.EvidenceMessage && e.Kind != ken.EvidenceUserStatement {
+			continue
+		}
+		add(e.Detail)
+		if e.SessionID != "" && e.MessageID != "" && c.Kind != ken.KindEpisode {
+			t.sources[[2]string{e.SessionID, e.MessageID}] = true
+		}
+	}
+	if c.Kind == ken.KindEpisode && c.Session != "" {
+		t.sessions = append(t.sessions, c.Session)
+		t.echo = consolidate.NewEcho(nil) // each of its sentences stands in many a text
+		return t
+	}
+	for w := range strings.FieldsSeq(strings.Join(t.phrases, " ")) {
+		if w = strings.TrimFunc(w, func(r rune) bool { return unicode.IsPunct(r) && r != '@' }); points(w) {
+			t.marks = append(t.marks, w)
+		}
+	}
+	t.echo = consolidate.NewEcho([]session.Injection{{ID: "it", Text: c.Text}})
+	return t
+}
+
+// dated is a day, which points at nobody.
+var dated = regexp.MustCompile(`^\d{4}[-/.]\d\d[-/.]\d\d`)
+
+// points reports a word that names one person or thing.
+func points(w string) bool {
+	digits := 0
+	for _, r := range w {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= leastDigits && !dated.MatchString(w) || strings.Contains(strings.Trim(w, "@"), "@")
+}
+
+// In reports whether a text says it.
+func (t *Traces) In(text string) bool {
+	whole := folded(text)
+	for _, p := range t.phrases {
+		if whole == p || len(p) >= shortest && strings.Contains(whole, p) {
+			return true
+		}
+	}
+	for _, m := range t.marks {
+		if strings.Contains(whole, m) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
+}
+
+// Message reports a message that says it, or that it was drawn from.
+func (t *Traces) Message(id string, e *session.Entry) bool {
+	if slices.Contains(t.sessions, id) || t.sources[[2]string{id, e.ID()}] || t.In(e.Message.Text) {
+		return true
+	}
+	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return t.json([]byte(c.Arguments)) })
+}
+
+// Claim reports a claim that says it in any of its fields.
+func (t *Traces) Claim(c *ken.Claim) bool {
+	texts := append([]string{c.Text, c.Heading}, c.Entities...)
+	for _, e := range c.Evidence {
+		texts = append(texts, e.Detail)
+	}
+	return slices.ContainsFunc(texts, t.In) || t.json(c.Body)
+}
+
+// json reports whether any string of a JSON value says it.
+func (t *Traces) json(raw []byte) bool {
+	var v any
+	if len(raw) == 0 {
+		return false
+	}
+	if json.Unmarshal(raw, &v) != nil {
+		return t.In(string(raw))
+	}
+	return t.value(v)
+}
+
+func (t *Traces) value(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return t.In(v)
+	case []any:
+		return slices.ContainsFunc(v, t.value)
+	case map[string]any:
+		for k, x := range v {
+			if t.In(k) || t.value(x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Without returns an episode as a new claim that says the rest of it; false when
+// nothing is left that is worth a claim.
+func (t *Traces) Without(c *ken.Claim) (ken.Claim, bool) {
+	out := *c
+	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
+	var lines []string
+	told := 0
+	for line := range strings.Lines(c.Text) {
+		line = strings.TrimRight(line, "\n")
+		kept := slices.DeleteFunc(sentences(line), t.In)
+		if rest := strings.Join(kept, " "); rest != "" && !t.In(rest) {
+			lines = append(lines, rest)
+			told += len(kept)
+		}
+	}
+	out.Text = strings.Join(lines, "\n")
+	if t.In(c.Heading) {
+		out.Heading = "Session"
+	}
+	out.Evidence = slices.Clone(c.Evidence)
+	for i := range out.Evidence {
+		if t.In(out.Evidence[i].Detail) {
+			out.Evidence[i].Detail = ""
+		}
+	}
+	if t.json(c.Body) {
+		var b EpisodeBody
+		if json.Unmarshal(c.Body, &b) != nil {
+			return out, false
+		}
+		b.Files, b.Open = slices.DeleteFunc(b.Files, t.In), slices.DeleteFunc(b.Open, t.In)
+		if t.In(b.Note) {
+			b.Note = ""
+		}
+		out.Body, _ = json.Marshal(b) // strings, numbers and times always can be
+	}
+	return out, told > 1 && !t.Claim(&out)
+}
+
+// folded is a text apart from case and white space.
+func folded(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+
+// sentences splits a text at line breaks and where a sentence ends, roughly.
+func sentences(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		start := 0
+		for i, r := range line {
+			end := i + len(string(r))
+			if !strings.ContainsRune(".!?;。！？", r) || end < len(line) && line[end] != ' ' && r < 0x80 {
+				continue
+			}
+			if s := strings.TrimSpace(line[start:end]); s != "" {
+				out = append(out, s)
+			}
+			start = end
+		}
+		if s := strings.TrimSpace(line[start:]); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

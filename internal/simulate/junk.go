@@ -1,0 +1,89 @@
+package simulate
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
+)
+
+var (
+	// named is something that one could ask for by name: a path, an identifier, what
+	// stands in quotes, a number, an acronym.
+	named = regexp.MustCompile("`[^`]+`|\"[^\"]+\"|\\d|[\\w.-]+/[\\w./-]+|\\w+\\.\\w+|[a-z]+[A-Z]\\w*|[A-Z][a-z]+[A-Z]\\w*|\\w+_\\w+|\\b[A-Z]{2,}\\b|@\\w+|--\\w+")
+	// properName is a capital letter that no sentence begins with.
+	properName = regexp.MustCompile(`[\pL\d,;:] \p{Lu}\pL+`)
+	instructs  = regexp.MustCompile(`(?i)^(?:please\s+)?(?:always|never|don't|do not|use|prefer|avoid|run|keep|write|answer|call|make sure|ask|the user (?:prefers|wants|likes|avoids))\b`)
+	ofSession  = regexp.MustCompile(`(?i)\b(?:(?:in|during) this (?:session|conversation|chat|turn)|the (?:assistant|agent|user) (?:said|asked|thanked|greeted|replied|says|asks)|as an ai|let me (?:look|check|read|see|try)|i(?:'ll| will) (?:now|look|read|check|try)|tool (?:call|result) (?:returned|said)|you're welcome|happy to help)\b`)
+	passing    = regexp.MustCompile(`(?:^|[\s"'(])(?:/tmp/|/var/folders/|/private/)\S+`)
+	oneWord    = regexp.MustCompile(`^\S*$`)
+)
+
+// Junk says whether a claim is junk, and why. It is when its text
+//
+//   - says nothing: it is a single word, or has fewer than 12 characters;
+//   - names nothing: no path, identifier, number, name, quoted text, nor an entity
+//     of its own of more than one word, such as a command, and it is no instruction
+//     either, so that nobody could ask for it;
+//   - speaks of the session itself, such as "the user asked" or "let me check"
+//     (an episode may: that is what it is for);
+//   - is a question;
+//   - is a copy rather than a statement: more than six lines, unless an episode;
+//   - rests on what does not last: a path in a temporary folder.
+//
+// That a claim repeats another one shows only beside the others: see Repeats.
+func Junk(c *ken.Claim) (reason string, junk bool) {
+	text := strings.TrimSpace(c.Text)
+	episode := c.Kind == ken.KindEpisode
+	switch {
+	case len(text) < 12 || oneWord.MatchString(text):
+		return "says nothing", true
+	case ofSession.MatchString(text) && !episode:
+		return "speaks of the session", true
+	case strings.HasSuffix(text, "?"):
+		return "is a question", true
+	case strings.Count(text, "\n") > 6 && !episode:
+		return "is a copy", true
+	case passing.MatchString(text):
+		return "does not last", true
+	case !named.MatchString(text) && !namesEntity(c) && !properName.MatchString(text) && !instructs.MatchString(text) && analysis.FormOf(text).Traits&analysis.Instructs == 0:
+		return "names nothing", true
+	}
+	return "", false
+}
+
+// namesEntity reports whether a claim's text names an entity of it that is more
+// than a word of the language.
+func namesEntity(c *ken.Claim) bool {
+	return slices.ContainsFunc(c.Entities, func(e string) bool {
+		return strings.ContainsAny(e, " /-_.") && strings.Contains(c.Text, e)
+	})
+}
+
+// Repeats returns the claims that say what an earlier one of the list says
+// already: the same words but for case, punctuation and order. Numbers are words.
+func Repeats(claims []ken.Claim) []int {
+	seen := map[string]bool{}
+	var out []int
+	for i := range claims {
+		key := bag(claims[i].Text)
+		if seen[key] {
+			out = append(out, i)
+		}
+		seen[key] = true
+	}
+	return out
+}
+
+// bag is the words of a text, in an order that does not depend on it.
+func bag(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?\"'`()", r) })
+	for i := range words {
+		words[i] = strings.Trim(words[i], ".")
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
