@@ -1,0 +1,166 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/kenlayer/ken"
+)
+
+// Report is what became of a plan.
+type Report struct {
+	Done    []Change  // carried out, now or by somebody else meanwhile
+	Skipped []Change  // what they were about has changed since the plan, or there was nothing to do
+	Failed  []Failure // everything else went on
+}
+
+// Failure is a change that could not be made.
+type Failure struct {
+	Change Change
+	Err    error
+}
+
+// Apply makes the changes of a plan, each by itself, and tells progress, which may
+// be nil, after each. What fails is in the report, and joined in the error; the
+// rest goes on. What has changed since the plan was made is left alone: the next
+// plan looks at it again. Applying a plan twice changes nothing more. When ctx ends
+// it stops; Apply then returns what was done until then, and ctx's error.
+func Apply(ctx context.Context, d Deps, changes []Change, progress func(done, total int)) (Report, error) {
+	a := applier{d: d.withDefaults()}
+	var errs []error
+	for i := range changes {
+		if err := ctx.Err(); err != nil {
+			return a.r, errors.Join(append(errs, err)...)
+		}
+		c := &changes[i]
+		did, err := a.apply(ctx, c)
+		switch {
+		case err != nil:
+			a.r.Failed = append(a.r.Failed, Failure{*c, err})
+			errs = append(errs, fmt.Errorf("%s %s: %w", c.Rule, c.ID, err))
+		case did:
+			a.r.Done = append(a.r.Done, *c)
+		default:
+			a.r.Skipped = append(a.r.Skipped, *c)
+		}
+		if progress != nil {
+			progress(i+1, len(changes))
+		}
+	}
+	return a.r, errors.Join(errs...)
+}
+
+type applier struct {
+	d Deps
+	r Report
+
+	// Journals are swept, and sessions pruned, all at once: the first change of the
+	// sort does it, and the others share its outcome.
+	swept, pruned *outcome
+}
+
+type outcome struct{ err error }
+
+func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
+	if c.Computed {
+		return false, nil
+	}
+	switch c.Rule {
+	case ArchiveSuperseded, ArchiveExpired:
+		return a.archive(ctx, c)
+	case DemotePatterns:
+		return a.demote(ctx, c)
+	case PruneOrphans:
+		if a.d.Documents == nil {
+			return false, nil
+		}
+		n, err := a.d.Documents.PruneOrphans(ctx, []string{c.ID})
+		return n > 0, err
+	case DeleteEphemeral:
+		return a.remove(ctx, c)
+	}
+	return false, &ken.Error{Code: ken.CodeInvalid, Field: "rule", Msg: "unknown rule " + string(c.Rule), Try: "Make the plan anew."}
+}
+
+func (a *applier) archive(ctx context.Context, c *Change) (bool, error) {
+	now, err := a.d.Store.Get(ctx, c.ID)
+	switch {
+	case errors.Is(err, ken.ErrNotFound): // forgotten
+		return false, nil
+	case err != nil:
+		return false, err
+	case !now.ArchivedAt.IsZero():
+		return true, nil
+	case c.moved(&now):
+		return false, nil
+	}
+	return true, a.d.Store.Archive(ctx, c.ID, c.Why, a.d.Actor)
+}
+
+func (a *applier) demote(ctx context.Context, c *Change) (bool, error) {
+	now, err := a.d.Store.Get(ctx, c.ID)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case now.Status == ken.StatusHypothesis:
+		return true, nil
+	case c.moved(&now):
+		return false, nil
+	}
+	// The reason is the one word that opens this transition.
+	return true, a.d.Store.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusHypothesis, Reason: ken.ReasonLapsed, Actor: a.d.Actor})
+}
+
+// moved reports a claim that is another than the plan saw: it was seen again,
+// revised or settled otherwise.
+func (c *Change) moved(now *ken.Claim) bool { return !now.UpdatedAt.Equal(c.seen) }
+
+func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
+	switch c.Kind {
+	case kindJournal:
+		if a.swept == nil && a.d.Journal != nil {
+			_, err := a.d.Journal.Sweep(ctx, c.grace)
+			a.swept = &outcome{err}
+		}
+		return a.swept.told()
+	case kindSession:
+		if a.pruned == nil && a.d.Journal != nil {
+			_, err := a.d.Journal.Prune(ctx, c.before)
+			a.pruned = &outcome{err}
+		}
+		return a.pruned.told()
+	case kindJob:
+		if a.d.Queue == nil {
+			return false, nil
+		}
+		err := a.d.Queue.Remove(ctx, c.ID)
+		if errors.Is(err, ken.ErrNotFound) {
+			return true, nil
+		}
+		return err == nil, err
+	case kindEvents:
+		info, err := os.Lstat(c.ID)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return true, nil
+		case err != nil:
+			return false, err
+		case !info.Mode().IsRegular() || info.ModTime().After(c.before):
+			return false, nil
+		}
+		return true, os.Remove(c.ID)
+	}
+	return false, &ken.Error{Code: ken.CodeInvalid, Field: "kind", Msg: "unknown kind " + c.Kind, Try: "Make the plan anew."}
+}
+
+func (o *outcome) told() (bool, error) {
+	if o == nil {
+		return false, nil
+	}
+	return o.err == nil, o.err
+}
