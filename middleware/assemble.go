@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/store"
 )
@@ -75,6 +76,7 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	l.traffic.count(&t, at, sizes, &a)
 	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
 	l.report(ctx, &t, &a, block)
+	l.observe(&t, &a)
 	return a
 }
 
@@ -178,10 +180,12 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 	l.keepLate(t, st.Found.Late)
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r,
-		retrieved: st.Found.Retrieved, memory: st.Found.Memory}
+		retrieved: st.Found.Retrieved - st.Found.Sessions, memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = it.Text
-		if it.Kind != ken.KindDocument { // files change; their old text in a conversation does no harm
+		// Files change; their old text in a conversation does no harm. A checkpoint is no
+		// record that could be forgotten.
+		if it.Kind != ken.KindDocument && it.Kind != budgeter.KindCheckpoint {
 			c.claims = append(c.claims, it.ID)
 		}
 	}

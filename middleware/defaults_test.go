@@ -9,6 +9,10 @@ import (
 
 // A retriever that a program makes by itself ranks as a configured one does.
 func TestRetrieverAndConfigurationAgreeOnDefaults(t *testing.T) {
+	k := config.Default().Knowledge
+	if k.Sessions != retriever.DefaultSessions || k.Playbooks != retriever.DefaultPlaybooks {
+		t.Errorf("the configuration has %d sessions and %d playbooks, the retriever %d and %d", k.Sessions, k.Playbooks, retriever.DefaultSessions, retriever.DefaultPlaybooks)
+	}
 	c := config.Default().Retrieval
 	if got := retriever.Weights(c.Signals); got != retriever.DefaultWeights {
 		t.Errorf("the configuration's weights are %+v, the retriever's %+v", got, retriever.DefaultWeights)

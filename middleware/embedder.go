@@ -3,6 +3,7 @@ package middleware
 import (
 	"os"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/adapt"
@@ -83,8 +84,9 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 // retrieval translates the configuration.
 func retrieval(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
-		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector},
-		Order:  retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
+		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector,
+			retriever.LegSessions: c.Knowledge.Sessions, retriever.LegPlaybooks: c.Knowledge.Playbooks},
+		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
 		o.Floor = -1
@@ -93,8 +95,10 @@ func retrieval(c *config.Config) retriever.Options {
 }
 
 // legs is what a turn asks: everything that is switched on, or only what is
-// pinned when the turn asks for nothing. noVector says why there is no vector leg.
-func (l *Layer) legs(p store.Projections, asks bool, noVector string) []retriever.Leg {
+// pinned when the turn asks for nothing, and the last sessions when it asks to go
+// on with them. noVector says why there is no vector leg.
+func (l *Layer) legs(p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
+	asks := s.Asks
 	var out []retriever.Leg
 	m := &l.cfg.Middleware
 	if asks && m.Keyword {
@@ -105,6 +109,12 @@ func (l *Layer) legs(p store.Projections, asks bool, noVector string) []retrieve
 	}
 	if m.Pinned {
 		out = append(out, retriever.Pinned(p))
+	}
+	if (asks || s.Resumes) && m.Sessions && l.cfg.Knowledge.Sessions > 0 {
+		out = append(out, retriever.Sessions(p))
+	}
+	if asks && m.Playbooks && l.cfg.Knowledge.Playbooks > 0 {
+		out = append(out, retriever.Playbooks(p, l.playbooks))
 	}
 	return out
 }

@@ -78,6 +78,20 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	return c
 }
 
+// episode is the summary of a session.
+func episode(t testing.TB, session, text string) ken.Claim {
+	c := fact(t, "%s", text)
+	c.Kind, c.Session = ken.KindEpisode, session
+	return c
+}
+
+// playbook is one whose text starts with what it is for.
+func playbook(t testing.TB, name, text string) ken.Claim {
+	c := fact(t, "%s", text)
+	c.Kind, c.Key, c.Heading, c.Source = ken.KindPlaybook, "playbook:"+name, name, "skills/"+name+".md"
+	return c
+}
+
 // asked is a turn of one user message.
 func asked(question string) ken.Turn {
 	return ken.Turn{Messages: []ken.Message{{Role: "user", Text: question}}}

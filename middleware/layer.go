@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/budgeter/tokens"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -40,11 +42,25 @@ type Layer struct {
 	retrieval    retriever.Options // before calibration
 	calibrations calibrations
 	count        func(string) int
+	playbooks    *retriever.PlaybookCache
+	rendered     *budgeter.Cache
 	handler      Handler
 	blocks       *memory
 	traffic      *traffic
 	late         latecomers
 	events       *telemetry.Log
+
+	// recovery says where a turn's session stands, for a conversation that lost it;
+	// nil knows nothing. See checkpoint.
+	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
+
+	process   string // names this process in journals and leases
+	tools     finding.Tools
+	recorder  *recorder
+	poked     chan struct{} // wakes keepTending
+	recovered recovered
+	desksMu   sync.Mutex // guards desks
+	desks     map[string]*desk
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -65,7 +81,14 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic()}
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(),
+		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*desk{}}
+	l.recorder = newRecorder(l.keepRecord, func() {
+		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
+	}, func(f func()) { l.running.Go(f) })
+	if l.tools, err = finding.Parse(cfg.Harvest.Tools); err != nil {
+		return nil, fmt.Errorf("harvest.tools: %w", err)
+	}
 	if err := l.openEmbedder(); err != nil {
 		return nil, err
 	}
@@ -74,7 +97,10 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}
-	l.retrieval = retrieval(&cfg)
+	l.recovery = l.recover
+	l.cfg.Knowledge.DecayDays = max(l.policy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
+	l.retrieval = retrieval(&l.cfg)
+	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages())
 	l.owners = bolt.NewOwners(under(root, cfg.Knowledge.DBPath), 0,
 		bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now})
@@ -186,6 +212,10 @@ func (l *Layer) start() {
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
 	l.running.Go(func() { l.calibrateDue(ctx) })
+	if l.cfg.Middleware.Knowledge {
+		l.tend("")
+		l.running.Go(func() { l.keepTending(ctx) })
+	}
 	l.running.Go(func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
 			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
@@ -254,16 +284,18 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 	return report, nil
 }
 
-// Close stops background work and closes the stores. Turns that are under way
-// go on without knowledge.
+// Close stops background work, ends the sessions that are open, harvests for some
+// seconds at most, leaves the rest to the next start, and closes the stores. Turns
+// that are under way go on without knowledge.
 func (l *Layer) Close() error {
 	var err error
 	l.closing.Do(func() {
 		if l.stop != nil {
 			l.stop()
 		}
+		l.recorder.close()
 		l.running.Wait()
-		errs := []error{l.owners.Close(), l.embedder.Close()}
+		errs := []error{l.endAll(), l.owners.Close(), l.embedder.Close()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -21,23 +21,31 @@ func only(leg string) func(*config.Config) {
 	return func(c *config.Config) {
 		m := &c.Middleware
 		m.Keyword, m.Vector, m.Pinned = leg == "keyword", leg == "vector", leg == "pinned"
+		m.Sessions, m.Playbooks = leg == "sessions", leg == "playbooks"
+		c.Knowledge.Sessions = 50
 	}
 }
 
 // Rival layers forget a condition on one path and leak through it. What must
 // never be injected: each secret on its own is what the question asks for, word
-// for word, is pinned, and the floor is off; each leg alone, and all together.
+// for word, is of a kind that the leg brings up, and the floor is off; each leg alone,
+// and all together.
 func TestNothingLeaksThroughAnyLeg(t *testing.T) {
 	ctx := context.Background()
 	const asks = "What is the launch code of the zanzibar gateway?"
 	mine, theirs := ken.Scope{Type: ken.ScopeRepo, ID: "mine"}, ken.Scope{Type: ken.ScopeRepo, ID: "theirs"}
-	legs := map[string]func(*config.Config){"keyword": only("keyword"), "vector": only("vector"), "pinned": only("pinned"), "all": func(*config.Config) {}}
+	legs := map[string]func(*config.Config){"keyword": only("keyword"), "vector": only("vector"), "pinned": only("pinned"),
+		"sessions": only("sessions"), "playbooks": only("playbooks"), "all": func(*config.Config) {}}
+	kinds := map[string]ken.Kind{"sessions": ken.KindEpisode, "playbooks": ken.KindPlaybook}
 	for leg, change := range legs {
 		t.Run(leg, func(t *testing.T) {
 			l := open(t, settings(change, patient, func(c *config.Config) { c.Middleware.Floor, c.Retrieval.MinTrust = false, ken.TrustAgent }), withVectors,
 				func(o *middleware.Options) { o.Now = func() time.Time { return monday } })
 			say := func(what string, change func(*ken.Claim)) ken.Claim {
 				c := pinned(t, "What is the launch code of the zanzibar gateway? It is "+what+".")
+				if kind := kinds[leg]; kind != "" {
+					c.Kind = kind
+				}
 				if change != nil {
 					change(&c)
 				}

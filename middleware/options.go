@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/session"
 )
 
 // Options configures Open. Only Root is needed.
@@ -38,6 +39,10 @@ type Options struct {
 	// OnReceipt is called with each turn's receipt, on the turn's goroutine,
 	// before the model call. It must not change it.
 	OnReceipt func(context.Context, ken.Receipt)
+	// OnMessage is called with each message of a session that is new to its journal,
+	// in order, behind the turn's back: for programs that learn from messages as they
+	// come. It may use the handle, and should not take long.
+	OnMessage func(context.Context, *session.Session, session.Entry)
 	// Progress is told about long work, from several goroutines.
 	Progress func(stage string, done, total int)
 	// Log hears what no caller is there to be told. Default slog.Default().

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/telemetry"
 )
 
@@ -39,20 +39,27 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
 		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause}
 	b := &ev.Breakdown
+	session := 0
 	for _, it := range r.Items {
-		if _, pinned := it.Legs[retriever.LegPinned]; pinned {
-			ev.MemoryIncluded++
-			if len(a.Insertions) > 0 { // else it is a dry run
-				b.Memory += it.Chars
-			}
-		} else {
+		chars := it.Chars
+		if len(a.Insertions) == 0 { // it is a dry run
+			chars = 0
+		}
+		switch {
+		case !it.Memory:
 			ev.KnowledgeIncluded++
+		case it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint:
+			session++
+			b.SessionContext += chars
+		default:
+			ev.MemoryIncluded++
+			b.Memory += chars
 		}
 	}
 	for _, ins := range a.Insertions {
 		b.Knowledge += utf8.RuneCountInString(ins.Text)
 	}
-	b.Knowledge = max(0, b.Knowledge-b.Memory)
+	b.Knowledge = max(0, b.Knowledge-b.Memory-b.SessionContext)
 	for _, m := range t.Messages {
 		n := utf8.RuneCountInString(m.Text)
 		for _, c := range m.ToolCalls {
@@ -64,11 +71,10 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 			b.History += n
 		}
 	}
-	if ev.KnowledgeIncluded > 0 {
-		ev.Artifacts++
-	}
-	if ev.MemoryIncluded > 0 {
-		ev.Artifacts++
+	for _, items := range []int{ev.KnowledgeIncluded, ev.MemoryIncluded, session} {
+		if items > 0 {
+			ev.Artifacts++
+		}
 	}
 	ev.SystemPromptChars = b.SystemPrompt
 	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History

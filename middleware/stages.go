@@ -57,7 +57,7 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 // retrieve asks the legs. A turn that asks for nothing still gets what is pinned.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	o, noVector := l.search(st.Turn.Owner)
-	o.Legs = l.legs(st.p, st.Signals.Asks, noVector)
+	o.Legs = l.legs(st.p, &st.Signals, noVector)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
 		late = nil
@@ -65,6 +65,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	now := l.now().UTC()
 	st.Found = retriever.New(st.p, o).Retrieve(ctx, retriever.Turn{
 		Signals: st.Signals,
+		Session: st.Turn.Session,
 		Late:    late,
 		Filter:  ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: now, MinTrust: l.cfg.Retrieval.MinTrust},
 	})
@@ -110,17 +111,23 @@ func (l *Layer) cause(st *State, noVector string) string {
 	return ""
 }
 
+// showPlaybook prints a playbook whole: the block names it where one does not fit.
+const showPlaybook = "ken skill show"
+
 // budget fills the block.
 func (l *Layer) budget(ctx context.Context, st *State) error {
-	cands := make([]budgeter.Candidate, len(st.Found.Candidates))
+	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+1)
+	if c, ok := l.checkpoint(ctx, st); ok {
+		cands = append(cands, c)
+	}
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
-		cands[i] = budgeter.Candidate{
-			Memory: c.Memory,
+		cands = append(cands, budgeter.Candidate{
+			Memory: c.Memory, OrMemory: c.Recent, Version: c.Row.Version,
 			Item: ken.Item{ID: c.Row.ID, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
 			Load: func(ctx context.Context) (ken.Claim, error) { return st.p.Claim(ctx, c.Ref) },
-		}
+		})
 	}
 	b := l.cfg.Budget
 	memory := b.MemoryChars
@@ -128,7 +135,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: l.count, MinTier: st.Turn.Weight.MinTier(), Seen: st.seen, MaxItemChars: b.ItemChars})
+		Count: l.count, MinTier: st.Turn.Weight.MinTier(), Seen: st.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: l.rendered})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Items = append(r.Items, st.Block.Items...)
@@ -136,6 +143,33 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	r.OverflowedConstraints = st.Block.OverflowedConstraints
 	return nil
 }
+
+// checkpoint is where the turn's session stands, for a conversation that has lost
+// it. Whoever knows fails open, like a stage.
+func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
+	if l.recovery == nil {
+		return c, false
+	}
+	var text string
+	var at time.Time
+	err := protect(ctx, st, func(ctx context.Context, st *State) error {
+		text, at, ok = l.recovery(ctx, &st.Turn)
+		return nil
+	})
+	if err != nil {
+		st.degrade("recovery", err)
+		return c, false
+	}
+	// It is made of what was said and done in the session itself, and speaks with
+	// the agent's voice.
+	return budgeter.Candidate{Memory: true, Item: ken.Item{ID: checkpointID + st.Turn.Session, Kind: budgeter.KindCheckpoint,
+		Tier: ken.Assumed, Trust: ken.TrustAgent, Source: "session " + st.Turn.Session, Heading: "Where this session stands",
+		Text: text, CreatedAt: at}}, ok
+}
+
+// checkpointID is what the id of a checkpoint's item starts with; the session's
+// follows.
+const checkpointID = "checkpoint:"
 
 // stages is the chain that the configuration asks for.
 func (l *Layer) stages() []Middleware {

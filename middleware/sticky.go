@@ -81,7 +81,7 @@ type composed struct {
 	claims  []string          // ids of the items that can be forgotten
 	receipt ken.Receipt
 
-	retrieved, memory int // what the retriever found, of it pinned
+	retrieved, memory int // what the retriever found, recent sessions apart; of it pinned and playbooks
 }
 
 // memory remembers what was composed, by the fingerprint of the conversation up

@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/session"
 )
 
 // rig is a layer with one switch on or off, over a store that holds something
@@ -32,13 +33,26 @@ func rigged(t *testing.T, change func(*config.Config)) *rig {
 			return err
 		}
 	}))
-	learn(t, g.Layer, fact(t, "%s", about), fact(t, "The cafeteria service opens at noon."), pinned(t, "Answer in French, always."))
+	learn(t, g.Layer, fact(t, "%s", about), fact(t, "The cafeteria service opens at noon."), pinned(t, "Answer in French, always."),
+		episode(t, "earlier", "Goal: paint the lighthouse."), playbook(t, "polish", "Polish the brass of a telescope.\n\n1. Take a soft cloth."))
 	return g
 }
 
 func (g *rig) ask(text string) middleware.Assembly {
 	return g.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{
 		{Role: "assistant", Text: "<think>I wonder.</think>How can I help?"}, {Role: "user", Text: text}}})
+}
+
+// ended is the session after its end.
+func (g *rig) ended(t *testing.T) (session.Info, error) {
+	t.Helper()
+	if err := g.End(t.Context(), "", "s", session.Closed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Harvest(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return g.Journal("").Info(t.Context(), "s")
 }
 
 // legsOf is which legs brought the items.
@@ -105,6 +119,18 @@ func TestSwitches(t *testing.T) {
 				t.Errorf("block %s", r.Block)
 			}
 		}},
+		"sessions": {func(m *config.Middleware) *bool { return &m.Sessions }, func(t *testing.T, g *rig, on bool) {
+			r := g.ask(question).Receipt
+			if legs := legsOf(r); legs[retriever.LegSessions] != on || !strings.Contains(r.Block, "three times") {
+				t.Errorf("legs %v, block %s", legs, r.Block)
+			}
+		}},
+		"playbooks": {func(m *config.Middleware) *bool { return &m.Playbooks }, func(t *testing.T, g *rig, on bool) {
+			r := g.ask("How do I polish the brass of the telescope?").Receipt
+			if legs := legsOf(r); legs[retriever.LegPlaybooks] != on || !strings.Contains(r.Block, "soft cloth") { // the words find it anyway
+				t.Errorf("legs %v, block %s", legs, r.Block)
+			}
+		}},
 		"floor": {func(m *config.Middleware) *bool { return &m.Floor }, func(t *testing.T, g *rig, on bool) {
 			r := g.ask("Which aspirin dosage does a vaccination service for elderly giraffes recommend?").Receipt
 			if strings.Contains(r.Block, "cafeteria") == on {
@@ -126,6 +152,30 @@ func TestSwitches(t *testing.T) {
 			g.ask(question)
 			if _, err := os.Stat(filepath.Join(g.Root(), g.Config().Telemetry.Events)); (err == nil) != on {
 				t.Errorf("the folder of events: %v", err)
+			}
+		}},
+		"journal": {func(m *config.Middleware) *bool { return &m.Journal }, func(t *testing.T, g *rig, on bool) {
+			g.ask(question)
+			if _, err := g.ended(t); (err == nil) != on {
+				t.Errorf("the session: %v", err)
+			}
+		}},
+		"harvest": {func(m *config.Middleware) *bool { return &m.Harvest }, func(t *testing.T, g *rig, on bool) {
+			g.ask(question)
+			if info, err := g.ended(t); err != nil || (info.State == session.Harvested) != on {
+				t.Errorf("the session %+v, %v", info, err)
+			}
+		}},
+		"ingest": {func(m *config.Middleware) *bool { return &m.Ingest }, func(t *testing.T, g *rig, on bool) {
+			page := "The lighthouse of the harbour is painted red every seven years by volunteers."
+			g.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "What does the page say?"},
+				{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "w", Name: "WebFetch", Arguments: `{"url": "https://example.com"}`}}},
+				{Role: "tool", ToolCallID: "w", Text: page}}})
+			if _, err := g.ended(t); err != nil {
+				t.Fatal(err)
+			}
+			if r := g.ask("How often is the lighthouse of the harbour painted red?").Receipt; strings.Contains(r.Block, "seven years") != on {
+				t.Errorf("block %s", r.Block)
 			}
 		}},
 	}

@@ -25,7 +25,8 @@ const maxRequestBytes = 32 << 20
 // adds blocks to chat completions requests: POST, a path that ends in
 // /chat/completions, and a body that is JSON, not compressed, and at most 32 MiB
 // long. Blocks are spliced in, and every other byte of the body stays. Anything
-// else passes as it is, and so does every response.
+// else passes as it is, and so does every response, of which a copy goes to the
+// session's journal once the client has read it.
 //
 // t says whose requests they are: owner, project, session, agent, scopes and
 // weight. Its ID, Model, Messages and Tools are not used. A request with the
@@ -59,8 +60,10 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	var heard func(body []byte, encoding string) // nil: nobody listens
 	if whole {
-		if extended := tr.extend(req.Context(), body, req.Header.Get(SessionHeader)); extended != nil {
+		var extended []byte
+		if extended, heard = tr.extend(req.Context(), body, req.Header.Get(SessionHeader)); extended != nil {
 			body = extended
 			out.ContentLength = int64(len(body))
 			if out.Header.Get("Content-Length") != "" {
@@ -70,7 +73,12 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody() // it can't fail
 	}
-	return tr.base.RoundTrip(out)
+	resp, err := tr.base.RoundTrip(out)
+	if err == nil && heard != nil && tapped(resp) {
+		encoding := encodingOf(resp)
+		resp.Body = &tap{body: resp.Body, done: func(body []byte) { heard(body, encoding) }}
+	}
+	return resp, err
 }
 
 // CloseIdleConnections is what http.Client.CloseIdleConnections calls.
@@ -80,11 +88,12 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// extend returns the body with its blocks, and nil when it stays as it is.
-func (tr *transport) extend(ctx context.Context, body []byte, session string) []byte {
+// extend returns the body with its blocks, nil when it stays as it is, and who
+// hears the answer, nil for nobody.
+func (tr *transport) extend(ctx context.Context, body []byte, session string) ([]byte, func(body []byte, encoding string)) {
 	r, err := wire.Parse(body)
 	if err != nil {
-		return nil // the server will say what is wrong with it
+		return nil, nil // the server will say what is wrong with it
 	}
 	t := tr.turn
 	if session != "" {
@@ -92,8 +101,14 @@ func (tr *transport) extend(ctx context.Context, body []byte, session string) []
 	}
 	t.Model, t.Messages, t.Tools = r.Model, r.Messages, r.Tools
 	a := tr.layer.Assemble(ctx, t)
+	listen := func(answer []byte, encoding string) {
+		tr.layer.answered(&t, func() (ken.Message, bool) { return wire.ParseAnswer(decoded(answer, encoding)) })
+	}
+	if !tr.layer.journals(&t) {
+		listen = nil
+	}
 	if len(a.Insertions) == 0 {
-		return nil
+		return nil, listen
 	}
 	ins := make([]wire.Insertion, len(a.Insertions))
 	for i := range ins {
@@ -102,9 +117,9 @@ func (tr *transport) extend(ctx context.Context, body []byte, session string) []
 	extended, err := wire.Splice(body, r, ins)
 	if err != nil {
 		tr.layer.o.Log.Error("the request goes on without knowledge", "cause", err)
-		return nil
+		return nil, listen
 	}
-	return extended
+	return extended, listen
 }
 
 func isChat(req *http.Request) bool {

@@ -49,16 +49,25 @@ func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 // The caller's request and its messages stay as they are; the errors are the
 // client's.
 func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
-	return w.client.CreateChatCompletion(ctx, w.extend(ctx, r))
+	r, t := w.extend(ctx, r)
+	answer, err := w.client.CreateChatCompletion(ctx, r)
+	if err == nil && len(answer.Choices) > 0 {
+		w.layer.Answered(t, message(&answer.Choices[0].Message))
+	}
+	return answer, err
 }
 
 // CreateChatCompletionStream is CreateChatCompletion for a streamed answer. The
-// stream is the client's own.
+// stream is the client's own, so the session's journal has its answer once it
+// comes back in a request; a program that wants the last one in it as well hands
+// it to Layer.Answered, or puts Layer.Transport under its HTTP client instead.
 func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
-	return w.client.CreateChatCompletionStream(ctx, w.extend(ctx, r))
+	r, _ = w.extend(ctx, r)
+	return w.client.CreateChatCompletionStream(ctx, r)
 }
 
-func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) openai.ChatCompletionRequest {
+// extend returns the request with its blocks, and the turn that it is.
+func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionRequest, ken.Turn) {
 	t := w.turn
 	//lint:ignore SA1019 functions are the older form of tools, and count the same
 	t.Model, t.Tools = r.Model, len(r.Tools)+len(r.Functions)
@@ -69,5 +78,5 @@ func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) op
 	if ins := w.layer.Assemble(ctx, t).Insertions; len(ins) > 0 {
 		r.Messages = insert(r.Messages, ins)
 	}
-	return r
+	return r, t
 }

@@ -1,0 +1,129 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// Forgotten is what Forget erased.
+type Forgotten struct {
+	Claims   []string `json:"forgotten"`          // ids, the one that was asked for first
+	Redacted []string `json:"redacted,omitempty"` // ids of the episodes written anew without it
+	Messages int      `json:"messages,omitempty"` // of journals
+}
+
+// Forget erases a claim for good, found by its id or a unique part of it, and all
+// that still says what it said: claims that were derived from it or say it again,
+// the messages of journals that it came from or that repeat it (all messages of a
+// session that was harvested), what of it was injected, checkpoints. Of an episode
+// that tells it, the rest is written anew. A session that goes on does not teach
+// it again. Then the files are rewritten, so that the words are gone from the disk.
+//
+// It belongs to the operator: nothing that an agent can reach calls it. A harvest
+// that runs is stopped and tried again afterwards. An error may leave words behind,
+// and says so; Forgotten is what went all the same. Errors: ErrNotFound.
+func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.Actor) (Forgotten, error) {
+	var out Forgotten
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	root, err := s.Get(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	if root.Kind == ken.KindDocument { // the store says what to do about it
+		_, err := s.Forget(ctx, root.ID, reason, actor)
+		return out, err
+	}
+	d := l.desk(owner)
+	if err := l.recorder.flush(ctx); err != nil {
+		return out, err
+	}
+	let, err := d.harvester.Hold(ctx)
+	if err != nil {
+		return out, fmt.Errorf("wait for a harvest to stop: %w", err)
+	}
+	defer let()
+	traces := harvest.NewTraces(&root)
+	others, err := saying(ctx, s, traces, &root)
+	if err != nil {
+		return out, fmt.Errorf("look for what else says so: %w", err)
+	}
+	ids := []string{root.ID}
+	for i := range others {
+		ids = append(ids, others[i].ID)
+	}
+	// Journals first: should this end half-way, the claim is still there to be
+	// forgotten again.
+	out.Messages, err = d.journal.Expunge(ctx, session.Traces{Message: traces.Message, Text: traces.In, Claims: ids})
+	if err != nil {
+		return out, err
+	}
+	l.recovered.forget(s.Owner())
+	return out, errors.Join(l.erase(ctx, s, traces, append([]ken.Claim{root}, others...), reason, actor, &out), l.renew(ctx, s.Owner(), root.Kind, others))
+}
+
+// erase forgets claims, and writes those anew that are something without it.
+func (l *Layer) erase(ctx context.Context, s *bolt.Store, traces *harvest.Traces, claims []ken.Claim, reason string, actor ken.Actor, out *Forgotten) error {
+	for i := range claims {
+		c := &claims[i]
+		why := reason
+		if i > 0 {
+			why = "it says what " + claims[0].ID + " said"
+		}
+		gone, err := s.Forget(ctx, c.ID, why, actor)
+		for _, id := range gone {
+			if !slices.Contains(out.Claims, id) {
+				out.Claims = append(out.Claims, id)
+			}
+		}
+		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it went with another
+			return err
+		}
+		if i == 0 || c.Kind != ken.KindEpisode {
+			continue
+		}
+		if rest, ok := traces.Without(c); ok {
+			id, err := s.WriteClaim(ctx, rest)
+			if err != nil {
+				return fmt.Errorf("write the rest of an episode: %w", err)
+			}
+			out.Redacted = append(out.Redacted, id)
+		}
+	}
+	return nil
+}
+
+// saying finds the other claims that say what is to be forgotten.
+func saying(ctx context.Context, s *bolt.Store, traces *harvest.Traces, root *ken.Claim) (out []ken.Claim, err error) {
+	for c, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.ID != root.ID && c.Kind != ken.KindDocument && traces.Claim(&c) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// renew writes MEMORY.md anew if it may have told of what went.
+func (l *Layer) renew(ctx context.Context, owner string, kind ken.Kind, others []ken.Claim) error {
+	listed := func(k ken.Kind) bool { return k == ken.KindHot || k == ken.KindPattern }
+	if owner != l.cfg.Knowledge.Owner || !listed(kind) && !slices.ContainsFunc(others, func(c ken.Claim) bool { return listed(c.Kind) }) {
+		return nil
+	}
+	if _, err := l.SyncMemory(ctx, ""); err != nil {
+		return fmt.Errorf("forgotten, but MEMORY.md may still tell of it: %w", err)
+	}
+	return nil
+}

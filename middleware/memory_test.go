@@ -1,0 +1,207 @@
+package middleware_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/retriever"
+)
+
+// past writes the episodes of some days, the newest of the last one.
+func past(t testing.TB, l *middleware.Layer, sessions ...string) []string {
+	t.Helper()
+	var claims []ken.Claim
+	for i, s := range sessions {
+		c := episode(t, s, "Goal: the "+s+" errand.\nAssistant: I would love to run it.\nOpen: who pays for the "+s+" errand?")
+		c.CreatedAt, c.Source = monday.AddDate(0, 0, i-len(sessions)), "session of a day"
+		claims = append(claims, c)
+	}
+	return learn(t, l, claims...)
+}
+
+// mentioned lists which of the sessions a text has something of.
+func mentioned(text string, sessions ...string) (out []string) {
+	for _, s := range sessions {
+		if strings.Contains(text, "the "+s+" errand") {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// The next day's session knows where the last ones stopped, in their own words and
+// by name, and nobody has the assistant's prose for an example.
+func TestNewSessionKnowsTheLastOnes(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, settings())
+	past(t, l, "first", "second", "third", "fourth", "mine")
+	turn := ken.Turn{Session: "mine", Messages: []ken.Message{{Role: "user", Text: question}}}
+	r := l.Assemble(ctx, turn).Receipt
+	if got := strings.Join(mentioned(r.Block, "fourth", "third", "second", "first", "mine"), " "); got != "fourth third second" {
+		t.Errorf("digest of %q:\n%s", got, r.Block)
+	}
+	if strings.Contains(r.Block, "love to") {
+		t.Errorf("the assistant speaks:\n%s", r.Block)
+	}
+	if !strings.Contains(r.Block, "Assumed memory | 2026-02-28 | session fourth\nGoal: the fourth errand.\nOpen: who pays") {
+		t.Errorf("it is not attributed:\n%s", r.Block)
+	}
+	for _, it := range r.Items {
+		if !it.Memory || it.Legs[retriever.LegSessions].Rank == 0 {
+			t.Errorf("item %+v", it)
+		}
+	}
+
+	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "It does."}, ken.Message{Role: "user", Text: "And what about the refunds?"})
+	past(t, l, "fifth")
+	a := l.Assemble(ctx, turn)
+	if got := mentioned(a.Receipt.Block, "fifth", "fourth", "third", "second"); len(got) != 1 || got[0] != "fifth" || len(a.Insertions) != 2 {
+		t.Errorf("the second turn repeats what the context has, or lacks what is new: %q", got)
+	}
+	if block := l.Assemble(ctx, ken.Turn{Session: "other", Messages: []ken.Message{{Role: "user", Text: "thanks!"}}}).Receipt.Block; block != "" {
+		t.Errorf("small talk gets\n%s", block)
+	}
+}
+
+func TestConfiguredSessionsAndPlaybooks(t *testing.T) {
+	for n := range 4 {
+		l := open(t, settings(func(c *config.Config) { c.Knowledge.Sessions, c.Knowledge.Playbooks = n, n }))
+		past(t, l, "first", "second", "third", "fourth")
+		for i := range 4 {
+			learn(t, l, playbook(t, fmt.Sprint("refund-", i), fmt.Sprintf("Book a refund of a customer, way %d.", i)))
+		}
+		r := l.Assemble(context.Background(), asked("How do I book a refund for the customer?")).Receipt
+		legs := map[string]int{}
+		for _, it := range r.Items {
+			for leg := range it.Legs {
+				legs[leg]++
+			}
+		}
+		if legs[retriever.LegSessions] != n || legs[retriever.LegPlaybooks] != n {
+			t.Errorf("%d configured: %v", n, legs)
+		}
+	}
+}
+
+// An episode that the question is about is knowledge, whole; it is not said twice,
+// neither now nor in the turns that follow.
+func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
+	l := open(t, settings())
+	other := episode(t, "garden", "Wanted: fresh paint on each fence. Nothing is open.")
+	other.CreatedAt = monday
+	ids := append(past(t, l, "lighthouse"), learn(t, l, other)...)
+	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Who pays for the lighthouse errand?"}}}
+	r := l.Assemble(context.Background(), turn).Receipt
+	n := map[string]int{}
+	for _, it := range r.Items {
+		if n[it.ID]++; it.Memory != (it.ID == ids[1]) {
+			t.Errorf("item %+v", it)
+		}
+	}
+	if n[ids[0]] != 1 || n[ids[1]] != 1 || strings.Count(r.Block, "love to run it") != 1 {
+		t.Errorf("items %v in\n%s", n, r.Block)
+	}
+	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Nobody."}, ken.Message{Role: "user", Text: "What does the cafeteria serve?"})
+	if r := l.Assemble(context.Background(), turn).Receipt; r.Block != "" || !cut(r, ids[0], ken.CutDuplicate) {
+		t.Errorf("a second time:\n%s\ncut %+v", r.Block, r.Cut)
+	}
+}
+
+// A playbook comes with the turn that it is for, whole or with where the rest is,
+// and with no other turn.
+func TestPlaybookComesWithItsTurn(t *testing.T) {
+	l := open(t, settings(patient), withVectors)
+	long := "Restore the database from a backup.\n\n" + strings.Repeat("Then check the next table and write down what you see.\n", 100)
+	learn(t, l, fact(t, "%s", about), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
+	for q, want := range map[string]string{
+		"How do I book a refund for a customer?":     "2. Book it.",
+		"Please restore the database from a backup.": "This is the beginning only. Before following it, read skills/restore.md, or run: ken skill show restore.",
+		question: "",
+		"What does the weather forecast say about Oslo?": "",
+	} {
+		r := l.Assemble(context.Background(), asked(q)).Receipt
+		n := 0
+		for _, it := range r.Items {
+			if it.Kind != ken.KindPlaybook {
+				continue
+			}
+			if n++; !it.Memory || utf8.RuneCountInString(it.Text) > 3000 || it.Legs[retriever.LegPlaybooks].Rank == 0 {
+				t.Errorf("%q: item %+v", q, it)
+			}
+		}
+		if (n > 0) != (want != "") || n > 1 || !strings.Contains(r.Block, want) {
+			t.Errorf("%q: %d playbooks in\n%s", q, n, r.Block)
+		}
+	}
+}
+
+// What is merely good to know can't crowd out what always matters, nor either of
+// them knowledge.
+func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
+	l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.Sessions = 50 }), withVectors)
+	hot := learn(t, l, pinned(t, "Answer in French, always."))[0]
+	objective := pinned(t, "The objective of this quarter is to move the ledger.")
+	objective.Kind = ken.KindObjective
+	goal := learn(t, l, objective)[0]
+	known := learn(t, l, fact(t, "%s", about))[0]
+	var names []string
+	for i := range 50 {
+		names = append(names, fmt.Sprint("number-", i, " ", strings.Repeat("long ", 60)))
+	}
+	past(t, l, names...)
+	r := l.Assemble(context.Background(), asked(question)).Receipt
+	var order []string
+	memory := 0
+	for _, it := range r.Items {
+		if it.Memory {
+			memory += it.Chars
+		}
+		order = append(order, it.ID)
+	}
+	if len(order) < 4 || order[0] != known || order[1] != hot || order[2] != goal || memory > 8000 || memory < 7000 {
+		t.Errorf("%d items, %d characters of memory:\n%s", len(order), memory, r.Block)
+	}
+	if last := r.Items[len(r.Items)-1]; last.Kind != ken.KindEpisode || len(r.Items) > 40 {
+		t.Errorf("last %+v", last)
+	}
+}
+
+// The event tells session context from memory and from knowledge.
+func TestEventCountsSessionContext(t *testing.T) {
+	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }), func(o *middleware.Options) {
+		o.Now = func() time.Time { return monday }
+	})
+	past(t, l, "first", "second")
+	learn(t, l, fact(t, "%s", about), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
+	a := l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: question}}})
+	var memory, session, knowledge int
+	for _, it := range a.Receipt.Items {
+		switch {
+		case it.Kind == ken.KindEpisode:
+			session += it.Chars
+		case it.Memory:
+			memory += it.Chars
+		}
+	}
+	for _, ins := range a.Insertions {
+		knowledge += utf8.RuneCountInString(ins.Text)
+	}
+	knowledge -= memory + session
+	ev := events(t, l, "s")[0]
+	if b := ev.Breakdown; session == 0 || memory == 0 || b.SessionContext != session || b.Memory != memory || b.Knowledge != knowledge {
+		t.Errorf("session %d, memory %d, knowledge %d: %+v", session, memory, knowledge, b)
+	}
+	if ev.MemoryIncluded != 2 || ev.MemoryLoaded != 2 || ev.KnowledgeIncluded != 1 || ev.KnowledgeRetrieved != 1 || ev.Artifacts != 3 {
+		t.Errorf("%+v", ev)
+	}
+	if ev.ContextChars != memory+session+knowledge+utf8.RuneCountInString(question) {
+		t.Errorf("%d characters of context", ev.ContextChars)
+	}
+}

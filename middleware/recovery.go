@@ -1,0 +1,153 @@
+package middleware
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	// leastMissing is how many messages a conversation must lack, of those that its
+	// session's journal has, to count as cut: one answer that was asked for again is
+	// no cut.
+	leastMissing = 4
+	// recoveryChars bounds what a checkpoint takes of the memory part, in code points.
+	recoveryChars = 1500
+	// looseCount is by how much a message's number may differ between a request and
+	// the journal, which does not keep reasoning.
+	looseCount = 2
+)
+
+// recovered is what is known of conversations, by where they start now. Those
+// beyond maxConversations are forgotten.
+type recovered struct {
+	mu sync.Mutex // guards m
+	m  map[string]recovery
+}
+
+type recovery struct {
+	text  string // that it was given: the same again in its later turns, so that it is not repeated there
+	at    time.Time
+	given bool
+	lacks int // messages that it may lack without being cut, since it was wound back
+}
+
+func (r *recovered) get(key string) recovery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.m[key]
+}
+
+func (r *recovered) put(key string, v recovery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.m == nil {
+		r.m = map[string]recovery{}
+	}
+	if _, known := r.m[key]; !known && len(r.m) >= maxConversations {
+		for other := range r.m {
+			delete(r.m, other)
+			break
+		}
+	}
+	r.m[key] = v
+}
+
+// forget drops what an owner's conversations were given.
+func (r *recovered) forget(owner string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key := range r.m {
+		if strings.HasPrefix(key, owner+"\x00") {
+			delete(r.m, key)
+		}
+	}
+}
+
+// recover gives a conversation that was compacted, or resumed without its past,
+// what its session's last checkpoint holds. One that has its messages needs none,
+// nor does one that was wound back to go another way.
+func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
+	if !l.journals(t) {
+		return "", time.Time{}, false
+	}
+	said := spoken(t.Messages)
+	if len(said) == 0 {
+		return "", time.Time{}, false
+	}
+	key := t.Owner + "\x00" + t.Session + "\x00" + said[0].Role + "\x00" + said[0].Text
+	r := l.recovered.get(key)
+	if !r.given {
+		r = l.lookUp(ctx, t, said, r)
+		if r != (recovery{}) {
+			l.recovered.put(key, r)
+		}
+	}
+	return r.text, r.at, r.given && r.text != ""
+}
+
+// lookUp decides about a conversation that was not given anything yet.
+func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery) recovery {
+	j := l.Journal(t.Owner)
+	info, err := j.Info(ctx, t.Session)
+	missing := info.Messages - len(said)
+	if err != nil || missing-r.lacks < leastMissing { // a session that is not there yet has nothing to recover
+		return r
+	}
+	if tr, err := j.Read(ctx, t.Session); err != nil || begins(tr.Entries, said) {
+		r.lacks = missing
+		return r
+	}
+	cp, ok, err := j.Checkpoint(ctx, t.Session)
+	if err != nil || !ok {
+		return r
+	}
+	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
+}
+
+// spoken are the messages that a journal may have.
+func spoken(msgs []ken.Message) (out []*ken.Message) {
+	for i := range msgs {
+		m := &msgs[i]
+		if m.Role != "system" && m.Role != "developer" && !budgeter.IsBlock(m.Text) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// begins reports whether a conversation is the beginning of a session with another
+// end: its first message is the session's, and the one before the user's last
+// stands where it stood. The middle is not looked at: who cuts it moves what
+// follows.
+func begins(entries []session.Entry, said []*ken.Message) bool {
+	last := len(said) - 1
+	for last > 0 && said[last].Role != "user" {
+		last--
+	}
+	if last == 0 { // the first message once more, or the beginning of something else
+		return stands(entries, said[0], 0)
+	}
+	return stands(entries, said[0], 0) && stands(entries, said[last-1], last-1)
+}
+
+// stands reports whether a message is in the journal at about that place.
+func stands(entries []session.Entry, m *ken.Message, at int) bool {
+	text := strings.TrimSpace(store.Clean(m.Text))
+	for i := max(0, at-looseCount); i <= at+looseCount && i < len(entries); i++ {
+		e := &entries[i]
+		if e.Message.Role != m.Role || e.Message.ToolCallID != m.ToolCallID || len(e.Message.ToolCalls) != len(m.ToolCalls) {
+			continue
+		}
+		if e.Cut > 0 || e.Message.Text == text {
+			return true
+		}
+	}
+	return false
+}

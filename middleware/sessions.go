@@ -1,0 +1,338 @@
+package middleware
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// desk is what the layer keeps for an owner's sessions.
+type desk struct {
+	journal   *session.Journal
+	queue     *jobs.Queue
+	harvester *harvest.Harvester
+	close     func() error // of the model's connections
+
+	tended bool // sessions of this process are in the journal, or it was asked to look after it
+	quiet  bool // nothing was open or waited when somebody looked last
+}
+
+// desk returns the owner's, made on first use.
+func (l *Layer) desk(owner string) *desk {
+	if owner == "" {
+		owner = l.cfg.Knowledge.Owner
+	}
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	if d := l.desks[owner]; d != nil {
+		return d
+	}
+	t := tenant{l, owner}
+	d := &desk{
+		journal: session.NewJournal(t, session.Options{Process: l.process, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
+			Annotate: finding.Observe(l.o.Root, l.tools), Log: l.o.Log}),
+		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alone: true, Now: l.now, Log: l.o.Log}),
+	}
+	d.harvester, d.close = l.harvesterFor(t, d.journal)
+	l.desks[owner] = d
+	return d
+}
+
+// tend has the background look after an owner's sessions from now on.
+func (l *Layer) tend(owner string) {
+	d := l.desk(owner)
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	d.tended, d.quiet = true, false
+}
+
+// tended lists the owners to look after, those with nothing to do only if quiet is
+// set: to look after one is to open its store.
+func (l *Layer) tended(quiet bool) (owners []string) {
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	for owner, d := range l.desks {
+		if d.tended && (quiet || !d.quiet) {
+			owners = append(owners, owner)
+		}
+	}
+	slices.Sort(owners)
+	return owners
+}
+
+// Journal is where an owner's sessions are kept until they were harvested, "" for
+// the configured owner's.
+func (l *Layer) Journal(owner string) *session.Journal { return l.desk(owner).journal }
+
+// Jobs is the queue of an owner's jobs, "" for the configured owner's. The layer
+// runs them; a program may look at them.
+func (l *Layer) Jobs(owner string) *jobs.Queue { return l.desk(owner).queue }
+
+// Session is the handle of a turn's session: what a program learns, recalls,
+// verifies and disputes through it carries the session, the branch and the actor,
+// and is told to the session's event log before it is done. Only what a Transport
+// or a Wrapped passes on needs no Session.Add.
+func (l *Layer) Session(t ken.Turn) *session.Session {
+	if t.Owner == "" {
+		t.Owner = l.cfg.Knowledge.Owner
+	}
+	if l.journals(&t) {
+		l.tend(t.Owner) // what Session.Add keeps ends with the layer
+	}
+	return l.handle(t.Owner, about(&t))
+}
+
+func (l *Layer) handle(owner string, a session.About) *session.Session {
+	st := tenant{l, owner}
+	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
+		Actor: ken.Actor{Type: "agent", ID: a.Agent},
+		Rejected: func(ctx context.Context, act session.Action, err error) {
+			if err := attention.Reject(ctx, st, rejection(act, err)); err != nil {
+				l.o.Log.Warn("note a refused write", "cause", err)
+			}
+		}}
+	if l.journals(&ken.Turn{Session: a.ID}) {
+		o.Journal = l.Journal(owner)
+	}
+	if l.events != nil {
+		o.Logger = func(_ context.Context, act session.Action) error { return l.events.Write(a.ID, act) }
+	}
+	return session.New(o)
+}
+
+// End ends a session for the reason given and lets it be harvested: at once in
+// the background, or with the next call of Harvest where the layer has none. It
+// waits until what was said is in the journal. A session that is not open is no
+// error.
+func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
+	if err := l.recorder.flush(ctx); err != nil {
+		return err
+	}
+	ended, err := l.Journal(owner).End(ctx, id, why)
+	if errors.Is(err, ken.ErrNotFound) {
+		return nil
+	}
+	if ended {
+		l.tend(owner)
+		l.poke()
+	}
+	return err
+}
+
+// ForgetSession deletes what the journal holds of a session, what was just said in it
+// included, so that nothing more is learned from it. What was learned before stays.
+// A session that is not there is no error.
+func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
+	if err := l.recorder.flush(ctx); err != nil {
+		return err
+	}
+	d := l.desk(owner)
+	let, err := d.harvester.Hold(ctx) // a harvest that has read it would go on
+	if err != nil {
+		return fmt.Errorf("wait for a harvest to stop: %w", err)
+	}
+	defer let()
+	if err := d.journal.Forget(ctx, id); !errors.Is(err, ken.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// Harvest ends the sessions that are idle or were left by a process that is gone,
+// and runs every job that is due, in this goroutine. It returns what was done; the
+// error is of the queue itself, never of a job. Messages that were harvested long
+// enough ago are deleted, as lifecycle.yaml says.
+func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
+	d := l.desk(owner)
+	if err := l.recorder.flush(ctx); err != nil {
+		return jobs.Report{}, err
+	}
+	if _, err := d.journal.EndIdle(ctx, l.cfg.Session.Idle); err != nil {
+		return jobs.Report{}, err
+	}
+	var report jobs.Report
+	if l.cfg.Middleware.Harvest {
+		var err error
+		report, err = d.queue.Drain(ctx, l.handlers(d))
+		if err := errors.Join(err, giveUp(ctx, d, report.Jobs)); err != nil {
+			return report, err
+		}
+	}
+	_, err := d.journal.Sweep(ctx, l.policy().JournalGrace())
+	return report, err
+}
+
+// giveUp marks the sessions whose jobs are dead. Their messages stay, and ken jobs
+// retry harvests them after all.
+func giveUp(ctx context.Context, d *desk, ran []jobs.Job) error {
+	var errs []error
+	for i := range ran {
+		j := &ran[i]
+		var p session.HarvestJob
+		if j.Kind != session.JobHarvest || j.State != jobs.Dead || json.Unmarshal(j.Payload, &p) != nil || p.Session == "" {
+			continue
+		}
+		if err := d.journal.Failed(ctx, p.Session, j.Error); err != nil && !errors.Is(err, ken.ErrNotFound) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// handlers is who runs which job.
+func (l *Layer) handlers(d *desk) map[string]jobs.Handler {
+	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
+		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
+			progress(stage, done, total)
+			l.o.Progress(stage, done, total)
+		})
+	}}
+}
+
+// tendEvery is how often the background looks for idle sessions and for jobs
+// whose time has come; at owners with nothing to do it looks quietEvery times more
+// rarely, for the messages whose grace period is over.
+const (
+	tendEvery  = 30 * time.Second
+	quietEvery = 120
+)
+
+// keepTending looks after the owners' sessions until ctx ends: first after those
+// that other processes left.
+func (l *Layer) keepTending(ctx context.Context) {
+	for _, owner := range l.left() {
+		l.tend(owner)
+	}
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	for n := 0; ; {
+		for _, owner := range l.tended(n%quietEvery == 0) {
+			l.look(ctx, owner)
+		}
+		select {
+		case <-tick.C:
+			n++
+		case <-l.poked:
+			if n%quietEvery == 0 { // the round for the quiet ones was made
+				n++
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look looks after one owner's sessions once.
+func (l *Layer) look(ctx context.Context, owner string) {
+	d := l.desk(owner)
+	l.setQuiet(d, true) // unless somebody says something meanwhile
+	_, err := l.Harvest(ctx, owner)
+	waits := err != nil
+	if err == nil {
+		waits, err = l.waits(ctx, d)
+	}
+	if waits || err != nil {
+		l.setQuiet(d, false)
+	}
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case errors.Is(err, ken.ErrHeld): // whoever holds the store looks after it
+		l.setQuiet(d, true)
+		l.o.Log.Debug("sessions are left to another process", "owner", owner)
+	default:
+		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
+	}
+}
+
+func (l *Layer) setQuiet(d *desk, quiet bool) {
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	d.quiet = quiet
+}
+
+// waits reports whether an owner has an open session, or a job that is to run. The
+// configured owner's jobs may be added by anybody at any time.
+func (l *Layer) waits(ctx context.Context, d *desk) (bool, error) {
+	if d == l.desk("") {
+		return true, nil
+	}
+	list, err := d.journal.List(ctx)
+	if err != nil || slices.ContainsFunc(list, func(i session.Info) bool { return i.State == session.Open || i.State == session.Ended }) {
+		return true, err
+	}
+	left, err := d.queue.List(ctx, jobs.Queued, jobs.Running)
+	return len(left) > 0, err
+}
+
+// left lists the owners whose stores are on disk: an earlier process may have died
+// with sessions of theirs.
+func (l *Layer) left() (owners []string) {
+	owners, err := bolt.List(under(l.o.Root, l.cfg.Knowledge.DBPath))
+	if err != nil {
+		l.o.Log.Warn("look for owners", "cause", err)
+	}
+	return owners
+}
+
+// poke wakes the background.
+func (l *Layer) poke() {
+	select {
+	case l.poked <- struct{}{}:
+	default:
+	}
+}
+
+// lastHarvest bounds what Close spends on harvesting: rules are done in it, and
+// what is not stays in the queue for the next start.
+const lastHarvest = 3 * time.Second
+
+// endAll ends this process's sessions and harvests what can be harvested quickly,
+// jobs that waited for their turn included.
+func (l *Layer) endAll() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastHarvest)
+	defer cancel()
+	var errs []error
+	for _, owner := range l.tended(false) {
+		_, err := l.Journal(owner).EndAll(ctx, session.Shutdown)
+		if err == nil && l.cfg.Middleware.Harvest {
+			_, err = l.Harvest(ctx, owner)
+		}
+		if err != nil && ctx.Err() == nil {
+			errs = append(errs, err)
+		}
+	}
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	for _, d := range l.desks {
+		errs = append(errs, d.close())
+	}
+	return errors.Join(errs...)
+}
+
+// HarvestAgain harvests a session once more, found by its id or a unique part of
+// it, while its messages are there: ErrNotFound when they are gone.
+func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
+	d := l.desk(owner)
+	if err := l.recorder.flush(ctx); err != nil {
+		return session.Outcome{}, err
+	}
+	info, err := d.journal.Find(ctx, id)
+	if err != nil {
+		return session.Outcome{}, err
+	}
+	if _, err := d.journal.End(ctx, info.ID, session.Closed); err != nil {
+		return session.Outcome{}, err
+	}
+	return d.harvester.Again(ctx, info.ID, l.o.Progress)
+}
