@@ -125,6 +125,15 @@ func (a *app) root() *cobra.Command {
 	return cmd
 }
 
+// onlySubcommands is for commands that take no arguments of their own: what is none
+// of their subcommands is misspelled.
+func onlySubcommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q for %s", args[0], cmd.Name())
+	}
+	return nil
+}
+
 // wrapArgs makes complaints about arguments usage errors, for c and below.
 func wrapArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {

@@ -22,10 +22,12 @@ import (
 )
 
 // chatHelp lists what a chat obeys.
-const chatHelp = `/why    the receipt of the last turn: what the model was told, and why
-/new    a new conversation, with the project as it is now
-/help   this list
-/quit   leave; so does Ctrl-D`
+const chatHelp = `/why            the receipt of the last turn: what the model was told, and why
+/remember TEXT  keep a text in every turn from now on, in later chats as well
+/forget         learn nothing from this conversation, and begin another
+/new            end this conversation, and begin another with the project as it is now
+/help           this list
+/quit           leave; so does Ctrl-D`
 
 // chatOptions are chat's flags.
 type chatOptions struct{ system, model string }
@@ -37,7 +39,9 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Chat with the configured model, every turn assembled by the layer",
 		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
 			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
-			"not the chat.\n\n" + chatHelp + "\n\n" +
+			"not the chat.\n\n" +
+			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
+			"chat does it when it starts, or ken harvest.\n\n" + chatHelp + "\n\n" +
 			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
@@ -58,7 +62,7 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 	}
 	p := a.progress()
 	defer p.done()
-	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system}
+	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system, progress: p}
 	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
 		lo.Config, lo.Strict = &cfg, false
 		lo.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last = &r }
@@ -67,7 +71,7 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		return err
 	}
 	c.layer = l
-	if err := c.refresh(ctx, p); err != nil {
+	if err := c.refresh(ctx); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	c.reset()
@@ -80,7 +84,11 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
 	}
-	return errors.Join(c.loop(ctx, lines), lines.close(), l.Close())
+	err = c.catchUp(ctx)
+	if err == nil {
+		err = c.loop(ctx, lines)
+	}
+	return errors.Join(err, lines.close(), l.Close())
 }
 
 // conversation is one chat and what was said in it so far.
@@ -89,32 +97,37 @@ type conversation struct {
 	layer    *middleware.Layer
 	upstream *upstream
 	system   string
-	person   bool // at a terminal
+	progress *progress // of the layer's long work
+	person   bool      // at a terminal
+	stored   bool      // there is a store
 
+	who      ken.Turn // every turn's session, owner and agent
 	client   *goopenai.Wrapped
 	messages []openai.ChatCompletionMessage
 	last     *ken.Receipt // of the last turn
-	failed   bool         // some turn
+	said     bool         // something, in this conversation
+	failed   bool         // some turn, of any conversation
 }
 
 // reset starts a new conversation, and with it a new session.
 func (c *conversation) reset() {
-	c.messages, c.last = nil, nil
+	c.messages, c.last, c.said = nil, nil, false
 	if c.system != "" {
 		c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: c.system})
 	}
-	c.client = goopenai.Wrap(c.layer, c.upstream.client, ken.Turn{Owner: c.a.owner, Session: uuid.NewString(), Agent: "ken chat"})
+	c.who = ken.Turn{Owner: c.a.owner, Session: uuid.NewString(), Agent: "ken chat", Model: c.upstream.model}
+	c.client = goopenai.Wrap(c.layer, c.upstream.client, c.who)
 }
 
 // refresh brings what is known up to date. Where there is no store, the layer
 // has said so, and the chat goes on without.
-func (c *conversation) refresh(ctx context.Context, p *progress) error {
+func (c *conversation) refresh(ctx context.Context) error {
 	_, release, err := c.layer.Store(ctx, c.a.owner)
-	if err != nil {
+	if c.stored = err == nil; err != nil {
 		return ctx.Err()
 	}
 	defer release()
-	return c.a.refresh(ctx, c.layer, p)
+	return c.a.refresh(ctx, c.layer, c.progress)
 }
 
 // loop reads and answers until the input ends, /quit comes, or ctx ends.
@@ -123,7 +136,7 @@ func (c *conversation) loop(ctx context.Context, lines lineReader) error {
 		line, err := lines.read(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			return c.end()
+			return c.end(ctx)
 		case err != nil:
 			return err
 		}
@@ -131,7 +144,7 @@ func (c *conversation) loop(ctx context.Context, lines lineReader) error {
 		case "":
 			continue
 		case "/quit":
-			return c.end()
+			return c.end(ctx)
 		}
 		err = c.step(ctx, line)
 		if ctx.Err() != nil {
@@ -165,8 +178,13 @@ func (c *conversation) step(ctx context.Context, line string) error {
 	return err
 }
 
-// end is how a chat without a person tells its caller that a turn failed.
-func (c *conversation) end() error {
+// end ends the conversation, and is how a chat without a person tells its caller
+// that a turn failed.
+func (c *conversation) end(ctx context.Context) error {
+	c.finish(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if c.failed && !c.person {
 		return errTold
 	}
@@ -180,6 +198,9 @@ func isCommand(line string) bool {
 }
 
 func (c *conversation) command(ctx context.Context, line string) error {
+	if word, text, _ := strings.Cut(line, " "); word == "/remember" {
+		return c.remember(ctx, strings.TrimSpace(text))
+	}
 	switch line {
 	case "/help":
 		fmt.Fprintln(c.a.out, chatHelp)
@@ -189,12 +210,13 @@ func (c *conversation) command(ctx context.Context, line string) error {
 			return nil
 		}
 		return c.a.showReceipt(ctx, c.layer, *c.last, false)
+	case "/forget":
+		return c.forget(ctx)
 	case "/new":
-		p := c.a.progress()
-		defer p.done()
+		c.finish(ctx)
 		c.reset()
 		fmt.Fprintln(c.a.out, "A new conversation.")
-		return c.refresh(ctx, p)
+		return c.refresh(ctx)
 	default:
 		return &ken.Error{Code: ken.CodeInvalid, Msg: "there is no command " + line, Try: "/help lists the commands."}
 	}
@@ -206,8 +228,10 @@ func (c *conversation) command(ctx context.Context, line string) error {
 // not.
 func (c *conversation) turn(ctx context.Context, text string) error {
 	asked := append(slices.Clip(c.messages), openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+	c.said = true
 	answer, err := c.upstream.stream(ctx, c.client, asked, c.a.out)
 	if answer != "" {
+		c.layer.Answered(c.who, ken.Message{Text: answer})
 		c.messages = append(asked, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: answer})
 	}
 	return err

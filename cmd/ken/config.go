@@ -79,9 +79,13 @@ func (a *app) configuration() (config.Config, string, error) {
 }
 
 // statePath is the folder that holds the stores of the project in root.
-func statePath(root string, c config.Config) string {
-	if filepath.IsAbs(c.Knowledge.DBPath) {
-		return c.Knowledge.DBPath
+func statePath(root string, c config.Config) string { return inProject(root, c.Knowledge.DBPath) }
+
+// inProject is a path as the configuration has it: relative to the project's root
+// unless it is absolute.
+func inProject(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.Join(root, c.Knowledge.DBPath)
+	return filepath.Join(root, path)
 }

@@ -35,13 +35,14 @@ func (a *app) examine(ctx context.Context, p *progress) []finding {
 		return append(out, failed("configuration", err))
 	}
 	out = append(out, passed("configuration", "%s", cmp.Or(path, "defaults: there is no file")))
+	out = append(out, examineKnowledge(root)...)
 
 	l, embedder := a.examineEmbedder(ctx, p, cfg)
 	if l == nil {
-		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream))
+		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
 	}
 	out = append(out, a.examineStore(ctx, l)...)
-	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream))
+	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
 	if err := l.Close(); err != nil {
 		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
 	}
@@ -89,7 +90,7 @@ func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
 		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
 		out = append(out, examineSearch(ctx, l, owner))
 	}
-	return out
+	return append(out, examineSessions(ctx, l, owner)...)
 }
 
 // examineModel asks the endpoint which models it serves.
@@ -110,7 +111,7 @@ func examineModel(ctx context.Context, c config.Upstream) finding {
 		return failed(check, u.explain(ctx, "ask "+c.BaseURL, err))
 	}
 	if !serves(list, c.Model) {
-		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.Model, Try: tryModels(list)}
+		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.Model, Try: tryServed("upstream.model", list)}
 	}
 	return passed(check, "%s serves %s", c.BaseURL, c.Model)
 }
@@ -121,7 +122,8 @@ func serves(list openai.ModelsList, model string) bool {
 	return slices.ContainsFunc(list.Models, func(m openai.Model) bool { return m.ID == model || m.ID == model+":latest" })
 }
 
-func tryModels(list openai.ModelsList) string {
+// tryServed says what a key that names a model could be.
+func tryServed(key string, list openai.ModelsList) string {
 	if len(list.Models) == 0 {
 		return "Install a model: the endpoint serves none."
 	}
@@ -129,5 +131,5 @@ func tryModels(list openai.ModelsList) string {
 	for _, m := range list.Models[:min(len(list.Models), 10)] {
 		ids = append(ids, m.ID)
 	}
-	return "Set upstream.model to one that is served, such as " + strings.Join(ids, ", ") + "."
+	return "Set " + key + " to one that is served, such as " + strings.Join(ids, ", ") + "."
 }

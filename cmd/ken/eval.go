@@ -12,12 +12,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Long: "Measure what an agent would be told. sweep asks every question of a data set in several modes and settings, and compare " +
 			"says which differences between two sweeps are real; docs/evals.md defines the figures and the formats. test checks " +
 			"single memories, and generate makes questions from your own knowledge.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q for eval", args[0])
-			}
-			return nil
-		},
+		Args: onlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.evalSweepCommand(), a.evalCompareCommand())

@@ -20,8 +20,9 @@ func (a *app) forgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget ID",
 		Short: "Erase a claim and everything derived from it",
-		Long: "Erase a claim, and every claim that was derived from it: texts, evidence, vectors and index entries, in the log and on " +
-			"the disk. What is left is a note of when, by whom and why. It can't be undone, so it asks first.",
+		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
+			"in the log and on the disk. Messages of sessions that it came from go too, and an episode that tells it is written anew without " +
+			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.",
 		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
 		Args:    takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,7 +35,7 @@ func (a *app) forgetCommand() *cobra.Command {
 }
 
 func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
-	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
 		c, err := findClaim(ctx, s, id)
 		if err != nil {
 			return err
@@ -45,15 +46,21 @@ func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 			}
 		}
 		// Some may be gone although an error follows: they are told either way.
-		gone, failed := s.Forget(ctx, c.ID, reason, ken.Actor{Type: "user", ID: currentUser()})
+		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: currentUser()})
 		switch {
-		case a.json && (failed == nil || len(gone) > 0):
-			if err := a.printJSON(map[string]any{"forgotten": gone}); err != nil {
+		case a.json && (failed == nil || len(gone.Claims) > 0):
+			if err := a.printJSON(gone); err != nil {
 				return err
 			}
 		default:
-			for _, id := range gone {
+			for _, id := range gone.Claims {
 				fmt.Fprintln(a.out, id)
+			}
+			if gone.Messages > 0 {
+				fmt.Fprintf(a.err, "ken: %d messages of sessions went with it\n", gone.Messages)
+			}
+			for _, id := range gone.Redacted {
+				fmt.Fprintf(a.err, "ken: an episode was written anew without it: %s\n", id)
 			}
 		}
 		return failed
@@ -70,17 +77,23 @@ func (a *app) confirm(ctx context.Context, s *bolt.Store, c ken.Claim) error {
 	for i := range all {
 		fmt.Fprintf(a.err, "  %s  %s\n", all[i].ID, fit(cell(headline(&all[i])), 100))
 	}
+	return a.agree("Erase for good?", "Nothing was forgotten.")
+}
+
+// agree asks a person, and returns an error unless the answer is yes: one that was
+// told already, with what did not happen. Where nobody can be asked, it refuses.
+func (a *app) agree(question, otherwise string) error {
 	if !isTerminal(a.in) {
-		return usage{&ken.Error{Code: ken.CodeRefused, Msg: "nothing was forgotten: there is nobody to ask",
+		return usage{&ken.Error{Code: ken.CodeRefused, Msg: strings.ToLower(otherwise[:1]) + strings.TrimSuffix(otherwise[1:], ".") + ": there is nobody to ask",
 			Try: "Look at the list above, then add --yes."}}
 	}
-	fmt.Fprint(a.err, "Erase for good? [y/N] ")
+	fmt.Fprint(a.err, question+" [y/N] ")
 	reply, err := bufio.NewReader(a.in).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
-		fmt.Fprintln(a.err, "Nothing was forgotten.")
+		fmt.Fprintln(a.err, otherwise)
 		return errTold
 	}
 	return nil

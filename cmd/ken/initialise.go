@@ -8,16 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/lifecycle"
 )
 
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Write a configuration with every key and its default",
-		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default. Nothing needs the file: " +
-			"without one, the defaults hold. A configuration that is there already, also as ken.yaml or where KEN_CONFIG says, " +
-			"is left alone.",
+		Short: "Write configuration and lifecycle policy with every key and its default",
+		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default, and .ken/knowledge/lifecycle.yaml, " +
+			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. A file that is there already is " +
+			"left alone, the configuration also as ken.yaml or where KEN_CONFIG says.",
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			root, err := a.project()
@@ -29,19 +31,44 @@ func (a *app) initCommand() *cobra.Command {
 				path = filepath.Join(root, ".ken", "config.yaml")
 			}
 			created, err := create(path, config.Default().YAML())
-			switch {
-			case err != nil:
+			if err != nil {
 				return fmt.Errorf("write configuration: %w", err)
-			case a.json:
-				return a.printJSON(map[string]any{"path": path, "created": created})
-			case created:
-				fmt.Fprintf(a.out, "wrote %s\n", path)
-			default:
-				fmt.Fprintf(a.out, "%s is there already; it was not changed\n", path)
+			}
+			kept, err := writePolicy(lifecycleFile(root))
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(struct {
+					written
+					Lifecycle written `json:"lifecycle"`
+				}{written{path, created}, kept})
+			}
+			for _, w := range []written{{path, created}, kept} {
+				if w.Created {
+					fmt.Fprintf(a.out, "wrote %s\n", w.Path)
+				} else {
+					fmt.Fprintf(a.out, "%s is there already; it was not changed\n", w.Path)
+				}
 			}
 			return nil
 		},
 	}
+}
+
+// written says whether a file was.
+type written struct {
+	Path    string `json:"path"`
+	Created bool   `json:"created"`
+}
+
+// writePolicy writes lifecycle.yaml, unless there is one.
+func writePolicy(path string) (written, error) {
+	err := lifecycle.Write(path)
+	if errors.Is(err, ken.ErrExists) {
+		return written{path, false}, nil
+	}
+	return written{path, err == nil}, err
 }
 
 // create writes a file that doesn't exist yet, and reports false for one that

@@ -24,6 +24,7 @@ type recallOptions struct {
 	mode, minTrust          string
 	scopes, statuses, kinds []string
 	documents, floor        bool
+	archived                bool
 	batch                   string
 }
 
@@ -37,7 +38,8 @@ func (a *app) recallCommand() *cobra.Command {
 			"bearing too little on it, and a slow embedding service is waited for. With --scope, only claims of exactly those " +
 			"scopes are found.\n\n" +
 			"--batch reads one question a line, as text or as {\"id\": …, \"question\": …, \"scope\": \"type:id\"}, and prints one JSON " +
-			"object for each, as soon as it is answered.",
+			"object for each, as soon as it is answered.\n\n" +
+			"--archived finds what ken knowledge gc has put away instead, whatever its status; without a question, the newest of it.",
 		Example: `  ken recall "how are payments retried?"
   ken recall --json --limit 3 --scope repo:github.com/acme/payments "retry policy"
   ken recall --batch questions.jsonl --mode keyword > answers.jsonl`,
@@ -45,6 +47,9 @@ func (a *app) recallCommand() *cobra.Command {
 			q, err := o.query()
 			if err != nil {
 				return err
+			}
+			if o.archived {
+				return a.recallArchived(cmd.Context(), args, &o, q)
 			}
 			if o.batch != "" {
 				if len(args) > 0 {
@@ -68,6 +73,7 @@ func (a *app) recallCommand() *cobra.Command {
 	f.StringVar(&o.minTrust, "min-trust", "", "the least trusted `speaker`: external, agent or operator")
 	f.BoolVar(&o.documents, "documents", false, "find pieces of the repository as well, as far as they are indexed")
 	f.BoolVar(&o.floor, "floor", false, "find nothing unless it bears on the question surely enough for a turn")
+	f.BoolVar(&o.archived, "archived", false, "find archived claims instead")
 	f.StringVar(&o.batch, "batch", "", "answer every question in this `file`; - is standard input")
 	return cmd
 }

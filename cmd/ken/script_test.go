@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 //	status N PROGRAM …        run a program, which must end with this exit status
 //	gateway                   start an embeddings service and configure the project to use it
 //	upstream [FILE]           start a chat model and configure the project to use it; see fakeModel
+//	extractor PLAY            start a model that extracts, and add it to the configuration; see package modeltest
+//	agent STATE FILE…         play an agent's sessions in the project; see agent
+//	job KIND KEY PAYLOAD      add a job
 //
 // where FILE may be stdout or stderr.
 func TestScripts(t *testing.T) {
@@ -49,6 +52,9 @@ func TestScripts(t *testing.T) {
 			"status":     status,
 			"gateway":    gateway,
 			"upstream":   upstreamCommand,
+			"extractor":  extractor,
+			"agent":      agent,
+			"job":        job,
 		},
 	})
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// sessionView is a session with the claims that came of it, as they are now.
+type sessionView struct {
+	session.Info
+	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // while its messages are there
+	Claims     []claimView         `json:"claims"`
+}
+
+func (a *app) showSession(ctx context.Context, id string) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+		j := l.Journal(a.owner)
+		info, err := j.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		v := sessionView{Info: info, Claims: []claimView{}}
+		if cp, ok, err := j.Checkpoint(ctx, info.ID); err != nil {
+			return err
+		} else if ok {
+			v.Checkpoint = &cp
+		}
+		for _, id := range claimsOf(info.Outcome) {
+			c, err := s.Get(ctx, id)
+			if errors.Is(err, ken.ErrNotFound) { // forgotten since
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			v.Claims = append(v.Claims, viewOf(c, l))
+		}
+		if a.json {
+			return a.printJSON(v)
+		}
+		a.printSession(&v)
+		return nil
+	})
+}
+
+// claimsOf lists the claims that a harvest wrote or met, each once.
+func claimsOf(o *session.Outcome) (ids []string) {
+	if o == nil {
+		return nil
+	}
+	for _, id := range slices.Concat([]string{o.Episode}, o.Learned, o.Reinforced, o.Superseded, o.Disputed, o.Findings, o.Patterns) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (a *app) printSession(v *sessionView) {
+	line := func(name, text string) {
+		if text = cell(text); text != "" {
+			fmt.Fprintf(a.out, "%-10s  %s\n", name, text)
+		}
+	}
+	line("session", v.ID)
+	line("state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "))
+	line("agent", v.Agent)
+	line("messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(minute), v.Active.UTC().Format(minute)))
+	if cp := v.Checkpoint; cp != nil {
+		line("goal", cp.Goal)
+		line("files", strings.Join(cp.Files, ", "))
+		line("open", strings.Join(cp.Open, " · "))
+		line("last step", cp.LastStep)
+	}
+	line("came of it", cameOfIt(&v.Info))
+	if len(v.Claims) == 0 {
+		return
+	}
+	fmt.Fprintln(a.out)
+	rows := make([][]string, len(v.Claims))
+	for i := range v.Claims {
+		c := &v.Claims[i]
+		rows[i] = []string{a.shortID(c.ID), string(c.Kind), string(c.Status), headline(&c.Claim)}
+	}
+	a.printTable([]string{"ID", "KIND", "STATUS", "TEXT"}, rows)
+}
