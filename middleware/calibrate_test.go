@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
@@ -55,9 +56,10 @@ func notes(t testing.TB, n int) []ken.Claim {
 	verbs := strings.Fields("checks copies replaces removes stores sends creates updates rejects measures opens closes repairs")
 	pick := func(list []string) string { return list[rng.IntN(len(list))] }
 	var out []ken.Claim
-	for range n {
+	for i := range n {
 		out = append(out, fact(t, "The %s %s the %s of the %s. When the %s is empty, the %s %s the %s before the %s.", pick(things), pick(verbs),
 			pick(things), pick(things), pick(things), pick(things), pick(verbs), pick(things), pick(things)))
+		out[i].ID = fmt.Sprintf("01900000-0000-7000-8000-%012d", i) // which words a question keeps follows from it
 	}
 	return out
 }
