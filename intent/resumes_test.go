@@ -1,7 +1,9 @@
 package intent
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -25,5 +27,14 @@ func TestAConversationThatBeginsWithGoingOnResumes(t *testing.T) {
 		if s.Resumes != tc.resumes || s.Resumes && s.Asks {
 			t.Errorf("%q: resumes %v, asks %v", tc.messages[len(tc.messages)-1].Text, s.Resumes, s.Asks)
 		}
+	}
+}
+
+// A follow-up takes its subject from an earlier message, within the same limit.
+func TestTheQuestionKeepsItsLimitWhateverCameBefore(t *testing.T) {
+	long := "s " + strings.Repeat("%", maxQuestion-2) // fills the limit by itself
+	s := Analyze([]ken.Message{user("Where is Rome?"), {Role: "assistant", Text: "In Italy."}, user(long)})
+	if n := utf8.RuneCountInString(s.Question); n > maxQuestion {
+		t.Errorf("%d characters", n)
 	}
 }

@@ -199,3 +199,24 @@ func TestClocksThatJumpLoseNoJob(t *testing.T) {
 		})
 	}
 }
+
+// A clock that was set forward, stamped a job, and was set back only in part looks
+// to a queue that did not read it meanwhile as if it had simply gone on.
+func TestClockSetBackBetweenTwoLooksDelaysNoJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf()
+		var clock wallClock
+		mine, other := queue(shelf, clock.set), queue(shelf, clock.set)
+		drain(t, mine, one(succeed)) // reads the clock
+		clock.jump(20 * time.Hour)
+		j, _, err := other.Add(t.Context(), jobs.New{Kind: "k", Key: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.jump(-19 * time.Hour)
+		if rep := drain(t, mine, one(succeed)); rep.Done != 1 {
+			t.Errorf("%+v", rep)
+		}
+		wantState(t, mine, j.ID, jobs.Done, 1)
+	})
+}
