@@ -90,5 +90,21 @@ type Receipt struct {
 	// OverflowedConstraints counts constraints that did not fit even compressed.
 	OverflowedConstraints int `json:"overflowed_constraints,omitempty"`
 
+	// Taint lists the tool calls of the model's answer that repeat what an external
+	// claim said. It is known once the answer is there, so only a receipt that was
+	// kept has it.
+	Taint []Taint `json:"taint,omitempty"`
+
 	MS map[string]float64 `json:"ms"` // wall-clock milliseconds by stage
+}
+
+// Taint is an argument of a tool call that repeats a span of an external claim
+// injected in the same session: a sign that what somebody else wrote steers what
+// the agent does. It does not quote the span, so that a forgotten claim leaves
+// nothing behind.
+type Taint struct {
+	Tool  string `json:"tool"`
+	Call  string `json:"call,omitempty"` // the tool call's id
+	Claim string `json:"claim"`
+	Chars int    `json:"chars"` // code points of the longest span repeated
 }

@@ -50,6 +50,10 @@ type Turn struct {
 	Model    string
 	Messages []Message
 	Tools    int // tool schemas sent beside the messages
+
+	// Incognito asks for knowledge and leaves none: nothing of the turn is journaled,
+	// harvested or kept as a receipt.
+	Incognito bool
 }
 
 // Signals are what a message says about the knowledge that it needs.
