@@ -1,0 +1,181 @@
+package taint
+
+import "strings"
+
+// wellKnown hosts are named everywhere, so that the name alone says nothing; with a
+// path it does.
+var wellKnown = set(`
+	localhost 127.0.0.1 0.0.0.0 ::1 example.com example.org example.net
+	github.com gitlab.com bitbucket.org raw.githubusercontent.com gist.github.com githubusercontent.com api.github.com codeberg.org
+	google.com googleapis.com storage.googleapis.com amazonaws.com s3.amazonaws.com azure.com microsoft.com apple.com cloudflare.com
+	api.openai.com openai.com api.anthropic.com anthropic.com huggingface.co
+	stackoverflow.com wikipedia.org en.wikipedia.org reddit.com youtube.com medium.com
+	mozilla.org developer.mozilla.org
+	golang.org go.dev python.org docs.python.org rust-lang.org nodejs.org kubernetes.io docker.com docker.io ubuntu.com debian.org
+	gmail.com outlook.com hotmail.com yahoo.com icloud.com proton.me
+`)
+
+// standards are hosts whose addresses are names, in licences and in schemas.
+var standards = set(`w3.org schema.org json-schema.org apache.org gnu.org ietf.org opensource.org xmlns.com purl.org schemas.microsoft.com schemas.android.com`)
+
+// nameless blanks the addresses of standards: a schema's is in every schema.
+func nameless(s string) string {
+	var b strings.Builder
+	done := 0
+	for at := 0; ; {
+		i := strings.Index(s[at:], "://")
+		if i < 0 {
+			break
+		}
+		i, at = at+i, at+i+3
+		end := at
+		for end < len(s) && end-at < maxHost && s[end] != '/' && !separator(s[end]) {
+			end++
+		}
+		if !standards[strings.TrimPrefix(s[at:end], "www.")] {
+			continue
+		}
+		for end < len(s) && !separator(s[end]) {
+			end++
+		}
+		b.WriteString(s[done:i])
+		done, at = end, end
+	}
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
+}
+
+// endings of names that are hosts although no scheme says so. Those that methods,
+// fields and files have too, such as .info, .name or .sh, are not among them.
+var endings = set(`
+	com net org io dev ai co xyz biz ru cn tk ml ga cf eu de uk fr nl es pl ca jp kr br ch cz edu gov mil onion site online tech
+`)
+
+// address reads a URL, or a host with or without a path.
+func (t *tokens) address(c string) bool {
+	scheme := false
+	rest := c
+	if i := strings.Index(c, "://"); i >= 0 {
+		rest, scheme = c[i+3:], true
+	}
+	rest = strings.TrimLeft(rest, "/")
+	if i := strings.IndexByte(rest, '@'); i >= 0 && !strings.Contains(rest[:i], "/") { // a user's name and password
+		rest = rest[i+1:]
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if i := strings.IndexAny(host, "?#"); i >= 0 {
+		host, path = host[:i], ""
+	}
+	name, _, _ := strings.Cut(host, ":")
+	name = strings.TrimPrefix(strings.TrimSuffix(name, "."), "www.")
+	if !hostForm(name) {
+		return t.tcp(c)
+	}
+	if standards[name] { // without a scheme
+		return true
+	}
+	known := scheme || sureHost(name)
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	path = strings.TrimSuffix(strings.TrimRight(path, "/."), ".git")
+	if !wellKnown[name] {
+		t.hosts(name, unless(known))
+	}
+	if path == "" {
+		return known
+	}
+	var within []uint64
+	if !wellKnown[name] {
+		within = append(within, hash("h"+name))
+	}
+	// Import paths are addresses of well-known hosts, too: a claim that names one is
+	// not about fetching it unless it says so with a scheme.
+	t.add("u", name+"/"+path, unless(known && (scheme || !wellKnown[name])), within...)
+	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && wellKnown[name] {
+		t.add("u", name+"/"+parts[0]+"/"+parts[1], parent)
+	}
+	return known
+}
+
+// tcp reads the address in bash's /dev/tcp/HOST/PORT.
+func (t *tokens) tcp(c string) bool {
+	rest, ok := strings.CutPrefix(c, "/dev/tcp/")
+	if !ok {
+		rest, ok = strings.CutPrefix(c, "/dev/udp/")
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if ok = ok && hostForm(host); ok && !wellKnown[host] {
+		t.hosts(host, sure)
+	}
+	return ok
+}
+
+// hosts adds a host and the domains that it is in.
+func (t *tokens) hosts(name string, as sort) {
+	domains := []string{name}
+	for rest := name; !numeric(name); {
+		_, above, ok := strings.Cut(rest, ".")
+		if !ok || !strings.Contains(above, ".") || wellKnown[above] {
+			break
+		}
+		domains, rest = append(domains, above), above
+	}
+	var within []uint64
+	for i := len(domains) - 1; i >= 0; i-- {
+		if i > 0 {
+			t.add("h", domains[i], parent, within...)
+		} else {
+			t.add("h", name, as, within...)
+		}
+		within = append(within[:len(within):len(within)], hash("h"+domains[i]))
+	}
+}
+
+// maxHost is how long a host's name may be.
+const maxHost = 253
+
+// hostForm reports a name of at least two labels, or an IPv4 address.
+func hostForm(s string) bool {
+	if len(s) > maxHost || !strings.Contains(s, ".") {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 {
+			return false
+		}
+		for i := range len(label) {
+			if c := label[i]; !wordByte(c) && c != '-' && c != '_' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sureHost reports a name that is a host and no name in a program: its ending says
+// so, and it is not System.IO.
+func sureHost(name string) bool {
+	first, rest, _ := strings.Cut(name, ".")
+	return numeric(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary[first] && !empty[first])
+}
+
+// numeric reports four numbers from 0 to 255.
+func numeric(host string) bool {
+	n := 0
+	for part := range strings.SplitSeq(host, ".") {
+		v := 0
+		for i := range len(part) {
+			if !digit(part[i]) || i > 2 {
+				return false
+			}
+			v = v*10 + int(part[i]-'0')
+		}
+		if n++; part == "" || v > 255 {
+			return false
+		}
+	}
+	return n == 4
+}
