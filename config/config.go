@@ -14,6 +14,7 @@ type Config struct {
 	Session    Session
 	Harvest    Harvest
 	Telemetry  Telemetry
+	Gateway    Gateway
 }
 
 // section is a mapping of the file: its dotted name, what it is about, and the
@@ -40,6 +41,7 @@ func (c *Config) sections() []section {
 		{"session", "When a conversation is over.", c.Session.keys()},
 		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
+		{"gateway", "What ken serve does: a proxy in front of the model that any client points its base URL at.", c.Gateway.keys()},
 	}
 	for _, s := range all {
 		for i := range s.keys {

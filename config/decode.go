@@ -140,11 +140,18 @@ func (k *key) words(n ast.Node) ([]string, error) {
 		elements = seq.Values
 	}
 	var words []string
-	for _, e := range elements {
+	for i, e := range elements {
 		if !slices.Contains(k.types, e.Type()) {
 			return nil, k.refuse(k.shown(e))
 		}
-		words = append(words, word(e))
+		w := word(e)
+		if k.element != nil {
+			var err error
+			if w, err = k.element(e); err != nil {
+				return nil, numbered(i, err)
+			}
+		}
+		words = append(words, w)
 	}
 	return words, nil
 }

@@ -17,6 +17,8 @@ func FuzzParse(f *testing.F) {
 		"", config.Default().YAML(), "upstream: {model: \"a\\tb\"}", "retrieval:\n  legs: {keyword: 1_0}\n  floor: 1e-9\n",
 		"retrieval: {scopes: [repo:x, run:'a,b']}", "repository: {exclude: ['#a', '', \"\\u00e9\"]}", "a: &a [*a]", "<<: {}",
 		"upstream: |\n  x\n", "knowledge:\n  db_path: >-\n    a\n    b\n", "? a\n: b", "--- !t\n...", "breaker: {open: 0.5s}", "{{{", "\x00",
+		"gateway:\n  keys:\n    - name: a\n      hash: " + hash + "\n    - {name: \"b, c\", hash: '" + hash + "1', rights: [chat]}\n",
+		"gateway: {keys: [{name: '#', hash: '" + hash + "', owner: a.b, project: \"x: y\"}]}",
 	} {
 		f.Add([]byte(s))
 	}

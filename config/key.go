@@ -20,6 +20,9 @@ type key struct {
 	list bool
 	def  []string
 
+	// element reads an element of a list that is not a scalar; nil for scalars.
+	element func(ast.Node) (string, error)
+
 	get func() []string
 	set func(words []string) error // changes nothing when it fails
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -165,4 +166,24 @@ func scope() kind[ken.Scope] {
 			sc, err := ken.ParseScope(s)
 			return sc, err == nil && !sc.IsZero() && oneLine(s)
 		}, ken.Scope.String}
+}
+
+// listenAddress is host:port, or unix: and a path.
+func listenAddress() kind[string] {
+	return words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.",
+		func(s string) bool {
+			if path, ok := strings.CutPrefix(s, "unix:"); ok {
+				return strings.TrimSpace(path) != "" && oneLine(path)
+			}
+			_, port, err := net.SplitHostPort(s)
+			n, numErr := strconv.ParseUint(port, 10, 16)
+			return err == nil && numErr == nil && n <= 65535 && oneLine(s)
+		})
+}
+
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+
+// hostName is a name or address without a port.
+func hostName() kind[string] {
+	return words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString)
 }

@@ -6,6 +6,7 @@ import "time"
 type Session struct {
 	Idle         time.Duration // without a message, after which it is over
 	MessageBytes int           // of a message that the journal keeps
+	Receipts     int           // of turns that are kept
 }
 
 func (s *Session) keys() []key {
@@ -14,5 +15,8 @@ func (s *Session) keys() []key {
 			"A session without a message for this long is over, and is harvested. One that goes on later is harvested again."),
 		bind("message_bytes", &s.MessageBytes, 16<<10, whole(1<<10, 1<<20),
 			"What the journal keeps of one message, in bytes; of a longer one, its beginning and end."),
+		bind("receipts", &s.Receipts, 2000, whole(0, 100_000),
+			"How many receipts of turns are kept for each owner, the newest; 0 keeps none. They say what was injected and why, in ids "+
+				"and figures, without the words of claims. None is kept longer than lifecycle.yaml has the messages of a session kept."),
 	}
 }

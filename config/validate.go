@@ -11,6 +11,9 @@ func (c Config) Validate() error {
 			return err
 		}
 	}
+	if err := c.Gateway.check(); err != nil {
+		return err
+	}
 	k := &c.Knowledge
 	switch {
 	case k.TopK > c.Retrieval.Pool:

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Gateway is the proxy that ken serve runs.
+type Gateway struct {
+	Listen  string   // host:port, or unix: and the path of a socket
+	Hosts   []string // names that clients may use for it beside the loopback ones
+	TLSCert string   // PEM file; empty serves without TLS
+	TLSKey  string   // PEM file
+
+	Anthropic       string // base URL for Anthropic's API; empty decides by the upstream
+	UpstreamKeyEnv  string // the environment variable that holds what is lent to clients; empty lends nothing
+	AnthropicKeyEnv string // the same for Anthropic's API
+
+	Keys  []GatewayKey // empty: whoever reaches the gateway may use it, on loopback alone
+	Rate  float64      // requests a second that one key may make; 0 is no limit
+	Burst int          // requests that may come at once within Rate
+
+	HeaderBytes int           // of a request
+	BodyBytes   int           // of a request
+	InFlight    int           // requests at once
+	ReadHeader  time.Duration // for a request's headers to arrive
+	Stall       time.Duration // that a client may keep one read or write waiting
+	Idle        time.Duration // between two requests of a connection
+	Connect     time.Duration // to the upstream
+	Response    time.Duration // for the upstream's headers to arrive
+	Drain       time.Duration // for streams to end at shutdown
+
+	Taint TaintAction
+}
+
+// GatewayKey is a key that opens the gateway, known by its hash.
+type GatewayKey struct {
+	Name    string   // in logs and limits
+	Hash    string   // sha256: and 64 hexadecimal digits
+	Owner   string   // whose knowledge it works with; empty is Knowledge.Owner
+	Project string   // that its turns belong to; may be empty
+	Rights  []string // chat, read, write, operate; empty is the first three
+}
+
+// TaintAction is what happens to an answer that calls a tool with what an
+// external claim said.
+type TaintAction string
+
+// Taint actions.
+const (
+	TaintOff   TaintAction = "off"
+	TaintFlag  TaintAction = "flag"
+	TaintBlock TaintAction = "block"
+)
+
+func (g *Gateway) keys() []key {
+	return []key{
+		bind("listen", &g.Listen, "127.0.0.1:8484", listenAddress(),
+			"Where it listens: an address and port, or unix: and a path for a socket that only its owner can open. An address that "+
+				"others can reach needs gateway.keys."),
+		bindList("hosts", &g.Hosts, hostName(),
+			"Names that clients may use for it, such as host.docker.internal. Without keys, a request for any other name than "+
+				"localhost is refused, so that no web page can reach it by pointing a name of its own here."),
+		bind("tls_cert", &g.TLSCert, "", optional(), "The certificate's PEM file. Empty: no TLS."),
+		bind("tls_key", &g.TLSKey, "", optional(), "The PEM file of the certificate's key."),
+		bind("anthropic", &g.Anthropic, "", address(),
+			"Where requests with the header anthropic-version and those to /v1/messages go. Empty: to the same upstream as all others, "+
+				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com."),
+		bind("upstream_key_env", &g.UpstreamKeyEnv, "", variable(),
+			"The environment variable that holds the upstream's API key, sent for clients that bring a key of Ken and no other. Empty: "+
+				"clients bring their own, and Ken's goes into the header X-Ken-Key."),
+		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic."),
+		bindRecords("keys", &g.Keys, gatewayKeyFields, []string{"name", "hash"},
+			"Who may use it; ken serve key makes one. With keys, each request needs one, and works with what the key's owner knows. "+
+				"Rights are chat, read, write and operate; without any, the first three. Empty: everybody who reaches it may do everything."),
+		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit."),
+		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate."),
+		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers."),
+		bind("body_bytes", &g.BodyBytes, 512<<20, whole(1<<10, 16<<30),
+			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge."),
+		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back."),
+		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long a request's headers may take to arrive."),
+		bind("stall", &g.Stall, time.Minute, span(100*time.Millisecond, time.Hour),
+			"How long a client may take nothing of an answer, or send nothing of a request. A stream that flows may take forever."),
+		bind("idle", &g.Idle, 2*time.Minute, span(time.Second, 24*time.Hour), "How long a connection stays open without a request."),
+		bind("connect", &g.Connect, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long connecting to the upstream may take."),
+		bind("response", &g.Response, 15*time.Minute, span(time.Second, 24*time.Hour),
+			"How long the upstream may take until its answer begins. Models that reason think for minutes."),
+		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers may go on when it is told to stop."),
+		bind("taint", &g.Taint, TaintFlag, choice(TaintOff, TaintFlag, TaintBlock),
+			"What happens when a model's answer calls a tool with what an external claim said: nothing, a mark in the receipt and a "+
+				"header, or a refusal."),
+	}
+}
+
+func gatewayKeyFields(k *GatewayKey) []key {
+	return []key{
+		bind("name", &k.Name, "", name(), ""),
+		bind("hash", &k.Hash, "", keyHash(), ""),
+		bind("owner", &k.Owner, "", owner(), ""),
+		bind("project", &k.Project, "", name(), ""),
+		bindList("rights", &k.Rights, choice("chat", "read", "write", "operate"), ""),
+	}
+}
+
+var keyHashForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// keyHash is the hash of a key. Who puts the key itself there must not find it in
+// a message.
+func keyHash() kind[string] {
+	k := words("sha256: and 64 hexadecimal digits", "Make a key with ken serve key, and copy the hash that it prints.", keyHashForm.MatchString)
+	k.secret = true
+	return k
+}
+
+// check reports what can't be seen in one key alone.
+func (g *Gateway) check() error {
+	if (g.TLSCert == "") != (g.TLSKey == "") {
+		return wrong("gateway.tls_cert", "one of certificate and key is missing", "Set both gateway.tls_cert and gateway.tls_key, or neither.")
+	}
+	names, hashes := map[string]bool{}, map[string]bool{}
+	for i, k := range g.Keys {
+		at := "entry " + strconv.Itoa(i+1) + ": "
+		switch {
+		case names[k.Name]:
+			return wrong("gateway.keys", at+"a second key called "+quote(k.Name), "Give each key a name of its own.")
+		case hashes[k.Hash]:
+			return wrong("gateway.keys", at+"the same hash as another", "Make a key of its own with ken serve key.")
+		}
+		names[k.Name], hashes[k.Hash] = true, true
+	}
+	return nil
+}
+
+// UpstreamKey is what is lent to clients of the upstream, "" for nothing.
+func (g *Gateway) UpstreamKey() string { return variableValue(g.UpstreamKeyEnv) }
+
+// AnthropicKey is what is lent to clients of Anthropic's API, "" for nothing.
+func (g *Gateway) AnthropicKey() string { return variableValue(g.AnthropicKeyEnv) }
+
+func variableValue(name string) string {
+	if name == "" {
+		return ""
+	}
+	return os.Getenv(name)
+}
