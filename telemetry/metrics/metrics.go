@@ -1,0 +1,141 @@
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kenlayer/ken"
+)
+
+// Metrics counts. It is safe for concurrent use, and so is a nil one, which counts
+// nothing.
+type Metrics struct {
+	reg      *prometheus.Registry
+	families []family // in the order of docs/metrics.md
+
+	turns      *prometheus.CounterVec
+	reused     prometheus.Counter
+	injected   prometheus.Counter
+	assemble   prometheus.Histogram
+	stages     *histograms
+	items      [4]prometheus.Counter // by tier
+	chars      [4]prometheus.Counter
+	cuts       *counters
+	degraded   *counters
+	overflowed prometheus.Counter
+	cached     prometheus.Counter
+	fresh      prometheus.Counter
+	taints     *counters
+
+	requests *prometheus.CounterVec
+	duration *histograms
+	first    *histograms
+	routes   bounded
+	streams  prometheus.Gauge
+	upstream *counters
+
+	tokens *prometheus.CounterVec
+	models bounded
+
+	build   *prometheus.GaugeVec
+	sources *sources
+}
+
+// family is one metric as the documentation shows it.
+type family struct{ name, kind, labels, help string }
+
+// New returns metrics with nothing counted yet.
+func New() *Metrics {
+	m := &Metrics{reg: prometheus.NewRegistry()}
+	m.declareTurns()
+	m.declareTraffic()
+	m.build = m.gaugeVec("ken_build_info", "Always 1; the labels say what runs.", "version", "revision", "goversion")
+	m.sources = newSources(m)
+	m.reg.MustRegister(m.sources, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Build says what runs: the version and the revision of the source. A second call
+// replaces the first.
+func (m *Metrics) Build(version, revision string) {
+	if m == nil {
+		return
+	}
+	m.build.Reset()
+	m.build.WithLabelValues(clip(version), clip(revision), runtime.Version()).Set(1)
+}
+
+// maxScrapes bounds the scrapes that are served at once; more get a 503.
+const maxScrapes = 4
+
+// Handler serves the metrics. It answers within some [SourceTimeout], whatever the
+// sources do. A nil Metrics serves 404.
+func (m *Metrics) Handler() http.Handler {
+	if m == nil {
+		return http.NotFoundHandler()
+	}
+	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Taint counts a tool call that repeats an external claim, by what was done about
+// it: "flag" or "block".
+func (m *Metrics) Taint(action string) {
+	if m != nil {
+		m.taints.add(action, 1)
+	}
+}
+
+func (m *Metrics) note(name, kind, help string, labels []string) {
+	m.families = append(m.families, family{name, kind, strings.Join(labels, ", "), help})
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	m.note(name, "counter", help, nil)
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	m.reg.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	m.note(name, "counter", help, labels)
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.reg.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+	m.note(name, "gauge", help, nil)
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.reg.MustRegister(g)
+	return g
+}
+
+func (m *Metrics) gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
+	m.note(name, "gauge", help, labels)
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	m.reg.MustRegister(g)
+	return g
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	m.note(name, "histogram", help, nil)
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	m.reg.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	m.note(name, "histogram", help, labels)
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.reg.MustRegister(h)
+	return h
+}
+
+// tiers are the label's values, by tier.
+var tiers = [4]string{ken.Guessed: ken.Guessed.String(), ken.Assumed: ken.Assumed.String(),
+	ken.Inferred: ken.Inferred.String(), ken.Verified: ken.Verified.String()}

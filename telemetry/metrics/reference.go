@@ -1,0 +1,25 @@
+package metrics
+
+import "strings"
+
+// Reference returns the documentation of every metric in Markdown. docs/metrics.md
+// is a copy that the tests keep up to date.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("# Metrics\n\n" +
+		"<!-- Generated from package telemetry/metrics: go test ./telemetry/metrics -update -->\n\n" +
+		"`ken serve` has these metrics under `/metrics`, in Prometheus' text format, and beside them those of Go's runtime\n" +
+		"and of the process (`go_…`, `process_…`). Units are seconds, bytes and code points. Labels take few values: a model\n" +
+		"or a route that comes after the first 32 counts as `other`, and nothing is told apart by session, turn, claim or key.\n" +
+		"What is read from a store at a scrape is left out when the store does not answer within a second, which\n" +
+		"`ken_source_up` says.\n\n" +
+		"| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n")
+	for _, f := range New().families {
+		labels := ""
+		if f.labels != "" {
+			labels = "`" + strings.ReplaceAll(f.labels, ", ", "`, `") + "`"
+		}
+		b.WriteString("| `" + f.name + "` | " + f.kind + " | " + labels + " | " + strings.ReplaceAll(f.help, "|", `\|`) + " |\n")
+	}
+	return b.String()
+}

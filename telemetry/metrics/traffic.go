@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+)
+
+// requestBuckets reach from a request that is passed on at once to a model that
+// writes for minutes.
+var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+
+func (m *Metrics) declareTraffic() {
+	m.requests = m.counterVec("ken_http_requests_total", "HTTP requests that were answered, by route pattern and class of the status; 0xx is one whose client went away first.", "route", "status")
+	m.duration = &histograms{vec: m.histogramVec("ken_http_request_duration_seconds", "Time from an HTTP request to the end of its answer.", requestBuckets, "route")}
+	m.first = &histograms{vec: m.histogramVec("ken_http_first_byte_seconds", "Time from an HTTP request to the first byte of its answer.", requestBuckets, "route")}
+	m.streams = m.gauge("ken_http_streams", "Answers that are streamed at the moment.")
+	m.upstream = &counters{vec: m.counterVec("ken_upstream_errors_total", "Calls of the upstream that went wrong, by kind.", "kind")}
+	m.tokens = m.counterVec("ken_gen_ai_tokens_total", "Tokens as the upstream counted them, by the model that it named and by type: input, of these cached, and output.", "model", "type")
+}
+
+// Request counts an HTTP request that is over. route is the pattern that it
+// matched, never its path. total and firstByte are from its arrival; a firstByte of
+// 0 means that there was none.
+func (m *Metrics) Request(route string, status int, total, firstByte time.Duration) {
+	if m == nil {
+		return
+	}
+	route = m.routes.value(route)
+	m.requests.WithLabelValues(route, class(status)).Inc()
+	m.duration.observe(route, total.Seconds())
+	if firstByte > 0 {
+		m.first.observe(route, firstByte.Seconds())
+	}
+}
+
+// class is a status's class, such as 2xx. What is no status is 0xx.
+func class(status int) string {
+	if status < 100 || status > 599 {
+		return "0xx"
+	}
+	return strconv.Itoa(status/100) + "xx"
+}
+
+// Stream counts an answer that is being streamed, until the function that it
+// returns is called, once.
+func (m *Metrics) Stream() (done func()) {
+	if m == nil {
+		return func() {}
+	}
+	m.streams.Inc()
+	return m.streams.Dec
+}
+
+// UpstreamError counts a call of the upstream that went wrong. kind is one of a few
+// words, such as connect, timeout, cut, rate_limited or server.
+func (m *Metrics) UpstreamError(kind string) {
+	if m != nil {
+		m.upstream.add(kind, 1)
+	}
+}
+
+// Usage counts what the upstream says that an answer cost. model should be the name
+// that the upstream answered with, not the request's: the first [MaxValues] names
+// get a label of their own, and a client must not use them up with inventions.
+// cached is a part of input.
+func (m *Metrics) Usage(model string, input, output, cached int) {
+	if m == nil {
+		return
+	}
+	model = m.models.value(model)
+	for _, c := range [...]struct {
+		kind string
+		n    int
+	}{{"input", input}, {"output", output}, {"cached", cached}} {
+		if c.n > 0 {
+			m.tokens.WithLabelValues(model, c.kind).Add(float64(c.n))
+		}
+	}
+}

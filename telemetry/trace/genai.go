@@ -1,0 +1,115 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Call is a call of the upstream.
+type Call struct {
+	Model        string // as requested
+	Provider     string // openai, anthropic, …; "" means openai, whose protocol it is
+	Server       string // the host's name
+	Port         int    // 0 leaves it out
+	Conversation string // the session
+	Stream       bool
+}
+
+// Chat begins the client span of a model call.
+func (t *Tracer) Chat(ctx context.Context, c Call) (context.Context, *Span) {
+	return t.call(ctx, "chat", c)
+}
+
+// Embeddings begins the client span of an embeddings call.
+func (t *Tracer) Embeddings(ctx context.Context, c Call) (context.Context, *Span) {
+	return t.call(ctx, "embeddings", c)
+}
+
+func (t *Tracer) call(ctx context.Context, operation string, c Call) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs, semconv.GenAIOperationNameKey.String(operation), semconv.GenAIProviderNameKey.String(clip(cmp.Or(c.Provider, "openai"))))
+	if c.Model != "" {
+		attrs = append(attrs, semconv.GenAIRequestModel(clip(c.Model)))
+	}
+	if c.Server != "" {
+		attrs = append(attrs, semconv.ServerAddress(clip(c.Server)))
+		if c.Port > 0 {
+			attrs = append(attrs, semconv.ServerPort(c.Port))
+		}
+	}
+	if c.Conversation != "" {
+		attrs = append(attrs, semconv.GenAIConversationID(clip(c.Conversation)))
+	}
+	if c.Stream {
+		attrs = append(attrs, semconv.GenAIRequestStreamKey.Bool(true))
+	}
+	return t.start(ctx, strings.TrimRight(operation+" "+clip(c.Model), " "), trace.SpanKindClient, attrs...)
+}
+
+// Tool begins the span of a tool that is run: its name and the id of the call, never
+// its arguments or its result.
+func (t *Tracer) Tool(ctx context.Context, name, call string) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	attrs := []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(clip(name)), semconv.GenAIToolType("function")}
+	if call != "" {
+		attrs = append(attrs, semconv.GenAIToolCallID(clip(call)))
+	}
+	return t.start(ctx, "execute_tool "+clip(name), trace.SpanKindInternal, attrs...)
+}
+
+// FirstByte says that the first byte of the answer is there. Call it once.
+func (s *Span) FirstByte() {
+	if s == nil {
+		return
+	}
+	s.span.SetAttributes(semconv.GenAIResponseTimeToFirstChunkKey.Float64(s.tracer.now().Sub(s.begin).Seconds()))
+}
+
+// Answer is what a model's answer says of itself.
+type Answer struct {
+	ID, Model string
+	Finish    []string // why each choice ended
+	Input     int      // tokens, 0 when unknown; cached ones included
+	Output    int
+	Cached    int
+}
+
+// Answer records what the upstream said of its answer.
+func (s *Span) Answer(a Answer) {
+	if s == nil {
+		return
+	}
+	attrs := make([]attribute.KeyValue, 0, 6)
+	if a.ID != "" {
+		attrs = append(attrs, semconv.GenAIResponseID(clip(a.ID)))
+	}
+	if a.Model != "" {
+		attrs = append(attrs, semconv.GenAIResponseModel(clip(a.Model)))
+	}
+	if len(a.Finish) > 0 {
+		reasons := make([]string, 0, min(len(a.Finish), 8))
+		for _, f := range a.Finish[:cap(reasons)] {
+			reasons = append(reasons, clip(f))
+		}
+		attrs = append(attrs, semconv.GenAIResponseFinishReasons(reasons...))
+	}
+	for _, u := range [...]struct {
+		key attribute.Key
+		n   int
+	}{{semconv.GenAIUsageInputTokensKey, a.Input}, {semconv.GenAIUsageOutputTokensKey, a.Output}, {semconv.GenAIUsageCacheReadInputTokensKey, a.Cached}} {
+		if u.n > 0 {
+			attrs = append(attrs, u.key.Int(u.n))
+		}
+	}
+	s.span.SetAttributes(attrs...)
+}

@@ -1,0 +1,143 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kenlayer/ken"
+)
+
+// CloseTimeout is how long Close waits for the last spans to be sent.
+const CloseTimeout = time.Second
+
+// Options configures Open. The zero value records nothing, unless the environment
+// says otherwise.
+type Options struct {
+	// Endpoint is the collector's URL, such as http://localhost:4318. One without a
+	// path gets /v1/traces. Empty: what OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+	// OTEL_EXPORTER_OTLP_ENDPOINT say; off when they say nothing either. The other
+	// variables of the SDK apply, such as OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and
+	// OTEL_EXPORTER_OTLP_HEADERS; OTEL_SDK_DISABLED=true and OTEL_TRACES_EXPORTER=none
+	// switch everything off.
+	Endpoint string
+	// Version of the program, for the resource.
+	Version string
+	// Exporter is used instead of OTLP, and Endpoint and the environment do not matter.
+	Exporter sdk.SpanExporter
+	// Log hears of a collector that takes no spans, once in a row. Default slog.Default().
+	Log *slog.Logger
+	Now func() time.Time // default time.Now
+}
+
+// Tracer makes spans. It is safe for concurrent use. Close it when done.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	exporter *patient
+	now      func() time.Time
+}
+
+// Open returns a tracer, nil when nothing is to be recorded. It does not wait for
+// the collector. Errors: ErrInvalid for an endpoint that is no URL.
+func Open(ctx context.Context, o Options) (*Tracer, error) {
+	if o.Exporter == nil && off(o.Endpoint) {
+		return nil, nil
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	exporter := o.Exporter
+	if exporter == nil {
+		var err error
+		if exporter, err = otlp(ctx, o.Endpoint); err != nil {
+			return nil, err
+		}
+	}
+	// What the environment says comes last, and wins.
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+		semconv.ServiceName("ken"), semconv.ServiceVersion(cmp.Or(o.Version, "unknown"))), resource.WithFromEnv())
+	if err != nil && res == nil {
+		return nil, fmt.Errorf("read the trace resource: %w", err)
+	}
+	t := &Tracer{exporter: newPatient(exporter, o.Log), now: o.Now}
+	t.provider = sdk.NewTracerProvider(sdk.WithBatcher(t.exporter), sdk.WithResource(res))
+	t.tracer = t.provider.Tracer("github.com/kenlayer/ken", trace.WithSchemaURL(semconv.SchemaURL))
+	return t, nil
+}
+
+// off reports whether neither the configuration nor the environment wants traces.
+func off(endpoint string) bool {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return true
+	}
+	return endpoint == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == ""
+}
+
+func otlp(ctx context.Context, endpoint string) (sdk.SpanExporter, error) {
+	var with []otlptracehttp.Option
+	if endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "telemetry.traces", Msg: "not an http or https URL",
+				Try: "Give the collector's address, such as http://localhost:4318."}
+		}
+		if u.Path == "" || u.Path == "/" {
+			u.Path = "/v1/traces"
+		}
+		with = append(with, otlptracehttp.WithEndpointURL(u.String()))
+	}
+	return otlptracehttp.New(ctx, with...)
+}
+
+// Close sends what is left, for [CloseTimeout] at most, and drops the rest. Spans
+// that are ended later are not recorded.
+func (t *Tracer) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+	defer cancel()
+	err := t.provider.Shutdown(ctx)
+	t.exporter.cut()
+	if ctx.Err() != nil {
+		return nil // a collector that is away is no fault of the program that ends
+	}
+	return err
+}
+
+// ID returns the ids of the trace and the span that ctx is in, for logs; empty when
+// it is in none.
+func ID(ctx context.Context) (traceID, spanID string) {
+	c := trace.SpanContextFromContext(ctx)
+	if !c.IsValid() {
+		return "", ""
+	}
+	return c.TraceID().String(), c.SpanID().String()
+}
+
+// incoming is the one form in which a client's trace is taken up.
+var incoming = propagation.TraceContext{}
+
+// start begins a span with attributes.
+func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, attrs ...attribute.KeyValue) (context.Context, *Span) {
+	at := t.now()
+	ctx, s := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(at), trace.WithAttributes(attrs...))
+	return ctx, &Span{span: s, tracer: t, begin: at, server: kind == trace.SpanKindServer}
+}
