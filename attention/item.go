@@ -30,12 +30,15 @@ var actions = map[Event]string{
 	Superseded:  "Review supersession",
 	Unsure:      "Verify or discard",
 	Rejected:    "Agent attempted knowledge write without evidence",
+
+	ForgetRequested:  "Forget, or dismiss the request",
+	DisputeRequested: "Dispute, or dismiss the request",
 }
 
 // Severity is how much the event matters.
 func (e Event) Severity() ken.Severity {
 	switch e {
-	case Disputed, Contradicts, Superseded:
+	case Disputed, Contradicts, Superseded, ForgetRequested, DisputeRequested:
 		return ken.SeverityWarning
 	}
 	return ken.SeverityInfo

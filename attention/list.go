@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -68,6 +69,11 @@ func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item
 			return nil, err
 		}
 		items = append(items, notes.items()...)
+		asked, bad := l.marked(ctx, shelf)
+		if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
+			return nil, bad
+		}
+		items, err = append(items, asked...), cmp.Or(err, bad)
 		if !o.All {
 			items = slices.DeleteFunc(items, func(i Item) bool { return notes.dismissed[i.ID] })
 		}

@@ -49,6 +49,7 @@ func Reject(ctx context.Context, shelf store.Shelf, r Rejection) error {
 	r.Session, r.Branch = cut(store.Clean(r.Session)), cut(store.Clean(r.Branch))
 	r.Actor = ken.Actor{Type: cut(store.Clean(r.Actor.Type)), ID: cut(store.Clean(r.Actor.ID))}
 	return shelf.Update(ctx, func(tx store.ShelfTx) error {
+		r := r // counted anew, should this run again
 		key, last := newest(tx)
 		if last != nil && last.same(r) {
 			r.Times = last.Times + 1

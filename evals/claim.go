@@ -8,7 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals/dataset"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // epoch dates the first record of a set without dates.
@@ -37,7 +37,7 @@ func (c *clock) at(t time.Time) time.Time {
 // data set's record else: the same for every record of a set, so that tiers and
 // trust, which a set knows nothing of, don't order anything. Ids follow from the
 // record's, so that every run is the same.
-func incoming(r *dataset.Record, when *clock) bolt.Incoming {
+func incoming(r *dataset.Record, when *clock) store.Incoming {
 	id := uuid.NewSHA1(namespace, []byte(r.Conv+"\x00"+r.ID)).String()
 	if r.Claim != nil {
 		c := *r.Claim
@@ -46,7 +46,7 @@ func incoming(r *dataset.Record, when *clock) bolt.Incoming {
 			c.ID = id
 		}
 		c.CreatedAt = when.exact(c.CreatedAt)
-		return bolt.Incoming{Claim: c, Prior: r.Prior}
+		return store.Incoming{Claim: c, Prior: r.Prior}
 	}
 	c := ken.Claim{ID: id, Key: r.ID, Kind: ken.KindFact, Heading: r.Heading, Text: r.Text, Status: ken.StatusObserved,
 		Confidence: 1, Importance: 0.5, Session: cmp.Or(r.Session, r.Conv), Actor: actor(r), Source: r.Conv, SourceType: "import", CreatedAt: when.at(r.At)}
@@ -55,7 +55,7 @@ func incoming(r *dataset.Record, when *clock) bolt.Incoming {
 	} else {
 		c.Evidence = []ken.Evidence{ken.FromArtifact(r.ID, "")}
 	}
-	return bolt.Incoming{Claim: c}
+	return store.Incoming{Claim: c}
 }
 
 // exact keeps a claim's own time.

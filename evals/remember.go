@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals/dataset"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // stageRemember is what progress calls the writing of records.
@@ -38,7 +38,7 @@ type owner struct {
 	claims  map[string]string // record to claim
 	records map[string]string // claim to record
 	session map[string]string // record to session, where questions ask for sessions
-	waiting []bolt.Incoming
+	waiting []store.Incoming
 	places  []string // of the records that wait
 
 	written, refused int

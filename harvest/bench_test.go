@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -19,10 +20,10 @@ func BenchmarkHarvest(b *testing.B) {
 		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {
 			r := onDisk(b, b.TempDir(), &clock{at: monday})
 			src := synth.New(1)
-			in := make([]bolt.Incoming, 1000)
+			in := make([]store.Incoming, 1000)
 			for range 10 {
 				for i := range in {
-					in[i] = bolt.Incoming{Claim: src.Claim()}
+					in[i] = store.Incoming{Claim: src.Claim()}
 				}
 				for _, o := range r.store.(*bolt.Store).Import(context.Background(), in) {
 					if o.Err != nil {

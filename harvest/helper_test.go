@@ -75,6 +75,9 @@ func newRig(t testing.TB, change ...func(*harvest.Options)) *rig {
 	return over(t, c, memory.New(memory.Options{Now: c.now}), change...)
 }
 
+// nobody is for jobs.Options.Alive where every other process was killed.
+func nobody(string) bool { return false }
+
 // over is a rig over a store that is there already.
 func over(t testing.TB, c *clock, s claims, change ...func(*harvest.Options)) *rig {
 	t.Helper()
@@ -83,7 +86,7 @@ func over(t testing.TB, c *clock, s claims, change ...func(*harvest.Options)) *r
 		t.Fatal(err)
 	}
 	r := &rig{clock: c, store: s, journal: session.NewJournal(s.Shelf(), session.Options{Process: "p1", Now: c.now}),
-		queue: jobs.NewQueue(s.Shelf(), jobs.Options{Process: "p1", Alone: true, Now: c.now})}
+		queue: jobs.NewQueue(s.Shelf(), jobs.Options{Process: "p1", Alive: nobody, Now: c.now})}
 	o := harvest.Options{Store: s, Journal: r.journal, Tools: tools, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
 		f(&o)

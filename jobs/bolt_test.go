@@ -58,6 +58,9 @@ func TestQueueOutlivesTheProcess(t *testing.T) {
 	wantState(t, q, waiting.ID, jobs.Queued, 0)
 }
 
+// nobody is for Options.Alive where every other process was killed.
+func nobody(string) bool { return false }
+
 // childJobs works on what is in the folder and says what it finished. Each job
 // writes one key on the shelf, in two steps.
 func childJobs() {
@@ -67,7 +70,7 @@ func childJobs() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	q := jobs.NewQueue(s.Shelf(), jobs.Options{Alone: true, Attempts: 1000})
+	q := jobs.NewQueue(s.Shelf(), jobs.Options{Alive: nobody, Attempts: 1000})
 	handler := func(ctx context.Context, j jobs.Job, _ func(string, int, int)) (string, error) {
 		for _, step := range []string{"/first", "/second"} {
 			fmt.Println(j.Key + step)

@@ -50,7 +50,7 @@ func (q *Queue) rewind(ctx context.Context, now time.Time) error {
 	var ids []string
 	var noted bool // that the clock was ahead
 	err := q.shelf.View(ctx, func(r store.ShelfReader) error {
-		noted = latest(r).After(now)
+		ids, noted = nil, latest(r).After(now)
 		for _, s := range []State{Queued, Running} {
 			for e := range index(r, s) {
 				// What can't be read is skipped here as everywhere: List tells of it.
@@ -97,15 +97,15 @@ type sighting struct {
 	at    time.Time // by the monotonic clock
 }
 
-// watch notes the leases that are held in this process, so that one that stands
-// still can be told from one that is renewed.
+// watch notes the leases that are held by the living, so that one that stands still
+// can be told from one that is renewed.
 func (q *Queue) watch(running []Job) {
 	seen := make(map[string]sighting, len(running))
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range running {
 		j := &running[i]
-		if j.Process != q.o.Process {
+		if j.Process != q.o.Process && q.o.Alive == nil {
 			continue
 		}
 		s, ok := q.seen[j.ID]
@@ -118,15 +118,17 @@ func (q *Queue) watch(running []Job) {
 }
 
 // expires says in how long a running job may be taken over, unless its lease is
-// renewed; 0 or less is now. Whoever is in this process may be alive although the
-// wall clock, having been set forward, says that the lease is over.
+// renewed; 0 or less is now. Whoever lives may be at it although the wall clock,
+// having been set forward, says that the lease is over.
 func (q *Queue) expires(j *Job, now time.Time) time.Duration {
 	d := j.Lease.Sub(now)
 	if j.Process != q.o.Process {
-		if q.o.Alone {
+		switch {
+		case q.o.Alive == nil:
+			return d
+		case !q.o.Alive(j.Process):
 			return 0
 		}
-		return d
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -4,8 +4,9 @@
 //
 // A [Queue] runs jobs with [Queue.Drain], once, or [Queue.Work], for as long as
 // its context lives. A job is leased to one worker at a time, and the lease is
-// renewed while its handler runs. A worker that dies leaves an expired lease behind, and
-// the next worker takes the job over. A handler that fails is tried again after a
+// renewed while its handler runs. The lease of a worker that dies is over as soon as
+// another one knows that its process is gone, or else when it expires, and that one
+// takes the job over. Any number of processes may work on one shelf. A handler that fails is tried again after a
 // pause, and after so many attempts the job is dead: it says why, stays, and runs
 // again when somebody asks for it.
 //
@@ -20,8 +21,8 @@
 // Due times and leases are times of the wall clock, because they must mean
 // something to the next process. Within a process the queue compares the wall
 // clock with the monotonic one. When the wall clock was set forward, a lease of
-// this process is not taken for expired before it has stood still for its whole
-// length, so no job runs twice at once. When it was set back, pauses and leases
+// this process, or of another one that is known to live, is not taken for expired
+// before it has stood still for its whole length, so no job runs twice at once. When it was set back, pauses and leases
 // that now lie in the future are cut to what is left of them, so no job waits for
 // a time that was a mistake. A [New.After] is a date and stays.
 //

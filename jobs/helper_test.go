@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/memory"
+	"github.com/kenlayer/ken/store/storetest"
 )
 
 // TestMain is also the child of the test that kills one.
@@ -185,4 +186,6 @@ func (g *guard) count(id string) int {
 	return g.runs[id]
 }
 
-func newShelf() store.Shelf { return memory.NewShelf() }
+// newShelf runs everything twice: nothing may be left over from a run that did not
+// count.
+func newShelf() store.Shelf { return storetest.Twice(memory.NewShelf()) }

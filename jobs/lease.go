@@ -46,9 +46,9 @@ func (q *Queue) next(ctx context.Context, handlers map[string]Handler, skip map[
 
 // look finds a job to lease without holding up those who write.
 func (q *Queue) look(ctx context.Context, now time.Time, handlers map[string]Handler, skip map[string]bool) (id string, wait time.Duration, err error) {
-	wait = maxWait
 	wanted := func(e entry) bool { return handlers[e.kind] != nil && !skip[e.id] && !q.isMine(e.id) }
 	err = q.shelf.View(ctx, func(r store.ShelfReader) error {
+		id, wait = "", maxWait
 		var running []Job
 		for e := range index(r, Running) {
 			if j := q.read(ctx, r, e); j != nil {

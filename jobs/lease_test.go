@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,19 +71,23 @@ func TestJobOfADeadWorkerIsTakenOver(t *testing.T) {
 	})
 }
 
-// Where one process has the shelf to itself, nobody needs to wait for the lease of
-// one that crashed.
-func TestAloneALeaseOfAnotherProcessIsOver(t *testing.T) {
+// alive is for Options.Alive: these processes live.
+func alive(processes ...string) func(*jobs.Options) {
+	return func(o *jobs.Options) { o.Alive = func(p string) bool { return slices.Contains(processes, p) } }
+}
+
+// Nobody needs to wait for the lease of a process that is known to be gone.
+func TestALeaseOfADeadProcessIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := newShelf()
 		abandon(t, shelf, "gone", "k", "1")
-		q := queue(shelf, func(o *jobs.Options) { o.Alone = true })
+		q := queue(shelf, alive())
 		if rep := drain(t, q, one(succeed)); rep.Done != 1 {
 			t.Errorf("%+v", rep)
 		}
 		wantState(t, q, jobs.ID("k", "1"), jobs.Done, 2)
 
-		// Its own process is alive, alone or not.
+		// Its own process is alive, whatever is said of others.
 		id := add(t, q, "k", "2").ID
 		g := newGuard(t)
 		slow := one(func(context.Context, jobs.Job) (string, error) {
@@ -90,12 +95,36 @@ func TestAloneALeaseOfAnotherProcessIsOver(t *testing.T) {
 			<-time.After(time.Hour)
 			return "", nil
 		})
-		other := queue(shelf, func(o *jobs.Options) { o.Alone = true })
+		other := queue(shelf, alive())
 		stop, stopOther := work(t, q, slow), work(t, other, slow)
 		pass(2 * time.Hour)
 		wantState(t, q, id, jobs.Done, 1)
 		stop()
 		stopOther()
+	})
+}
+
+// A process that lives has its whole lease, and more if the clock was set forward:
+// it may be at work.
+func TestALeaseOfALivingProcessHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf()
+		abandon(t, shelf, "hangs", "k", "1")
+		var ahead time.Duration
+		q := queue(shelf, alive("hangs"), func(o *jobs.Options) { o.Now = func() time.Time { return time.Now().Add(ahead) } })
+		if rep := drain(t, q, one(succeed)); rep.Done != 0 {
+			t.Fatalf("at once: %+v", rep)
+		}
+		pass(4 * time.Minute)
+		ahead = time.Hour
+		if rep := drain(t, q, one(succeed)); rep.Done != 0 {
+			t.Fatalf("with a clock set forward: %+v", rep)
+		}
+		pass(time.Minute)
+		if rep := drain(t, q, one(succeed)); rep.Done != 1 {
+			t.Fatalf("after its time: %+v", rep)
+		}
+		wantState(t, q, jobs.ID("k", "1"), jobs.Done, 2)
 	})
 }
 

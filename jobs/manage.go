@@ -98,6 +98,7 @@ func (q *Queue) Prune(ctx context.Context) (int, error) {
 	for {
 		var old []*Job
 		err := q.shelf.View(ctx, func(r store.ShelfReader) error {
+			old = nil
 			for e := range index(r, Done) {
 				if e.at.After(until) || len(old) == pruneBatch {
 					break

@@ -18,10 +18,11 @@ type Options struct {
 	// left behind. Default: random, the same for all queues of the process. Tests
 	// set it to play several processes.
 	Process string
-	// Alone says that no other process works on this shelf, as when it lies in a
-	// file that one process holds. A lease of another process is over at once then,
-	// and a job that was cut off by a crash runs right after the next start.
-	Alone bool
+	// Alive reports whether another process lives. The lease of one that does not is
+	// over at once, so that a job which was cut off by a crash runs right after it.
+	// It is asked within transactions, and must not take long. Nil: nobody knows, and
+	// every lease holds until its time.
+	Alive func(process string) bool
 	Now   func() time.Time // the wall clock; default time.Now
 
 	// Lease is how long a worker has a job without renewing it, which it does

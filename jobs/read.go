@@ -65,6 +65,7 @@ func (q *Queue) List(ctx context.Context, states ...State) ([]Job, error) {
 	var out []Job
 	var bad []error
 	err := q.shelf.View(ctx, func(r store.ShelfReader) error {
+		out, bad = nil, nil
 		for key, value := range r.Scan(jobPrefix) {
 			j, err := decode(key[len(jobPrefix):], value)
 			if err != nil {

@@ -142,6 +142,7 @@ func TestUnreadableJobStopsNothing(t *testing.T) {
 func keys(t testing.TB, shelf store.Shelf) (out []string) {
 	t.Helper()
 	err := shelf.View(context.Background(), func(r store.ShelfReader) error {
+		out = nil
 		for key := range r.Scan("jobs/") {
 			if key != "jobs/clock" { // the time of the last write, of no job in particular
 				out = append(out, key)

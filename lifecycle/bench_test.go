@@ -7,6 +7,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkPlan(b *testing.B) {
 	src := synth.New(1)
 	const n = 100_000
 	for done := 0; done < n; done += 5000 {
-		in := make([]bolt.Incoming, 5000)
+		in := make([]store.Incoming, 5000)
 		for i := range in {
 			c := src.Claim()
 			c.CreatedAt = epoch

@@ -2,6 +2,8 @@ package middleware
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -26,6 +28,9 @@ type Insertion struct {
 type Assembly struct {
 	Insertions []Insertion // by rising Before
 	Receipt    ken.Receipt
+
+	placed   []placed  // the blocks of Insertions, and the turn's own even if it is empty
+	suspects *suspects // the external claims that the session's model has read; nil for none
 }
 
 // Assemble prepares one model call: it returns what to insert into t.Messages,
@@ -35,6 +40,12 @@ type Assembly struct {
 // An empty t.Owner is the configured owner; an empty t.ID gets an id, which the
 // later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
+	return l.assemble(ctx, &t, upstream{})
+}
+
+// assemble is Assemble for a turn of which some is upstream already. It fills in
+// what t leaves out.
+func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly {
 	start := time.Now()
 	named := t.ID != ""
 	if !named {
@@ -49,35 +60,52 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	if t.Scopes == nil {
 		t.Scopes = l.cfg.Retrieval.Scopes
 	}
-	at, sizes := prints(seed(&t), t.Messages)
+	at, sizes := prints(seed(t), t.Messages)
 	a := Assembly{}
 	block := &composed{}
 	last := lastUser(t.Messages)
 	switch {
 	case !l.cfg.Middleware.Knowledge:
-		a.Receipt = l.blank(&t, "switched off: middleware.knowledge is false")
+		a.Receipt = l.blank(t, "switched off: middleware.knowledge is false")
 	case t.Weight == ken.WeightNone:
-		a.Receipt = l.blank(&t, "the agent's weight is none")
+		a.Receipt = l.blank(t, "the agent's weight is none")
 	case last < 0:
-		a.Receipt = l.blank(&t, "there is no user message")
+		a.Receipt = l.blank(t, "there is no user message")
+	case last < up.until:
+		block = l.again(t, named, up.turn(last))
+		a.Receipt = block.receipt
 	default:
-		earlier := l.earlier(ctx, t.Owner, t.Messages[:last], at)
-		block = l.compose(ctx, &t, named, at[last], last, earlier, start)
+		earlier := l.earlier(ctx, t, at, up.until, last)
+		block = l.compose(ctx, t, named, at[last], last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
-			for _, e := range earlier {
-				a.Insertions = append(a.Insertions, l.insertion(e.index, e.composed))
-			}
-			if block.text != "" {
-				a.Insertions = append(a.Insertions, l.insertion(last, block))
-			}
+			a.placed = append(earlier, placed{last, block})
 		}
 	}
-	l.traffic.count(&t, at, sizes, &a)
+	for _, p := range a.placed {
+		if p.text != "" {
+			a.Insertions = append(a.Insertions, l.insertion(p.index, p.composed))
+		}
+	}
+	if up.lost != "" {
+		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.lost)
+	}
+	l.traffic.count(t, at, sizes, append(l.insertions(up.blocks), a.Insertions...), &a.Receipt)
 	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
-	l.report(ctx, &t, &a, block)
-	l.observe(&t, &a)
+	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
+	l.report(ctx, t, &a, block)
+	l.observe(t, &a)
 	return a
+}
+
+// insertions are the blocks that are upstream, as if they were sent.
+func (l *Layer) insertions(blocks []placed) (out []Insertion) {
+	for _, p := range blocks {
+		if p.text != "" {
+			out = append(out, l.insertion(p.index, p.composed))
+		}
+	}
+	return out
 }
 
 func (l *Layer) insertion(before int, c *composed) Insertion {
@@ -90,21 +118,40 @@ type placed struct {
 	*composed
 }
 
-// earlier finds the blocks that the conversation carried before this turn.
-func (l *Layer) earlier(ctx context.Context, owner string, msgs []ken.Message, at []fingerprint) []placed {
+// earlier finds the blocks that the conversation carried before this turn, among
+// the messages from one to another.
+func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int) []placed {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
 	var out []placed
-	for i := range msgs {
-		if msgs[i].Role != "user" {
+	for i := from; i < to; i++ {
+		if t.Messages[i].Role != "user" {
 			continue
 		}
-		if c := l.recall(ctx, owner, at[i]); c != nil && c.text != "" {
+		if c := l.recall(ctx, t.Owner, at[i]); c != nil && c.text != "" {
 			out = append(out, placed{i, c})
 		}
 	}
 	return out
+}
+
+// again is what a turn got whose user message, and block, are upstream.
+func (l *Layer) again(t *ken.Turn, named bool, c *composed) *composed {
+	if c == nil {
+		return &composed{receipt: l.blank(t, "what is asked is upstream, and its knowledge with it")}
+	}
+	return l.reused(t, named, c)
+}
+
+// reused is what an earlier request of the turn got.
+func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
+	again := *c
+	again.receipt.Reused, again.receipt.At = true, l.now().UTC()
+	if named || c.incognito != t.Incognito { // the receipt of one must not be kept as the other's
+		again.receipt.Turn = t.ID
+	}
+	return &again
 }
 
 // recall returns what was composed at a place, unless a claim in it was forgotten
@@ -119,10 +166,8 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 		return c // nothing can be forgotten where nothing can be opened
 	}
 	defer release()
-	for _, id := range c.claims {
-		if !p.Has(id) {
-			return nil
-		}
+	if !store.HasAll(p, c.claims) {
+		return nil
 	}
 	return c
 }
@@ -137,12 +182,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, key finger
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
 		if c := l.recall(ctx, t.Owner, key); c != nil {
-			again := *c
-			again.receipt.Reused, again.receipt.At = true, l.now().UTC()
-			if named {
-				again.receipt.Turn = t.ID
-			}
-			return &again
+			return l.reused(t, named, c)
 		}
 	}
 	stale := l.blocks.get(key)
@@ -179,7 +219,8 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 	}
 	l.keepLate(t, st.Found.Late)
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
-	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r,
+	r.Signals = ownSignals(r.Signals)
+	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, incognito: t.Incognito,
 		retrieved: st.Found.Retrieved - st.Found.Sessions, memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = it.Text
@@ -190,6 +231,19 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 		}
 	}
 	return c
+}
+
+// ownSignals are signals that share no memory with the messages that they were read
+// from: a receipt is remembered for long, and would keep whole requests with it.
+func ownSignals(s ken.Signals) ken.Signals {
+	s.Question, s.Subject = strings.Clone(s.Question), strings.Clone(s.Subject)
+	for _, words := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities} {
+		*words = slices.Clone(*words)
+		for i, w := range *words {
+			(*words)[i] = strings.Clone(w)
+		}
+	}
+	return s
 }
 
 // blank is the receipt of a turn that gets no block, for the reason given.
@@ -212,14 +266,14 @@ func with(m map[string]float64, key string, v float64) map[string]float64 {
 
 // takeLate returns what the session's last turn was still waiting for.
 func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
-	if t.Session == "" {
+	if t.Session == "" || t.Incognito {
 		return nil
 	}
 	return l.late.take(t.Owner + "\x00" + t.Session)
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
-	if ch != nil && t.Session != "" {
+	if ch != nil && t.Session != "" && !t.Incognito { // what it asked for is no other turn's business
 		l.late.keep(t.Owner+"\x00"+t.Session, ch)
 	}
 }

@@ -3,8 +3,10 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/retriever"
@@ -29,6 +31,28 @@ type calibrations struct {
 type calibrated struct {
 	now   *calibrate.Calibration // in force; nil for none
 	tried int                    // records when it was last measured or asked for
+
+	file   stamp     // that now is from
+	looked time.Time // when that was last compared
+}
+
+// lookEvery is how often a turn looks whether another process has measured since.
+const lookEvery = time.Second
+
+// stamp tells two versions of a file apart. It is written by whichever process holds
+// the store.
+type stamp struct {
+	at   time.Time
+	size int64
+}
+
+// stampOf is the zero value for a file that is not there.
+func (l *Layer) stampOf(owner string) stamp {
+	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{fi.ModTime(), fi.Size()}
 }
 
 // owned is the owner as stores name it.
@@ -53,16 +77,23 @@ func (l *Layer) Calibration(owner string) *calibrate.Calibration {
 }
 
 // calibrated returns a copy of what is known of an owner, from its file at the
-// first time.
+// first time and when that has changed.
 func (l *Layer) calibrated(owner string) calibrated {
 	cs := &l.calibrations
 	cs.mu.RLock()
-	known := cs.m[owner]
-	if known != nil {
+	known, at := cs.m[owner], l.now()
+	if known != nil && at.Sub(known.looked).Abs() < lookEvery {
 		defer cs.mu.RUnlock()
 		return *known
 	}
 	cs.mu.RUnlock()
+	file := l.stampOf(owner)
+	if known != nil {
+		l.note(owner, func(c *calibrated) { c.looked = at })
+		if same := l.unchanged(owner, file); same != nil {
+			return *same
+		}
+	}
 	c, err := calibrate.Read(l.ownerDir(owner))
 	if err != nil {
 		l.o.Log.Warn("the calibration is left out until it is measured again", "owner", owner, "cause", err)
@@ -73,13 +104,27 @@ func (l *Layer) calibrated(owner string) calibrated {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if known = cs.m[owner]; known == nil {
-		known = &calibrated{now: c}
+		known = &calibrated{looked: at}
 		if cs.m == nil {
 			cs.m = map[string]*calibrated{}
 		}
 		cs.m[owner] = known
 	}
+	if known.file != file || known.now == nil {
+		known.now, known.file = c, file
+	}
 	return *known
+}
+
+// unchanged returns a copy of what is known, unless it is of another file.
+func (l *Layer) unchanged(owner string, file stamp) *calibrated {
+	l.calibrations.mu.RLock()
+	defer l.calibrations.mu.RUnlock()
+	known := *l.calibrations.m[owner]
+	if known.file == file || file == (stamp{}) {
+		return &known
+	}
+	return nil
 }
 
 func (l *Layer) ownerDir(owner string) string {
@@ -117,8 +162,10 @@ func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibra
 	if err != nil {
 		return known.now, fmt.Errorf("calibrate: %w", err)
 	}
-	l.note(owner, func(known *calibrated) { known.now = c })
-	return c, c.Write(s.Dir())
+	err = c.Write(s.Dir())
+	file := l.stampOf(owner)
+	l.note(owner, func(known *calibrated) { known.now, known.file = c, file })
+	return c, err
 }
 
 func (l *Layer) note(owner string, change func(*calibrated)) {
@@ -153,7 +200,10 @@ func (l *Layer) calibrateDue(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.calibrations.due:
-			l.calibrateQuietly(ctx, owner)
+			// The configured owner's holder looks after it by itself: see lookAfter.
+			if owner != l.cfg.Knowledge.Owner || l.owners.Holds(owner) {
+				l.calibrateQuietly(ctx, owner)
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -169,7 +219,12 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 // search is how an owner's turns search, legs apart, and why there is no vector
 // leg; "" when there is.
 func (l *Layer) search(owner string) (retriever.Options, string) {
-	c := l.Calibration(owner)
+	return l.searchBy(l.Calibration(owner))
+}
+
+// searchBy is search for whoever has the calibration already: each look at whether
+// its file has changed is a call of the operating system.
+func (l *Layer) searchBy(c *calibrate.Calibration) (retriever.Options, string) {
 	o := c.Apply(l.retrieval)
 	if c.Harms() && l.cfg.Middleware.Keyword && o.Order == retriever.OrderEvidence {
 		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)

@@ -20,6 +20,7 @@ import (
 	"github.com/kenlayer/ken/embed/table"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever/calibrate"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -200,7 +201,7 @@ func TestTurnsAskForCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	claims := notes(t, 150)
-	in := make([]bolt.Incoming, len(claims))
+	in := make([]store.Incoming, len(claims))
 	for i := range claims {
 		in[i].Claim = claims[i]
 	}

@@ -8,7 +8,9 @@
 // and yields insertions: messages to put at given places into the conversation.
 // The conversation itself is never rewritten. Two adapters carry the insertions
 // over: package goopenai wraps a go-openai client, and Layer.Transport works as
-// an http.RoundTripper under any OpenAI SDK.
+// an http.RoundTripper under any SDK of OpenAI's or Anthropic's. What passes model
+// calls on by itself, such as a gateway, uses Layer.Begin and Exchange.Listen,
+// which a Transport is made of.
 //
 // A block is composed once a turn. The requests that follow, of the same turn
 // and of later ones, carry it at the same place byte for byte, so that the

@@ -7,9 +7,11 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // Forgotten is what Forget erased.
@@ -22,12 +24,15 @@ type Forgotten struct {
 // Forget erases a claim for good, found by its id or a unique part of it, and all
 // that still says what it said: claims that were derived from it or say it again,
 // the messages of journals that it came from or that repeat it (all messages of a
-// session that was harvested), what of it was injected, checkpoints. Of an episode
-// that tells it, the rest is written anew. A session that goes on does not teach
-// it again. Then the files are rewritten, so that the words are gone from the disk.
+// session that was harvested), what of it was injected, checkpoints, the receipts of
+// the sessions in which it was said, marks of agents. In other receipts its id stays
+// and nothing else. Of an episode that tells it, the rest is written anew. A session
+// that goes on does not teach it again. Then the files are rewritten, so that the
+// words are gone from the disk.
 //
 // It belongs to the operator: nothing that an agent can reach calls it. A harvest
-// that runs is stopped and tried again afterwards. An error may leave words behind,
+// that runs is stopped and tried again afterwards; one that another process is at is
+// waited for. An error may leave words behind,
 // and says so; Forgotten is what went all the same. Errors: ErrNotFound.
 func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.Actor) (Forgotten, error) {
 	var out Forgotten
@@ -58,22 +63,54 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	if err != nil {
 		return out, fmt.Errorf("look for what else says so: %w", err)
 	}
+	// Journals first: should this end half-way, the claim is still there to be
+	// forgotten again.
+	gone, err := d.journal.Expunge(ctx, session.Traces{Message: traces.Message, Text: traces.In, Claims: idsOf(&root, others)})
+	out.Messages = gone.Messages
+	if err := errors.Join(err, forgetSessions(ctx, d, gone.Sessions)); err != nil {
+		return out, err
+	}
+	l.recovered.forget(s.Owner())
+	// A harvest of another process may have read the messages before they went.
+	waited, err := l.othersHarvests(ctx, d, "")
+	if err == nil && waited {
+		others, err = saying(ctx, s, traces, &root)
+	}
+	if err != nil {
+		return out, fmt.Errorf("wait for harvests of other processes: %w", err)
+	}
+	return out, errors.Join(l.erase(ctx, s, traces, append([]ken.Claim{root}, others...), reason, actor, &out),
+		forgetNotes(ctx, s, d, traces, append(idsOf(&root, others), out.Claims...)), l.renew(ctx, s.Owner(), root.Kind, others))
+}
+
+// idsOf are the ids of a claim and of what says the same.
+func idsOf(root *ken.Claim, others []ken.Claim) []string {
 	ids := []string{root.ID}
 	for i := range others {
 		ids = append(ids, others[i].ID)
 	}
-	// Journals first: should this end half-way, the claim is still there to be
-	// forgotten again.
-	out.Messages, err = d.journal.Expunge(ctx, session.Traces{Message: traces.Message, Text: traces.In, Claims: ids})
-	if err != nil {
-		return out, err
+	return ids
+}
+
+// forgetSessions deletes the receipts of sessions in which it was said: what
+// their signals hold of it can't be told from the rest.
+func forgetSessions(ctx context.Context, d *desk, sessions []string) error {
+	for _, id := range sessions {
+		if _, err := d.receipts.ForgetSession(ctx, id); err != nil {
+			return fmt.Errorf("forget the receipts of session %s: %w", id, err)
+		}
 	}
-	l.recovered.forget(s.Owner())
-	return out, errors.Join(l.erase(ctx, s, traces, append([]ken.Claim{root}, others...), reason, actor, &out), l.renew(ctx, s.Owner(), root.Kind, others))
+	return nil
+}
+
+// forgetNotes takes claims that are gone out of what is kept about them.
+func forgetNotes(ctx context.Context, s store.Engine, d *desk, traces *harvest.Traces, ids []string) error {
+	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.In})
+	return errors.Join(err, attention.RemoveMarks(ctx, s.Shelf(), ids...))
 }
 
 // erase forgets claims, and writes those anew that are something without it.
-func (l *Layer) erase(ctx context.Context, s *bolt.Store, traces *harvest.Traces, claims []ken.Claim, reason string, actor ken.Actor, out *Forgotten) error {
+func (l *Layer) erase(ctx context.Context, s store.Engine, traces *harvest.Traces, claims []ken.Claim, reason string, actor ken.Actor, out *Forgotten) error {
 	for i := range claims {
 		c := &claims[i]
 		why := reason
@@ -104,7 +141,7 @@ func (l *Layer) erase(ctx context.Context, s *bolt.Store, traces *harvest.Traces
 }
 
 // saying finds the other claims that say what is to be forgotten.
-func saying(ctx context.Context, s *bolt.Store, traces *harvest.Traces, root *ken.Claim) (out []ken.Claim, err error) {
+func saying(ctx context.Context, s store.Engine, traces *harvest.Traces, root *ken.Claim) (out []ken.Claim, err error) {
 	for c, err := range s.Claims(ctx) {
 		if err != nil {
 			return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +55,7 @@ func learn(t testing.TB, l *middleware.Layer, claims ...ken.Claim) []string {
 		t.Fatalf("store: %v", err)
 	}
 	defer release()
-	in := make([]bolt.Incoming, len(claims))
+	in := make([]store.Incoming, len(claims))
 	for i, c := range claims {
 		in[i].Claim = c
 	}

@@ -2,52 +2,110 @@ package middleware
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
 )
 
-// keepRecord writes a record to the journal. It runs on the recorder's goroutine,
-// and what fails costs knowledge of this session, never a turn.
-func (l *Layer) keepRecord(r record) {
+// keepRecords writes an owner's records in one transaction. It runs on the recorder's
+// goroutine, and what fails costs knowledge of a session, never a turn.
+func (l *Layer) keepRecords(owner string, recs []record) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.o.Log.Error("journal a turn", "panic", p)
+			l.o.Log.Error("journal turns", "panic", p)
 		}
 	}()
 	ctx := context.WithValue(context.Background(), inRecorder{}, true)
-	if r.answer != nil {
-		m, ok := r.answer()
-		if !ok {
-			return
+	var notes []session.Note
+	var kept []*record // those of notes
+	for i := range recs {
+		r := &recs[i]
+		if r.note && l.hearAnswer(r) {
+			notes, kept = append(notes, noteOf(r)), append(kept, r)
 		}
-		m.Role = "assistant"
-		r.messages = []ken.Message{m}
 	}
-	l.tend(r.owner)
-	j := l.Journal(r.owner)
-	entries, err := j.Append(ctx, r.about, r.messages)
-	if err != nil {
-		l.o.Log.Warn("journal a turn", "cause", err, "try", ken.Hint(err))
+	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
+		l.tend(owner)
+	}
+	noted := l.Journal(owner).Record(ctx, notes, l.bookReceipts(owner, recs))
+	var failed error
+	lost := 0
+	for i := range noted {
+		if err := noted[i].Err; err != nil {
+			failed, lost = err, lost+1
+		}
+	}
+	if failed != nil {
+		l.o.Log.Warn("journal turns", "lost", lost, "cause", failed, "try", ken.Hint(failed))
+	}
+	if l.o.OnMessage == nil {
 		return
 	}
-	if r.turn {
-		if err := j.Injected(ctx, r.about.ID, knowledge(r.items)); err != nil {
-			l.o.Log.Warn("journal what was injected", "cause", err)
+	for i := range noted {
+		if len(noted[i].Entries) == 0 {
+			continue
 		}
-	}
-	// A session in which nothing was ever said has no record, and no point to stand at.
-	if err := l.takeDown(ctx, j, &r, entries); err != nil && !errors.Is(err, ken.ErrNotFound) {
-		l.o.Log.Warn("keep a checkpoint", "cause", err)
-	}
-	if l.o.OnMessage != nil && len(entries) > 0 {
-		s := l.handle(r.owner, r.about)
-		for _, e := range entries {
+		s := l.handle(owner, kept[i].about)
+		for _, e := range noted[i].Entries {
 			l.hear(ctx, s, e)
 		}
+	}
+}
+
+// hearAnswer reads what is still to be read, false when there is nothing.
+func (l *Layer) hearAnswer(r *record) (ok bool) {
+	if r.answer == nil {
+		return true
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("read an answer", "panic", p)
+			ok = false
+		}
+	}()
+	m, ok := r.answer()
+	m.Role = "assistant"
+	r.messages = []ken.Message{m}
+	return ok
+}
+
+// noteOf is a record as the journal takes it.
+func noteOf(r *record) session.Note {
+	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept,
+		Step: &session.Step{Signals: r.signals}}
+	for _, it := range r.items {
+		if it.Constraint {
+			n.Step.Constraints = append(n.Step.Constraints, it.Text)
+		}
+	}
+	return n
+}
+
+// bookReceipts returns what writes the records' receipts; nil when there are none.
+// One that is refused, over an id that can't be a key, costs no other.
+func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx) error {
+	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
+		return nil
+	}
+	book := l.Receipts(owner)
+	return func(tx store.ShelfTx) error {
+		for i := range recs {
+			if recs[i].receipt == nil && recs[i].marks == nil {
+				continue
+			}
+			o := store.NewOverlay(tx)
+			if err := recs[i].book(o, book); err != nil {
+				l.o.Log.Warn("keep a receipt", "cause", err, "try", ken.Hint(err))
+				continue
+			}
+			if err := o.Apply(tx); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
@@ -65,36 +123,4 @@ func (l *Layer) hear(ctx context.Context, s *session.Session, e session.Entry) {
 		}
 	}()
 	l.o.OnMessage(ctx, s, e)
-}
-
-// takeDown brings the session's checkpoint up to date.
-func (l *Layer) takeDown(ctx context.Context, j *session.Journal, r *record, entries []session.Entry) error {
-	if !r.turn && len(entries) == 0 {
-		return nil
-	}
-	var prev *session.Checkpoint
-	have, ok, err := j.Checkpoint(ctx, r.about.ID)
-	if err != nil {
-		return err
-	}
-	if ok {
-		prev = &have
-	}
-	var constraints []string
-	for _, it := range r.items {
-		if it.Constraint {
-			constraints = append(constraints, it.Text)
-		}
-	}
-	c := session.Digest(prev, entries, r.signals, constraints, l.now())
-	if ok && len(entries) == 0 && same(&c, prev) {
-		return nil // a request of the same turn: no transaction for a time alone
-	}
-	return j.SaveCheckpoint(ctx, r.about.ID, c)
-}
-
-// same reports whether two checkpoints say the same.
-func same(a, b *session.Checkpoint) bool {
-	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
-		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints)
 }

@@ -16,10 +16,12 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store/shared"
 	"github.com/kenlayer/ken/telemetry"
 )
 
@@ -34,8 +36,9 @@ type Layer struct {
 	now   func() time.Time
 	newID func() string
 
-	owners       *bolt.Owners
-	storeErr     error // why there is no store; turns go on without
+	owners       *shared.Owners
+	holding      chan struct{} // told when this process comes to hold the configured owner's folder
+	storeErr     error         // why there is no store; turns go on without
 	embedder     *embed.Guard
 	background   embed.Embedder    // the same model, with retries, for work that nobody waits for
 	vectorCause  string            // why there is no vector leg, when there is none
@@ -47,6 +50,11 @@ type Layer struct {
 	handler      Handler
 	blocks       *memory
 	traffic      *traffic
+	threads      *threads
+	openings     openings
+	afterwards   afterwards
+	suspicions   suspicions
+	counts       counts
 	late         latecomers
 	events       *telemetry.Log
 
@@ -54,7 +62,8 @@ type Layer struct {
 	// nil knows nothing. See checkpoint.
 	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
 
-	process   string // names this process in journals and leases
+	process   string              // names this process in journals and leases
+	life      *alive.Announcement // guarded by desksMu; nil until there is a desk
 	tools     finding.Tools
 	recorder  *recorder
 	poked     chan struct{} // wakes keepTending
@@ -81,9 +90,9 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(), threads: newThreads(),
 		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*desk{}}
-	l.recorder = newRecorder(l.keepRecord, func() {
+	l.recorder = newRecorder(l.keepRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
 	}, func(f func()) { l.running.Go(f) })
 	if l.tools, err = finding.Parse(cfg.Harvest.Tools); err != nil {
@@ -102,8 +111,9 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.retrieval = retrieval(&l.cfg)
 	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages())
-	l.owners = bolt.NewOwners(under(root, cfg.Knowledge.DBPath), 0,
-		bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now})
+	l.holding = make(chan struct{}, 1)
+	l.owners = shared.NewOwners(under(root, cfg.Knowledge.DBPath), 0, shared.Options{Log: o.Log, OnHold: l.holds,
+		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(under(root, cfg.Telemetry.Events))
 	}
@@ -175,7 +185,7 @@ func (l *Layer) hideState() error {
 
 // Store opens an owner's store, "" for the configured one, for programs that
 // write claims or look at them. Call release when done with it.
-func (l *Layer) Store(ctx context.Context, owner string) (s *bolt.Store, release func(), err error) {
+func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
 	}
@@ -220,40 +230,72 @@ func (l *Layer) start() {
 		if l.vectorCause == "" && !l.embedder.Local() {
 			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
 		}
-		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
-			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
-		}
-		l.calibrateQuietly(ctx, "")
-		if l.vectorCause == "" && !l.embedder.Local() {
-			l.embedNew(ctx)
-		}
+		l.lookAfter(ctx)
 	})
 }
 
-// embedNew embeds what is written to the configured owner's store, as it is
-// written, until ctx ends. While the gateway is down it tries again as often as
-// the breaker's probes do.
-func (l *Layer) embedNew(ctx context.Context) {
+// holds hears which folders this process has come to hold.
+func (l *Layer) holds(owner string) {
+	if owner != l.cfg.Knowledge.Owner {
+		return
+	}
+	select {
+	case l.holding <- struct{}{}:
+	default:
+	}
+}
+
+// lookAfter looks after the configured owner's store until ctx ends, from when this
+// process holds it: of all that work on it, one does. It keeps the store open, so
+// that it has a holder who does.
+func (l *Layer) lookAfter(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	if err != nil {
 		return // Open told why
 	}
 	defer release()
-	for ctx.Err() == nil {
-		seq := s.Seq()
-		if _, err := s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
-			l.o.Log.Warn("embed new claims", "cause", err, "try", ken.Hint(err))
-			select {
-			case <-time.After(l.cfg.Breaker.Open):
-				continue
-			case <-ctx.Done():
-				return
-			}
-		}
-		if l.calibrateQuietly(ctx, ""); s.Wait(ctx, seq) != nil {
+	for !l.owners.Holds(l.cfg.Knowledge.Owner) {
+		select {
+		case <-l.holding:
+		case <-ctx.Done():
 			return
 		}
 	}
+	if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
+	}
+	l.calibrateQuietly(ctx, "")
+	for seq := s.Seq(); ctx.Err() == nil && l.keepUp(ctx, s); seq = s.Seq() {
+		if s.Wait(ctx, seq) != nil {
+			return
+		}
+	}
+}
+
+// keepUp embeds what was written, where that is not done during the write, and
+// measures how far the embedder is to be trusted when that is due. While the gateway
+// is down it tries again as often as the breaker's probes do. It reports whether to
+// go on.
+func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
+	for l.vectorCause == "" && !l.embedder.Local() {
+		_, err := s.EmbedMissing(ctx)
+		if err == nil {
+			l.calibrateQuietly(ctx, "")
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		l.o.Log.Warn("embed new claims", "cause", err, "try", ken.Hint(err))
+		select {
+		case <-time.After(l.cfg.Breaker.Open):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	have, total := s.Coverage()
+	l.wantCalibration(l.cfg.Knowledge.Owner, have, total)
+	return true
 }
 
 // Refresh brings the repository's content up to date in an owner's store, and
@@ -293,9 +335,10 @@ func (l *Layer) Close() error {
 		if l.stop != nil {
 			l.stop()
 		}
+		l.afterwards.close()
 		l.recorder.close()
 		l.running.Wait()
-		errs := []error{l.endAll(), l.owners.Close(), l.embedder.Close()}
+		errs := []error{l.endAll(), l.owners.Close(), l.embedder.Close(), l.vanish()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -34,6 +34,10 @@ type Options struct {
 	// loads the tokenizer's table, some tens of milliseconds once.
 	CountTokens bool
 
+	// Taint is what a Transport does about an answer that calls a tool with what an
+	// external claim said; see Exchange.Guard. Empty: what gateway.taint says.
+	Taint config.TaintAction
+
 	// Use adds middlewares around the built-in stages, the first outermost.
 	Use []Middleware
 	// OnReceipt is called with each turn's receipt, on the turn's goroutine,

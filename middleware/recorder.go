@@ -6,46 +6,64 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
 )
 
-// record is what one turn, or one answer, leaves to the session's journal.
+// record is what one turn, or one answer, leaves: to the session's journal, unless
+// note says that there is none, and to the owner's receipts.
 type record struct {
 	owner    string
 	about    session.About
 	messages []ken.Message
 	answer   func() (ken.Message, bool) // reads an answer as it came; nil for none
+	note     bool                       // it is for the journal
+	unkept   bool                       // of an incognito turn: the journal only learns what not to take up
 
-	turn    bool // it is a turn's, with what follows
 	items   []ken.Item
 	signals ken.Signals
+	receipt *receipt.Record // nil for none
+	marks   *marks          // of an answer's taints; nil for none
 }
 
-// maxWaiting bounds what waits to be written, some thousand turns that came faster
-// than the disk takes them. What comes on top is left out: a conversation's next
-// request brings its messages again.
-const maxWaiting = 1024
+// Bounds of what waits to be written: some seconds of turns that came faster than
+// the disk takes them, and the bytes of their messages. What comes on top is left
+// out: a conversation's next request brings its messages again.
+const (
+	maxWaiting      = 4096
+	maxWaitingBytes = 256 << 20
+)
 
-// recorder hands records on, one after another and in their order, behind the
-// turns' backs: a turn leaves what it has and goes on. What was left before close
-// is written.
+// maxTogether bounds the records that share a transaction.
+const maxTogether = 64
+
+// recorder hands records on behind the turns' backs: a turn leaves what it has and
+// goes on. Those of an owner are handed on in their order, as many together as wait;
+// owners do not wait for each other. What was left before close is written.
 type recorder struct {
-	write func(record)
+	write func(owner string, recs []record)
 	lost  func()       // is told of the first record of a row that was left out
 	spawn func(func()) // a goroutine that Close waits for
 
-	mu      sync.Mutex // guards the rest
-	moved   sync.Cond  // told when written grows
-	waiting []record
-	added   uint64
-	written uint64
-	busy    bool // somebody is writing
+	mu      sync.Mutex       // guards the rest
+	moved   sync.Cond        // told when something was written
+	lanes   map[string]*lane // by owner, those with something to write
+	waiting int              // records, those that are being written included
+	bytes   int              // of their messages
 	losing  bool
 	closed  bool
+	taken   uint64 // records, ever
+	dropped uint64 // that were left out
 }
 
-func newRecorder(write func(record), lost func(), spawn func(func())) *recorder {
-	r := &recorder{write: write, lost: lost, spawn: spawn}
+// lane is what waits of one owner.
+type lane struct {
+	waiting        []record
+	added, written uint64
+}
+
+func newRecorder(write func(owner string, recs []record), lost func(), spawn func(func())) *recorder {
+	r := &recorder{write: write, lost: lost, spawn: spawn, lanes: map[string]*lane{}}
 	r.moved.L = &r.mu
 	return r
 }
@@ -59,50 +77,78 @@ func (r *recorder) add(rec record) {
 
 // take reports whether the record is the first one to be left out.
 func (r *recorder) take(rec record) (first bool) {
+	n := size(rec.messages)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return false
 	}
-	if r.added-r.written >= maxWaiting {
+	if r.waiting >= maxWaiting || r.waiting > 0 && r.bytes+n > maxWaitingBytes {
 		first, r.losing = !r.losing, true
+		r.dropped++
 		return first
 	}
 	r.losing = false
-	r.waiting = append(r.waiting, rec)
-	r.added++
-	if !r.busy {
-		r.busy = true
-		r.spawn(r.run)
+	r.taken++
+	l := r.lanes[rec.owner]
+	if l == nil {
+		l = &lane{}
+		r.lanes[rec.owner] = l
+		r.spawn(func() { r.run(rec.owner, l) })
 	}
+	l.waiting = append(l.waiting, rec)
+	l.added++
+	r.waiting, r.bytes = r.waiting+1, r.bytes+n
 	return false
 }
 
-func (r *recorder) run() {
+// size is about what messages take, in bytes.
+func size(msgs []ken.Message) (n int) {
+	for i := range msgs {
+		m := &msgs[i]
+		n += len(m.Text)
+		for _, p := range m.Parts {
+			n += len(p.Text) + len(p.Ref)
+		}
+		for _, c := range m.ToolCalls {
+			n += len(c.Arguments)
+		}
+	}
+	return n
+}
+
+// run writes what waits of an owner until nothing does.
+func (r *recorder) run(owner string, l *lane) {
 	for {
-		rec, ok := r.next()
-		if !ok {
+		recs := r.next(owner, l)
+		if recs == nil {
 			return
 		}
-		r.write(rec)
+		n := 0
+		for i := range recs {
+			n += size(recs[i].messages)
+		}
+		r.write(owner, recs)
 		r.mu.Lock()
-		r.written++
+		l.written += uint64(len(recs))
+		r.waiting, r.bytes = r.waiting-len(recs), r.bytes-n
 		r.moved.Broadcast()
 		r.mu.Unlock()
 	}
 }
 
-func (r *recorder) next() (rec record, ok bool) {
+// next returns what is to be written together; nil when nothing waits.
+func (r *recorder) next(owner string, l *lane) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.waiting) == 0 {
-		r.busy = false
-		return rec, false
+	if len(l.waiting) == 0 {
+		delete(r.lanes, owner)
+		return nil
 	}
-	rec = r.waiting[0]
-	r.waiting[0] = record{} // what it holds can go
-	r.waiting = r.waiting[1:]
-	return rec, true
+	recs := slices.Clone(l.waiting[:min(len(l.waiting), maxTogether)])
+	clear(l.waiting[:len(recs)]) // what they hold can go
+	l.waiting = l.waiting[len(recs):]
+	return recs
 }
 
 // inRecorder marks the context of what the recorder's own goroutine calls.
@@ -122,12 +168,23 @@ func (r *recorder) flush(ctx context.Context) error {
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for upto := r.added; r.written < upto; r.moved.Wait() {
-		if err := ctx.Err(); err != nil {
-			return err
+	for l, upto := range r.targets() {
+		for ; l.written < upto; r.moved.Wait() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// targets are how far each lane is to be written. r.mu is held.
+func (r *recorder) targets() map[*lane]uint64 {
+	out := make(map[*lane]uint64, len(r.lanes))
+	for _, l := range r.lanes {
+		out[l] = l.added
+	}
+	return out
 }
 
 // close refuses what comes later. What waits is still written.
@@ -137,21 +194,35 @@ func (r *recorder) close() {
 	r.closed = true
 }
 
-// journals reports whether a turn's messages are kept.
-func (l *Layer) journals(t *ken.Turn) bool {
+// remembers reports whether the layer keeps a turn's session in mind.
+func (l *Layer) remembers(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.cfg.Middleware.Journal && t.Session != "" && l.storeErr == nil
 }
 
-// observe leaves a turn to the session's journal.
+// journals reports whether a turn's messages are kept.
+func (l *Layer) journals(t *ken.Turn) bool { return l.remembers(t) && !t.Incognito }
+
+// keepsReceipt reports whether a turn's receipt is kept.
+func (l *Layer) keepsReceipt(t *ken.Turn) bool {
+	return l.cfg.Middleware.Knowledge && l.storeErr == nil && l.cfg.Session.Receipts > 0 && !t.Incognito
+}
+
+// observe leaves a turn to the session's journal and to the owner's receipts.
 func (l *Layer) observe(t *ken.Turn, a *Assembly) {
-	if !l.journals(t) {
-		return
+	r := record{owner: t.Owner}
+	if l.remembers(t) {
+		r.note, r.unkept = true, t.Incognito
+		r.about, r.messages, r.signals = about(t), cloned(t.Messages), a.Receipt.Signals
+		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
+			r.items = a.Receipt.Items
+		}
 	}
-	r := record{owner: t.Owner, about: about(t), messages: cloned(t.Messages), turn: true, signals: a.Receipt.Signals}
-	if l.cfg.Middleware.Inject { // in a dry run the model never sees them
-		r.items = a.Receipt.Items
+	if l.keepsReceipt(t) {
+		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch}
 	}
-	l.recorder.add(r)
+	if r.note || r.receipt != nil {
+		l.recorder.add(r)
+	}
 }
 
 // cloned are messages that share nothing with those of the caller, who may go on
@@ -180,8 +251,8 @@ func (l *Layer) answered(t *ken.Turn, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
-	if l.journals(t) {
-		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read})
+	if l.remembers(t) {
+		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read, note: true, unkept: t.Incognito})
 	}
 }
 

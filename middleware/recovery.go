@@ -74,7 +74,7 @@ func (r *recovered) forget(owner string) {
 // what its session's last checkpoint holds. One that has its messages needs none,
 // nor does one that was wound back to go another way.
 func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
-	if !l.journals(t) {
+	if !l.remembers(t) {
 		return "", time.Time{}, false
 	}
 	said := spoken(t.Messages)

@@ -14,7 +14,7 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *com
 	if l.o.OnReceipt != nil {
 		l.hand(ctx, a.Receipt)
 	}
-	if l.events == nil {
+	if l.events == nil || t.Incognito { // it leaves nothing on disk
 		return
 	}
 	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store/bolt"
 )
@@ -21,6 +22,7 @@ import (
 type desk struct {
 	journal   *session.Journal
 	queue     *jobs.Queue
+	receipts  *receipt.Book
 	harvester *harvest.Harvester
 	close     func() error // of the model's connections
 
@@ -38,12 +40,14 @@ func (l *Layer) desk(owner string) *desk {
 	if d := l.desks[owner]; d != nil {
 		return d
 	}
+	l.announce()
 	t := tenant{l, owner}
 	d := &desk{
-		journal: session.NewJournal(t, session.Options{Process: l.process, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
+		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.lives, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
 			Annotate: finding.Observe(l.o.Root, l.tools), Log: l.o.Log}),
-		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alone: true, Now: l.now, Log: l.o.Log}),
+		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.lives, Now: l.now, Log: l.o.Log}),
 	}
+	d.receipts = receipt.NewBook(t, l.receipts())
 	d.harvester, d.close = l.harvesterFor(t, d.journal)
 	l.desks[owner] = d
 	return d
@@ -90,10 +94,16 @@ func (l *Layer) Session(t ken.Turn) *session.Session {
 	if l.journals(&t) {
 		l.tend(t.Owner) // what Session.Add keeps ends with the layer
 	}
-	return l.handle(t.Owner, about(&t))
+	return l.handleOf(t.Owner, about(&t), t.Incognito)
 }
 
 func (l *Layer) handle(owner string, a session.About) *session.Session {
+	return l.handleOf(owner, a, false)
+}
+
+// handleOf is the handle of a session. What a program does through one that is
+// incognito is done and told to the event log, but what is said is not journaled.
+func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session.Session {
 	st := tenant{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
 		Actor: ken.Actor{Type: "agent", ID: a.Agent},
@@ -102,7 +112,7 @@ func (l *Layer) handle(owner string, a session.About) *session.Session {
 				l.o.Log.Warn("note a refused write", "cause", err)
 			}
 		}}
-	if l.journals(&ken.Turn{Session: a.ID}) {
+	if l.journals(&ken.Turn{Session: a.ID, Incognito: incognito}) {
 		o.Journal = l.Journal(owner)
 	}
 	if l.events != nil {
@@ -113,26 +123,29 @@ func (l *Layer) handle(owner string, a session.About) *session.Session {
 
 // End ends a session for the reason given and lets it be harvested: at once in
 // the background, or with the next call of Harvest where the layer has none. It
-// waits until what was said is in the journal. A session that is not open is no
-// error.
+// waits until what was said is in the journal. The receipts of one that is Deleted
+// go at once. A session that is not open is no error.
 func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
 	ended, err := l.Journal(owner).End(ctx, id, why)
 	if errors.Is(err, ken.ErrNotFound) {
-		return nil
+		err = nil
 	}
 	if ended {
 		l.tend(owner)
 		l.poke()
 	}
+	if why == session.Deleted && err == nil {
+		_, err = l.Receipts(owner).ForgetSession(ctx, id)
+	}
 	return err
 }
 
 // ForgetSession deletes what the journal holds of a session, what was just said in it
-// included, so that nothing more is learned from it. What was learned before stays.
-// A session that is not there is no error.
+// included, and the receipts of its turns, so that nothing more is learned from it.
+// What was learned before stays. A session that is not there is no error.
 func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
@@ -143,16 +156,22 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	if err := d.journal.Forget(ctx, id); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := l.othersHarvests(ctx, d, id); err != nil {
 		return err
 	}
-	return nil
+	if err := d.journal.Forget(ctx, id); err != nil && !errors.Is(err, ken.ErrNotFound) {
+		return err
+	}
+	_, err = d.receipts.ForgetSession(ctx, id)
+	return err
 }
 
 // Harvest ends the sessions that are idle or were left by a process that is gone,
 // and runs every job that is due, in this goroutine. It returns what was done; the
 // error is of the queue itself, never of a job. Messages that were harvested long
-// enough ago are deleted, as lifecycle.yaml says.
+// enough ago are deleted, as lifecycle.yaml says, and so are receipts.
+//
+// Every process may call it, also at the same time: a job is leased to one of them.
 func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
 	d := l.desk(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -165,11 +184,15 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	if l.cfg.Middleware.Harvest {
 		var err error
 		report, err = d.queue.Drain(ctx, l.handlers(d))
+		l.counts.harvested(&report)
 		if err := errors.Join(err, giveUp(ctx, d, report.Jobs)); err != nil {
 			return report, err
 		}
 	}
-	_, err := d.journal.Sweep(ctx, l.policy().JournalGrace())
+	if _, err := d.journal.Sweep(ctx, l.policy().JournalGrace()); err != nil {
+		return report, err
+	}
+	_, err := d.receipts.Prune(ctx)
 	return report, err
 }
 
@@ -179,15 +202,24 @@ func giveUp(ctx context.Context, d *desk, ran []jobs.Job) error {
 	var errs []error
 	for i := range ran {
 		j := &ran[i]
-		var p session.HarvestJob
-		if j.Kind != session.JobHarvest || j.State != jobs.Dead || json.Unmarshal(j.Payload, &p) != nil || p.Session == "" {
+		id := sessionOf(j)
+		if j.State != jobs.Dead || id == "" {
 			continue
 		}
-		if err := d.journal.Failed(ctx, p.Session, j.Error); err != nil && !errors.Is(err, ken.ErrNotFound) {
+		if err := d.journal.Failed(ctx, id, j.Error); err != nil && !errors.Is(err, ken.ErrNotFound) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sessionOf is the session that a job is about; "" for none.
+func sessionOf(j *jobs.Job) string {
+	var p session.HarvestJob
+	if j.Kind != session.JobHarvest || json.Unmarshal(j.Payload, &p) != nil {
+		return ""
+	}
+	return p.Session
 }
 
 // handlers is who runs which job.
@@ -211,6 +243,7 @@ const (
 // keepTending looks after the owners' sessions until ctx ends: first after those
 // that other processes left.
 func (l *Layer) keepTending(ctx context.Context) {
+	l.sweepDead()
 	for _, owner := range l.left() {
 		l.tend(owner)
 	}
@@ -245,12 +278,7 @@ func (l *Layer) look(ctx context.Context, owner string) {
 	if waits || err != nil {
 		l.setQuiet(d, false)
 	}
-	switch {
-	case err == nil, ctx.Err() != nil:
-	case errors.Is(err, ken.ErrHeld): // whoever holds the store looks after it
-		l.setQuiet(d, true)
-		l.o.Log.Debug("sessions are left to another process", "owner", owner)
-	default:
+	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
 )
 
 // guardWindow is how many of the last messages guard cleans: more than intent
@@ -56,7 +57,8 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 
 // retrieve asks the legs. A turn that asks for nothing still gets what is pinned.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	o, noVector := l.search(st.Turn.Owner)
+	c := l.Calibration(st.Turn.Owner)
+	o, noVector := l.searchBy(c)
 	o.Legs = l.legs(st.p, &st.Signals, noVector)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
@@ -74,7 +76,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	}
 	r := st.Receipt
 	r.Mode = st.Found.Mode
-	if c := l.Calibration(st.Turn.Owner); c != nil && noVector == "" && st.Signals.Asks {
+	if c != nil && noVector == "" && st.Signals.Asks {
 		r.Likeness = c.Factor
 	}
 	r.Cut = append(r.Cut, st.Found.Cut...)
@@ -89,7 +91,9 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		r.Cause = l.cause(st, noVector)
 	}
 	have, total := st.p.Coverage()
-	l.wantCalibration(st.Turn.Owner, have, total)
+	if l.calibrates() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
+		l.wantCalibration(st.Turn.Owner, have, total)
+	}
 	if noVector == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
@@ -114,6 +118,24 @@ func (l *Layer) cause(st *State, noVector string) string {
 // showPlaybook prints a playbook whole: the block names it where one does not fit.
 const showPlaybook = "ken skill show"
 
+// fetched is how many claims are got ready for the block at once, where they lie in
+// another process: more than usually have room in it.
+const fetched = 64
+
+// likely are the candidates whose claims the block will ask for, knowledge first:
+// what is in every turn was read for the turns before.
+func likely(cands []retriever.Candidate) []store.Ref {
+	refs := make([]store.Ref, 0, fetched)
+	for _, memory := range []bool{false, true} {
+		for i := range cands {
+			if cands[i].Memory == memory && len(refs) < fetched {
+				refs = append(refs, cands[i].Ref)
+			}
+		}
+	}
+	return refs
+}
+
 // budget fills the block.
 func (l *Layer) budget(ctx context.Context, st *State) error {
 	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+1)
@@ -129,6 +151,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 			Load: func(ctx context.Context) (ken.Claim, error) { return st.p.Claim(ctx, c.Ref) },
 		})
 	}
+	store.Fetch(ctx, st.p, likely(st.Found.Candidates))
 	b := l.cfg.Budget
 	memory := b.MemoryChars
 	if memory == 0 {

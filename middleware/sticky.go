@@ -57,13 +57,19 @@ func digest(h hash.Hash, m *ken.Message) (n int64) {
 	field(m.Role)
 	field(m.Name)
 	field(m.ToolCallID)
-	if len(m.Parts) == 0 {
+	switch {
+	case len(m.Parts) == 0:
 		field(m.Text)
-	}
-	for _, p := range m.Parts {
-		field(p.Type)
-		field(p.Text)
-		field(p.Ref)
+	case len(m.Parts) == 1 && m.Parts[0].Type == "text":
+		// The same said otherwise: clients turn a string into a part to mark it for the
+		// provider's cache, and back when the mark moves on.
+		field(m.Parts[0].Text)
+	default:
+		for _, p := range m.Parts {
+			field(p.Type)
+			field(p.Text)
+			field(p.Ref)
+		}
 	}
 	for _, c := range m.ToolCalls {
 		field(c.ID)
@@ -80,6 +86,8 @@ type composed struct {
 	held    map[string]string // id → text, of the items in it
 	claims  []string          // ids of the items that can be forgotten
 	receipt ken.Receipt
+
+	incognito bool // by a turn that leaves nothing behind
 
 	retrieved, memory int // what the retriever found, recent sessions apart; of it pinned and playbooks
 }

@@ -2,7 +2,9 @@ package middleware
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"io"
 	"net/http"
 	"strings"
@@ -18,42 +20,65 @@ const maxAnswerBytes = 4 << 20
 // read but a copy in memory.
 type tap struct {
 	body io.ReadCloser
+	// whole reports that the answer is whole, although the body goes on: of what was
+	// kept, added bytes are new. Nil never does.
+	whole func(kept []byte, added int) bool
 
 	mu   sync.Mutex // a client may close what another of its goroutines reads
 	kept bytes.Buffer
 	full bool              // there was more than it may keep
-	done func(body []byte) // nil once it was called
-}
-
-// tapped reports whether a response is an answer that can be read.
-func tapped(resp *http.Response) bool {
-	return resp.StatusCode == http.StatusOK && resp.Body != nil && resp.Body != http.NoBody && readable(encodingOf(resp))
+	done func(body []byte) // nil once it was called; it is given nil for a body that was too long
 }
 
 func encodingOf(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 }
 
+func compressed(encoding string) bool { return encoding != "" && encoding != "identity" }
+
 // readable reports the encodings that a tap can take off. http.Transport takes
 // gzip off by itself unless the client asked for it.
 func readable(encoding string) bool {
-	return encoding == "" || encoding == "identity" || encoding == "gzip" || encoding == "x-gzip"
+	switch encoding {
+	case "gzip", "x-gzip", "deflate":
+		return true
+	}
+	return !compressed(encoding)
 }
 
 // decoded takes the encoding off a body, as far as it goes: of one that broke off,
 // what came is returned. One that grows beyond all bounds is nothing.
 func decoded(body []byte, encoding string) []byte {
-	if encoding != "gzip" && encoding != "x-gzip" {
-		return body
-	}
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil
-	}
-	out, _ := io.ReadAll(io.LimitReader(z, maxAnswerBytes+1)) // an error: it broke off
+	out := unpacked(body, encoding, maxAnswerBytes+1)
 	if len(out) > maxAnswerBytes {
 		return nil
 	}
+	return out
+}
+
+// beginning is decoded for as much of a body as says whose it is.
+func beginning(body []byte, encoding string) []byte { return unpacked(body, encoding, 64<<10) }
+
+// unpacked takes the encoding off as much of a body as makes limit bytes. One that
+// has none is returned as it is.
+func unpacked(body []byte, encoding string, limit int64) []byte {
+	if !compressed(encoding) {
+		return body
+	}
+	var z io.Reader
+	var err error
+	if encoding == "deflate" {
+		// The header that the name stands for is missing as often as not.
+		if z, err = zlib.NewReader(bytes.NewReader(body)); err != nil {
+			z, err = flate.NewReader(bytes.NewReader(body)), nil
+		}
+	} else {
+		z, err = gzip.NewReader(bytes.NewReader(body))
+	}
+	if err != nil {
+		return nil
+	}
+	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error: it broke off
 	return out
 }
 
@@ -81,12 +106,15 @@ func (t *tap) keep(p []byte, last bool) {
 	}
 	if !t.full {
 		t.kept.Write(p)
+		last = last || t.whole != nil && t.whole(t.kept.Bytes(), len(p))
 	}
 	if !last {
 		return
 	}
-	if done := t.done; !t.full {
-		done(t.kept.Bytes())
+	var body []byte
+	if !t.full {
+		body = t.kept.Bytes()
 	}
+	t.done(body)
 	t.done, t.kept = nil, bytes.Buffer{}
 }

@@ -26,18 +26,19 @@ type segment struct {
 
 func newTraffic() *traffic { return &traffic{last: map[string][]segment{}} }
 
-// count fills in CachedBytes and NewBytes. Requests of a session are compared
+// count fills in the receipt's CachedBytes and NewBytes, of a conversation with the
+// blocks in it, by rising Before. Requests of a session are compared
 // with the one before; without a session, conversations are told apart by their
 // first message.
-func (tr *traffic) count(t *ken.Turn, at []fingerprint, sizes []int64, a *Assembly) {
+func (tr *traffic) count(t *ken.Turn, at []fingerprint, sizes []int64, blocks []Insertion, r *ken.Receipt) {
 	if len(at) == 0 {
 		return
 	}
-	now := make([]segment, 0, len(at)+len(a.Insertions))
+	now := make([]segment, 0, len(at)+len(blocks))
 	next := 0
 	for i := range at {
-		for ; next < len(a.Insertions) && a.Insertions[next].Before == i; next++ {
-			text := a.Insertions[next].Text
+		for ; next < len(blocks) && blocks[next].Before == i; next++ {
+			text := blocks[next].Text
 			now = append(now, segment{block: text, bytes: int64(len(text))})
 		}
 		now = append(now, segment{print: at[i], bytes: sizes[i]})
@@ -60,9 +61,9 @@ func (tr *traffic) count(t *ken.Turn, at []fingerprint, sizes []int64, a *Assemb
 	for i, s := range now {
 		shared = shared && i < len(before) && before[i] == s
 		if shared {
-			a.Receipt.CachedBytes += s.bytes
+			r.CachedBytes += s.bytes
 		} else {
-			a.Receipt.NewBytes += s.bytes
+			r.NewBytes += s.bytes
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
@@ -21,12 +20,16 @@ const SessionHeader = "X-Ken-Session"
 // above what any model reads.
 const maxRequestBytes = 32 << 20
 
-// Transport puts the layer under any client that speaks the OpenAI protocol. It
-// adds blocks to chat completions requests: POST, a path that ends in
-// /chat/completions, and a body that is JSON, not compressed, and at most 32 MiB
-// long. Blocks are spliced in, and every other byte of the body stays. Anything
-// else passes as it is, and so does every response, of which a copy goes to the
-// session's journal once the client has read it.
+// Transport puts the layer under any client that speaks OpenAI's protocol or
+// Anthropic's. It adds blocks to model calls: POST, a path that ends in
+// /chat/completions, /responses or /messages, and a body that is JSON, not
+// compressed, and at most 32 MiB long. Blocks are spliced in, and every other byte
+// of the body stays. Anything else passes as it is, and so does every response, of
+// which a copy goes to the session's journal once the client has read it. The
+// exception is a response that calls a tool: see Options.Taint.
+//
+// A Responses request that goes on from a response, or in a conversation, that went
+// through this layer since it was opened is known with all that was said before.
 //
 // t says whose requests they are: owner, project, session, agent, scopes and
 // weight. Its ID, Model, Messages and Tools are not used. A request with the
@@ -53,18 +56,25 @@ type transport struct {
 func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Del(SessionHeader)
-	if !isChat(req) {
+	dialect, ok := dialectOf(req)
+	if !ok {
 		return tr.base.RoundTrip(out)
 	}
 	body, whole, err := take(out)
 	if err != nil {
 		return nil, err
 	}
-	var heard func(body []byte, encoding string) // nil: nobody listens
+	var x *Exchange // nil: it passes as it is
 	if whole {
-		var extended []byte
-		if extended, heard = tr.extend(req.Context(), body, req.Header.Get(SessionHeader)); extended != nil {
-			body = extended
+		x, err = tr.layer.Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
+			t := tr.turn
+			if session := req.Header.Get(SessionHeader); session != "" {
+				t.Session = session
+			}
+			return t
+		})
+		if err == nil && len(x.Body) != len(body) {
+			body = x.Body
 			out.ContentLength = int64(len(body))
 			if out.Header.Get("Content-Length") != "" {
 				out.Header.Set("Content-Length", strconv.Itoa(len(body)))
@@ -74,9 +84,9 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Body, _ = out.GetBody() // it can't fail
 	}
 	resp, err := tr.base.RoundTrip(out)
-	if err == nil && heard != nil && tapped(resp) {
-		encoding := encodingOf(resp)
-		resp.Body = &tap{body: resp.Body, done: func(body []byte) { heard(body, encoding) }}
+	if err == nil && x != nil {
+		x.Guard(resp, tr.layer.taintAction(), nil)
+		x.Listen(resp, nil)
 	}
 	return resp, err
 }
@@ -88,45 +98,14 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// extend returns the body with its blocks, nil when it stays as it is, and who
-// hears the answer, nil for nobody.
-func (tr *transport) extend(ctx context.Context, body []byte, session string) ([]byte, func(body []byte, encoding string)) {
-	r, err := wire.Parse(body)
-	if err != nil {
-		return nil, nil // the server will say what is wrong with it
-	}
-	t := tr.turn
-	if session != "" {
-		t.Session = session
-	}
-	t.Model, t.Messages, t.Tools = r.Model, r.Messages, r.Tools
-	a := tr.layer.Assemble(ctx, t)
-	listen := func(answer []byte, encoding string) {
-		tr.layer.answered(&t, func() (ken.Message, bool) { return wire.ParseAnswer(decoded(answer, encoding)) })
-	}
-	if !tr.layer.journals(&t) {
-		listen = nil
-	}
-	if len(a.Insertions) == 0 {
-		return nil, listen
-	}
-	ins := make([]wire.Insertion, len(a.Insertions))
-	for i := range ins {
-		ins[i] = wire.Insertion(a.Insertions[i])
-	}
-	extended, err := wire.Splice(body, r, ins)
-	if err != nil {
-		tr.layer.o.Log.Error("the request goes on without knowledge", "cause", err)
-		return nil, listen
-	}
-	return extended, listen
-}
-
-func isChat(req *http.Request) bool {
+// dialectOf returns the dialect of a request that the layer can look into.
+func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	encoding := req.Header.Get("Content-Encoding")
-	return req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/chat/completions") &&
-		req.Body != nil && req.Body != http.NoBody && req.ContentLength <= maxRequestBytes &&
-		(encoding == "" || encoding == "identity")
+	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody || req.ContentLength > maxRequestBytes ||
+		encoding != "" && encoding != "identity" {
+		return 0, false
+	}
+	return wire.DialectOf(req.URL.Path)
 }
 
 // take reads a request's body and closes it. A body that turns out to be longer

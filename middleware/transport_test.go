@@ -116,7 +116,7 @@ func TestTransportKeepsEveryByte(t *testing.T) {
 			if !strings.HasSuffix(sent, tt.body[n:]) || tt.blocks == 0 && sent != tt.body {
 				t.Errorf("changed:\n%.2000s\n%.2000s", tt.body, sent)
 			}
-			if _, err := wire.Parse([]byte(sent)); tt.blocks > 0 && err != nil {
+			if _, err := wire.Parse(wire.Chat, []byte(sent)); tt.blocks > 0 && err != nil {
 				t.Error(err)
 			}
 		})
@@ -131,11 +131,11 @@ func TestTransportMerges(t *testing.T) {
 		"text":  `"` + question + `"`,
 		"parts": `[{"type":"text","text":"` + question + `"}]`,
 	} {
-		before, err := wire.Parse([]byte(`{"messages":[{"role":"user","content":` + content + `}]}`))
+		before, err := wire.Parse(wire.Chat, []byte(`{"messages":[{"role":"user","content":`+content+`}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := wire.Parse([]byte(post(t, l, `{"messages":[{"role":"user","content":`+content+`}]}`)))
+		after, err := wire.Parse(wire.Chat, []byte(post(t, l, `{"messages":[{"role":"user","content":`+content+`}]}`)))
 		if err != nil {
 			t.Fatal(err)
 		}

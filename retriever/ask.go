@@ -22,6 +22,11 @@ type reply struct {
 	ms  float64
 }
 
+// prompt is a leg that finds what it does without a search, in microseconds. It runs
+// on the turn's own goroutine, beside the searches: to start another one, and to be
+// woken by it, would take longer than its work.
+type prompt interface{ prompt() }
+
 // ask runs the legs together until the deadline. Each gets a filter of its own,
 // so that none can change what another sees.
 func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
@@ -29,25 +34,37 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	defer cancel()
 	replies := make(chan reply, len(r.o.Legs))
 	late := make(chan store.Result, len(r.o.Legs))
+	queries := make([]Query, len(r.o.Legs))
+	filters := make([]ken.Filter, len(r.o.Legs))
 	for i, leg := range r.o.Legs {
+		filters[i] = t.Filter
+		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session}
+		if _, ok := leg.(prompt); ok {
+			continue
+		}
 		if ctx.Err() != nil { // nobody is waiting, not even for what comes late
 			break
 		}
-		f := t.Filter
-		q := &Query{Signals: t.Signals, Filter: &f, Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session}
 		run, stop := wait, context.CancelFunc(func() {})
 		if leg.Name() == LegVector { // it may finish after the turn, for the next one
 			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)
 		}
 		go func() {
 			defer stop()
-			rep := search(run, leg, q)
+			rep := search(run, leg, &queries[i])
 			rep.leg = i
 			if leg.Name() == LegVector && rep.err == nil {
 				late <- rep.res
 			}
 			replies <- rep
 		}()
+	}
+	for i, leg := range r.o.Legs {
+		if _, ok := leg.(prompt); ok && wait.Err() == nil {
+			rep := search(wait, leg, &queries[i])
+			rep.leg = i
+			replies <- rep
+		}
 	}
 	got := make([]*reply, len(r.o.Legs))
 	for _, rep := range collect(replies, len(got), wait.Done()) {

@@ -33,8 +33,11 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	}
 	own := len(res.Hits)
 	hits := slices.Clone(res.Hits)
-	for i := range hits { // what follows writes into them
-		hits[i].Parts = slices.Clone(hits[i].Parts)
+	parts := make([]float32, 0, own*len(res.Values)) // of all hits: there are a hundred in every turn
+	for i := range hits {                            // what follows writes into them
+		from := len(parts)
+		parts = append(parts, hits[i].Parts...)
+		hits[i].Parts = parts[from:len(parts):len(parts)]
 	}
 	lend := func(from, to store.Ref, weight float64) {
 		form := p.Form(to)

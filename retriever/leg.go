@@ -115,6 +115,8 @@ type pinnedLeg struct{ p store.Projections }
 
 func (pinnedLeg) Name() string { return LegPinned }
 
+func (pinnedLeg) prompt() {}
+
 func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 	res, err := l.p.Pinned(ctx, q.Filter, pinnedLimit)
 	// Candidates for patterns that nobody has looked at may be many, and a receipt

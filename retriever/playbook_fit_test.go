@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/internal/evaldata"
 	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -74,14 +75,14 @@ func newAsker(t testing.TB, also []string) *asker {
 			t.Error(err)
 		}
 	})
-	var in []bolt.Incoming
+	var in []store.Incoming
 	for _, m := range manuals(t) {
 		if m.text != "" {
-			in = append(in, bolt.Incoming{Claim: claim(t, m.text, func(c *ken.Claim) { c.Kind, c.Heading = ken.KindPlaybook, m.name })})
+			in = append(in, store.Incoming{Claim: claim(t, m.text, func(c *ken.Claim) { c.Kind, c.Heading = ken.KindPlaybook, m.name })})
 		}
 	}
 	for _, text := range also {
-		in = append(in, bolt.Incoming{Claim: claim(t, text)})
+		in = append(in, store.Incoming{Claim: claim(t, text)})
 	}
 	for _, o := range s.Import(t.Context(), in) {
 		if o.Err != nil {

@@ -40,6 +40,8 @@ type playbooksLeg struct {
 
 func (playbooksLeg) Name() string { return LegPlaybooks }
 
+func (playbooksLeg) prompt() {}
+
 func (l playbooksLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindPlaybook)
 	if !ok {
@@ -54,6 +56,7 @@ func (l playbooksLeg) Search(ctx context.Context, q *Query) (store.Result, error
 	for i, t := range res.Terms {
 		hashes[i] = l.c.hash(t)
 	}
+	l.fetch(ctx, res.Hits)
 	parts := make([]float32, len(res.Hits)*len(hashes))
 	having := make([]int, len(hashes)) // playbooks that have the term
 	hits := res.Hits[:0]
@@ -78,6 +81,18 @@ func (l playbooksLeg) Search(ctx context.Context, q *Query) (store.Result, error
 	}
 	res.Hits, res.Values = hits, rarity(having)
 	return res, nil
+}
+
+// fetch gets the playbooks ready that were not read yet, should they lie in another
+// process.
+func (l playbooksLeg) fetch(ctx context.Context, hits []store.Hit) {
+	var unread []store.Ref
+	for _, h := range hits {
+		if row, ok := l.p.Row(h.Ref); ok && l.c.at(&row) == nil {
+			unread = append(unread, h.Ref)
+		}
+	}
+	store.Fetch(ctx, l.p, unread)
 }
 
 // book returns what a playbook is about; nil when it was forgotten meanwhile.

@@ -20,6 +20,8 @@ type sessionsLeg struct{ p store.Projections }
 
 func (sessionsLeg) Name() string { return LegSessions }
 
+func (sessionsLeg) prompt() {}
+
 func (l sessionsLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindEpisode)
 	if !ok {
@@ -43,6 +45,13 @@ func (l sessionsLeg) Search(ctx context.Context, q *Query) (store.Result, error)
 // others returns the first hits that belong to other sessions, as many as the
 // query wants.
 func (l sessionsLeg) others(ctx context.Context, hits []store.Hit, q *Query) ([]store.Hit, error) {
+	if q.Session != "" {
+		ahead := make([]store.Ref, min(len(hits), q.Limit+1)) // what is usually enough
+		for i := range ahead {
+			ahead[i] = hits[i].Ref
+		}
+		store.Fetch(ctx, l.p, ahead)
+	}
 	out := hits[:0]
 	for _, h := range hits {
 		if len(out) == q.Limit {

@@ -8,47 +8,32 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// annotate has the program look at each entry before it is kept.
-func (a *appending) annotate(ctx context.Context) {
-	if a.j.o.Annotate == nil {
-		return
-	}
-	for i := range a.entries {
-		e := a.entries[i]
-		a.ask(ctx, &e, a.call(ctx, i))
-		a.entries[i].Files = cleanFiles(e.Files)
-	}
-}
-
-// ask calls the program, which may panic.
-func (a *appending) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.Files = nil
-			a.j.o.Log.Error("annotate a message", "session", a.m.id, "message", e.ID(), "panic", p)
-		}
-	}()
-	a.j.o.Annotate(ctx, e, call)
-}
-
 // call finds the call that an entry answers: the last one of that id before it.
-func (a *appending) call(ctx context.Context, i int) *ken.ToolCall {
-	id := a.entries[i].Message.ToolCallID
-	if a.entries[i].Message.Role != "tool" || id == "" {
+func (p *part) call(ctx context.Context, at, i int) *ken.ToolCall {
+	m := &p.notes[at].entries[i].Message
+	id := m.ToolCallID
+	if m.Role != "tool" || id == "" {
 		return nil
 	}
-	for i--; i >= 0; i-- {
-		if c := callIn(&a.entries[i].Message, id); c != nil {
-			return c
+	for ; at >= 0; at-- { // what comes in with it is not on the shelf yet
+		entries := p.notes[at].entries
+		for i = min(i, len(entries)) - 1; i >= 0; i-- {
+			if c := callIn(&entries[i].Message, id); c != nil {
+				return c
+			}
+		}
+		if at > 0 {
+			i = len(p.notes[at-1].entries)
 		}
 	}
-	seq, ok := a.m.calls[id]
+	seq, ok := p.m.calls[id]
 	if !ok {
 		return nil
 	}
 	var found *ken.ToolCall
-	err := a.j.shelf.View(ctx, func(r store.ShelfReader) error {
-		key := keyMessage(a.m.id, seq)
+	err := p.j.shelf.View(ctx, func(r store.ShelfReader) error {
+		found = nil
+		key := keyMessage(p.m.id, seq)
 		b := r.Get(key)
 		if b == nil { // swept
 			return nil
@@ -62,7 +47,7 @@ func (a *appending) call(ctx context.Context, i int) *ken.ToolCall {
 		return nil
 	})
 	if err != nil {
-		a.j.o.Log.Warn("find the call of a tool's result", "session", a.m.id, "cause", err)
+		p.j.o.Log.Warn("find the call of a tool's result", "session", p.m.id, "cause", err)
 	}
 	return found
 }

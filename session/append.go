@@ -2,19 +2,11 @@ package session
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
 )
-
-// errMoved says that a session is no longer as it was when a decision was made.
-var errMoved = errors.New("session: it changed meanwhile")
-
-// maxTries bounds how often an append starts again because another process wrote
-// to the same session meanwhile.
-const maxTries = 8
 
 // Append keeps those messages of a conversation that the journal does not have,
 // as the package comment says, and returns them in their order. msgs may be the
@@ -32,129 +24,8 @@ func (j *Journal) Append(ctx context.Context, about About, msgs []ken.Message) (
 
 // append is Append, or, with all, keeps every message as one that was said now.
 func (j *Journal) append(ctx context.Context, about About, msgs []ken.Message, all bool) ([]Entry, error) {
-	if err := checkID(about.ID); err != nil {
-		return nil, err
-	}
-	if len(msgs) == 0 {
-		return nil, nil
-	}
-	about.clean()
-	m := j.memo(about.ID)
-	if err := m.take(ctx); err != nil {
-		return nil, err
-	}
-	defer m.release()
-	for range maxTries {
-		a := appending{j: j, m: m, about: about, all: all}
-		entries, err := a.run(ctx, msgs)
-		if !errors.Is(err, errMoved) {
-			return entries, err
-		}
-	}
-	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "session", Msg: "other processes keep writing to session " + about.ID,
-		Try: "Give each process sessions of its own."}
-}
-
-// appending is one attempt at an Append.
-type appending struct {
-	j     *Journal
-	m     *memo // taken
-	about About
-	all   bool
-
-	known   bool // there is such a session
-	entries []Entry
-	digests []digest // of the entries
-}
-
-func (a *appending) run(ctx context.Context, msgs []ken.Message) ([]Entry, error) {
-	lastAt, err := a.look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	in := a.m.read(msgs)
-	fresh, line := in, (*line)(nil)
-	if !a.all {
-		fresh, line = a.m.fresh(in)
-	}
-	if len(fresh) > 0 || !a.known {
-		now := a.j.now()
-		a.enter(fresh, later(now, lastAt))
-		a.annotate(ctx)
-		rec, err := a.write(ctx, now)
-		if err != nil {
-			return nil, err
-		}
-		for i := range a.entries {
-			a.m.note(&a.entries[i], a.digests[i])
-		}
-		a.m.stamp = rec.stamp()
-	}
-	a.m.came(in, line)
-	return a.entries, nil
-}
-
-// look makes sure that the memo is of the session as it is.
-func (a *appending) look(ctx context.Context) (lastAt time.Time, err error) {
-	err = a.j.shelf.View(ctx, func(r store.ShelfReader) error {
-		rec, err := getRecord(r, a.m.id)
-		if err != nil {
-			return err
-		}
-		if rec != nil {
-			a.known, lastAt = true, rec.LastAt
-		}
-		return a.m.load(r, rec)
-	})
-	return lastAt, err
-}
-
-// enter makes entries of messages.
-func (a *appending) enter(fresh []incoming, at time.Time) {
-	limit := a.j.o.MaxMessageBytes
-	for i, x := range fresh {
-		if x.clean == nil { // it came before, and was forgotten or is said again
-			c, _ := clean(x.raw)
-			x.clean = &c
-		}
-		e := Entry{Seq: a.m.stamp.last + uint64(i) + 1, At: at, Message: *x.clean}
-		e.cut(limit)
-		a.entries = append(a.entries, e)
-		a.digests = append(a.digests, x.digest)
-	}
-}
-
-// write keeps the entries if the session is still as the memo has it.
-func (a *appending) write(ctx context.Context, now time.Time) (rec *record, err error) {
-	err = a.j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		if rec, err = getRecord(tx, a.m.id); err != nil {
-			return err
-		}
-		if rec.stamp() != a.m.stamp {
-			return errMoved
-		}
-		if rec == nil {
-			rec = begin(a.about, now)
-		}
-		if len(a.entries) > 0 {
-			rec.goOn()
-		}
-		rec.update(&a.about)
-		rec.Process, rec.Active = a.j.o.Process, now
-		for i := range a.entries {
-			e := &a.entries[i]
-			if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, a.digests[i])); err != nil {
-				return err
-			}
-			rec.Last, rec.LastAt = e.Seq, e.At
-			rec.Messages++
-			if r := e.Message.Role; r == "user" || r == "assistant" {
-				rec.Said++
-			}
-		}
-		return put(tx, keyInfo(rec.ID), rec)
-	})
-	return rec, err
+	noted := j.Record(ctx, []Note{{About: about, Messages: msgs, all: all}}, nil)
+	return noted[0].Entries, noted[0].Err
 }
 
 // begin is a session that nobody knew.
@@ -167,7 +38,7 @@ func (r *record) goOn() {
 	if r.State == Open {
 		return
 	}
-	r.State, r.Reason, r.Ended = Open, "", time.Time{}
+	r.State, r.Reason, r.Ended, r.With = Open, "", time.Time{}, nil
 	if r.Swept == r.Part {
 		r.Part++
 		r.Said = 0

@@ -13,9 +13,20 @@
 //	                  ↑                └─ Failed → failed      │
 //	                  └────────────── Append ──────────────────┘
 //
+// [Journal.Record] keeps what several turns left in one transaction: their messages,
+// what was injected, and the checkpoints.
+//
 // A [Session] is a handle with session, branch and actor filled in. It tells a
 // logger of every action before it asks the store, and calls hooks for each
 // message that it is given.
+//
+// # Several processes
+//
+// Any number of journals, in any number of processes, keep sessions on one shelf,
+// also the same session at once: whoever finds that it went on meanwhile looks again,
+// at what was added. A session belongs to those that had messages for it since it was
+// opened, new or not. As long as one of them lives, no other process ends it before
+// it has been idle for long.
 //
 // # What counts as new
 //

@@ -57,7 +57,7 @@ func (r Reason) check() error {
 // retire ends an open session.
 func (j *Journal) retire(tx store.ShelfTx, rec *record, why Reason) error {
 	now := j.now()
-	rec.State, rec.Reason, rec.Ended = Ended, why, now
+	rec.State, rec.Reason, rec.Ended, rec.With = Ended, why, now, nil
 	if rec.Said == 0 {
 		rec.State, rec.Harvested, rec.Upto, rec.Outcome = Harvested, now, rec.Last, &Outcome{Note: nothingSaid}
 	} else if err := addJob(tx, rec, now); err != nil {
@@ -84,18 +84,28 @@ func addJob(tx store.ShelfTx, rec *record, now time.Time) error {
 	return nil
 }
 
+// lateness is how many times the idle limit a session of another living process
+// may have been silent before anybody ends it: that process has had its time, and
+// may hang.
+const lateness = 2
+
 // EndIdle ends every open session in which nothing was said for that long, and at
-// once those that another process had: call it when this process is the only one
-// that keeps sessions on this shelf. It returns the ids of what it ended, and goes
-// on past a session that can't be ended. A session whose last message is ahead of
-// the clock, which was set back then, is idle from now on.
+// once those of processes that are gone. One that a living process had is left to
+// it, unless nothing was said for twice that long. It returns the ids of what it
+// ended, and goes on past a session that can't be ended. A session whose last
+// message is ahead of the clock, which was set back then, is idle from now on.
 func (j *Journal) EndIdle(ctx context.Context, idle time.Duration) ([]string, error) {
-	now := j.now()
+	now, lives := j.now(), j.lives()
 	why := func(rec *record) Reason {
-		switch {
-		case j.o.Process != "" && rec.Process != j.o.Process:
+		silent := now.Sub(rec.Active)
+		switch mine, others := j.had(rec, lives); {
+		case j.o.Process == "" || mine:
+			if silent >= idle {
+				return Idle
+			}
+		case len(others) == 0:
 			return Died
-		case now.Sub(rec.Active) >= idle:
+		case silent >= lateness*idle:
 			return Idle
 		}
 		return ""
@@ -109,19 +119,54 @@ func (j *Journal) EndIdle(ctx context.Context, idle time.Duration) ([]string, er
 	})
 }
 
-// EndAll ends every open session of this process, and returns their ids. It goes
-// on past one that can't be ended. Errors: ErrInvalid for a reason that is none.
+// EndAll ends every open session of this process, and returns their ids. One that
+// another living process had too is left to that one. It goes on past one that
+// can't be ended. Errors: ErrInvalid for a reason that is none.
 func (j *Journal) EndAll(ctx context.Context, why Reason) ([]string, error) {
 	if err := why.check(); err != nil {
 		return nil, err
 	}
-	mine := func(rec *record) bool { return rec.Process == j.o.Process }
+	lives := j.lives()
+	mine := func(rec *record) bool { mine, _ := j.had(rec, lives); return mine }
 	return j.endAll(ctx, func(rec *record) Reason {
-		if mine(rec) {
+		if mine, others := j.had(rec, lives); mine && len(others) == 0 {
 			return why
 		}
 		return ""
-	}, mine, nil)
+	}, mine, func(rec *record) bool {
+		mine, others := j.had(rec, lives)
+		if mine {
+			rec.Process, rec.With = others[0], others[1:]
+		}
+		return mine
+	})
+}
+
+// lives is Options.Alive, asked once for each process.
+func (j *Journal) lives() func(string) bool {
+	known := map[string]bool{}
+	return func(process string) bool {
+		is, ok := known[process]
+		if !ok {
+			is = j.o.Alive != nil && j.o.Alive(process)
+			known[process] = is
+		}
+		return is
+	}
+}
+
+// had reports whether this process wrote to a session since it was opened, and
+// which other living ones did, the last first.
+func (j *Journal) had(rec *record, lives func(string) bool) (mine bool, others []string) {
+	for _, p := range append([]string{rec.Process}, rec.With...) {
+		switch {
+		case p == j.o.Process:
+			mine = true
+		case lives(p):
+			others = append(others, p)
+		}
+	}
+	return mine, others
 }
 
 // endAll ends the open sessions for which why gives a reason. Only those that look

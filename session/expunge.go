@@ -19,24 +19,35 @@ type Traces struct {
 	Claims []string
 }
 
+// Expunged is what Expunge took out.
+type Expunged struct {
+	Messages int      // that went
+	Sessions []string // ids of those that messages were taken out of, sorted
+}
+
 // Expunge takes out of every session what holds something that must be forgotten,
-// and returns how many messages went. Of a session that was harvested all messages
+// and returns what went. Of a session that was harvested all messages
 // go, as with Sweep: nobody needs them any more. Of any other those alone that hold
 // it; should the client send them again, they are known, and not kept. Injections
 // go one by one, and a checkpoint whole. It goes on past a session that it can't
 // do, and may be repeated.
 //
 // What is deleted is gone from the disk once the store's file is compacted.
-func (j *Journal) Expunge(ctx context.Context, t Traces) (int, error) {
+func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
+	j.texts.forget()
 	recs, first := j.records(ctx, func(*record) bool { return true })
-	gone := 0
+	var out Expunged
 	for i := range recs {
 		n, err := j.expunge(ctx, recs[i].ID, &t)
-		if gone += n; err != nil && first == nil {
+		if out.Messages += n; n > 0 {
+			out.Sessions = append(out.Sessions, recs[i].ID)
+		}
+		if err != nil && first == nil {
 			first = fmt.Errorf("expunge session %s: %w", recs[i].ID, err)
 		}
 	}
-	return gone, first
+	slices.Sort(out.Sessions)
+	return out, first
 }
 
 // held is what of one session must go.

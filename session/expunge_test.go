@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,8 @@ func TestExpungeCutsAnOpenSession(t *testing.T) {
 			b.end(t, "s", session.Closed)
 		}
 		n, err := b.Expunge(t.Context(), holding("4711", "k2"))
-		if n != 2 || err != nil {
-			t.Fatalf("%d messages, %v", n, err)
+		if n.Messages != 2 || !slices.Equal(n.Sessions, []string{"s"}) || err != nil {
+			t.Fatalf("%+v, %v", n, err)
 		}
 		if got := b.bytes(t); strings.Contains(got, "4711") || strings.Contains(got, "otherwise") || !strings.Contains(got, "harmless") {
 			t.Errorf("on the shelf:\n%s", got)
@@ -58,8 +59,8 @@ func TestExpungeCutsAnOpenSession(t *testing.T) {
 		if fresh := b.append(t, "s", append(all, user("thanks"), user("more"))...); len(fresh) != 1 {
 			t.Errorf("kept again after the sweep: %q", texts(fresh))
 		}
-		if n, err := b.Expunge(t.Context(), holding("4711", "k2")); n != 0 || err != nil {
-			t.Errorf("a second time: %d, %v", n, err)
+		if n, err := b.Expunge(t.Context(), holding("4711", "k2")); n.Messages != 0 || err != nil {
+			t.Errorf("a second time: %v, %v", n, err)
 		}
 	}
 }
@@ -75,8 +76,8 @@ func TestExpungeSweepsAHarvestedSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := b.Expunge(t.Context(), holding("4711")); n != 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
+	if n, err := b.Expunge(t.Context(), holding("4711")); n.Messages != 2 || err != nil {
+		t.Errorf("%v, %v", n, err)
 	}
 	if info := b.info(t, "s"); info.Messages != 0 || info.Outcome == nil || info.State != session.Harvested {
 		t.Errorf("%+v", info)
@@ -90,8 +91,8 @@ func TestExpungeSweepsAHarvestedSession(t *testing.T) {
 func TestExpungeOfEverything(t *testing.T) {
 	b := newBench(t, session.Options{})
 	b.append(t, "s", user("4711"), assistant("4711"))
-	if n, err := b.Expunge(t.Context(), holding("4711")); n != 2 || err != nil {
-		t.Fatalf("%d, %v", n, err)
+	if n, err := b.Expunge(t.Context(), holding("4711")); n.Messages != 2 || err != nil {
+		t.Fatalf("%v, %v", n, err)
 	}
 	b.end(t, "s", session.Closed)
 	if info := b.info(t, "s"); info.State != session.Harvested || info.Outcome.Note == "" {

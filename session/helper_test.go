@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/memory"
+	"github.com/kenlayer/ken/store/storetest"
 )
 
 // TestMain is also the child of the test that needs a second process.
@@ -50,7 +51,8 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// bench is a journal on a shelf in memory with its clock.
+// bench is a journal on a shelf in memory with its clock. The shelf runs everything
+// twice: nothing may be left over from a run that did not count.
 type bench struct {
 	*session.Journal
 	shelf store.Shelf
@@ -59,7 +61,7 @@ type bench struct {
 
 func newBench(t testing.TB, o session.Options) *bench {
 	t.Helper()
-	b := &bench{shelf: memory.NewShelf(), clock: newClock()}
+	b := &bench{shelf: storetest.Twice(memory.NewShelf()), clock: newClock()}
 	b.restart(o)
 	return b
 }
@@ -112,6 +114,7 @@ func (b *bench) info(t testing.TB, id string) session.Info {
 func (b *bench) keys(t testing.TB, prefix string) (keys []string) {
 	t.Helper()
 	err := b.shelf.View(t.Context(), func(r store.ShelfReader) error {
+		keys = nil
 		for key := range r.Scan(prefix) {
 			keys = append(keys, key)
 		}
@@ -128,6 +131,7 @@ func (b *bench) bytes(t testing.TB) string {
 	t.Helper()
 	var all strings.Builder
 	err := b.shelf.View(t.Context(), func(r store.ShelfReader) error {
+		all.Reset()
 		for key, value := range r.Scan("") {
 			all.WriteString(key)
 			all.WriteByte('\n')

@@ -13,52 +13,7 @@ import (
 // does not learn it again: each id and text once, as of its first time. A session
 // that is not known yet begins. Errors: as of Append.
 func (j *Journal) Injected(ctx context.Context, id string, items []ken.Item) error {
-	if err := checkID(id); err != nil {
-		return err
-	}
-	now := j.now()
-	all := make(map[string]*Injection, len(items))
-	for _, it := range items {
-		in := &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: cleanText(it.Text), At: now}
-		if in.Text != "" {
-			all[keyInjected(id, in)] = in
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	missing := false
-	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
-		for key := range all { // most turns bring nothing new, and a transaction costs a sync
-			missing = missing || r.Get(key) == nil
-		}
-		return nil
-	})
-	if err != nil || !missing {
-		return err
-	}
-	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		rec, err := getRecord(tx, id)
-		if err != nil {
-			return err
-		}
-		if rec == nil {
-			rec = begin(About{ID: id}, now)
-			rec.Process = j.o.Process
-			if err := put(tx, keyInfo(id), rec); err != nil {
-				return err
-			}
-		}
-		for key, in := range all {
-			if tx.Get(key) != nil {
-				continue
-			}
-			if err := put(tx, key, in); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return j.Record(ctx, []Note{{About: About{ID: id}, Injected: items}}, nil)[0].Err
 }
 
 // injections reads what was injected, first things first.

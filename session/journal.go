@@ -18,7 +18,11 @@ type Options struct {
 	// left behind have no one any more: a nonce, made anew at each start. Empty
 	// means that no session is ever taken for left behind.
 	Process string
-	Now     func() time.Time // default time.Now
+	// Alive reports whether another process that keeps sessions on this shelf lives.
+	// It is asked within transactions, and must not take long. Nil: this process is
+	// the only one that lives.
+	Alive func(process string) bool
+	Now   func() time.Time // default time.Now
 
 	// MaxMessageBytes bounds the text of an entry, and the arguments of each of its
 	// tool calls; of a longer one the beginning and the end are kept. 0 and less mean
@@ -41,9 +45,12 @@ const (
 	minMessageBytes     = 256
 )
 
-// maxMemos bounds how many sessions are remembered beside the shelf. One that was
-// forgotten is read again.
-const maxMemos = 64
+// Bounds of what is remembered beside the shelf: sessions, and messages of them all,
+// at some hundred bytes each. A session that was forgotten is read again.
+const (
+	maxMemos      = 1024
+	maxRemembered = 256 << 10
+)
 
 // Journal keeps one owner's sessions on a shelf. It is safe for concurrent use;
 // calls about one session wait for each other, those about different ones do not.
@@ -52,10 +59,12 @@ type Journal struct {
 	shelf store.Shelf
 	o     Options
 	seed  maphash.Seed
+	texts texts // of injections
 
 	mu    sync.Mutex // guards the rest
 	memos map[string]*list.Element
 	used  *list.List // of *memo, the last used first
+	held  int        // messages that they remember
 }
 
 // NewJournal returns the journal on a shelf. It reads nothing.
@@ -70,7 +79,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), memos: map[string]*list.Element{}, used: list.New()}
+	return &Journal{shelf: shelf, o: o, seed: maphash.MakeSeed(), texts: texts{seed: maphash.MakeSeed()}, memos: map[string]*list.Element{}, used: list.New()}
 }
 
 // now is the time without what can't be kept.
@@ -86,13 +95,31 @@ func (j *Journal) memo(id string) *memo {
 	}
 	m := newMemo(id, j.seed)
 	j.memos[id] = j.used.PushFront(m)
-	if j.used.Len() > maxMemos {
-		// Whoever is at it goes on with what it has; should somebody else start anew
-		// meanwhile, the stamps tell one of the two to look again.
-		last := j.used.Back()
-		delete(j.memos, j.used.Remove(last).(*memo).id)
-	}
+	j.evict()
 	return m
+}
+
+// evict forgets what was used least recently while there is too much. Whoever is at
+// it goes on with what it has; should somebody else start anew meanwhile, the stamps
+// tell one of the two to look again.
+func (j *Journal) evict() {
+	for j.used.Len() > maxMemos || j.held > maxRemembered && j.used.Len() > 1 {
+		m := j.used.Remove(j.used.Back()).(*memo)
+		delete(j.memos, m.id)
+		j.held -= m.weight
+	}
+}
+
+// weigh counts what is remembered of a session. The caller has just released it.
+func (j *Journal) weigh(m *memo) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if el, ok := j.memos[m.id]; ok && el.Value.(*memo) == m {
+		w := int(m.size.Load())
+		j.held += w - m.weight
+		m.weight = w
+		j.evict()
+	}
 }
 
 // drop forgets what is remembered of a session.
@@ -102,5 +129,6 @@ func (j *Journal) drop(id string) {
 	if el, ok := j.memos[id]; ok {
 		j.used.Remove(el)
 		delete(j.memos, id)
+		j.held -= el.Value.(*memo).weight
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kenlayer/ken/store"
 )
@@ -10,7 +11,7 @@ import (
 // fewer messages than that is ignored, as that of a turn which took longer.
 // Errors: ErrNotFound.
 func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) error {
-	c = c.cleaned()
+	c = c.cleaned(&Checkpoint{})
 	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		if tx.Get(keyInfo(id)) == nil {
 			return notFound(id)
@@ -46,18 +47,26 @@ func getCheckpoint(r store.ShelfReader, id string) (*Checkpoint, error) {
 	return c, decodeValue(keyCheckpoint(id), b, c)
 }
 
-// cleaned returns a checkpoint that may be kept.
-func (c Checkpoint) cleaned() Checkpoint {
-	list := func(in []string) []string {
+// cleaned returns a checkpoint that may be kept. What prev says, which was kept
+// before, is clean: cleaning is what takes the time, and little changes in a turn.
+func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
+	one := func(s string, known ...string) string {
+		if slices.Contains(known, s) {
+			return s
+		}
+		return cleanText(s)
+	}
+	list := func(in, known []string) []string {
 		var out []string
 		for _, s := range in {
-			if s = cleanText(s); s != "" {
+			if s = one(s, known...); s != "" {
 				out = append(out, s)
 			}
 		}
 		return out
 	}
-	c.Goal, c.LastStep = cleanText(c.Goal), cleanText(c.LastStep)
-	c.Entities, c.Files, c.Open, c.Constraints = list(c.Entities), list(c.Files), list(c.Open), list(c.Constraints)
+	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
+	c.Entities, c.Files = list(c.Entities, prev.Entities), list(c.Files, prev.Files)
+	c.Open, c.Constraints = list(c.Open, prev.Open), list(c.Constraints, prev.Constraints)
 	return c
 }

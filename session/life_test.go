@@ -21,6 +21,7 @@ import (
 func jobsOf(t testing.TB, b *bench) (out []session.HarvestJob) {
 	t.Helper()
 	err := b.shelf.View(t.Context(), func(r store.ShelfReader) error {
+		out = nil
 		for _, value := range r.Scan("job") {
 			var j struct {
 				Kind    string             `json:"kind"`

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -26,6 +27,32 @@ type memo struct {
 	order  []digest          // of the messages, the last one is number stamp.last
 	calls  map[string]uint64 // by id, the number of the message that made the call last
 	lines  []line            // what came in, the last first
+
+	ignored map[digest]struct{} // what is not to be kept; nobody else knows of it
+	size    atomic.Int64        // messages that it remembers, as of the last release
+	weight  int                 // guarded by the journal's lock: size, as it counts it
+}
+
+// before is a memo as it was.
+type before struct {
+	stamp stamp
+	lines []line
+}
+
+func (m *memo) before() before { return before{m.stamp, slices.Clone(m.lines)} }
+
+// restore takes back what was not kept after all. What the journal has is read
+// again.
+func (m *memo) restore(p before) { m.loaded, m.stamp, m.lines = false, p.stamp, p.lines }
+
+// ignore has messages never be new, without counting them as kept.
+func (m *memo) ignore(fresh []incoming) {
+	if m.ignored == nil {
+		m.ignored = map[digest]struct{}{}
+	}
+	for _, x := range fresh {
+		m.ignored[x.digest] = struct{}{}
+	}
 }
 
 // line is a conversation as a request had it: the digests of what is kept.
@@ -58,7 +85,10 @@ func (m *memo) take(ctx context.Context) error {
 	}
 }
 
-func (m *memo) release() { m.turn <- struct{}{} }
+func (m *memo) release() {
+	m.size.Store(int64(len(m.digests) + len(m.counts)))
+	m.turn <- struct{}{}
+}
 
 // load reads the session anew unless it is as it was.
 func (m *memo) load(r store.ShelfReader, rec *record) error {
@@ -67,6 +97,9 @@ func (m *memo) load(r store.ShelfReader, rec *record) error {
 	}
 	if now := rec.stamp(); now.started != m.stamp.started || now.swept != m.stamp.swept {
 		m.lines = nil // otherwise another process took up more, and what came is still there
+	}
+	if m.loaded && m.follow(r, rec) {
+		return nil
 	}
 	m.loaded, m.stamp, m.order = false, rec.stamp(), nil
 	m.counts, m.calls = seen(r, m.id), map[string]uint64{}
@@ -80,6 +113,34 @@ func (m *memo) load(r store.ShelfReader, rec *record) error {
 	}
 	m.loaded = true
 	return nil
+}
+
+// maxFollowed bounds how many messages are read one by one.
+const maxFollowed = 64
+
+// follow takes up what another process wrote since, if that is all that changed:
+// two processes that share a session need not read it whole at every turn.
+func (m *memo) follow(r store.ShelfReader, rec *record) bool {
+	now := rec.stamp()
+	if now.started != m.stamp.started || now.swept != m.stamp.swept || now.last <= m.stamp.last || now.last-m.stamp.last > maxFollowed {
+		return false
+	}
+	var rows []message
+	for seq := m.stamp.last + 1; seq <= now.last; seq++ {
+		var row message
+		key := keyMessage(m.id, seq)
+		b := r.Get(key)
+		if b == nil || decodeValue(key, b, &row) != nil {
+			return false
+		}
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		e := rows[i].entry(m.stamp.last + 1)
+		m.note(&e, rows[i].Digest)
+		m.stamp.last++
+	}
+	return true
 }
 
 // note takes up a message that the journal has.
@@ -123,7 +184,7 @@ func (m *memo) read(msgs []ken.Message) []incoming {
 			}
 			m.digests[key] = d
 		}
-		if d != dropped {
+		if _, ignored := m.ignored[d]; d != dropped && !ignored {
 			in = append(in, incoming{&msgs[i], d, c})
 		}
 	}

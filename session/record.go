@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -15,6 +16,26 @@ type record struct {
 	Swept  int       `json:"swept"`          // the last part whose messages were deleted
 	Upto   uint64    `json:"upto,omitempty"` // as far as a harvest got
 	LastAt time.Time `json:"last_at,omitzero"`
+	With   []string  `json:"with,omitempty"` // processes beside Process that had messages for it since it was opened
+}
+
+// maxWith bounds the processes that are remembered of a session.
+const maxWith = 8
+
+// lacks reports whether the session is open without the process being among those
+// that have it.
+func (r *record) lacks(process string) bool {
+	return r.State == Open && r.Process != process && !slices.Contains(r.With, process)
+}
+
+// joined takes down that a process wrote to the session.
+func (r *record) joined(process string) {
+	if r.Process == process {
+		return
+	}
+	with := slices.DeleteFunc(append(slices.Clone(r.With), r.Process), func(p string) bool { return p == "" || p == process })
+	r.With = with[max(0, len(with)-maxWith):]
+	r.Process = process
 }
 
 // stamp says whether a session is as it was when somebody looked.

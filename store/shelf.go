@@ -6,18 +6,26 @@ import (
 )
 
 // Shelf is durable room beside the log, for what is not knowledge and has no
-// history: the journals of sessions, jobs, checkpoints. It shares the owner's
+// history: the journals of sessions, jobs, checkpoints, receipts. It shares the owner's
 // file, its lock and its erasure, and nothing on it is ever searched or injected.
 //
 // Keys are slash-separated paths, such as "session/info/ID", 1 to 1024 bytes of
 // any content; the first element names the package that owns the key. Safe for
 // concurrent use.
+//
+// A shelf may be another process's. A function whose reads can't be answered any
+// more, because that process is gone, is ended where it stands, by a panic that View
+// or Update catches: a lock that it takes it must give back with defer.
 type Shelf interface {
-	// View runs fn over one snapshot. It never waits for a writer.
+	// View runs fn over one snapshot. It never waits for a writer. Like Update's, fn
+	// may be run again from its start.
 	View(ctx context.Context, fn func(ShelfReader) error) error
 	// Update runs fn in one transaction, which is durable when Update returns nil
 	// and has left no trace when it returns an error, fn's own included. Updates run
-	// one at a time, each seeing all before it. fn must not call the store.
+	// one at a time, each seeing all before it, on their caller's goroutine. fn must
+	// not call the store. It may be run more than once, from its start, as when
+	// whoever holds the store is gone before it was durable: only the last run
+	// counts, so fn sets what it tells its caller anew each time.
 	Update(ctx context.Context, fn func(ShelfTx) error) error
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/repository"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // Exit statuses.
@@ -177,7 +177,7 @@ func (a *app) layer(ctx context.Context, p *progress, change ...func(*middleware
 }
 
 // withStore runs fn on the owner's store.
-func (a *app) withStore(ctx context.Context, fn func(*middleware.Layer, *bolt.Store) error) error {
+func (a *app) withStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error) error {
 	p := a.progress()
 	defer p.done()
 	l, err := a.layer(ctx, p)

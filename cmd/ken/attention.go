@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) attentionCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func (a *app) attentionCommand() *cobra.Command {
 			"settled is gone from the list by itself.",
 		Args: onlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s *bolt.Store) error {
+			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
 				// With an error come the items that can be read.
 				items, failed := attentionList(cmd.Context(), s, all)
 				if failed != nil && len(items) == 0 {
@@ -50,7 +50,7 @@ func (a *app) attentionCommand() *cobra.Command {
 	return cmd
 }
 
-func attentionList(ctx context.Context, s *bolt.Store, all bool) ([]attention.Item, error) {
+func attentionList(ctx context.Context, s store.Engine, all bool) ([]attention.Item, error) {
 	return attention.List(ctx, s, s.Shelf(), attention.Options{All: all})
 }
 
@@ -75,7 +75,7 @@ func (a *app) printAttention(items []attention.Item) error {
 }
 
 func (a *app) dismiss(ctx context.Context, id string) error {
-	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		items, err := attentionList(ctx, s, true)
 		if err != nil {
 			return err

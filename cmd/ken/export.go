@@ -13,7 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 
@@ -51,7 +51,7 @@ func (a *app) export(ctx context.Context, o *exportOptions) error {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
 	}
-	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		p := a.progress()
 		defer p.done()
 		n := 0
@@ -80,7 +80,7 @@ func (a *app) export(ctx context.Context, o *exportOptions) error {
 }
 
 // exportClaims writes the claims that f lets in, by age, and counts them.
-func exportClaims(ctx context.Context, s *bolt.Store, f *ken.Filter, w io.Writer, p *progress) (n int, err error) {
+func exportClaims(ctx context.Context, s store.Engine, f *ken.Filter, w io.Writer, p *progress) (n int, err error) {
 	for c, err := range s.Claims(ctx) {
 		if err != nil {
 			return n, fmt.Errorf("read claims: %w", err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -35,7 +35,7 @@ func (a *app) forgetCommand() *cobra.Command {
 }
 
 func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findClaim(ctx, s, id)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 }
 
 // confirm shows what would go, and asks a person. Without one it refuses.
-func (a *app) confirm(ctx context.Context, s *bolt.Store, c ken.Claim) error {
+func (a *app) confirm(ctx context.Context, s store.Engine, c ken.Claim) error {
 	all, err := withDerived(ctx, s, c)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *app) agree(question, otherwise string) error {
 }
 
 // withDerived returns c and every claim derived from it, as Forget follows them.
-func withDerived(ctx context.Context, s *bolt.Store, c ken.Claim) ([]ken.Claim, error) {
+func withDerived(ctx context.Context, s store.Engine, c ken.Claim) ([]ken.Claim, error) {
 	children := map[string][]ken.Claim{}
 	for child, err := range s.Claims(ctx) {
 		if err != nil {

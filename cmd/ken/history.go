@@ -10,7 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) historyCommand() *cobra.Command {
@@ -26,7 +26,7 @@ func (a *app) historyCommand() *cobra.Command {
 }
 
 func (a *app) history(ctx context.Context, id string) error {
-	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		switch c, err := findClaim(ctx, s, id); {
 		case err == nil:
 			id = c.ID

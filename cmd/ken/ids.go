@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -37,7 +38,7 @@ func beginnings(ids []string) []string {
 
 // choices lists what may stand for a command's argument: a word, and after a tab
 // what it is.
-type choices func(ctx context.Context, l *middleware.Layer, s *bolt.Store) ([]string, error)
+type choices func(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error)
 
 // completes completes a command's only argument. Without a store there is nothing
 // to choose from, and none is made.
@@ -54,7 +55,7 @@ func (a *app) completes(list choices) cobra.CompletionFunc {
 		}
 		quiet := &app{streams: streams{in: a.in, out: a.out, err: io.Discard}, dir: a.dir, owner: a.owner, quiet: true}
 		var all []string
-		err = quiet.withStore(cmd.Context(), func(l *middleware.Layer, s *bolt.Store) (err error) {
+		err = quiet.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
 			all, err = list(cmd.Context(), l, s)
 			return err
 		})
@@ -71,7 +72,7 @@ func (a *app) completes(list choices) cobra.CompletionFunc {
 	}
 }
 
-func sessionIDs(ctx context.Context, l *middleware.Layer, s *bolt.Store) (out []string, err error) {
+func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := l.Journal(s.Owner()).List(ctx)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(minute)+", "+string(all[i].State))
@@ -79,7 +80,7 @@ func sessionIDs(ctx context.Context, l *middleware.Layer, s *bolt.Store) (out []
 	return out, err
 }
 
-func jobIDs(ctx context.Context, l *middleware.Layer, s *bolt.Store) (out []string, err error) {
+func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := l.Jobs(s.Owner()).List(ctx)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
@@ -87,7 +88,7 @@ func jobIDs(ctx context.Context, l *middleware.Layer, s *bolt.Store) (out []stri
 	return out, err
 }
 
-func attentionIDs(ctx context.Context, _ *middleware.Layer, s *bolt.Store) (out []string, err error) {
+func attentionIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := attentionList(ctx, s, false)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Action)
@@ -95,7 +96,7 @@ func attentionIDs(ctx context.Context, _ *middleware.Layer, s *bolt.Store) (out 
 	return out, err
 }
 
-func playbookNames(ctx context.Context, _ *middleware.Layer, s *bolt.Store) (out []string, err error) {
+func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := playbooks(ctx, s, ken.RecallStatuses())
 	for i := range all {
 		if name, ok := strings.CutPrefix(all[i].Key, skill.KeyPrefix); ok {
@@ -106,7 +107,7 @@ func playbookNames(ctx context.Context, _ *middleware.Layer, s *bolt.Store) (out
 }
 
 // memoryIDs are the claims that MEMORY.md is about.
-func memoryIDs(ctx context.Context, _ *middleware.Layer, s *bolt.Store) (out []string, err error) {
+func memoryIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
 	all, err := memoryClaims(ctx, s, true)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+fit(cell(all[i].Text), 60))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 
@@ -44,7 +44,7 @@ func (a *app) importFiles(ctx context.Context, files []string) error {
 			return err
 		}
 	}
-	return a.withStore(ctx, func(_ *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		p := a.progress()
 		defer p.done()
 		im := &importer{s: s, tell: a.err, progress: p, hints: map[string]bool{}}

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 
@@ -35,7 +35,7 @@ func (s importSummary) String() string {
 // importer collects lines into batches and writes them. Its methods are called
 // from one goroutine.
 type importer struct {
-	s        *bolt.Store
+	s        store.Engine
 	tell     io.Writer // hears about every line that failed
 	progress *progress
 	sum      importSummary
@@ -47,9 +47,9 @@ type importer struct {
 
 type importedBatch struct {
 	lines []importedLine
-	in    []bolt.Incoming
+	in    []store.Incoming
 	names map[string]bool // ids and keys of in
-	out   chan []bolt.Outcome
+	out   chan []store.Outcome
 }
 
 // importedLine is where a line was, and what is wrong with it; without an error
@@ -64,14 +64,14 @@ type importedLine struct {
 // add takes one line.
 func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
 	if im.next == nil {
-		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []bolt.Outcome, 1)}
+		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
 	}
 	b, at := im.next, importedLine{file: file, n: l.N, err: l.Err}
 	if l.Err == nil {
 		owner := im.s.Owner()
 		at.adopted = l.Claim.Owner != "" && l.Claim.Owner != owner
 		l.Claim.Owner = owner
-		b.in = append(b.in, bolt.Incoming{Claim: l.Claim, Prior: l.History})
+		b.in = append(b.in, store.Incoming{Claim: l.Claim, Prior: l.History})
 		for _, name := range []string{"id " + l.Claim.ID, "key " + l.Claim.Key} {
 			b.names[name] = true
 		}
@@ -115,7 +115,7 @@ func (im *importer) settle() {
 	outcomes := <-b.out
 	for _, l := range b.lines {
 		if l.err == nil {
-			var o bolt.Outcome
+			var o store.Outcome
 			o, outcomes = outcomes[0], outcomes[1:]
 			l.err = o.Err
 			im.count(&l, o.Changed)

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -65,7 +65,7 @@ func (a *app) listJobs(ctx context.Context, state string) error {
 				Try: "Use queued, running, done or dead."}}
 		}
 	}
-	return a.withStore(ctx, func(l *middleware.Layer, _ *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error come the jobs that can be read.
 		all, failed := l.Jobs(a.owner).List(ctx, states...)
 		switch {
@@ -84,7 +84,7 @@ func (a *app) listJobs(ctx context.Context, state string) error {
 }
 
 func (a *app) removeJob(ctx context.Context, id string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, _ *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		q := l.Jobs(a.owner)
 		if j, err := q.Get(ctx, id); err == nil { // one that can't be read is removed all the same
 			id = j.ID

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken/lifecycle"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) knowledgeCommand() *cobra.Command {
@@ -59,7 +59,7 @@ func lifecycleFile(root string) string {
 }
 
 func (a *app) gc(ctx context.Context, apply bool) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		policy, err := lifecycle.Load(lifecycleFile(l.Root()))
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 }
 
 // collect makes the changes and says in views what became of them.
-func (a *app) collect(ctx context.Context, s *bolt.Store, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
+func (a *app) collect(ctx context.Context, s store.Engine, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
 	p := a.progress()
 	defer p.done()
 	r, err := lifecycle.Apply(ctx, d, plan, func(done, total int) { p.update("gc", done, total) })

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // learnOptions are the fields of a claim, as flags.
@@ -70,7 +70,7 @@ func (a *app) learn(ctx context.Context, text string, o *learnOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
 		id, err := s.WriteClaim(ctx, c)
 		if err != nil {

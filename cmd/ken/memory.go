@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/memoryfile"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // memoryCommand groups what decides about candidates.
@@ -67,22 +67,22 @@ func (a *app) memoryCommand() *cobra.Command {
 
 // decision changes one claim that MEMORY.md is about, and returns the id of what
 // stands then.
-type decision func(ctx context.Context, s *bolt.Store, c *ken.Claim) (id string, err error)
+type decision func(ctx context.Context, s store.Engine, c *ken.Claim) (id string, err error)
 
-func approve(ctx context.Context, s *bolt.Store, c *ken.Claim) (string, error) {
+func approve(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
 	if c.Status == ken.StatusObserved || c.Status == ken.StatusVerified {
 		return c.ID, nil
 	}
 	return c.ID, memoryfile.Approve(ctx, s, c.ID, currentUser(), time.Now())
 }
 
-func reject(ctx context.Context, s *bolt.Store, c *ken.Claim) (string, error) {
+func reject(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
 	return c.ID, memoryfile.Reject(ctx, s, c.ID, currentUser(), time.Now())
 }
 
 // edit replaces the text; the same text only approves.
 func edit(text string) decision {
-	return func(ctx context.Context, s *bolt.Store, c *ken.Claim) (string, error) {
+	return func(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
 		switch {
 		case c.Status == ken.StatusSuperseded: // before another claim is written
 			return "", &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " was replaced by " + c.SupersededBy,
@@ -96,7 +96,7 @@ func edit(text string) decision {
 
 // decide carries a decision out, with MEMORY.md read before and written after it.
 func (a *app) decide(ctx context.Context, id string, do decision) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findClaim(ctx, s, id)
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (a *app) decide(ctx context.Context, id string, do decision) error {
 
 // syncMemory reads what people changed in MEMORY.md and brings it up to date, if it
 // is this owner's.
-func syncMemory(ctx context.Context, l *middleware.Layer, s *bolt.Store) error {
+func syncMemory(ctx context.Context, l *middleware.Layer, s store.Engine) error {
 	if s.Owner() != l.Config().Knowledge.Owner {
 		return nil
 	}
@@ -136,7 +136,7 @@ func syncMemory(ctx context.Context, l *middleware.Layer, s *bolt.Store) error {
 
 // memoryClaims lists candidates, and with all what was approved, too; most
 // reinforced first.
-func memoryClaims(ctx context.Context, s *bolt.Store, all bool) ([]ken.Claim, error) {
+func memoryClaims(ctx context.Context, s store.Engine, all bool) ([]ken.Claim, error) {
 	claims, err := memoryfile.List(ctx, s)
 	if !all {
 		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return c.Status != ken.StatusHypothesis })
@@ -153,7 +153,7 @@ func (a *app) memorySyncCommand() *cobra.Command {
 			"understood is refused with the number of the line, and stays as it is.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(l *middleware.Layer, s *bolt.Store) error {
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				if owner := l.Config().Knowledge.Owner; s.Owner() != owner {
 					return usage{&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: memoryfile.Name + " is of owner " + owner + ", who is configured",
 						Try: "Leave --owner away; ken memory review --owner decides for others."}}

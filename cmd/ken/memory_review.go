@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 const reviewKeys = "[a]pprove  [r]eject  [e]dit  [s]kip  [q]uit"
@@ -36,7 +36,7 @@ func (a *app) memoryReviewCommand() *cobra.Command {
 }
 
 func (a *app) review(ctx context.Context, all, list bool) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		if !list && !a.json { // what was decided in the file comes first
 			if err := syncMemory(ctx, l, s); err != nil {
 				return err
@@ -76,7 +76,7 @@ func (a *app) review(ctx context.Context, all, list bool) error {
 // reviewer asks about claims.
 type reviewer struct {
 	a       *app
-	s       *bolt.Store
+	s       store.Engine
 	in      *keyReader
 	changed bool // something was decided
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // recallOptions are recall's flags.
@@ -148,7 +148,7 @@ type recallAnswer struct {
 }
 
 func (a *app) recall(ctx context.Context, question string, q *recallQuery) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		got, err := newRecaller(l, s, q).ask(ctx, question, q.filter.Scopes)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (a *app) recall(ctx context.Context, question string, q *recallQuery) error
 
 // recaller asks one store the same way again and again.
 type recaller struct {
-	s      *bolt.Store
+	s      store.Engine
 	r      *retriever.Retriever
 	filter ken.Filter
 	decay  int
@@ -177,7 +177,7 @@ const patience = 30 * time.Second
 
 // newRecaller takes what the configuration says about retrieval, the deadline and
 // the floor apart.
-func newRecaller(l *middleware.Layer, s *bolt.Store, q *recallQuery) *recaller {
+func newRecaller(l *middleware.Layer, s store.Engine, q *recallQuery) *recaller {
 	o, noVector := l.RetrievalOf(s.Owner())
 	rc := &recaller{s: s, filter: q.filter, decay: o.DecayDays}
 	if !q.trust {
@@ -250,7 +250,7 @@ func signals(question string) ken.Signals {
 }
 
 // hintAtGaps tells a person why something may be missing from the answer.
-func (a *app) hintAtGaps(ctx context.Context, s *bolt.Store, q *recallQuery) {
+func (a *app) hintAtGaps(ctx context.Context, s store.Engine, q *recallQuery) {
 	if a.quiet {
 		return
 	}

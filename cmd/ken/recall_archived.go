@@ -6,7 +6,7 @@ import (
 
 	"github.com/kenlayer/ken/lifecycle"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // recallArchived finds archived claims, by their words.
@@ -22,7 +22,7 @@ func (a *app) recallArchived(ctx context.Context, args []string, o *recallOption
 			return err
 		}
 	}
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		found, err := lifecycle.Archived(ctx, s, question, q.filter, q.limit)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // batchQuestion is one line of a batch.
@@ -34,7 +34,7 @@ func (a *app) recallBatch(ctx context.Context, file string, q *recallQuery) erro
 		return err
 	}
 	defer in.Close()
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		a.hintAtGaps(ctx, s, q)
 		rc := newRecaller(l, s, q)
 		enc := json.NewEncoder(a.out)

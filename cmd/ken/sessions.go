@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // minute is a time as tables show it.
@@ -51,7 +51,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 }
 
 func (a *app) listSessions(ctx context.Context) error {
-	return a.withStore(ctx, func(l *middleware.Layer, _ *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
 		// With an error come the sessions that can be read.
 		all, failed := l.Journal(a.owner).List(ctx)
 		if failed != nil && len(all) == 0 {

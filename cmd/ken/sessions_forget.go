@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) sessionsForgetCommand() *cobra.Command {
@@ -26,7 +26,7 @@ func (a *app) sessionsForgetCommand() *cobra.Command {
 }
 
 func (a *app) forgetSession(ctx context.Context, id string, yes bool) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		info, err := l.Journal(a.owner).Find(ctx, id)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (a *app) forgetSession(ctx context.Context, id string, yes bool) error {
 
 // forgetJournal deletes what is kept of a session, and then from the disk: the
 // pages that held it are free, and still full of it.
-func forgetJournal(ctx context.Context, l *middleware.Layer, s *bolt.Store, id string) error {
+func forgetJournal(ctx context.Context, l *middleware.Layer, s store.Engine, id string) error {
 	if err := l.ForgetSession(ctx, s.Owner(), id); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // sessionView is a session with the claims that came of it, as they are now.
@@ -21,7 +21,7 @@ type sessionView struct {
 }
 
 func (a *app) showSession(ctx context.Context, id string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		j := l.Journal(a.owner)
 		info, err := j.Find(ctx, id)
 		if err != nil {

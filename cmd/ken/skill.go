@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) skillCommand() *cobra.Command {
@@ -55,7 +55,7 @@ func (a *app) skillCommand() *cobra.Command {
 }
 
 // playbooks lists the playbooks of these statuses by name.
-func playbooks(ctx context.Context, s *bolt.Store, statuses []ken.Status) ([]ken.Claim, error) {
+func playbooks(ctx context.Context, s store.Engine, statuses []ken.Status) ([]ken.Claim, error) {
 	const all = 10_000
 	claims, err := s.Query(ctx, ken.Query{Limit: all, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindPlaybook}, Statuses: statuses}})
 	slices.SortFunc(claims, func(x, y ken.Claim) int {
@@ -83,7 +83,7 @@ func bodyOf(c *ken.Claim) (b skill.Body) {
 }
 
 // findSkill finds a playbook by its name, its claim's id, or a part of that.
-func findSkill(ctx context.Context, s *bolt.Store, name string) (ken.Claim, error) {
+func findSkill(ctx context.Context, s store.Engine, name string) (ken.Claim, error) {
 	c, err := s.ByKey(ctx, skill.KeyPrefix+name)
 	if errors.Is(err, ken.ErrNotFound) {
 		c, err = s.Get(ctx, name)
@@ -95,7 +95,7 @@ func findSkill(ctx context.Context, s *bolt.Store, name string) (ken.Claim, erro
 }
 
 func (a *app) listSkills(ctx context.Context) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		claims, err := playbooks(ctx, s, ken.RecallStatuses())
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (a *app) listSkills(ctx context.Context) error {
 }
 
 func (a *app) showSkill(ctx context.Context, name string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findSkill(ctx, s, name)
 		switch {
 		case err != nil:
@@ -151,7 +151,7 @@ func (a *app) showSkill(ctx context.Context, name string) error {
 }
 
 func (a *app) removeSkill(ctx context.Context, name string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findSkill(ctx, s, name)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) skillAddCommand() *cobra.Command {
@@ -54,7 +54,7 @@ func (a *app) addSkills(ctx context.Context, paths []string) error {
 			return usage{err}
 		}
 	}
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		added := make([]addedSkill, 0, len(read))
 		var failed error
 		for i := range read {
@@ -109,7 +109,7 @@ func (a *app) readSkill(path string) (skill.Skill, error) {
 }
 
 // addSkill writes one playbook.
-func addSkill(ctx context.Context, s *bolt.Store, sk *skill.Skill, now time.Time) (addedSkill, error) {
+func addSkill(ctx context.Context, s store.Engine, sk *skill.Skill, now time.Time) (addedSkill, error) {
 	out := addedSkill{Name: sk.Name, Change: "added", Path: sk.Path, Missing: sk.Missing}
 	c, err := sk.Claim(currentUser(), now)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) supersedeCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func (a *app) supersedeCommand() *cobra.Command {
 }
 
 func (a *app) supersede(ctx context.Context, oldID, newID string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		old, err := findClaim(ctx, s, oldID)
 		if err != nil {
 			return err

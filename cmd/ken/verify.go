@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -41,7 +41,7 @@ func (a *app) verifyCommand() *cobra.Command {
 
 // move sends a claim through its life cycle and prints what it has become.
 func (a *app) move(ctx context.Context, id string, t ken.Transition) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s *bolt.Store) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := findClaim(ctx, s, id)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (a *app) printMoved(v claimView) error {
 
 // findClaim finds a claim by its id or a part of it. Pieces of the repository have
 // ids too, and no life cycle.
-func findClaim(ctx context.Context, s *bolt.Store, id string) (ken.Claim, error) {
+func findClaim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if err == nil && c.Kind == ken.KindDocument {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",

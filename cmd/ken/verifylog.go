@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -23,7 +24,7 @@ func (a *app) verifyLogCommand() *cobra.Command {
 			"Note that hash elsewhere to prove later that nothing was cut off.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(l *middleware.Layer, s *bolt.Store) error {
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
 				owners := []string{s.Owner()}
 				if all {
 					var err error
@@ -41,7 +42,7 @@ func (a *app) verifyLogCommand() *cobra.Command {
 
 // logView is a report with what is wrong, if something is.
 type logView struct {
-	bolt.LogReport
+	store.LogReport
 	Error string `json:"error,omitempty"`
 }
 
@@ -52,7 +53,7 @@ func (a *app) verifyLogs(ctx context.Context, l *middleware.Layer, owners []stri
 	views := make([]logView, 0, len(owners))
 	rows := make([][]string, 0, len(owners))
 	for _, owner := range owners {
-		v := logView{LogReport: bolt.LogReport{Owner: owner}}
+		v := logView{LogReport: store.LogReport{Owner: owner}}
 		err := verifyLog(ctx, l, &v)
 		if ctx.Err() != nil {
 			return ctx.Err()

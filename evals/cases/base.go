@@ -11,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 
@@ -107,7 +107,7 @@ func (r *runner) load(ctx context.Context, l *middleware.Layer) error {
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "read export", Err: err, Try: "Check the path; ken export --out FILE writes one."}
 	}
 	defer f.Close()
-	pending := map[string][]bolt.Incoming{}
+	pending := map[string][]store.Incoming{}
 	n := 0
 	for line := range jsonl.Read(f, filepath.Base(r.o.Export)) {
 		if err := errors.Join(line.Err, ctx.Err()); err != nil {
@@ -118,7 +118,7 @@ func (r *runner) load(ctx context.Context, l *middleware.Layer) error {
 		if !slices.Contains(r.owners, owner) {
 			r.owners = append(r.owners, owner)
 		}
-		pending[owner] = append(pending[owner], bolt.Incoming{Claim: line.Claim, Prior: line.History})
+		pending[owner] = append(pending[owner], store.Incoming{Claim: line.Claim, Prior: line.History})
 		if len(pending[owner]) == batch {
 			if err := write(ctx, l, owner, pending[owner]); err != nil {
 				return fmt.Errorf("%s: %w", r.o.Export, err)
@@ -136,7 +136,7 @@ func (r *runner) load(ctx context.Context, l *middleware.Layer) error {
 	return nil
 }
 
-func write(ctx context.Context, l *middleware.Layer, owner string, in []bolt.Incoming) error {
+func write(ctx context.Context, l *middleware.Layer, owner string, in []store.Incoming) error {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return err

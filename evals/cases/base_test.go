@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/evals/cases"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store/bolt"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 
@@ -75,7 +76,7 @@ func content(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() { // a folder, or the socket of a store that is open
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -145,6 +146,44 @@ func TestLiveStoreIsCopied(t *testing.T) {
 	if err != nil || len(left) > 0 && os.Getenv("TMPDIR") != "" {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
+}
+
+// A store that another process works on is copied by that one.
+func TestALiveStoreThatIsHeldIsCopiedByItsHolder(t *testing.T) {
+	root, cfg, _ := project(t)
+	quiet := *cfg
+	quiet.Middleware.Events = false
+	holder, err := middleware.Open(t.Context(), middleware.Options{Root: root, Config: &quiet, Strict: true, Foreground: true, Embedder: embedtest.Bag{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	_, release, err := holder.Store(t.Context(), "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	before := logs(t, root)
+	for _, r := range run(t, onBase, cases.Options{Root: root, Config: cfg, Embedder: embedtest.Bag{}, State: filepath.Join(root, ".ken", "state")}) {
+		if !r.OK() {
+			t.Errorf("%s:\n%s", r.Case.Name, r.Explain(""))
+		}
+	}
+	if after := logs(t, root); after != before || !strings.Contains(before, "ken.db") {
+		t.Errorf("the project changed:\n%s\n%s", before, after)
+	}
+}
+
+// logs are the lines of content for the files that stores are rebuilt from: of the
+// others, a store that is open may write some at any time.
+func logs(t *testing.T, dir string) string {
+	var out []string
+	for line := range strings.Lines(content(t, dir)) {
+		if strings.Contains(line, "ken.db") || strings.Contains(line, ".vec") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
 }
 
 func TestExportIsTheBase(t *testing.T) {
@@ -225,7 +264,7 @@ func TestBaseErrors(t *testing.T) {
 	}
 	wantError(t, try(cases.Options{Export: bad}), ken.CodeInvalid, "bad.jsonl, line 2", "txet")
 
-	held, err := middleware.Open(context.Background(), middleware.Options{Root: root, Config: cfg, Strict: true, Foreground: true})
+	held, err := bolt.Open(context.Background(), filepath.Join(state, "default"), bolt.Options{}) // it serves nobody
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // examiner holds what came of a case against what was expected.
@@ -20,7 +20,7 @@ type examiner struct {
 	res   *Result
 	owner string
 
-	s          *bolt.Store // the owner's
+	s          store.Engine // the owner's
 	out        outcome
 	candidates []candidate
 	ranked     map[string]hit // see ranks; made when needed

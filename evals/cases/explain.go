@@ -10,7 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals/generate"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // everything is a filter that lets each record pass, expired ones too.
@@ -20,7 +20,7 @@ func everything() ken.Filter {
 
 // matching returns a store's records that m means, the repository's too, at most
 // limit.
-func matching(ctx context.Context, s *bolt.Store, m *Matcher, limit int) (out []ken.Claim, err error) {
+func matching(ctx context.Context, s store.Engine, m *Matcher, limit int) (out []ken.Claim, err error) {
 	for c, err := range generate.FromStore(s, everything())(ctx) {
 		if err != nil {
 			return nil, err

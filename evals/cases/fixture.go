@@ -16,7 +16,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 type clock = func() time.Time
@@ -97,7 +96,7 @@ func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
 		if claim.ID == "" {
 			claim.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d %s", claim.Owner, i, claim.Text)).String()
 		}
-		err := write(ctx, f.layer, claim.Owner, []bolt.Incoming{{Claim: claim}})
+		err := write(ctx, f.layer, claim.Owner, []store.Incoming{{Claim: claim}})
 		switch {
 		case errors.Is(err, ken.ErrRefused): // which may be what the case is about
 			f.notes = append(f.notes, fmt.Sprintf("the given claim in line %d was not kept: %v", g.Line, err))

@@ -9,12 +9,11 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // search asks every leg of a store by itself, without filter and floor, and
 // returns what each found, by its name.
-func (e *examiner) search(ctx context.Context, s *bolt.Store, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
+func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
 	f := everything()
 	q := &retriever.Query{Signals: ken.Signals{Keywords: []string{question}, Question: question}, Filter: &f, Limit: most}
 	if signals != nil {
@@ -43,7 +42,7 @@ func (e *examiner) search(ctx context.Context, s *bolt.Store, question string, s
 	return out, nil
 }
 
-func appendClaim(ctx context.Context, to []ken.Claim, s *bolt.Store, ref store.Ref) ([]ken.Claim, error) {
+func appendClaim(ctx context.Context, to []ken.Claim, s store.Engine, ref store.Ref) ([]ken.Claim, error) {
 	c, err := s.Claim(ctx, ref)
 	if errors.Is(err, ken.ErrNotFound) {
 		return to, nil

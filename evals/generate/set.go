@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/retriever/knownitem"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // Source yields everything that a turn could find. It is read several times, and
@@ -18,7 +18,7 @@ type Source func(ctx context.Context) iter.Seq2[ken.Claim, error]
 
 // FromStore is what f lets a turn find in a store: claims, and pieces of the
 // repository as far as they are indexed.
-func FromStore(s *bolt.Store, f ken.Filter) Source {
+func FromStore(s store.Engine, f ken.Filter) Source {
 	return func(ctx context.Context) iter.Seq2[ken.Claim, error] {
 		return func(yield func(ken.Claim, error) bool) {
 			left := s.Len()

@@ -1,6 +1,6 @@
 // Package model finds the examples a model to talk to: the one that
 // OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL name, else a stand-in that
-// answers with what it was told.
+// answers with what it was told, and calls memory_recall when it is offered tools.
 package model
 
 import (
@@ -36,10 +36,16 @@ func Find() Server {
 func answer(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Stream   bool
-		Messages []struct{ Content string }
+		Messages []struct{ Role, Content string }
+		Tools    []json.RawMessage
 	}
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if n := len(req.Messages); len(req.Tools) > 0 && n > 0 && req.Messages[n-1].Role == "user" {
+		args := quote(`{"query":` + string(quote(req.Messages[n-1].Content)) + `}`)
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"memory_recall","arguments":%s}}]}}]}`, args)
 		return
 	}
 	text := "I was told nothing about that."

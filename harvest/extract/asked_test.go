@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/harvest/draft"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store"
 )
 
 // blockChars is the budget of a turn's block.
@@ -123,7 +123,7 @@ func ask(t testing.TB, c *corpus, r *remembered) figures {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := make([]bolt.Incoming, len(r.claims[owner]))
+		in := make([]store.Incoming, len(r.claims[owner]))
 		for i, claim := range r.claims[owner] {
 			claim.Owner = owner
 			in[i].Claim = claim

@@ -1,7 +1,6 @@
 package extract_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -94,5 +93,3 @@ func TestGolden(t *testing.T) {
 		})
 	}
 }
-
-var _ = json.Valid

@@ -13,7 +13,7 @@ var leaves = []string{"analysis", "breaker", "guardrail"}
 // layers is the order of the packages, top first. A package may import what
 // stands on a line below its own, and what is in its own folder.
 var layers = [][]string{
-	{"cmd", "examples"},
+	{"cmd", "examples", "clients"},
 	{"console", "gateway"},
 	{"tools", "evals"},
 	{"middleware"},
@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"retriever", "budgeter"},
 	{"intent", "config"},
 	{"structure"},
-	{"attention", "jobs", "skill"},
+	{"attention", "jobs", "receipt", "skill"},
 	{"repository"},
 	{"store"},
 	{"embed", "telemetry"},

@@ -30,7 +30,8 @@ type tree struct {
 	paths map[string]bool   // every file and folder
 }
 
-// load reads a repository, leaving out hidden folders, test data and what is built.
+// load reads a repository, leaving out hidden folders, test data, what is built and
+// what is installed.
 func load(t *testing.T, root fs.FS) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet(), docs: map[string]string{}, paths: map[string]bool{}}
@@ -41,7 +42,7 @@ func load(t *testing.T, root fs.FS) *tree {
 		tr.paths[p] = true
 		name := d.Name()
 		if d.IsDir() {
-			if p != "." && (name[0] == '.' && name != ".ci" || name == "testdata" || name == "bin" || name == "dist") {
+			if p != "." && (name[0] == '.' && name != ".ci" || name == "testdata" || name == "bin" || name == "dist" || name == "node_modules") {
 				return fs.SkipDir
 			}
 			return nil

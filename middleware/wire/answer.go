@@ -3,84 +3,121 @@ package wire
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
 )
 
-// ParseAnswer reads the first choice's message out of the body of a response, a
-// JSON object or a stream of events, whole or broken off. ok is false when there
-// is nothing that a model said or called. It never fails: what it can't read is
-// the client's to judge.
-func ParseAnswer(body []byte) (m ken.Message, ok bool) {
+// Answer is what the layer reads of a response. Its strings share one copy of the
+// body, and the message's role is "assistant".
+type Answer struct {
+	ID, Model string
+	// Message is the first choice: what the model said and called. Of a stream that
+	// broke off, it is what came.
+	Message ken.Message
+	// Finish is why the model stopped, in the dialect's own word: a finish_reason, a
+	// stop_reason, or a response's status and, of an incomplete one, its reason. ""
+	// when the answer does not say.
+	Finish string
+	Usage  Usage
+	// Err is the error that came in place of an answer, or in its middle: at most
+	// 500 bytes of its message. "" for none.
+	Err string
+}
+
+// Usage counts an answer's tokens as the provider does; all 0 when it does not say.
+type Usage struct {
+	Input  int // the whole prompt, what came from the cache included
+	Output int // reasoning included
+	Cached int // of Input, what the provider's cache served
+}
+
+// ParseAnswer reads the body of a response, a JSON object or a stream of events,
+// whole or broken off. ok is false when there is nothing that a model said or
+// called; the answer's other fields may be filled all the same. It never fails:
+// what it can't read is the client's to judge.
+func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	stream := !bytes.HasPrefix(body, []byte("{"))
+	var h hearing
+	switch d {
+	case Responses:
+		h = &responseHearing{a: &a}
+	case Messages:
+		h = &messageHearing{a: &a}
+	default:
+		h = &chatHearing{a: &a}
+	}
+	switch {
+	case stream:
+		for data := range events(body) {
+			h.event(document(string(data)))
+		}
+	case valid(body):
+		h.whole(document(string(body)))
+	}
+	h.end()
+	a.Message.Role = "assistant"
+	return a, strings.TrimSpace(a.Message.Text) != "" || len(a.Message.ToolCalls) > 0
+}
+
+// hearing puts an answer of one dialect together.
+type hearing interface {
+	whole(value) // an answer that came in one piece
+	event(value) // the data of one event
+	end()
+}
+
+// fail notes an error: an object with a message, or the message.
+func (a *Answer) fail(v value) {
+	s := v.text()
+	if v.isObject() {
+		s = v.get("message").text()
+		if s == "" {
+			s = v.raw()
+		}
+	}
+	if s == "" || a.Err != "" {
+		return
+	}
+	const most = 500
+	if len(s) > most {
+		n := most
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
+	a.Err = strings.Clone(s)
+}
+
+// tokens reads a count. What is no sensible number counts as 0.
+func tokens(v value) int {
+	n := v.number()
+	if !(n >= 0 && n <= 1<<40) {
+		return 0
+	}
+	return int(n)
+}
+
+// AnswerID reads the id of a response from the beginning of its body, "" when it is
+// not there. It looks at the first object or event alone.
+func AnswerID(body []byte) string {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(body, []byte("{")) {
-		if !valid(body) {
-			return m, false
-		}
-		first := gjson.GetBytes(body, "choices.0.message")
-		if !first.IsObject() {
-			return m, false
-		}
-		m, _ = message(first)
-	} else {
-		m = streamed(body)
+		return strings.Clone(gjson.GetBytes(body, "id").Str)
 	}
-	m.Role = "assistant"
-	return m, strings.TrimSpace(m.Text) != "" || len(m.ToolCalls) > 0
-}
-
-// maxCalls bounds the tool calls of one answer, whose numbers come from outside.
-const maxCalls = 256
-
-// streamed puts an answer together that came in events, each a line that starts
-// with "data:".
-func streamed(body []byte) ken.Message {
-	var text strings.Builder
-	var calls []ken.ToolCall
-	var arguments []*strings.Builder
 	for line := range bytes.Lines(body) {
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
-		if !ok || !valid(data) { // [DONE], a comment, or where it broke off
-			continue
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			for _, path := range []string{"response.id", "message.id", "id"} {
+				if id := gjson.GetBytes(data, path).Str; id != "" {
+					return strings.Clone(id)
+				}
+			}
+			return ""
 		}
-		delta := gjson.GetBytes(data, "choices.0.delta")
-		if n := gjson.GetBytes(data, "choices.0.index"); n.Int() != 0 || !delta.IsObject() {
-			continue
-		}
-		text.WriteString(deltaText(delta.Get("content")))
-		delta.Get("tool_calls").ForEach(func(_, v gjson.Result) bool {
-			i := int(v.Get("index").Int())
-			if i < 0 || i >= maxCalls {
-				return true
-			}
-			for len(calls) <= i {
-				calls = append(calls, ken.ToolCall{})
-				arguments = append(arguments, new(strings.Builder))
-			}
-			c := toolCall(v)
-			if c.ID != "" {
-				calls[i].ID = c.ID
-			}
-			if c.Name != "" {
-				calls[i].Name = c.Name
-			}
-			arguments[i].WriteString(c.Arguments)
-			return true
-		})
 	}
-	for i := range calls {
-		calls[i].Arguments = arguments[i].String()
-	}
-	return ken.Message{Text: text.String(), ToolCalls: calls}
-}
-
-// deltaText reads what a delta adds: a string, or parts as some gateways send.
-func deltaText(content gjson.Result) string {
-	if content.IsArray() {
-		s, _ := parts(content)
-		return s
-	}
-	return text(content)
+	return ""
 }

@@ -1,101 +1,147 @@
 package wire_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
 )
 
-// FuzzSplice holds for every body and block: what was inserted is one piece, so
-// that cutting it out gives the body back; the result is JSON; and its messages
-// are those of the body and the block.
-func FuzzSplice(f *testing.F) {
-	for _, body := range []string{
+// Bodies that fuzzing starts from, beside the recorded ones.
+var seeds = map[wire.Dialect][]string{
+	wire.Chat: {
 		`{"messages":[{"role":"user","content":"hi"}]}`,
 		` { "messages" : [ { "content" : [ { "type" : "text" } ] } , { "content" : null } ] } `,
 		`{"messages":[{"role":"a","content":""},{"content":[]},{"content":[{"type":"image_url"},"x"]},{"tool_calls":[{"function":{}}]}]}`,
 		`{"messages":[{}],"messages":[{"content":"\ud83d\ude00\u0000","content":[1]}],"seed":1e999,"stop":"END"}`,
 		`{"m\u0065ssages":[{"r\u006fle":"user","content":{"a":[{"b":null}]}}]}`,
 		`{"messages":[]}`, `[]`, ``, `{"messages":[[]]}`, `{"messages":[{"content":"`,
-	} {
-		f.Add(body, "[Pipeline Knowledge]\n<a> & \"b\" \\ \u2028 \xff", uint8(0), false)
+	},
+	wire.Responses: {
+		`{"input":"hi"}`, ` { "input" : "" , "input" : "a\"\\\u00e9" } `, `{"input":[]}`, `{"input":[{}]}`, `{"input":[1]}`, `{"input":null}`,
+		`{"input":[{"role":"user","content":[]},{"role":"user","content":null},{"role":"user","content":[{"type":"input_image"},"x",7]}]}`,
+		`{"input":[{"type":"function_call"},{"type":"_call","action":{}},{"type":"x_call_output","output":[{"stdout":"a"}]},{"role":"user"}],"conversation":{"id":7}}`,
+		`{"input":[{"role":"user","content":"<system-reminder>x</system-reminder>"},{"role":"user","content":"q","content":["<user_instructions></user_instructions>","z"]}]}`,
+	},
+	wire.Messages: {
+		`{"messages":[{"role":"user","content":"hi"}]}`, `{"messages":[{"role":"user","content":[]}],"system":""}`, `{"messages":[{}]}`, `{"messages":[1]}`,
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result"} , {"type":"image"}]}]}`,
+		`{"messages":[{"role":"user","content":[ "a" , {"type":"tool_result","content":[{"type":"text"}]} ]},{"role":"user","content":7}],"system":[1,{"text":"x","type":"text"}]}`,
+		`{"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{"a":1}},{"type":"thinking","text":"no"},3]},{"role":"user","role":"user","content":[{"type":"tool_result","type":"text","text":"q"}]}]}`,
+	},
+}
+
+func FuzzSpliceChat(f *testing.F)      { fuzzSplice(f, wire.Chat) }
+func FuzzSpliceResponses(f *testing.F) { fuzzSplice(f, wire.Responses) }
+func FuzzSpliceMessages(f *testing.F)  { fuzzSplice(f, wire.Messages) }
+
+func fuzzSplice(f *testing.F, d wire.Dialect) {
+	for _, body := range bodies(f, d, "*.request.json") {
+		f.Add(body, "<a> & \"b\" \\ \u2028 \xff", uint8(0), false)
 		f.Add(body, "", uint8(1), true)
+		f.Add(body, "b", uint8(5), true)
 	}
 	f.Fuzz(func(t *testing.T, in, block string, at uint8, merge bool) {
 		body := []byte(in)
-		r, err := wire.Parse(body)
+		r, err := wire.Parse(d, body)
 		if err != nil {
 			return
 		}
-		if !json.Valid(body) {
-			t.Fatal("parsed what is not JSON")
+		var users []int
+		for i, m := range r.Messages {
+			if m.Role == "user" || d == wire.Chat {
+				users = append(users, i)
+			}
 		}
-		if len(r.Messages) == 0 {
-			return
-		}
-		i := int(at) % len(r.Messages)
-		out, err := wire.Splice(body, r, []wire.Insertion{{Before: i, Text: block, Merge: merge}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !json.Valid(out) {
-			t.Fatalf("not JSON: %s", out)
-		}
-		n := 0 // the beginning that both share; the rest of body must be the end of out
-		for n < len(body) && body[n] == out[n] {
-			n++
-		}
-		if !bytes.HasSuffix(out, body[n:]) {
-			t.Fatalf("more than one piece was changed:\n%s\n%s", body, out)
-		}
-		got, err := wire.Parse(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(expected(r.Messages, got.Messages, i, encoded(t, block)), got.Messages); diff != "" {
-			t.Fatal(diff)
+		if len(users) > 0 {
+			checkSplice(t, d, body, &r, users[int(at)%len(users)], "[Pipeline Knowledge]\n"+block, merge)
 		}
 	})
 }
 
-// expected is what the messages become; got tells a string from an array.
-func expected(msgs []ken.Message, got []ken.Message, i int, block string) []ken.Message {
-	if len(got) > len(msgs) {
-		return slices.Insert(slices.Clone(msgs), i, ken.Message{Role: "user", Text: block})
+func FuzzParseChat(f *testing.F)      { fuzzParse(f, wire.Chat) }
+func FuzzParseResponses(f *testing.F) { fuzzParse(f, wire.Responses) }
+func FuzzParseMessages(f *testing.F)  { fuzzParse(f, wire.Messages) }
+
+// What Parse reads is what a decoder reads, and no more than there is.
+func fuzzParse(f *testing.F, d wire.Dialect) {
+	for _, body := range bodies(f, d, "*.request.json") {
+		f.Add(body)
 	}
-	out := slices.Clone(msgs)
-	m := &out[i]
-	block += "\n\n"
-	if got[i].Parts == nil {
-		m.Text = block + m.Text
-		return out
-	}
-	m.Parts = slices.Insert(slices.Clone(m.Parts), 0, ken.Part{Type: "text", Text: block})
-	var texts []string
-	for _, p := range m.Parts {
-		if p.Ref == "" {
-			texts = append(texts, p.Text)
+	f.Fuzz(func(t *testing.T, in string) {
+		r, err := wire.Parse(d, []byte(in))
+		if err != nil {
+			return
 		}
-	}
-	m.Text = strings.Join(texts, "\n")
-	return out
+		var m map[string]any
+		dec := json.NewDecoder(strings.NewReader(in))
+		dec.UseNumber() // numbers beyond float64 are numbers, too
+		if err := dec.Decode(&m); err != nil {
+			t.Fatalf("parsed what is not an object: %v", err)
+		}
+		if !utf8.ValidString(in) {
+			return // a decoder replaces what is not UTF-8
+		}
+		str := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+		if str(m, "model") != r.Model || str(m, "prompt_cache_key") != r.Hints.PromptCacheKey || str(m, "previous_response_id") != r.Previous {
+			t.Fatalf("got %+v of %s", r, in)
+		}
+		if meta, ok := m["metadata"].(map[string]any); ok && (str(meta, "session_id") != r.Hints.Session || str(meta, "user_id") != r.Hints.MetadataUser) {
+			t.Fatalf("got %+v of %s", r.Hints, in)
+		}
+		if stream, _ := m["stream"].(bool); stream != r.Stream {
+			t.Fatalf("stream is %v", r.Stream)
+		}
+		list, _ := m["messages"].([]any)
+		if d == wire.Chat && len(list) != len(r.Messages) {
+			t.Fatalf("%d messages of %d", len(r.Messages), len(list))
+		}
+		size := 0
+		for _, m := range r.Messages {
+			size += len(m.Text)
+		}
+		if size > 4*len(in) {
+			t.Fatalf("%d bytes of text in %d", size, len(in))
+		}
+		if s := wire.SessionOf("o", "", &r); s != wire.SessionOf("o", "", &r) || len(s) > 200 {
+			t.Fatalf("session %q", s)
+		}
+	})
 }
 
-// encoded is what JSON makes of a text that may not be UTF-8.
-func encoded(t *testing.T, s string) (out string) {
-	b, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
+func FuzzParseAnswerChat(f *testing.F)      { fuzzAnswer(f, wire.Chat) }
+func FuzzParseAnswerResponses(f *testing.F) { fuzzAnswer(f, wire.Responses) }
+func FuzzParseAnswerMessages(f *testing.F)  { fuzzAnswer(f, wire.Messages) }
+
+func fuzzAnswer(f *testing.F, d wire.Dialect) {
+	for _, body := range bodies(f, d, "*.answer.*") {
+		f.Add([]byte(body))
 	}
-	if err != nil {
-		t.Fatal(err)
+	f.Add([]byte("\xef\xbb\xbf data:[[[[{{"))
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"tool_calls\":[{\"index\":3}]}}]}\n\ndata: [DONE]"))
+	f.Add([]byte("data: {\"type\":\"content_block_start\",\"index\":3,\"content_block\":{\"type\":\"tool_use\"}}\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":-1e999}}"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		a, ok := wire.ParseAnswer(d, body)
+		if said := strings.TrimSpace(a.Message.Text) != "" || len(a.Message.ToolCalls) > 0; said != ok || a.Message.Role != "assistant" {
+			t.Fatalf("%v %+v", ok, a)
+		}
+		if u := a.Usage; u.Input < 0 || u.Output < 0 || u.Cached < 0 || len(a.Err) > 500 || len(a.Message.Text) > 4*len(body) {
+			t.Fatalf("%+v", a)
+		}
+		wire.AnswerID(body)
+	})
+}
+
+func bodies(f *testing.F, d wire.Dialect, pattern string) (out []string) {
+	recorded(f, pattern, func(of wire.Dialect, path string, body []byte) {
+		if of == d && !strings.HasSuffix(path, ".want") {
+			out = append(out, string(body))
+		}
+	})
+	if pattern == "*.request.json" {
+		out = append(out, seeds[d]...)
 	}
 	return out
 }

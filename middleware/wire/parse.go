@@ -1,108 +1,108 @@
 package wire
 
 import (
-	"strconv"
-
-	"github.com/tidwall/gjson"
-
-	"github.com/kenlayer/ken"
+	"strings"
 )
 
-// Request is what the layer reads of a request. Its strings share one copy of
-// the body.
-type Request struct {
-	Model    string
-	Stream   bool
-	Tools    int // tools and functions offered
-	Messages []ken.Message
-
-	places []place // of Messages, in the body
-}
-
-// place says where bytes can go at one message.
-type place struct {
-	start int  // at the message's opening brace
-	head  int  // behind the opening quote or bracket of its content
-	form  form // of its content
-}
-
-// form is the shape of a message's content.
-type form uint8
-
-const (
-	formOther   form = iota // null, missing, or something that no server takes
-	formText                // a string
-	formParts               // an array
-	formNoParts             // an array without elements
-)
-
-// Parse reads a chat completions request. A body that is not one gives an error
-// with ken.CodeInvalid that names the field; it should be passed on as it is, so
-// that the server can say what it thinks of it. Fields that Parse does not know
-// or that have an unexpected type are no error.
-func Parse(body []byte) (Request, error) {
+// Parse reads a request of a dialect. A body that is not one gives an error with
+// ken.CodeInvalid that names the field; it should be passed on as it is, so that
+// the server can say what it thinks of it. Fields that Parse does not know or that
+// have an unexpected type are no error.
+func Parse(d Dialect, body []byte) (Request, error) {
 	if !valid(body) {
-		return Request{}, refuse("body", "not JSON")
+		return Request{}, refuse(d, "body", "not JSON")
 	}
-	root := gjson.ParseBytes(body)
-	if !root.IsObject() {
-		return Request{}, refuse("body", "not a JSON object")
+	root := document(string(body))
+	if !root.isObject() {
+		return Request{}, refuse(d, "body", "not a JSON object")
 	}
-	var r Request
-	var messages gjson.Result
-	var tools, functions int
-	root.ForEach(func(key, v gjson.Result) bool {
-		switch key.Str {
-		case "model":
-			r.Model = text(v)
-		case "stream":
-			r.Stream = v.Type == gjson.True
-		case "tools":
-			tools = length(v)
-		case "functions":
-			functions = length(v)
-		case "messages":
-			messages = v
-		}
-		return true
-	})
-	r.Tools = tools + functions
-	if !messages.IsArray() {
-		return Request{}, refuse("messages", "not an array")
-	}
+	r := Request{Dialect: d}
+	f := r.fields(root)
 	var err error
-	messages.ForEach(func(_, v gjson.Result) bool {
-		if !v.IsObject() {
-			err = refuse("messages["+strconv.Itoa(len(r.Messages))+"]", "not an object")
-			return false
-		}
-		m, p := message(v)
-		r.Messages = append(r.Messages, m)
-		r.places = append(r.places, p)
-		return true
-	})
+	switch d {
+	case Responses:
+		r.instruct(instructions(f.instructions))
+		err = r.input(f.input)
+	case Messages:
+		r.instruct(system(f.system))
+		err = r.turns(f.messages)
+	default:
+		err = r.chat(f.messages)
+	}
 	if err != nil {
 		return Request{}, err
 	}
 	return r, nil
 }
 
-// text is a string's value, and "" for anything else.
-func text(v gjson.Result) string {
-	if v.Type == gjson.String {
-		return v.Str
+// fields are those of a request that hold its conversation.
+type fields struct{ messages, input, instructions, system value }
+
+// fields reads the request's own fields. What is kept for longer than the body is
+// cloned.
+func (r *Request) fields(root value) (f fields) {
+	var tools, functions int
+	var user, safety string
+	root.each(func(key string, v value) bool {
+		switch key {
+		case "model":
+			r.Model = kept(v)
+		case "stream":
+			r.Stream = v.isTrue()
+		case "store":
+			r.Unstored = v.isFalse()
+		case "tools":
+			tools = v.length()
+		case "functions":
+			functions = v.length()
+		case "messages":
+			f.messages = v
+		case "input":
+			f.input = v
+		case "instructions":
+			f.instructions = v
+		case "system":
+			f.system = v
+		case "metadata":
+			r.Hints.Session, r.Hints.MetadataUser = metadata(v)
+		case "prompt_cache_key":
+			r.Hints.PromptCacheKey = kept(v)
+		case "conversation":
+			if v.isObject() {
+				v = v.get("id")
+			}
+			r.Hints.Conversation = kept(v)
+		case "previous_response_id":
+			r.Previous = kept(v)
+		case "user":
+			user = kept(v)
+		case "safety_identifier":
+			safety = kept(v)
+		}
+		return true
+	})
+	r.Tools = tools + functions
+	if r.Hints.User = user; user == "" {
+		r.Hints.User = safety
 	}
-	return ""
+	return f
 }
 
-func length(v gjson.Result) (n int) {
-	if v.IsArray() {
-		v.ForEach(func(_, _ gjson.Result) bool { n++; return true })
+func metadata(v value) (session, user string) {
+	if !v.isObject() {
+		return "", ""
 	}
-	return n
+	v.each(func(key string, v value) bool {
+		switch key {
+		case "session_id":
+			session = kept(v)
+		case "user_id":
+			user = kept(v)
+		}
+		return true
+	})
+	return session, user
 }
 
-func refuse(field, msg string) error {
-	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg,
-		Try: "Send a chat completions request: an object with an array of messages."}
-}
+// kept is text for what outlives the body.
+func kept(v value) string { return strings.Clone(v.text()) }

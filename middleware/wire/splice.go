@@ -10,7 +10,8 @@ import (
 
 // Insertion is a text and its place.
 type Insertion struct {
-	// Before is the index of the message that the text goes before, or into.
+	// Before is the index of the message that the text goes before, or into. In
+	// Responses and Messages, only what a user said has a place.
 	Before int
 	// Text may be anything; what is not UTF-8 is replaced by U+FFFD.
 	Text string
@@ -23,43 +24,77 @@ type Insertion struct {
 
 // Splice returns a copy of body with the insertions in place and every other
 // byte as it was. r must be what Parse made of body. The insertions come by
-// rising Before; one that is out of range or out of order is an error with
-// ken.CodeInvalid, and nothing is spliced.
+// rising Before; one that is out of range, out of order, or at a message without
+// a place is an error with ken.CodeInvalid, and nothing is spliced.
+//
+// A text is a user message before the one that it goes before. Two places are
+// different: a Responses input that is a string becomes an array of both; and in a
+// Messages request that answers tool calls in the same message, where nothing may
+// come between the calls and their results, the text is a block of its own behind
+// the results.
 func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
-	var out bytes.Buffer
-	out.Grow(len(body) + room(ins))
-	done := 0
+	s := splicing{body: body}
+	s.out.Grow(len(body) + room(ins))
+	spots := make([]spot, len(ins))
+	at := 0
 	for i, in := range ins {
 		if in.Before < 0 || in.Before >= len(r.places) {
 			return nil, misplaced(i, "no message "+strconv.Itoa(in.Before))
 		}
-		at, before, after := frame(r.places[in.Before], in.Merge)
-		if at < done {
+		p := &r.places[in.Before]
+		if spots[i] = p.own; in.Merge && p.merged.exists() {
+			spots[i] = p.merged
+		}
+		switch {
+		case !spots[i].exists():
+			return nil, misplaced(i, "message "+strconv.Itoa(in.Before)+" is not a user's")
+		case spots[i].at < at:
 			return nil, misplaced(i, "out of order")
 		}
-		out.Write(body[done:at])
-		out.WriteString(before)
-		writeEscaped(&out, in.Text)
-		out.WriteString(after)
-		done = at
+		at = spots[i].at
 	}
-	out.Write(body[done:])
-	return out.Bytes(), nil
+	for i, in := range ins {
+		first, last := i == 0 || spots[i-1] != spots[i], i == len(ins)-1 || spots[i+1] != spots[i]
+		s.insert(&spots[i], in.Text, first, last)
+	}
+	s.upTo(len(body))
+	return s.out.Bytes(), nil
 }
 
-// frame returns where an insertion goes, and the JSON around its escaped text.
-func frame(p place, merge bool) (at int, before, after string) {
-	if merge {
-		switch p.form {
-		case formText:
-			return p.head, ``, `\n\n`
-		case formParts:
-			return p.head, `{"type":"text","text":"`, `\n\n"},`
-		case formNoParts:
-			return p.head, `{"type":"text","text":"`, `\n\n"}`
+// splicing is a Splice under way.
+type splicing struct {
+	body []byte
+	done int // of body
+	out  bytes.Buffer
+	shut string // to be written at end
+	end  int
+}
+
+func (s *splicing) insert(p *spot, text string, first, last bool) {
+	s.upTo(p.at)
+	if first {
+		s.out.WriteString(p.open)
+	}
+	s.out.WriteString(p.before)
+	writeEscaped(&s.out, text)
+	s.out.WriteString(p.after)
+	if last {
+		s.out.WriteString(p.tail)
+		if p.shut != "" {
+			s.shut, s.end = p.shut, p.end
 		}
 	}
-	return p.start, `{"role":"user","content":"`, `"},`
+}
+
+// upTo writes the body up to there.
+func (s *splicing) upTo(at int) {
+	if s.shut != "" && s.end <= at {
+		s.out.Write(s.body[s.done:s.end])
+		s.out.WriteString(s.shut)
+		s.done, s.shut = s.end, ""
+	}
+	s.out.Write(s.body[s.done:at])
+	s.done = at
 }
 
 // writeEscaped writes a string's JSON form without its quotes. It leaves <, >
@@ -81,5 +116,5 @@ func room(ins []Insertion) (n int) {
 }
 
 func misplaced(i int, msg string) error {
-	return &ken.Error{Code: ken.CodeInvalid, Field: "insertions[" + strconv.Itoa(i) + "]", Msg: msg}
+	return &ken.Error{Code: ken.CodeInvalid, Field: element("insertions", i), Msg: msg}
 }

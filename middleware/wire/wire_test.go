@@ -50,7 +50,7 @@ func TestParseContentShapes(t *testing.T) {
 			ken.Message{Role: "tool", ToolCallID: "1", Text: "done"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := wire.Parse([]byte(`{"messages":[` + tt.message + `]}`))
+			r, err := wire.Parse(wire.Chat, []byte(`{"messages":[`+tt.message+`]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestParseContentShapes(t *testing.T) {
 }
 
 func TestParseRequest(t *testing.T) {
-	r, err := wire.Parse([]byte(" \n{\"seed\":123456789012345678901234567890,\"stop\":\"END\",\"messages\":[\"lost\"],\"model\":\"m\"," +
+	r, err := wire.Parse(wire.Chat, []byte(" \n{\"seed\":123456789012345678901234567890,\"stop\":\"END\",\"messages\":[\"lost\"],\"model\":\"m\","+
 		`"stream":true,"tools":[{},{}],"functions":[{}],"messages" : [ {"role":"user"} , {} ] } `))
 	if err != nil {
 		t.Fatal(err)
@@ -83,12 +83,12 @@ func TestParseRefuses(t *testing.T) {
 		{"messages of another type", `{"messages":"hi"}`, "messages"},
 		{"message of another type", `{"messages":[{},"hi"]}`, "messages[1]"},
 		{"byte order mark", "\ufeff" + `{"messages":[]}`, "body"},
-		// gjson alone ends the process here.
+		// A reader that calls itself ends the process here.
 		{"brackets without end", strings.Repeat("[", 32<<20), "body"},
 		{"braces without end", strings.Repeat(`{"a":`, 4<<20), "body"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := wire.Parse([]byte(tt.body))
+			_, err := wire.Parse(wire.Chat, []byte(tt.body))
 			var e *ken.Error
 			if !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != tt.field {
 				t.Errorf("got %v, want field %s", err, tt.field)
@@ -100,7 +100,7 @@ func TestParseRefuses(t *testing.T) {
 // Brackets in a prompt are not nesting.
 func TestParseBracketsInText(t *testing.T) {
 	text := strings.Repeat(`[{\"`, 20000)
-	if _, err := wire.Parse([]byte(`{"messages":[{"role":"user","content":"` + text + `"}]}`)); err != nil {
+	if _, err := wire.Parse(wire.Chat, []byte(`{"messages":[{"role":"user","content":"`+text+`"}]}`)); err != nil {
 		t.Error(err)
 	}
 }
@@ -136,7 +136,7 @@ func TestSplice(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body := []byte(tt.body)
-			r, err := wire.Parse(body)
+			r, err := wire.Parse(wire.Chat, body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestSplice(t *testing.T) {
 
 func TestSpliceRefuses(t *testing.T) {
 	body := []byte(`{"messages":[{"content":"a"},{"content":"b"}]}`)
-	r, err := wire.Parse(body)
+	r, err := wire.Parse(wire.Chat, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestSpliceRefuses(t *testing.T) {
 
 func ExampleSplice() {
 	body := []byte(`{"model":"m","temperature":0,"messages":[{"role":"user","content":"which region?"}]}`)
-	r, err := wire.Parse(body)
+	r, err := wire.Parse(wire.Chat, body)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -54,7 +55,7 @@ func stored(t testing.TB, e embed.Embedder, claims []ken.Claim) *bolt.Store {
 			t.Error(err)
 		}
 	})
-	in := make([]bolt.Incoming, len(claims))
+	in := make([]store.Incoming, len(claims))
 	for i, c := range claims {
 		in[i].Claim = c
 	}

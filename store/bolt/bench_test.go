@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/synth"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -24,7 +25,7 @@ func fill(b *testing.B, s *bolt.Store, n int) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 2)
 	for left := n; left > 0; left -= 1000 {
-		in := make([]bolt.Incoming, min(left, 1000))
+		in := make([]store.Incoming, min(left, 1000))
 		for i := range in {
 			in[i].Claim = src.Claim()
 		}

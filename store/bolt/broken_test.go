@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -24,9 +25,9 @@ func filled(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in []bolt.Incoming
+	var in []store.Incoming
 	for i := range 300 {
-		in = append(in, bolt.Incoming{Claim: claim(t, fmt.Sprintf("the port of service%d is %d", i, 8000+i))})
+		in = append(in, store.Incoming{Claim: claim(t, fmt.Sprintf("the port of service%d is %d", i, 8000+i))})
 	}
 	for _, o := range s.Import(context.Background(), in) {
 		if o.Err != nil {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/keyword"
 )
 
@@ -21,13 +23,16 @@ type request struct {
 	solo func() error // runs between batches, with the file to itself
 	done chan error
 	err  error
+
+	commit uuid.UUID // what the write is called; nil for nothing
+	result any       // what fn sets, kept under that name; a pointer, or nil
 }
 
 // do hands fn to the committer and waits until its changes are durable and
 // searchable. ctx is honoured until the committer takes the request; after that
 // the write may take effect although ctx ended.
 func (s *Store) do(ctx context.Context, fn func(*txn) error) error {
-	return s.submit(ctx, &request{fn: fn, done: make(chan error, 1)})
+	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), done: make(chan error, 1)})
 }
 
 func (s *Store) submit(ctx context.Context, r *request) error {
@@ -120,7 +125,7 @@ func (s *Store) write(batch []*request) {
 		all := newLayer()
 		for _, r := range batch {
 			t := &txn{s: s, tx: tx, batch: all, mine: newLayer()}
-			if r.err = r.fn(t); r.err == nil {
+			if r.err = r.apply(t); r.err == nil {
 				all.absorb(t.mine)
 			}
 		}
@@ -154,8 +159,12 @@ func storageError(err error) error {
 
 // publish makes a committed batch visible: rows, vectors, then the index.
 func (s *Store) publish(p *plan) error {
+	defer s.shown.Store(p.commit) // once all of it is there to be seen
 	s.commit, s.head, s.classes = p.commit, p.head, p.classes
 	s.seq.Store(p.seq)
+	for _, c := range p.changes { // first: who has seen a new row must not read an old claim
+		s.cache.drop(c.ref)
+	}
 	s.t.mu.Lock()
 	for _, c := range p.changes {
 		s.t.put(c.ref, c.row)
@@ -166,7 +175,6 @@ func (s *Store) publish(p *plan) error {
 	var del []uint32
 	var errs []error
 	for _, c := range p.changes {
-		s.cache.drop(c.ref)
 		if c.claim == nil {
 			del = append(del, c.ref)
 			s.vecs.remove(c.ref)

@@ -18,8 +18,12 @@
 //	OWNER/ken.db            bbolt, see buckets in open.go
 //	OWNER/index/            bleve, rebuilt when missing or broken
 //	OWNER/vectors/MODEL.vec see package vector
-//	OWNER/holder.json       who has the folder open
+//	OWNER/holder.json       who has the folder open, and where it serves others
 //
-// One process holds a folder. Opening a held one fails with ken.ErrHeld and an
-// error that names the holder.
+// One process holds a folder (see lock.go). Opening a held one fails with ken.ErrHeld
+// and an error that names the holder; package shared lets others work on it through
+// that one.
+//
+// A write may have a name (store.WithCommit), which is kept with the change: done
+// again, by whoever lost the answer, it changes nothing. See once.go.
 package bolt

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,21 +25,25 @@ import (
 // nothing that an agent can reach calls it. Time grows with the store's size,
 // because bbolt's file is copied.
 func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
+	var ids []string
+	if again, err := s.wasDone(ctx, &ids); again || err != nil {
+		return ids, cmp.Or(err, s.forgetAgain(ctx, ids))
+	}
 	root, err := s.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var gone []ken.Claim
-	err = s.do(ctx, func(t *txn) error {
-		gone = nil
-		return t.forget(root.ID, reason, actor, &gone)
+	err = s.doOnce(ctx, &ids, func(t *txn) error {
+		gone, ids = nil, nil
+		err := t.forget(root.ID, reason, actor, &gone)
+		for i := range gone {
+			ids = append(ids, gone[i].ID)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	ids := make([]string, len(gone))
-	for i := range gone {
-		ids[i] = gone[i].ID
 	}
 	// From here on the claims are gone for every reader; a failure below means
 	// that words may still be on the disk, and is told.
@@ -46,6 +51,23 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 		return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
 	}
 	return ids, s.checkForgotten(ctx, gone)
+}
+
+// forgetAgain finishes what was cut off after claims were forgotten, by a process
+// that has ended since. What they said is known to nobody any more, so every vector
+// goes that belongs to no record.
+func (s *Store) forgetAgain(ctx context.Context, ids []string) error {
+	gone := make([]ken.Claim, len(ids))
+	for i, id := range ids {
+		gone[i].ID = id
+	}
+	err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
+		return errors.Join(s.vecs.eraseOthers(s.hashes()), s.scrub(ctx, nil))
+	}})
+	if err != nil {
+		return fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+	}
+	return s.checkForgotten(ctx, gone)
 }
 
 // forget tombstones a claim and, first found first, what was derived from it.
@@ -106,14 +128,7 @@ func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
 
 // scrub takes what forgotten claims left in the files. Only the committer runs it.
 func (s *Store) scrub(ctx context.Context, gone []ken.Claim) error {
-	used := map[[16]byte]bool{}
-	s.t.mu.RLock()
-	for i := range s.t.rows {
-		if r := &s.t.rows[i]; !r.gone() {
-			used[r.hash] = true
-		}
-	}
-	s.t.mu.RUnlock()
+	used := s.hashes()
 	var hashes []vector.Hash
 	for i := range gone {
 		if h := hashOf(&gone[i]); !used[h] {
@@ -121,6 +136,19 @@ func (s *Store) scrub(ctx context.Context, gone []ken.Claim) error {
 		}
 	}
 	return errors.Join(s.vecs.erase(hashes...), s.index.Load().Scrub(ctx), s.compact())
+}
+
+// hashes are of the texts of all records.
+func (s *Store) hashes() map[[16]byte]bool {
+	used := map[[16]byte]bool{}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	for i := range s.t.rows {
+		if r := &s.t.rows[i]; !r.gone() {
+			used[r.hash] = true
+		}
+	}
+	return used
 }
 
 // compact copies the live pages into a new file and puts it in the old one's
@@ -161,7 +189,7 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 			return left("id")
 		}
 		all := &ken.Filter{Statuses: ken.Statuses()}
-		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100)
+		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing where the text is not known
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/synth"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -69,7 +70,7 @@ func BenchmarkNewest(b *testing.B) {
 	s := open(b, b.TempDir(), bolt.Options{NoSync: true})
 	fill(b, s, 10_000)
 	src := synth.New(3)
-	in := make([]bolt.Incoming, 500)
+	in := make([]store.Incoming, 500)
 	for i := range in {
 		in[i].Claim = src.Claim()
 		in[i].Claim.Kind = ken.KindEpisode

@@ -13,16 +13,8 @@ import (
 func TestListNamesOwners(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"default", "a/b", "..", ".hidden", "C:x", "a b", "100%", "日本", "*", "Ada"}
-	w := bolt.NewOwners(dir, 0, bolt.Options{})
 	for _, name := range names {
-		_, release, err := w.Get(t.Context(), name)
-		if err != nil {
-			t.Fatalf("%q: %v", name, err)
-		}
-		release()
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		must(t, open(t, filepath.Join(dir, bolt.FolderName(name)), bolt.Options{Owner: name}).Close())
 	}
 	for _, other := range []string{"events", "%zz"} { // of something else
 		if err := os.MkdirAll(filepath.Join(dir, other), 0o700); err != nil {

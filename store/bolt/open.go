@@ -1,13 +1,13 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -43,10 +43,11 @@ var (
 	bCites   = []byte("cites")   // path, 0, ref 4 → nothing: claims that cite a file's content
 	bDocs    = []byte("docs")    // path → docEntry JSON
 	bShelf   = []byte("shelf")   // key → value, see shelf.go
+	bCommits = []byte("commits") // id 16 → what the write returned, see once.go
 
 	// A bucket that is missing is created on opening, so a new one needs no new
 	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
-	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf}
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits}
 
 	kLayout = []byte("layout")
 	kID     = []byte("store_id")
@@ -69,6 +70,7 @@ type Store struct {
 	index atomic.Pointer[keyword.Index]
 	vecs  *vectors
 	cache *claimCache
+	gate  gate // of the shelf's updates
 
 	// The rest belongs to the committer's goroutine.
 	queue   chan *request
@@ -78,6 +80,7 @@ type Store struct {
 	commit  uint64
 	head    [sha256.Size]byte
 	seq     atomic.Uint64 // of the last event; read by anybody
+	shown   atomic.Uint64 // the last commit that readers see; read by anybody
 	classes int           // how many are on disk
 	wake    chan struct{}
 	wakeMu  sync.Mutex // guards wake
@@ -85,8 +88,8 @@ type Store struct {
 }
 
 var (
-	_ ken.Store         = (*Store)(nil)
-	_ store.Projections = (*Store)(nil)
+	_ ken.Store    = (*Store)(nil)
+	_ store.Served = (*Store)(nil)
 )
 
 // Open opens or creates the store in dir. It replays what the index lacks and
@@ -95,60 +98,28 @@ var (
 // that can't be read, which is left as it is; ken.ErrRefused when the folder
 // belongs to another owner.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	o = o.withDefaults()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create store folder: %w", err)
-	}
-	db, err := openDB(filepath.Join(dir, dbFile), o)
+	l, err := Acquire(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	writeHolder(dir, o.Now())
-	s := &Store{dir: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
-		queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
-	if err := s.load(ctx); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
+	s, err := l.Open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, l.Release())
 	}
-	go s.run()
 	return s, nil
 }
 
-// openDB opens the bbolt file, and turns every way in which it can be broken
-// into an error that names it.
-func openDB(path string, o Options) (db *bbolt.DB, err error) {
-	corrupt := func(cause error) error {
-		return &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is not a readable store", Err: cause,
-			Try: "Restore it from a backup, or move it away and run ken import on the last export; it was not changed."}
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			db, err = nil, corrupt(fmt.Errorf("%v", r))
-		}
-	}()
-	switch err := precheck(path); {
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("open store: %w", err)
-	case err != nil:
-		return nil, corrupt(err)
-	}
-	// The freelist is kept in the file: without it, bbolt would walk every page
-	// on opening.
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: o.LockTimeout, NoSync: o.NoSync, FreelistType: bbolt.FreelistMapType})
-	switch {
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, heldError(filepath.Dir(path))
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("open store: %w", err)
-	case err != nil:
-		return nil, corrupt(err)
-	}
-	return db, nil
+func newStore(dir string, o Options, db *bbolt.DB) *Store {
+	return &Store{dir: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
+		queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
 }
 
 // load reads meta, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
-	if err := s.db.Update(s.initMeta); err != nil {
-		return fmt.Errorf("prepare store: %w", err)
+	if !s.prepared() { // else there is no need for a transaction, and its sync
+		if err := s.db.Update(s.initMeta); err != nil {
+			return fmt.Errorf("prepare store: %w", err)
+		}
 	}
 	if err := s.db.View(s.loadTables); err != nil {
 		return fmt.Errorf("load store: %w", err)
@@ -158,6 +129,21 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	return s.openIndex(ctx)
+}
+
+// prepared reports whether initMeta would change nothing and find no fault.
+func (s *Store) prepared() (is bool) {
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		for _, b := range buckets {
+			if tx.Bucket(b) == nil {
+				return nil
+			}
+		}
+		meta := tx.Bucket(bMeta)
+		is = bytes.Equal(meta.Get(kLayout), []byte{layout}) && string(meta.Get(kOwner)) == s.o.Owner
+		return nil
+	})
+	return is && err == nil
 }
 
 func (s *Store) initMeta(tx *bbolt.Tx) error {
@@ -193,6 +179,7 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 	s.id = string(meta.Get(kID))
 	if v := meta.Get(kCommit); len(v) == 8 {
 		s.commit = binary.BigEndian.Uint64(v)
+		s.shown.Store(s.commit)
 	}
 	copy(s.head[:], meta.Get(kHead))
 	if k, _ := tx.Bucket(bEvents).Cursor().Last(); len(k) == 8 {
@@ -240,18 +227,20 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeFiles() error {
+	err := s.closeProjections()
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	_ = removeHolder(s.dir)
+	return errors.Join(err, s.db.Close())
+}
+
+func (s *Store) closeProjections() error {
 	var errs []error
 	if x := s.index.Load(); x != nil {
 		errs = append(errs, x.Close())
 	}
 	if s.vecs != nil {
 		errs = append(errs, s.vecs.close())
-	}
-	s.dbMu.Lock()
-	defer s.dbMu.Unlock()
-	if s.db != nil {
-		_ = os.Remove(filepath.Join(s.dir, holderFile))
-		errs = append(errs, s.db.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -268,6 +257,12 @@ func (s *Store) view(fn func(*bbolt.Tx) error) error {
 }
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
+
+// ID identifies the store; it is made with it.
+func (s *Store) ID() string { return s.id }
+
+// Commit implements store.Served.
+func (s *Store) Commit() uint64 { return s.shown.Load() }
 
 // Dir is the owner's folder.
 func (s *Store) Dir() string { return s.dir }

@@ -26,7 +26,7 @@ type Options struct {
 	Now   func() time.Time // default time.Now
 	NewID func() string    // default UUID version 7
 	// LockTimeout is how long to wait for a folder that another process holds.
-	// Default 500 ms.
+	// Default 500 ms; less than 0 waits not at all.
 	LockTimeout time.Duration
 	// NoSync leaves out the fsync of every commit: for bulk loads and benchmarks
 	// of other parts. A crash may then lose what was acknowledged.

@@ -172,6 +172,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		put(bClasses, []byte{byte(n >> 8), byte(n)}, b)
 	}
 	p.s.t.mu.RUnlock()
+	errs = append(errs, keepCommits(tx, p.layer.commits))
 	put(bMeta, kCommit, key64(p.commit))
 	put(bMeta, kHead, p.head[:])
 	return errors.Join(errs...)

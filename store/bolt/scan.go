@@ -76,7 +76,7 @@ func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken
 					continue
 				}
 			}
-			if !want(glance(v)) {
+			if want != nil && !want(glance(v)) {
 				continue
 			}
 			var c ken.Claim

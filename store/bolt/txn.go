@@ -24,11 +24,12 @@ type layer struct {
 	events  []*store.Event
 	keys    map[string]string
 	docs    map[string]*docEntry
-	erase   []uuid.UUID // claims whose earlier events lose their payloads
+	erase   []uuid.UUID          // claims whose earlier events lose their payloads
+	commits map[uuid.UUID][]byte // what writes returned, by their names
 }
 
 func newLayer() *layer {
-	return &layer{records: map[uuid.UUID]record{}, keys: map[string]string{}, docs: map[string]*docEntry{}}
+	return &layer{records: map[uuid.UUID]record{}, keys: map[string]string{}, docs: map[string]*docEntry{}, commits: map[uuid.UUID][]byte{}}
 }
 
 func (l *layer) set(id uuid.UUID, r record) {
@@ -50,6 +51,9 @@ func (l *layer) absorb(m *layer) {
 	}
 	for k, v := range m.docs {
 		l.docs[k] = v
+	}
+	for k, v := range m.commits {
+		l.commits[k] = v
 	}
 }
 

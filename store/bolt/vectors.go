@@ -249,6 +249,16 @@ func (v *vectors) erase(hashes ...vector.Hash) error {
 	return v.file.Erase(hashes...)
 }
 
+// eraseOthers removes from the disk the vectors of texts that no record has.
+func (v *vectors) eraseOthers(used map[[16]byte]bool) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.file == nil {
+		return nil
+	}
+	return v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool { return used[h] })...)
+}
+
 func (v *vectors) lacking() []store.Ref {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

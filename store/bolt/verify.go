@@ -9,21 +9,14 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 )
-
-// LogReport is what VerifyLog found.
-type LogReport struct {
-	Owner  string `json:"owner"`
-	Events uint64 `json:"events"` // that verified
-	Erased uint64 `json:"erased"` // of these, payloads that were forgotten
-	Head   string `json:"head"`   // hex hash of the last event; note it elsewhere to prove later that nothing was cut off
-}
 
 // VerifyLog computes the hash chain again, from the first event to the last. It
 // fails with ken.ErrCorrupt at the first event that does not follow; the report
 // counts those before it.
-func (s *Store) VerifyLog(ctx context.Context) (LogReport, error) {
-	r := LogReport{Owner: s.o.Owner}
+func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
+	r := store.LogReport{Owner: s.o.Owner}
 	bad := func(err error) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: "the log does not verify", Err: err,
 			Try: "Restore the store from a backup; events before that one are good."}

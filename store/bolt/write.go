@@ -10,28 +10,15 @@ import (
 
 // WriteClaim implements ken.Store.
 func (s *Store) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
-	out := s.Import(ctx, []Incoming{{Claim: c}})
+	out := s.Import(ctx, []store.Incoming{{Claim: c}})
 	return out[0].ID, out[0].Err
-}
-
-// Incoming is a claim to be written, with the life that it had elsewhere.
-type Incoming struct {
-	Claim ken.Claim
-	Prior []ken.ClaimEvent
-}
-
-// Outcome is what became of one.
-type Outcome struct {
-	ID      string
-	Changed bool // false: the store held it already
-	Err     error
 }
 
 // Import writes many claims in one transaction, each succeeding or failing by
 // itself, and returns the outcomes in order. It is the fast way in: a thousand
 // at a time cost little more than one.
-func (s *Store) Import(ctx context.Context, in []Incoming) []Outcome {
-	out := make([]Outcome, len(in))
+func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
+	out := make([]store.Outcome, len(in))
 	env := s.o.env()
 	texts := make([]string, 0, len(in))
 	ready := make([]ken.Claim, len(in))
@@ -46,22 +33,22 @@ func (s *Store) Import(ctx context.Context, in []Incoming) []Outcome {
 	s.vecs.prepare(ctx, texts)
 	// The committer may still be at work when ctx ends the wait, so it writes to
 	// a slice of its own.
-	got := slices.Clone(out)
-	err := s.do(ctx, func(t *txn) error {
+	got := written{out: slices.Clone(out)}
+	err := s.doOnce(ctx, &got, func(t *txn) error {
 		for i := range ready {
-			if got[i].Err != nil {
+			if got.out[i].Err != nil {
 				continue
 			}
 			id, ev, err := store.WriteCommand(t.get, t.byKey, ready[i], in[i].Prior, env)
 			if err == nil && ev != nil {
 				err = t.emit(ev)
 			}
-			got[i] = Outcome{ID: id, Changed: ev != nil && err == nil, Err: err}
+			got.out[i] = store.Outcome{ID: id, Changed: ev != nil && err == nil, Err: err}
 		}
 		return nil
 	})
 	if err == nil {
-		return got
+		return got.out
 	}
 	for i := range out {
 		if out[i].Err == nil {

@@ -145,6 +145,7 @@ func (p *plan) share(has uint64) float64 {
 func (p *plan) result(hits, refused *top) Result {
 	res := p.res
 	found := hits.Sorted()
+	res.Hits = slices.Grow(res.Hits, len(found))
 	for _, s := range found {
 		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: s.parts})
 	}

@@ -17,7 +17,7 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 		s.mu.RLock()
 		for i := range s.records {
 			r := &s.records[i]
-			if f.Reject(r.row.Facts) == "" && want(store.GlanceOf(&r.claim)) {
+			if f.Reject(r.row.Facts) == "" && (want == nil || want(store.GlanceOf(&r.claim))) {
 				found = append(found, store.Clone(&r.claim))
 			}
 		}

@@ -44,6 +44,9 @@ func testScan(k *kit) {
 	if found := scan(all, every); !sameSet(found, []string{sure, unsure, scoped, expired}) || found[0] != sure {
 		k.Errorf("all are %v", found)
 	}
+	if found := scan(all, nil); len(found) != 4 {
+		k.Errorf("without a wish all are %v", found)
+	}
 	if found := scan(ken.Filter{Now: epoch.Add(time.Hour)}, every); !sameSet(found, []string{unsure, scoped}) {
 		k.Errorf("what stands now is %v", found)
 	}

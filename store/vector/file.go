@@ -3,6 +3,7 @@ package vector
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -61,6 +62,13 @@ func (f *File) Len() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return len(f.at)
+}
+
+// Hashes names every vector of the file, in no order.
+func (f *File) Hashes() []Hash {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return slices.AppendSeq(make([]Hash, 0, len(f.at)), maps.Keys(f.at))
 }
 
 // Has reports whether the file has a vector.

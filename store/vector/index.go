@@ -8,7 +8,7 @@ import (
 // Options configures an index; the zero value is the default.
 type Options struct {
 	// ScanRows is the number of rows above which candidates come from the bits;
-	// 0 means 20,000, negative means never.
+	// 0 means 5,000, negative means never.
 	ScanRows int
 	// Oversample is the number of candidates per wanted hit; <= 0 chooses by the
 	// numbers of rows and dimensions, for a recall of 0.99 or more.
@@ -43,7 +43,7 @@ func New(dim int, o Options) *Index {
 		panic(fmt.Sprintf("vector.New: %d dimensions", dim))
 	}
 	if o.ScanRows == 0 {
-		o.ScanRows = 20_000
+		o.ScanRows = 5_000
 	}
 	return &Index{dim: dim, opts: o, slots: map[uint32]int{}, sum: make([]float64, dim), center: make([]float32, dim)}
 }

@@ -43,6 +43,8 @@ type query struct {
 	mean   []float32 // the part of it that is taken off
 	center []float32 // of most chunks
 	accept func(ref uint32) bool
+
+	qm, mm float64 // products of query and mean, and of the mean with itself: the same for every row
 }
 
 // query prepares a search; x.mu is held.
@@ -51,6 +53,7 @@ func (x *Index) query(vec []float32, accept func(ref uint32) bool) *query {
 	n := float32(len(x.slots))
 	vek32.MulNumber_Inplace(q.mean, meanTaken*n/(n+fewRows))
 	q.toward = vek32.Sub(vec, q.mean)
+	q.qm, q.mm = float64(vek32.Dot(vec, q.mean)), float64(vek32.Dot(q.mean, q.mean))
 	return q
 }
 
@@ -154,8 +157,9 @@ func (x *Index) locked(f func()) {
 
 // hits turns what was kept into hits, best first.
 func (q *query) hits(best *top) []Hit {
-	var hits []Hit
-	for _, s := range best.Sorted() {
+	sorted := best.Sorted()
+	hits := make([]Hit, 0, len(sorted))
+	for _, s := range sorted {
 		hits = append(hits, Hit{Ref: s.ref, Score: s.cosine, Centred: q.centred(s.cosine, s.mean)})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
@@ -169,11 +173,10 @@ func (q *query) hits(best *top) []Hit {
 // With x, q and m the row, the query and the mean, all products known,
 // (x-m)(q-m) = xq - xm - qm + mm, and |x-m|² = 1 - 2xm + mm.
 func (q *query) centred(cosine, mean float32) float32 {
-	qm, mm := float64(vek32.Dot(q.vec, q.mean)), float64(vek32.Dot(q.mean, q.mean))
 	xm := float64(mean)
-	lengths := (1 - 2*xm + mm) * (1 - 2*qm + mm)
+	lengths := (1 - 2*xm + q.mm) * (1 - 2*q.qm + q.mm)
 	if lengths <= 1e-9 {
 		return 0
 	}
-	return float32((float64(cosine) - xm - qm + mm) / math.Sqrt(lengths))
+	return float32((float64(cosine) - xm - q.qm + q.mm) / math.Sqrt(lengths))
 }

@@ -1,0 +1,186 @@
+package attention
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Events of marks: an agent asks for what only a person may do.
+const (
+	ForgetRequested  Event = "forget_requested"  // to erase a claim
+	DisputeRequested Event = "dispute_requested" // to dispute what a person put into every turn
+)
+
+// Mark is an agent's request about a claim, which changes nothing until a person
+// agrees.
+type Mark struct {
+	Event   Event     `json:"event"` // ForgetRequested or DisputeRequested
+	Claim   string    `json:"claim"` // its whole id
+	Reason  string    `json:"reason,omitempty"`
+	Session string    `json:"session_id,omitempty"`
+	Actor   ken.Actor `json:"actor,omitzero"`
+	At      time.Time `json:"at"` // zero is the time of the call
+}
+
+const (
+	prefixMark = "attention/mark/"
+	maxMarks   = 500 // of one event: an agent that marks everything must not fill the shelf
+)
+
+func keyMark(e Event, claim string) string { return prefixMark + string(e) + "/" + claim }
+
+// PutMark notes a request and reports whether it is new. One claim has one mark of
+// an event: asked for again it stays as it is, so that it is not in the queue twice
+// and one that was dismissed stays so. At most 500 of an event are kept, the newest.
+// Texts are cleaned and cut. Whether there is such a claim is not looked at. Errors:
+// ErrInvalid for another event, or no claim.
+func PutMark(ctx context.Context, shelf store.Shelf, m Mark) (fresh bool, err error) {
+	if m.Event != ForgetRequested && m.Event != DisputeRequested {
+		return false, &ken.Error{Code: ken.CodeInvalid, Field: "event", Msg: "no mark is called " + store.Clean(string(m.Event)),
+			Try: "Use forget_requested or dispute_requested."}
+	}
+	if m.Claim == "" {
+		return false, &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "empty", Try: "Name the claim by its id."}
+	}
+	if m.At.IsZero() {
+		m.At = time.Now()
+	}
+	m.At = m.At.Round(0).UTC()
+	m.Reason, m.Session = cut(store.Clean(m.Reason)), cut(store.Clean(m.Session))
+	m.Actor = ken.Actor{Type: cut(store.Clean(m.Actor.Type)), ID: cut(store.Clean(m.Actor.ID))}
+	key := keyMark(m.Event, m.Claim)
+	err = shelf.Update(ctx, func(tx store.ShelfTx) error {
+		if fresh = tx.Get(key) == nil; !fresh {
+			return nil
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		if err := tx.Put(key, b); err != nil {
+			return err
+		}
+		return trimMarks(tx, m.Event)
+	})
+	return fresh, err
+}
+
+// trimMarks deletes the oldest marks of an event until maxMarks are left.
+func trimMarks(tx store.ShelfTx, e Event) error {
+	var all [][]byte
+	for _, v := range tx.Scan(prefixMark + string(e) + "/") {
+		all = append(all, v)
+	}
+	if len(all) <= maxMarks {
+		return nil
+	}
+	var marks []Mark
+	for _, v := range all {
+		var m Mark
+		if json.Unmarshal(v, &m) == nil { // List tells of one that can't be read
+			marks = append(marks, m)
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b Mark) int { return a.At.Compare(b.At) })
+	for _, m := range marks[:max(0, len(marks)-maxMarks)] {
+		if err := tx.Delete(keyMark(e, m.Claim)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveMarks deletes the marks of claims, which may quote them: whoever forgets a
+// claim calls it. Claims without a mark are no error.
+func RemoveMarks(ctx context.Context, shelf store.Shelf, claims ...string) error {
+	var keys []string
+	err := shelf.View(ctx, func(r store.ShelfReader) error {
+		keys = keys[:0]
+		for _, id := range claims {
+			for _, e := range []Event{ForgetRequested, DisputeRequested} {
+				if key := keyMark(e, id); r.Get(key) != nil {
+					keys = append(keys, key)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return shelf.Update(ctx, func(tx store.ShelfTx) error {
+		for _, key := range keys {
+			if err := tx.Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readMarks returns every mark. With an ErrCorrupt come those that can be read.
+func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error) {
+	var bad error
+	err = shelf.View(ctx, func(r store.ShelfReader) error {
+		marks, bad = nil, nil
+		for k, v := range r.Scan(prefixMark) {
+			var m Mark
+			if err := json.Unmarshal(v, &m); err != nil {
+				bad = &ken.Error{Code: ken.CodeCorrupt, Msg: "read " + k, Err: err,
+					Try: "Restore the store from a backup, or report this with the command that you ran; it was not changed."}
+				continue
+			}
+			marks = append(marks, m)
+		}
+		return nil
+	})
+	return marks, errors.Join(err, bad)
+}
+
+// marked are the requests about claims that a person can still agree to: a claim
+// that is gone, or was disputed meanwhile, has settled it.
+func (l *lister) marked(ctx context.Context, shelf store.Shelf) ([]Item, error) {
+	marks, bad := readMarks(ctx, shelf)
+	if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
+		return nil, bad
+	}
+	var items []Item
+	for i := range marks {
+		m := &marks[i]
+		c, err := l.get(ctx, m.Claim)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil || m.Event == DisputeRequested && (c.Status == ken.StatusDisputed || c.Status == ken.StatusSuperseded) {
+			continue
+		}
+		items = append(items, m.item(c))
+	}
+	return items, bad
+}
+
+// item is a mark as the queue shows it.
+func (m *Mark) item(c *ken.Claim) Item {
+	who := strings.TrimSpace(m.Actor.Type + " " + m.Actor.ID)
+	if who == "" {
+		who = "agent"
+	}
+	text, commands := who+" asks to forget: ", []string{"ken forget " + c.ID, "ken history " + c.ID}
+	if m.Event == DisputeRequested {
+		text, commands = who+" disputes: ", []string{disputing(c.ID), "ken history " + c.ID}
+	}
+	text += quoted(c)
+	if m.Reason != "" {
+		text += " Because: " + excerpt(m.Reason)
+	}
+	it := item(m.Event, m.At, text, []string{c.ID}, nil, m.At.Format(time.RFC3339Nano))
+	it.Commands = append(commands, "ken attention dismiss "+it.ID)
+	return it
+}

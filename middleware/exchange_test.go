@@ -1,0 +1,368 @@
+package middleware_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/middleware/wire"
+)
+
+// added reports that sent is body with n blocks, and nothing else.
+func added(t *testing.T, body, sent string, n int) {
+	t.Helper()
+	if got := strings.Count(sent, marker); got != n {
+		t.Fatalf("%d blocks, want %d: %s", got, n, sent)
+	}
+	rest := sent
+	for {
+		i := strings.Index(rest, `{"role":"user","content":"[Pipeline Knowledge]`)
+		if i < 0 {
+			break
+		}
+		end := strings.Index(rest[i:], `[/Pipeline Knowledge]"},`)
+		if end < 0 {
+			t.Fatalf("a block without an end: %s", rest)
+		}
+		rest = rest[:i] + rest[i+end+len(`[/Pipeline Knowledge]"},`):]
+	}
+	if rest != body {
+		t.Fatalf("changed:\n%s\n%s", body, rest)
+	}
+}
+
+// A conversation with a tool loop, in each dialect: every request is the client's
+// but for the blocks, every answer the model's, each request begins with the one
+// before up to the end of its messages, and the journal has every message once.
+func TestEveryDialectEndToEnd(t *testing.T) {
+	each(t, func(t *testing.T, d dialect, stream bool) {
+		l := open(t, settings())
+		learn(t, l, fact(t, "%s", about), fact(t, "Quokka listens on port 7001."))
+		m := serveModel(t, d, stream, "I look it up.", "Three times.", "Port 7001.", "Bye.")
+		c := dial(t, l, m, ken.Turn{Session: "s1"})
+		const second = "Which port does quokka listen on?"
+		items := []string{d.user(question)}
+		var sent []string
+		send := func(blocks int) {
+			t.Helper()
+			body := d.body(d.system, items...)
+			sent = append(sent, c.post(body))
+			added(t, body, sent[len(sent)-1], blocks)
+		}
+		send(1)
+		items = append(items, d.call, d.result)
+		send(1)
+		items = append(append(items, d.said("Three times.")...), d.user(second))
+		send(2)
+		items = append(items, d.said("Port 7001.")...)
+		items = append(items, d.user("Thanks!"))
+		send(2)
+		for i := 1; i < len(sent); i++ {
+			before := sent[i-1][:strings.LastIndex(sent[i-1], "]")]
+			if !strings.HasPrefix(sent[i], before) {
+				t.Errorf("request %d is not the one before and more:\n%s\n%s", i, before, sent[i])
+			}
+		}
+		wantSaid(t, l, "s1", "user: "+question, "assistant: I look it up.", "assistant: ", "tool: retry.go:1", "assistant: Three times.",
+			"user: "+second, "assistant: Port 7001.", "user: Thanks!", "assistant: Bye.")
+	})
+}
+
+// Where chat templates want roles to alternate, the block stands in the user's own
+// message.
+func TestEveryDialectMerges(t *testing.T) {
+	each(t, func(t *testing.T, d dialect, stream bool) {
+		l := open(t, settings(asMerge))
+		learn(t, l, fact(t, "%s", about))
+		m := serveModel(t, d, stream, "Three times.")
+		body := d.body(d.system, d.user(question))
+		sent := dial(t, l, m, ken.Turn{}).post(body)
+		before, err := wire.Parse(d.Dialect, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := wire.Parse(d.Dialect, []byte(sent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := after.Messages[len(after.Messages)-1].Text, before.Messages[len(before.Messages)-1].Text
+		if len(after.Messages) != len(before.Messages) || !strings.HasPrefix(got, marker) || !strings.HasSuffix(got, want) {
+			t.Errorf("got %+v", after.Messages)
+		}
+	})
+}
+
+// What is no question gets no block, and is passed on as it is.
+func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
+	for d, bodies := range map[int][]string{
+		0: {`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`, `{"messages":[{"role":"user","content":""}]}`, `{"messages":[`,
+			`{"messages":[{"role":"assistant","content":"x"}]}`},
+		1: {`{"input":[{"role":"user","content":[{"type":"input_image","image_url":"x"}]}]}`, `{"input":""}`, `{"input":[]}`, `{"input":"` + question,
+			`{"prompt":{"id":"p"}}`, `{"input":[{"type":"item_reference","id":"x"}]}`},
+		2: {`{"messages":[{"role":"user","content":[{"type":"image","source":{}}]}]}`, `{"messages":[{"role":"user","content":[]}]}`, `{"messages":[],}`,
+			`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"` + question + `"}]}]}`},
+	} {
+		l := open(t, settings())
+		learn(t, l, fact(t, "%s", about))
+		m := serveModel(t, spoken[d], false, "x")
+		for _, body := range bodies {
+			if sent := dial(t, l, m, ken.Turn{Session: "s"}).post(body); sent != body {
+				t.Errorf("%s: sent %s", body, sent)
+			}
+		}
+	}
+}
+
+// A string input becomes an array of two messages, around the string as it came.
+func TestAStringInputKeepsItsBytes(t *testing.T) {
+	l := open(t, settings())
+	learn(t, l, fact(t, "%s", about))
+	m := serveModel(t, spoken[1], false, "x")
+	const text = `"\u0048ow often does the payments service retry a failed transfer?"`
+	sent := dial(t, l, m, ken.Turn{}).post(`{"model":"m", "input" : ` + text + ` }`)
+	before, after, ok := strings.Cut(sent, `{"role":"user","content":"`+marker)
+	_, rest, ok2 := strings.Cut(after, `[/Pipeline Knowledge]"},`)
+	if !ok || !ok2 || before != `{"model":"m", "input" : [` || rest != `{"role":"user","content":`+text+`}] }` {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+// Nothing may come between a call and its result: there the block stands behind the
+// results, in the same message.
+func TestABlockStandsBehindToolResults(t *testing.T) {
+	l := open(t, settings())
+	learn(t, l, fact(t, "%s", about))
+	d := spoken[2]
+	m := serveModel(t, d, true, "x")
+	const result = `{"type":"tool_result","tool_use_id":"c1","content":"no"}`
+	text := `{"type":"text","text":` + quoted(question) + `}`
+	body := d.body("", d.user("Try it."), d.call, `{"role":"user","content":[`+result+`,`+text+`]}`)
+	sent := dial(t, l, m, ken.Turn{Session: "s"}).post(body)
+	before, after, _ := strings.Cut(sent, `{"type":"text","text":"`+marker)
+	_, rest, _ := strings.Cut(after, `[/Pipeline Knowledge]"},`)
+	if before+rest != body || !strings.HasSuffix(before, result+",") {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+// What was heard: usage and why it ended, for each dialect, and that an error is one.
+func TestListen(t *testing.T) {
+	each(t, func(t *testing.T, d dialect, stream bool) {
+		for _, encoding := range []string{"", "gzip", "deflate", "br"} {
+			l := open(t, settings())
+			m := serveModel(t, d, stream, "Three times.")
+			m.encoding = encoding
+			got := make(chan middleware.Heard, 1)
+			x := begin(t, l, d, d.body("", d.user(question)), ken.Turn{Session: "s"})
+			resp := send(t, m, x)
+			x.Listen(resp, func(h middleware.Heard) { got <- h })
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			h := <-got
+			if encoding == "br" {
+				if h.OK || h.Answer.ID != "" {
+					t.Errorf("%s: %+v", encoding, h)
+				}
+				continue
+			}
+			if !h.OK || h.Answer.ID != "id_1" || h.Answer.Message.Text != "Three times." || h.Answer.Usage != (wire.Usage{Input: 7, Output: 3, Cached: 5}) ||
+				h.Answer.Finish == "" || h.Answer.Err != "" {
+				t.Errorf("%s: %+v", encoding, h)
+			}
+			wantSaid(t, l, "s", "user: "+question, "assistant: Three times.")
+		}
+	})
+}
+
+func begin(t testing.TB, l *middleware.Layer, d dialect, body string, turn ken.Turn) *middleware.Exchange {
+	t.Helper()
+	x, err := l.Begin(context.Background(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { return turn })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func send(t testing.TB, m *model, x *middleware.Exchange) *http.Response {
+	t.Helper()
+	req := chatRequest(t, m.URL+m.d.path, bytes.NewReader(x.Body))
+	req.Header.Set("Accept-Encoding", "br")
+	resp, err := m.Client().Transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// Whatever comes in place of an answer is heard of once, and never journaled.
+func TestListenToNoAnswer(t *testing.T) {
+	long := "data: " + strings.Repeat("x", 5<<20) + "\n\n"
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		err    string
+	}{
+		{"an error", 429, `{"error":{"message":"slow down"}}`, "slow down"},
+		{"a page", 502, "<html>Bad gateway</html>", ""},
+		{"an error as an answer", 200, `{"error":{"message":"no such model"}}`, "no such model"},
+		{"an error in a stream", 200, "data: {\"error\":{\"message\":\"overloaded\"}}\n\n", "overloaded"},
+		{"an answer with an error's status", 500, spoken[0].whole("x", "Three times."), ""},
+		{"nothing", 200, "", ""},
+		{"one line of 5 MB", 200, long, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := open(t, settings())
+			got := make(chan middleware.Heard, 2)
+			x := begin(t, l, spoken[0], spoken[0].body("", spoken[0].user("How often?")), ken.Turn{Session: "s"})
+			resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
+			if tt.body == "" {
+				resp.Body = http.NoBody
+			}
+			x.Listen(resp, func(h middleware.Heard) { got <- h })
+			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != tt.body {
+				t.Fatalf("%d bytes, %v", len(b), err)
+			}
+			resp.Body.Close()
+			resp.Body.Close()
+			h := <-got
+			if h.Answer.Err != tt.err || h.OK != (tt.status == 500) {
+				t.Errorf("heard %+v", h)
+			}
+			wantSaid(t, l, "s", "user: How often?")
+			if len(got) > 0 {
+				t.Error("heard twice")
+			}
+		})
+	}
+}
+
+// A listener that panics costs nothing but itself, and Close waits for those that
+// are under way.
+func TestListenersAndClose(t *testing.T) {
+	l, err := middleware.Open(t.Context(), middleware.Options{Root: t.TempDir(), Config: settings(), Foreground: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := func(heard func(middleware.Heard)) {
+		x := begin(t, l, spoken[0], spoken[0].body("", spoken[0].user("How often?")), ken.Turn{})
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(spoken[0].whole("x", "y")))}
+		x.Listen(resp, heard)
+		io.Copy(io.Discard, resp.Body)
+	}
+	entered, leave, left := make(chan bool), make(chan bool), false
+	listen(func(middleware.Heard) { close(entered); <-leave; left = true })
+	<-entered
+	listen(func(middleware.Heard) { panic("mine") })
+	go close(leave)
+	if err := l.Close(); err != nil || !left {
+		t.Errorf("%v, left is %v", err, left)
+	}
+	listen(func(middleware.Heard) { t.Error("heard after Close") })
+}
+
+func TestBeginRefuses(t *testing.T) {
+	l := open(t, settings())
+	for _, body := range []string{"", "{", `{"input":7}`, `{"messages":{}}`} {
+		for _, d := range spoken {
+			x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { t.Error("asked"); return ken.Turn{} })
+			if !errors.Is(err, ken.ErrInvalid) || x != nil {
+				t.Errorf("%s %q: %v", d, body, err)
+			}
+		}
+	}
+	x, err := l.Begin(t.Context(), wire.Chat, []byte(chatBody([]string{object("role", "user", "content", "hi")})), nil)
+	if err != nil || x.Turn.Owner != config.Default().Knowledge.Owner || x.Turn.ID == "" || x.Turn.ID != x.Receipt.Turn || x.Turn.Session != "" {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// An incognito turn gets its knowledge, and neither it nor its answer is journaled.
+func TestIncognitoIsNotJournaled(t *testing.T) {
+	each(t, func(t *testing.T, d dialect, stream bool) {
+		l := open(t, settings())
+		learn(t, l, fact(t, "%s", about))
+		m := serveModel(t, d, stream, "Three times.")
+		sent := dial(t, l, m, ken.Turn{Session: "s", Incognito: true}).post(d.body("", d.user(question)))
+		if !strings.Contains(sent, marker) {
+			t.Errorf("sent %s", sent)
+		}
+		if err := l.End(t.Context(), "", "no such session", "closed"); err != nil { // waits for the journal
+			t.Fatal(err)
+		}
+		if tr, err := l.Journal("").Read(t.Context(), "s"); err == nil && len(tr.Entries) > 0 {
+			t.Errorf("journaled: %+v", tr.Entries)
+		}
+	})
+}
+
+// Listening costs a copy: far less than 20 microseconds an event.
+func BenchmarkListen(b *testing.B) {
+	l := open(b, settings())
+	event := []byte(`data: {"id":"chatcmpl-9","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n")
+	for _, d := range spoken {
+		b.Run(d.String(), func(b *testing.B) {
+			for b.Loop() {
+				const events = 1000
+				x := begin(b, l, d, d.body("", d.user("hi")), ken.Turn{Session: "s"})
+				body := &eventReader{event: event, left: events}
+				resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(body)}
+				x.Listen(resp, nil)
+				start := b.Elapsed()
+				buf := make([]byte, 32<<10)
+				for n, err := 0, error(nil); err == nil; n++ {
+					_, err = resp.Body.Read(buf)
+				}
+				b.ReportMetric(float64((b.Elapsed()-start).Nanoseconds())/events, "ns/event")
+			}
+		})
+	}
+}
+
+// eventReader gives one event a read.
+type eventReader struct {
+	event []byte
+	left  int
+}
+
+func (r *eventReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	r.left--
+	return copy(p, r.event), nil
+}
+
+// A client that goes away in the middle of a stream leaves what it has read to the
+// journal, and nothing to go on from that was not said.
+func TestAClientThatGoesAway(t *testing.T) {
+	for _, d := range spoken {
+		t.Run(d.String(), func(t *testing.T) {
+			l := open(t, settings())
+			x := begin(t, l, d, d.body("", d.user("How often?")), ken.Turn{Session: "s"})
+			body := d.stream("id_1", "Three times.")
+			in, out := io.Pipe()
+			resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1, Body: in}
+			x.Listen(resp, nil)
+			upto := strings.Index(body, "Three times.") + len("Three times.")
+			upto += strings.Index(body[upto:], "\n\n") + 1
+			go io.WriteString(out, body)
+			if _, err := io.ReadFull(resp.Body, make([]byte, upto)); err != nil {
+				t.Fatal(err)
+			}
+			if err := resp.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			wantSaid(t, l, "s", "user: How often?", "assistant: Three times.")
+		})
+	}
+}

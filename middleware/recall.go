@@ -1,0 +1,182 @@
+package middleware
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
+)
+
+// RecallQuery is a question to an owner's knowledge, and how to look for the answer.
+// It searches as a turn does, by words and by meaning, but every question counts,
+// nothing is left out for bearing too little on it unless Floor asks for that, and
+// a slow embedding service is waited for.
+type RecallQuery struct {
+	Owner    string // "": the configured one; a Recaller has it from its store
+	Question string
+
+	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "": the best there is
+	Limit int      // most claims; less than 1 means DefaultRecall
+	Floor bool     // find nothing unless it bears on the question surely enough for a turn
+	// Filter narrows what is found. Its Now is the time of the question, whatever it
+	// says, and an unknown MinTrust is the configuration's retrieval.min_trust.
+	Filter ken.Filter
+}
+
+// DefaultRecall is how many claims a recall finds at most unless it says otherwise.
+const DefaultRecall = 10
+
+// Recalled is a claim that was found.
+type Recalled struct {
+	ClaimView
+	Key   string                  `json:"key"`   // always there, for programs
+	Score float64                 `json:"score"` // what ordered them
+	Legs  map[string]ken.LegScore `json:"legs"`
+	// Signals are the named parts of the score; nil for what is not ranked by them.
+	Signals map[string]float64 `json:"-"`
+}
+
+// RecallAnswer is what a recall found, best first, and how.
+type RecallAnswer struct {
+	Mode   ken.Mode   `json:"mode"`
+	Cause  string     `json:"cause"` // why the mode is less than what was asked for
+	Claims []Recalled `json:"claims"`
+
+	// What follows is for who asks why; it is not part of the JSON form.
+	Signals  ken.Signals        `json:"-"` // what the question was read as
+	Cut      []ken.Cut          `json:"-"` // what was found and left out; not complete
+	Degraded []string           `json:"-"` // "leg: why" for each leg that failed
+	MS       map[string]float64 `json:"-"` // milliseconds by leg
+}
+
+// Recall answers one question. Errors: those of opening the owner's store and of
+// reading claims, and ctx's.
+func (l *Layer) Recall(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
+	s, release, err := l.Store(ctx, q.Owner)
+	if err != nil {
+		return RecallAnswer{}, err
+	}
+	defer release()
+	return l.Recaller(s, q).Ask(ctx, q.Question, q.Filter.Scopes)
+}
+
+// Recaller asks one store the same way again and again. It is safe for concurrent
+// use, as long as its store is open.
+type Recaller struct {
+	l      *Layer
+	s      store.Engine
+	r      *retriever.Retriever
+	filter ken.Filter
+	mode   ken.Mode // when every leg answers
+	cause  string   // why a leg that was asked for can't be
+}
+
+// patience replaces the deadline of a turn, whose model call waits: here a person
+// waits, or a measurement that must not depend on the machine's load.
+const patience = 30 * time.Second
+
+// anyEvidence is the floor of a recall: whatever bears on the question at all,
+// where a turn wants to be sure.
+const anyEvidence = 1e-9
+
+// Recaller takes what the configuration says about retrieval of the store's owner,
+// the deadline and the floor apart. Of q, owner, question and scopes are not used.
+func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
+	o, noVector := l.RetrievalOf(s.Owner())
+	rc := &Recaller{l: l, s: s, filter: q.Filter}
+	if q.Filter.MinTrust == ken.TrustUnknown {
+		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
+	}
+	if q.Limit < 1 {
+		q.Limit = DefaultRecall
+	}
+	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.Limit)
+	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
+		o.Limits[leg] = max(n, q.Limit)
+	}
+	o.TopK, o.Deadline = q.Limit, patience
+	if !q.Floor {
+		o.Floor = anyEvidence
+	}
+	if q.Mode != ken.ModeVector {
+		o.Legs = append(o.Legs, retriever.Keyword(s))
+	}
+	switch embedded, total := s.Coverage(); {
+	case q.Mode == ken.ModeKeyword:
+	case s.Embedder() == nil: // the layer gives the store none when the vector leg is off
+		if q.Mode != "" {
+			rc.cause = noVector
+		}
+	case q.Mode == "" && noVector != "": // calibrated: words alone find more
+		rc.cause = noVector
+	case embedded == 0 && total > 0:
+		rc.cause = "nothing has a vector yet: run ken index"
+	default:
+		o.Legs = append(o.Legs, retriever.Vector(s, l.embedder))
+	}
+	rc.mode = modeOf(o.Legs)
+	rc.r = retriever.New(s, o)
+	return rc
+}
+
+// modeOf is how a recall runs that asks these legs.
+func modeOf(legs []retriever.Leg) ken.Mode {
+	switch {
+	case len(legs) == 0:
+		return ken.ModeNone
+	case len(legs) > 1:
+		return ken.ModeHybrid
+	}
+	return ken.Mode(legs[0].Name())
+}
+
+// Mode is how it searches as long as no leg fails, and why that is less than what
+// was asked for; "" when it isn't.
+func (rc *Recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
+
+// Ask answers one question within the scopes; none means every scope.
+func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope) (RecallAnswer, error) {
+	f := rc.filter
+	f.Scopes, f.Now = scopes, rc.l.now()
+	signals := questionSignals(question)
+	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals, Filter: f})
+	if err := ctx.Err(); err != nil {
+		return RecallAnswer{}, err
+	}
+	out := RecallAnswer{Mode: found.Mode, Cause: cmp.Or(rc.cause, found.Cause), Claims: make([]Recalled, 0, len(found.Candidates)),
+		Signals: signals, Cut: found.Cut, Degraded: found.Degraded, MS: found.MS}
+	for _, c := range found.Candidates {
+		full, err := rc.s.Claim(ctx, c.Ref)
+		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: full, Tier: c.Tier, Trust: c.Row.Facts.Trust},
+			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
+	}
+	return out, nil
+}
+
+// fewSignals is how many names and keywords a question must yield for the rest
+// of its words to be dropped.
+const fewSignals = 3
+
+// questionSignals reads a question as intent reads a message. But who asks wants an
+// answer: small talk is a question too, and one that yields little is searched
+// for by all of its words.
+func questionSignals(question string) ken.Signals {
+	s := intent.Analyze([]ken.Message{{Role: "user", Text: question}})
+	s.Asks = true
+	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < fewSignals {
+		s.Keywords = append(s.Keywords, s.Question)
+	}
+	return s
+}

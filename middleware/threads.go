@@ -1,0 +1,238 @@
+package middleware
+
+import (
+	"container/list"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+)
+
+// Bounds of what is remembered of conversations that lie upstream, for all owners
+// together.
+const (
+	maxThreads     = 4096
+	maxThreadBytes = 64 << 20
+)
+
+// thread is what one response stands for that a later request may go on from: the
+// messages that its request added to the conversation, the answer, and the blocks
+// among them, on top of the thread before. Once it is settled, it holds nothing of
+// the request's body.
+type thread struct {
+	parent   *thread
+	owner    string
+	session  string
+	keys     []string // of the conversation, if the request named one
+	messages []ken.Message
+	blocks   []placed // by their index in messages; of the last turn, even an empty one
+
+	read func() Heard // the answer
+	once sync.Once
+	good bool // the answer is one to go on from
+
+	// Guarded by threads.mu.
+	refs int // names that lead here, and threads that go on from here
+	size int64
+}
+
+// settled reads the answer, once, and reports whether the thread can be gone on
+// from. Messages are copied here and not earlier, where somebody waits.
+func (t *thread) settled() bool {
+	t.once.Do(func() {
+		h := t.read()
+		t.read = nil
+		for i := range t.messages {
+			t.messages[i] = detached(t.messages[i])
+		}
+		switch h.Answer.Finish {
+		case "failed", "cancelled":
+			return
+		}
+		if t.good = h.Answer.Err == ""; t.good && h.OK {
+			t.messages = append(t.messages, detached(h.Answer.Message))
+		}
+	})
+	return t.good
+}
+
+// conversation returns all messages up to here, and where the blocks are among
+// them.
+func (t *thread) conversation() (msgs []ken.Message, blocks []placed) {
+	var chain []*thread
+	for ; t != nil; t = t.parent {
+		chain = append(chain, t)
+	}
+	for _, t := range slices.Backward(chain) {
+		for _, b := range t.blocks {
+			blocks = append(blocks, placed{len(msgs) + b.index, b.composed})
+		}
+		msgs = append(msgs, t.messages...)
+	}
+	return msgs, blocks
+}
+
+// threads remembers threads by an owner and the id of a response or a
+// conversation. The names used least recently are forgotten first; a thread stays
+// as long as a name leads to it, or to one that goes on from it.
+type threads struct {
+	mu    sync.Mutex // guards the rest
+	at    map[string]*list.Element
+	used  *list.List // of threadName
+	bytes int64
+}
+
+type threadName struct {
+	key string
+	t   *thread
+}
+
+func newThreads() *threads { return &threads{at: map[string]*list.Element{}, used: list.New()} }
+
+// Ids of responses and conversations do not get into each other's way.
+func responseKey(owner, id string) string     { return owner + "\x00r" + id }
+func conversationKey(owner, id string) string { return owner + "\x00c" + id }
+
+// find returns the thread that a name leads to, nil for none. It waits for the
+// answer to be read, milliseconds at most.
+func (ts *threads) find(key string) *thread {
+	t := ts.get(key)
+	switch {
+	case t == nil || t.settled():
+		return t
+	case slices.Contains(t.keys, key): // its conversation stands where it stood
+		return t.parent
+	}
+	return nil
+}
+
+func (ts *threads) get(key string) *thread {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	el, ok := ts.at[key]
+	if !ok {
+		return nil
+	}
+	ts.used.MoveToFront(el)
+	return el.Value.(threadName).t
+}
+
+// put remembers a thread by a response's id and by its conversation's. read is
+// called at most once, and may take a while.
+func (ts *threads) put(t *thread, id string, read func() Heard) {
+	t.read = read
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t.refs++ // while it is put
+	if t.parent != nil {
+		t.parent.refs++
+	}
+	if id != "" && len(id) <= maxIDBytes {
+		ts.name(responseKey(t.owner, id), t)
+	}
+	for _, key := range t.keys {
+		ts.name(key, t)
+	}
+	ts.release(t)
+}
+
+// maxIDBytes bounds the ids of responses and conversations that are remembered.
+const maxIDBytes = 512
+
+// settle reads a thread's answer and counts what it holds. One that is not to be
+// gone on from is forgotten; its conversation goes on from where it stood.
+func (ts *threads) settle(t *thread) {
+	good := t.settled()
+	size := sizeOf(t)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.refs == 0 {
+		return
+	}
+	if !good {
+		ts.drop(t)
+		return
+	}
+	t.size = size
+	for ts.bytes += size; ts.bytes > maxThreadBytes && ts.used.Len() > 0; {
+		ts.remove(ts.used.Back())
+	}
+}
+
+func (ts *threads) drop(t *thread) {
+	t.refs++
+	for el := ts.used.Front(); el != nil; {
+		next := el.Next()
+		if n := el.Value.(threadName); n.t == t {
+			ts.remove(el)
+			if t.parent != nil && slices.Contains(t.keys, n.key) {
+				ts.name(n.key, t.parent)
+			}
+		}
+		el = next
+	}
+	ts.release(t)
+}
+
+// name has a name lead to a thread. mu is held.
+func (ts *threads) name(key string, t *thread) {
+	if el, ok := ts.at[key]; ok {
+		ts.remove(el)
+	}
+	t.refs++
+	ts.at[key] = ts.used.PushFront(threadName{key, t})
+	for ts.used.Len() > maxThreads {
+		ts.remove(ts.used.Back())
+	}
+}
+
+func (ts *threads) remove(el *list.Element) {
+	n := ts.used.Remove(el).(threadName)
+	delete(ts.at, n.key)
+	ts.release(n.t)
+}
+
+// release gives up one reference, and what is no longer reached with it.
+func (ts *threads) release(t *thread) {
+	for ; t != nil; t = t.parent {
+		if t.refs--; t.refs > 0 {
+			return
+		}
+		ts.bytes -= t.size
+		t.size = 0
+	}
+}
+
+// sizeOf is about the bytes that a thread holds by itself.
+func sizeOf(t *thread) (n int64) {
+	for i := range t.messages {
+		m := &t.messages[i]
+		n += 256 + int64(len(m.Text))
+		for _, p := range m.Parts {
+			n += 64 + int64(len(p.Text)+len(p.Ref))
+		}
+		for _, c := range m.ToolCalls {
+			n += 64 + int64(len(c.Arguments))
+		}
+	}
+	for _, b := range t.blocks {
+		n += 256 + int64(len(b.text))
+	}
+	return n + 512
+}
+
+// detached is a message that shares no memory with the body it was read from.
+func detached(m ken.Message) ken.Message {
+	m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
+	m.Parts, m.ToolCalls = slices.Clone(m.Parts), slices.Clone(m.ToolCalls)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.Type, p.Text, p.Ref = strings.Clone(p.Type), strings.Clone(p.Text), strings.Clone(p.Ref)
+	}
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		c.ID, c.Name, c.Arguments = strings.Clone(c.ID), strings.Clone(c.Name), strings.Clone(c.Arguments)
+	}
+	return m
+}

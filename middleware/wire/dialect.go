@@ -1,0 +1,39 @@
+package wire
+
+import "strings"
+
+// Dialect is the shape that a model call has on the wire.
+type Dialect uint8
+
+// Dialects.
+const (
+	Chat      Dialect = iota // POST …/chat/completions
+	Responses                // POST …/responses
+	Messages                 // POST …/messages, Anthropic's
+)
+
+// String returns "chat", "responses" or "messages".
+func (d Dialect) String() string {
+	switch d {
+	case Responses:
+		return "responses"
+	case Messages:
+		return "messages"
+	default:
+		return "chat"
+	}
+}
+
+// DialectOf returns the dialect of what is posted to a path. ok is false for any
+// other path, such as one of a stored response or of a thread's messages.
+func DialectOf(path string) (d Dialect, ok bool) {
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return Chat, true
+	case strings.HasSuffix(path, "/responses"):
+		return Responses, true
+	case strings.HasSuffix(path, "/messages") && !strings.Contains(path, "/threads/"):
+		return Messages, true
+	}
+	return Chat, false
+}

@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+)
+
+// SessionOf says which session a request belongs to: what the client named in a
+// header; else the first of prompt_cache_key, metadata.session_id, conversation,
+// previous_response_id and metadata.user_id; else the beginning of the
+// conversation. It is "" for a request without any of them. It depends on nothing
+// but its arguments, and never on the model.
+//
+// Some fields name less than a conversation. user names somebody, and so does
+// metadata.user_id, but for Claude Code's, which holds a session and counts as
+// that; prompt_cache_key is often one for a whole program, so it counts alone only
+// when it looks like an id (16 letters and digits or more in a row, or a UUID). What
+// names somebody or some program is taken together with the beginning of the
+// conversation, so that two conversations do not become one.
+//
+// The beginning of a conversation is its instructions and its first user message,
+// without the numbers in the instructions, which often hold the time. Two
+// conversations that begin with the same words are one to SessionOf; see Guessed.
+// One whose client replaced its beginning by a summary is another one.
+//
+// What comes from outside is not trusted: a name with control characters counts as
+// not given, and one that is longer than 128 bytes is replaced by its hash. It never
+// leads to another owner's session, because an owner is part of a session's name
+// wherever one is looked up; hashes are salted with the owner as well, so that equal
+// beginnings of two owners do not look equal.
+func SessionOf(owner, header string, r *Request) string {
+	h := &r.Hints
+	if s := named(owner, header); s != "" {
+		return s
+	}
+	program := named(owner, h.PromptCacheKey)
+	if unique(program) {
+		return program
+	}
+	for _, s := range []string{h.Session, h.Conversation, r.Previous, sessionIn(h.MetadataUser)} {
+		if s = named(owner, s); s != "" {
+			return s
+		}
+	}
+	for _, s := range []string{program, h.MetadataUser, h.User} {
+		if s = named(owner, s); s != "" {
+			return beginning(owner, s, r)
+		}
+	}
+	return beginning(owner, "", r)
+}
+
+const (
+	maxName = 128 // bytes; a journal takes 256
+	guess   = "auto-"
+)
+
+// Guessed reports a session that SessionOf made of a conversation's beginning. Two
+// conversations may have the same, so whoever sees one begin again had better tell
+// them apart.
+func Guessed(session string) bool {
+	hash, ok := strings.CutPrefix(session, guess)
+	return ok && len(hash) == 32 && strings.Trim(hash, "0123456789abcdef") == ""
+}
+
+// named is a name from outside as one that can be used, "" for one that can't.
+func named(owner, s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+		return ""
+	}
+	if len(s) > maxName || strings.ContainsAny(s, "<>") { // a journal takes no markup
+		sum := sha256.Sum256([]byte(owner + "\x00" + s))
+		return "sha256-" + hex.EncodeToString(sum[:16])
+	}
+	return strings.Clone(s)
+}
+
+// unique reports a name that is hardly one for many conversations.
+func unique(s string) bool {
+	run, digits := 0, 0
+	plain := strings.ReplaceAll(s, "-", "")
+	if len(s)-len(plain) < 4 { // a UUID has four
+		plain = s
+	}
+	for i := range len(plain) {
+		switch c := plain[i]; {
+		case c >= '0' && c <= '9':
+			run++
+			digits++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			run++
+		default:
+			run, digits = 0, 0
+		}
+		if run >= 16 && digits >= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// sessionIn finds the session that Claude Code writes behind the user and the
+// account, or beside them in an object.
+func sessionIn(user string) string {
+	if i := strings.LastIndex(user, "_session_"); i >= 0 {
+		return user[i+len("_session_"):]
+	}
+	if strings.HasPrefix(user, "{") && len(user) <= 4096 && valid([]byte(user)) {
+		return document(user).get("session_id").text()
+	}
+	return ""
+}
+
+// beginning names a conversation by how it begins, "" for one without a user
+// message.
+func beginning(owner, salt string, r *Request) string {
+	h := sha256.New()
+	field := func(s string) {
+		_, _ = io.WriteString(h, s)
+		_, _ = h.Write([]byte{0xff}) // in no UTF-8, so that no two lists of fields are alike
+	}
+	field(owner)
+	field(salt)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		switch m.Role {
+		case "system", "developer":
+			field(m.Role)
+			field(withoutDigits(m.Text))
+		case "user":
+			said(field, m)
+			return guess + hex.EncodeToString(h.Sum(nil)[:16])
+		}
+	}
+	return ""
+}
+
+func said(field func(string), m *ken.Message) {
+	field(m.Text)
+	for _, p := range m.Parts {
+		if p.Ref != "" {
+			field(p.Ref)
+		}
+	}
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,81 @@
+package receipt
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// head is the first line of an entry: what has to be known of it to delete it.
+type head struct {
+	Turn    string    `json:"turn"`
+	Session string    `json:"session,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+func encode(rec *Record) ([]byte, error) {
+	line, err := json.Marshal(head{rec.Turn, rec.Session, rec.At})
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(rec)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(line, '\n'), body...), nil
+}
+
+// decodeHead reads whose an entry is. It keeps nothing of b.
+func decodeHead(n uint64, b []byte) (head, error) {
+	var h head
+	line, _, ok := bytes.Cut(b, []byte{'\n'})
+	if !ok {
+		return h, corrupt(n, errors.New("it has no first line"))
+	}
+	if err := json.Unmarshal(line, &h); err != nil {
+		return h, corrupt(n, err)
+	}
+	if err := checkID("turn", h.Turn, true); err != nil {
+		return h, corrupt(n, err)
+	}
+	if err := checkID("session", h.Session, false); err != nil {
+		return h, corrupt(n, err)
+	}
+	return h, nil
+}
+
+// decode reads an entry. It keeps nothing of b.
+func decode(n uint64, b []byte) (*Record, error) {
+	h, err := decodeHead(n, b)
+	if err != nil {
+		return nil, err
+	}
+	_, body, _ := bytes.Cut(b, []byte{'\n'})
+	rec := &Record{}
+	if err := json.Unmarshal(body, rec); err != nil {
+		return nil, corrupt(n, err)
+	}
+	if rec.Turn != h.Turn || rec.Session != h.Session {
+		return nil, corrupt(n, fmt.Errorf("it says that it is of turn %q, session %q", rec.Turn, rec.Session))
+	}
+	return rec, nil
+}
+
+// load reads a receipt; nil when there is none of that number.
+func load(r store.ShelfReader, n uint64) (*Record, error) {
+	b := r.Get(keyEntry(n))
+	if b == nil {
+		return nil, nil
+	}
+	return decode(n, b)
+}
+
+func corrupt(n uint64, err error) error {
+	return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("receipt %d can't be read", n), Err: err,
+		Try: "Restore the store from a backup, or go on without it; it was not changed."}
+}

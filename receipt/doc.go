@@ -1,0 +1,23 @@
+// Package receipt keeps the receipts of turns: what was injected into which turn
+// and why, for whoever asks later.
+//
+// A [Book] is one owner's, on the owner's shelf. It keeps the newest receipts up
+// to a number and an age, finds them by turn, and lists them, all or those of one
+// session, newest first.
+//
+// # What is kept
+//
+// A kept receipt names claims by their ids and says nothing of what they say: no
+// text, heading, key or source of a claim, and no block. So there is nothing to be
+// erased when a claim is forgotten, except where it stood in the ranking, which
+// [Book.Forget] erases too: the id stays and nothing else. Pieces of the repository
+// keep their heading and source, which are the file's, not a claim's. Of messages
+// it has what the signals hold, cleaned.
+//
+// # Layout
+//
+//	receipt/book              the numbers of the first and the last receipt, and when the first is from
+//	receipt/entry/NUMBER      the receipt: a line that says whose it is, then the Record, both JSON
+//	receipt/turn/TURN         its number
+//	receipt/session/ID/NUMBER nothing; NUMBER is counted down, so that the newest comes first
+package receipt

@@ -1,0 +1,163 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// ForgetSession deletes the receipts of a session and returns how many there were.
+// One that can't be read goes too: it was of this session when it was kept.
+func (b *Book) ForgetSession(ctx context.Context, session string) (int, error) {
+	gone := 0
+	err := b.shelf.Update(ctx, func(tx store.ShelfTx) (err error) {
+		gone, err = b.RemoveSession(tx, session)
+		return err
+	})
+	return gone, err
+}
+
+// RemoveSession is ForgetSession within the caller's own transaction.
+func (b *Book) RemoveSession(tx store.ShelfTx, session string) (gone int, err error) {
+	if session == "" { // no session is not every session
+		return 0, nil
+	}
+	for _, n := range slices.Collect(numbers(tx, session, ^uint64(0))) {
+		h := head{Session: session}
+		if v := tx.Get(keyEntry(n)); v != nil {
+			gone++
+			if read, err := decodeHead(n, v); err == nil {
+				h.Turn = read.Turn
+			}
+		}
+		if err := remove(tx, n, h); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+// Traces recognises what must be forgotten.
+type Traces struct {
+	// Claims are the ids of claims of which nothing but the id may stay.
+	Claims []string
+	// Text reports a text that holds it; nil for none. Of words that do so together
+	// all go.
+	Text func(string) bool
+}
+
+// Forget takes out of every receipt what it says of claims beside their ids, and
+// the texts that hold what must be forgotten, and returns how many receipts it
+// changed. It goes on past one that it can't read, with the ErrCorrupt that says
+// so, and may be repeated.
+func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
+	changed := 0
+	var bad []error
+	for before := ^uint64(0); before > 0; {
+		p, err := b.page(ctx, before, &t)
+		bad = append(bad, p.bad...)
+		if err != nil {
+			return changed, errors.Join(append(bad, err)...)
+		}
+		n, err := b.strip(ctx, p.touched, &t)
+		if changed += n; err != nil {
+			return changed, errors.Join(append(bad, err)...)
+		}
+		before = p.next
+	}
+	return changed, errors.Join(bad...)
+}
+
+// found is what Forget found in some receipts.
+type found struct {
+	touched []uint64
+	bad     []error
+	next    uint64 // where to go on, 0 at the end
+}
+
+// page looks through receipts without holding up those who write.
+func (b *Book) page(ctx context.Context, before uint64, t *Traces) (f found, err error) {
+	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
+		f = found{}
+		seen := 0
+		for n := range numbers(r, "", before) {
+			if seen++; seen == perPrune {
+				f.next = n
+			}
+			rec, err := load(r, n)
+			switch {
+			case errors.Is(err, ken.ErrCorrupt):
+				f.bad = append(f.bad, err)
+			case err != nil:
+				return err
+			case rec != nil && t.strip(rec):
+				f.touched = append(f.touched, n)
+			}
+			if f.next != 0 {
+				return nil
+			}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// strip rewrites receipts without what must be forgotten.
+func (b *Book) strip(ctx context.Context, numbers []uint64, t *Traces) (changed int, err error) {
+	if len(numbers) == 0 {
+		return 0, nil
+	}
+	err = b.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		changed = 0
+		for _, n := range numbers {
+			rec, err := load(tx, n)
+			if err != nil {
+				return err
+			}
+			if rec == nil || !t.strip(rec) { // it was pruned, or somebody else did it
+				continue
+			}
+			changed++
+			if err := keep(tx, n, rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// strip takes out of a receipt what must go, and reports whether there was any.
+func (t *Traces) strip(rec *Record) bool {
+	found := false
+	for i := range rec.Items {
+		bare := ken.Item{ID: rec.Items[i].ID}
+		if slices.Contains(t.Claims, bare.ID) && !reflect.DeepEqual(rec.Items[i], bare) {
+			rec.Items[i], found = bare, true
+		}
+	}
+	if t.Text == nil {
+		return found
+	}
+	s := &rec.Signals
+	for _, list := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities, &rec.Degraded} {
+		if len(*list) > 0 && (t.Text(strings.Join(*list, " ")) || slices.ContainsFunc(*list, t.Text)) {
+			*list, found = []string{}, true
+		}
+	}
+	texts := []*string{&rec.Cause}
+	for i := range rec.Cut {
+		texts = append(texts, &rec.Cut[i].Detail)
+	}
+	for _, text := range texts {
+		if *text != "" && t.Text(*text) {
+			*text, found = "", true
+		}
+	}
+	return found
+}

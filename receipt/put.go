@@ -1,0 +1,127 @@
+package receipt
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Put keeps the receipt of a turn, in a transaction of its own. Errors: as of Add,
+// and what the shelf fails with.
+func (b *Book) Put(ctx context.Context, rec Record) error {
+	if !b.Keeps() {
+		return nil
+	}
+	return b.shelf.Update(ctx, func(tx store.ShelfTx) error { return b.Add(tx, rec) })
+}
+
+// Add keeps the receipt of a turn within the caller's own transaction, and deletes
+// those that are beyond the book's bounds by it. The receipt of a later request of
+// the same turn takes the earlier one's place, with the marks that it had. rec is
+// not changed. Errors: ErrInvalid for a turn without an id, and for an id of a turn
+// or session that is longer than 256 bytes or unclean.
+func (b *Book) Add(tx store.ShelfTx, rec Record) error {
+	if !b.Keeps() {
+		return nil
+	}
+	if err := checkID("turn", rec.Turn, true); err != nil {
+		return err
+	}
+	if err := checkID("session", rec.Session, false); err != nil {
+		return err
+	}
+	rec = rec.lean()
+	if n, ok := numberOf(tx, rec.Turn); ok {
+		had, err := load(tx, n)
+		if err == nil && had != nil && had.Session == rec.Session {
+			rec.Taint = union(had.Taint, rec.Taint)
+			return keep(tx, n, &rec)
+		}
+		// Somebody's id of a turn may come again in another session. One that can't be
+		// read stays where it is.
+		if b.told(err) == nil && had != nil {
+			if err := remove(tx, n, head{Turn: had.Turn, Session: had.Session}); err != nil {
+				return err
+			}
+		}
+	}
+	p := readPages(tx)
+	p.Last++
+	if p.First >= p.Last {
+		p.First, p.At = p.Last, rec.At
+	}
+	if err := keep(tx, p.Last, &rec); err != nil {
+		return err
+	}
+	if err := tx.Put(keyTurn(rec.Turn), []byte(strconv.FormatUint(p.Last, 16))); err != nil {
+		return err
+	}
+	if rec.Session != "" {
+		if err := tx.Put(keyIn(rec.Session, p.Last), nil); err != nil {
+			return err
+		}
+	}
+	if _, err := b.prune(tx, &p, perPut); err != nil {
+		return err
+	}
+	return p.write(tx)
+}
+
+func keep(tx store.ShelfTx, n uint64, rec *Record) error {
+	v, err := encode(rec)
+	if err != nil {
+		return err
+	}
+	return tx.Put(keyEntry(n), v)
+}
+
+// told logs an error of a receipt that can't be read, and returns it.
+func (b *Book) told(err error) error {
+	if err != nil {
+		b.o.Log.Warn("a receipt is left alone", "cause", err)
+	}
+	return err
+}
+
+// Mark adds to the receipt of a turn what its answer turned out to do. A mark that
+// it has is not added again. Errors: ErrNotFound for a turn without a receipt;
+// ErrCorrupt.
+func (b *Book) Mark(ctx context.Context, turn string, taint []ken.Taint) error {
+	return b.shelf.Update(ctx, func(tx store.ShelfTx) error { return b.AddMark(tx, turn, taint) })
+}
+
+// AddMark is Mark within the caller's own transaction.
+func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
+	n, ok := numberOf(tx, turn)
+	if !ok {
+		return notFound(turn)
+	}
+	rec, err := load(tx, n)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return notFound(turn)
+	}
+	all := union(rec.Taint, taint)
+	if len(all) == len(rec.Taint) {
+		return nil
+	}
+	rec.Taint = all
+	return keep(tx, n, rec)
+}
+
+// union returns the marks of both, each once.
+func union(a, b []ken.Taint) []ken.Taint {
+	out := slices.Clone(a)
+	for _, t := range b {
+		t.Tool, t.Call, t.Claim = store.Clean(t.Tool), store.Clean(t.Call), store.Clean(t.Claim)
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

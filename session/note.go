@@ -1,0 +1,180 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Note is what one turn, or one answer, leaves to a journal.
+type Note struct {
+	About About
+	// Messages are the conversation, or its end, as for Append.
+	Messages []ken.Message
+	// Injected is what was put before the model, as for Injected.
+	Injected []ken.Item
+	// Step brings the session's checkpoint up to date; nil leaves it alone.
+	Step *Step
+	// Unkept messages are not kept, nor when they come again in a later request that
+	// may be kept, as long as this process remembers the session: nothing on the shelf
+	// tells of them. The rest of the note is ignored.
+	Unkept bool
+
+	all bool // every message is one that was said now
+}
+
+// Step is what a turn adds to a checkpoint beside its messages: see Digest.
+type Step struct {
+	Signals     ken.Signals
+	Constraints []string
+}
+
+// Noted is what came of a note.
+type Noted struct {
+	Entries []Entry // the messages that were new, in their order
+	Err     error   // as of Append
+}
+
+// errMoved says that a session is no longer as it was when a decision was made.
+var errMoved = errors.New("session: it changed meanwhile")
+
+// maxTries bounds how often a record starts again because another process wrote
+// to the same session meanwhile.
+const maxTries = 8
+
+// Record keeps several notes in one transaction, those of a session in their order,
+// and returns what came of each. A session that fails does so alone. also, if it is
+// not nil, writes in the same transaction, once, whatever becomes of the sessions;
+// it may be run again from its start, as store.Shelf says, and what it returns is
+// the error of every note that was in it.
+func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.ShelfTx) error) []Noted {
+	out := make([]Noted, len(notes))
+	var todo []int
+	for i := range notes {
+		n := &notes[i]
+		if out[i].Err = checkID(n.About.ID); out[i].Err == nil && (len(n.Messages) > 0 || len(n.Injected) > 0 || n.Step != nil) {
+			todo = append(todo, i)
+		}
+	}
+	for try := 0; len(todo) > 0 || try == 0 && also != nil; try++ {
+		if try == maxTries {
+			for _, i := range todo {
+				out[i] = Noted{Err: &ken.Error{Code: ken.CodeUnavailable, Field: "session",
+					Msg: "other processes keep writing to session " + notes[i].About.ID, Try: "Give each process sessions of its own."}}
+			}
+			break
+		}
+		todo = j.record(ctx, notes, todo, also, out)
+		also = nil
+	}
+	return out
+}
+
+// record is one attempt. It returns the notes that are to be tried again.
+func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx) error, out []Noted) (again []int) {
+	parts := partsOf(j, notes, todo)
+	taken, err := take(ctx, parts)
+	defer func() {
+		for _, p := range taken {
+			p.m.release()
+			j.weigh(p.m)
+		}
+	}()
+	if err == nil {
+		err = j.look(ctx, parts)
+	}
+	now := j.now()
+	if err == nil {
+		for _, p := range parts {
+			p.prepare(ctx, now)
+		}
+		err = j.write(ctx, parts, also)
+	}
+	for _, p := range parts {
+		if p.err = cmp.Or(err, p.err); p.err != nil && p.looked {
+			p.m.restore(p.was)
+		}
+		for _, n := range p.notes {
+			switch {
+			case errors.Is(p.err, errMoved):
+				again = append(again, n.i)
+			case p.err != nil:
+				out[n.i] = Noted{Err: p.err}
+			default:
+				out[n.i] = Noted{Entries: n.entries}
+			}
+		}
+	}
+	slices.Sort(again)
+	return again
+}
+
+// take waits until nobody else is at the sessions. All take in one order, so that
+// no two wait for each other.
+func take(ctx context.Context, parts []*part) (taken []*part, err error) {
+	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *part) int { return cmp.Compare(a.m.id, b.m.id) })
+	for _, p := range inOrder {
+		if err := p.m.take(ctx); err != nil {
+			return taken, err
+		}
+		taken = append(taken, p)
+	}
+	return taken, nil
+}
+
+// look makes sure that what is remembered of the sessions is of them as they are.
+func (j *Journal) look(ctx context.Context, parts []*part) error {
+	if len(parts) == 0 {
+		return ctx.Err()
+	}
+	return j.shelf.View(ctx, func(r store.ShelfReader) error {
+		for _, p := range parts {
+			p.known, p.joins = false, false
+			rec, err := getRecord(r, p.m.id)
+			if err == nil {
+				err = p.m.load(r, rec)
+			}
+			if p.err = err; err != nil {
+				continue
+			}
+			p.was, p.looked = p.m.before(), true
+			if rec != nil {
+				p.known, p.joins, p.lastAt = true, rec.lacks(j.o.Process), rec.LastAt
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// write keeps what was prepared of the sessions that are still as they were. What
+// a session fails with is its part's error.
+func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx) error) error {
+	var todo []*part
+	for _, p := range parts {
+		if p.err == nil && p.writes() {
+			todo = append(todo, p)
+		}
+	}
+	if len(todo) == 0 && also == nil {
+		return nil
+	}
+	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		for _, p := range todo {
+			o := store.NewOverlay(tx)
+			if p.err = p.write(o); p.err != nil {
+				continue
+			}
+			if err := o.Apply(tx); err != nil {
+				return err
+			}
+		}
+		if also == nil {
+			return nil
+		}
+		return also(tx)
+	})
+}

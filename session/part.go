@@ -1,0 +1,243 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// part is one session's share of a Record.
+type part struct {
+	j      *Journal
+	m      *memo
+	was    before
+	looked bool // the memo is of the session as it is, and was it before
+	known  bool // there is such a session
+	joins  bool // this process has it from now on
+	lastAt time.Time
+	now    time.Time
+	notes  []*noting
+	err    error
+}
+
+// noting is a note on its way.
+type noting struct {
+	*Note
+	i        int   // its place in the Record
+	about    About // cleaned
+	entries  []Entry
+	digests  []digest // of the entries
+	injected []injected
+}
+
+// injected is an injection with its key.
+type injected struct {
+	key string
+	*Injection
+}
+
+// partsOf sorts notes by their sessions, in the order in which those come up.
+func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
+	at := map[string]*part{}
+	for _, i := range todo {
+		id := notes[i].About.ID
+		p := at[id]
+		if p == nil {
+			p = &part{j: j, m: j.memo(id)}
+			at[id] = p
+			parts = append(parts, p)
+		}
+		n := &noting{Note: &notes[i], i: i, about: notes[i].About}
+		n.about.clean()
+		p.notes = append(p.notes, n)
+	}
+	return parts
+}
+
+// prepare decides what is new, in memory: the memo has it then as if it were kept,
+// so that each note finds those before it. restore takes that back.
+func (p *part) prepare(ctx context.Context, now time.Time) {
+	if p.now = now; p.err != nil {
+		return
+	}
+	for i, n := range p.notes {
+		in := p.m.read(n.Messages)
+		fresh, line := in, (*line)(nil)
+		if !n.all {
+			fresh, line = p.m.fresh(in)
+		}
+		if n.Unkept {
+			p.m.ignore(fresh)
+			continue
+		}
+		p.enter(n, fresh)
+		p.annotate(ctx, i)
+		for i := range n.entries {
+			p.m.note(&n.entries[i], n.digests[i])
+		}
+		p.m.stamp.last += uint64(len(n.entries))
+		p.m.came(in, line)
+		p.inject(n)
+	}
+}
+
+// enter makes entries of messages.
+func (p *part) enter(n *noting, fresh []incoming) {
+	at := later(p.now, p.lastAt)
+	for i, x := range fresh {
+		if x.clean == nil { // it came before, and was forgotten or is said again
+			c, _ := clean(x.raw)
+			x.clean = &c
+		}
+		e := Entry{Seq: p.m.stamp.last + uint64(i) + 1, At: at, Message: *x.clean}
+		e.cut(p.j.o.MaxMessageBytes)
+		n.entries = append(n.entries, e)
+		n.digests = append(n.digests, x.digest)
+	}
+}
+
+// inject makes injections of items, each id and text once.
+func (p *part) inject(n *noting) {
+	for _, it := range n.Injected {
+		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
+		in.key = keyInjected(p.m.id, in.Injection)
+		if in.Text != "" && !slices.ContainsFunc(n.injected, func(o injected) bool { return o.key == in.key }) {
+			n.injected = append(n.injected, in)
+		}
+	}
+}
+
+// writes reports whether there may be something to write.
+func (p *part) writes() bool {
+	return slices.ContainsFunc(p.notes, func(n *noting) bool {
+		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Step != nil)
+	})
+}
+
+// write keeps the part if the session is still as it was looked at. It may run
+// again.
+func (p *part) write(tx store.ShelfTx) error {
+	rec, err := getRecord(tx, p.m.id)
+	if err != nil {
+		return err
+	}
+	if rec.stamp() != p.was.stamp {
+		return errMoved
+	}
+	changed := false
+	for _, n := range p.notes {
+		if n.Unkept {
+			continue
+		}
+		if len(n.entries) > 0 || rec == nil && len(n.Messages) > 0 {
+			if rec == nil {
+				rec = begin(n.about, p.now)
+			}
+			changed = true
+			if err := p.keep(tx, rec, n); err != nil {
+				return err
+			}
+		}
+		if rec != nil && len(n.Messages) > 0 && rec.lacks(p.j.o.Process) { // it said nothing new, and yet is at it
+			rec.joined(p.j.o.Process)
+			changed = true
+		}
+		if rec == nil && len(n.injected) > 0 {
+			rec, changed = begin(About{ID: p.m.id}, p.now), true
+			rec.Process = p.j.o.Process
+		}
+		for _, in := range n.injected {
+			if tx.Get(in.key) != nil {
+				continue
+			}
+			if err := put(tx, in.key, in.Injection); err != nil {
+				return err
+			}
+		}
+		if n.Step != nil && rec != nil {
+			if err := p.step(tx, n); err != nil {
+				return err
+			}
+		}
+	}
+	if changed {
+		if err := put(tx, keyInfo(rec.ID), rec); err != nil {
+			return err
+		}
+	}
+	p.m.stamp = rec.stamp() // of what has begun, too
+	return nil
+}
+
+// keep adds a note's entries to the session.
+func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
+	if len(n.entries) > 0 {
+		rec.goOn()
+	}
+	rec.update(&n.about)
+	rec.Active = p.now
+	rec.joined(p.j.o.Process)
+	for i := range n.entries {
+		e := &n.entries[i]
+		if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, n.digests[i])); err != nil {
+			return err
+		}
+		rec.Last, rec.LastAt = e.Seq, e.At
+		rec.Messages++
+		if r := e.Message.Role; r == "user" || r == "assistant" {
+			rec.Said++
+		}
+	}
+	return nil
+}
+
+// step brings the checkpoint up to date. A request of the same turn changes nothing
+// but a time, which is not worth a write.
+func (p *part) step(tx store.ShelfTx, n *noting) error {
+	prev, err := getCheckpoint(tx, p.m.id)
+	if err != nil {
+		return err
+	}
+	c := Digest(prev, n.entries, n.Step.Signals, n.Step.Constraints, p.now)
+	if prev == nil {
+		prev = &Checkpoint{}
+	}
+	c = c.cleaned(prev)
+	if len(n.entries) == 0 && same(&c, prev) {
+		return nil
+	}
+	return put(tx, keyCheckpoint(p.m.id), &c)
+}
+
+// same reports whether two checkpoints say the same.
+func same(a, b *Checkpoint) bool {
+	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
+		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints)
+}
+
+// annotate has the program look at each entry of a note before it is kept.
+func (p *part) annotate(ctx context.Context, at int) {
+	if p.j.o.Annotate == nil {
+		return
+	}
+	n := p.notes[at]
+	for i := range n.entries {
+		e := n.entries[i]
+		p.ask(ctx, &e, p.call(ctx, at, i))
+		n.entries[i].Files = cleanFiles(e.Files)
+	}
+}
+
+// ask calls the program, which may panic.
+func (p *part) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.Files = nil
+			p.j.o.Log.Error("annotate a message", "session", p.m.id, "message", e.ID(), "panic", r)
+		}
+	}()
+	p.j.o.Annotate(ctx, e, call)
+}

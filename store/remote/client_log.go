@@ -1,0 +1,67 @@
+package remote
+
+import (
+	"context"
+	"iter"
+
+	"github.com/kenlayer/ken/store"
+)
+
+// eventPage is how many events are read at once.
+const eventPage = 512
+
+// Page reads the log from a sequence number on, a part of it; nothing at its end.
+func (c *Client) Page(ctx context.Context, from uint64) ([]*store.Event, error) {
+	return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
+}
+
+// Events implements store.Log.
+func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+	return func(yield func(*store.Event, error) bool) {
+		for {
+			page, err := c.Page(ctx, from)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, ev := range page {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			from = page[len(page)-1].Seq + 1
+		}
+	}
+}
+
+// Wait implements store.Log.
+func (c *Client) Wait(ctx context.Context, seq uint64) error {
+	return tell(ctx, c, kWait, &eventsRequest{From: seq})
+}
+
+// VerifyLog implements store.Log. The holder computes it.
+func (c *Client) VerifyLog(ctx context.Context) (store.LogReport, error) {
+	return ask[nothing, store.LogReport](ctx, c, kVerifyLog, &nothing{})
+}
+
+// EmbedMissing implements store.Engine. The holder embeds, with its own embedder.
+func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
+	return ask[nothing, int](ctx, c, kEmbedMissing, &nothing{})
+}
+
+// Compact implements store.Engine.
+func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &nothing{}) }
+
+// CopyTo implements store.Copier: the holder writes the copy.
+func (c *Client) CopyTo(ctx context.Context, dir string) error {
+	return tell(ctx, c, kCopy, &copyRequest{dir})
+}
+
+// Rebuild implements store.Engine.
+func (c *Client) Rebuild(ctx context.Context) error { return tell(ctx, c, kRebuild, &nothing{}) }

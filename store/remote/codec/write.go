@@ -1,0 +1,146 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"time"
+)
+
+// Append writes the value that v points to behind b. v must be a pointer, not nil.
+func Append(b []byte, v any) []byte {
+	e := reflect.ValueOf(v).Elem()
+	return planOf(e.Type()).write(b, e)
+}
+
+func writeBool(b []byte, v reflect.Value) []byte {
+	if v.Bool() {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func writeInt(b []byte, v reflect.Value) []byte  { return binary.AppendVarint(b, v.Int()) }
+func writeUint(b []byte, v reflect.Value) []byte { return binary.AppendUvarint(b, v.Uint()) }
+
+func writeFloat32(b []byte, v reflect.Value) []byte {
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v.Float())))
+}
+
+func writeFloat64(b []byte, v reflect.Value) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v.Float()))
+}
+
+func writeString(b []byte, v reflect.Value) []byte {
+	s := v.String()
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Lengths of slices and maps are one more than they are; 0 is nil.
+
+func writeBytes(b []byte, v reflect.Value) []byte {
+	if v.IsNil() {
+		return append(b, 0)
+	}
+	s := v.Bytes()
+	return append(binary.AppendUvarint(b, uint64(len(s))+1), s...)
+}
+
+func planSlice(p *plan, elem *plan) {
+	p.write = func(b []byte, v reflect.Value) []byte {
+		if v.IsNil() {
+			return append(b, 0)
+		}
+		n := v.Len()
+		b = binary.AppendUvarint(b, uint64(n)+1)
+		for i := range n {
+			b = elem.write(b, v.Index(i))
+		}
+		return b
+	}
+	p.read = func(r *reader, v reflect.Value) {
+		n, some := r.length(elem.least)
+		if !some {
+			v.SetZero()
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := 0; i < n && r.err == nil; i++ {
+			elem.read(r, v.Index(i))
+		}
+	}
+}
+
+func planMap(p *plan, t reflect.Type, key, elem *plan) {
+	p.write = func(b []byte, v reflect.Value) []byte {
+		if v.IsNil() {
+			return append(b, 0)
+		}
+		b = binary.AppendUvarint(b, uint64(v.Len())+1)
+		for it := v.MapRange(); it.Next(); {
+			b = elem.write(key.write(b, it.Key()), it.Value())
+		}
+		return b
+	}
+	p.read = func(r *reader, v reflect.Value) {
+		n, some := r.length(key.least + elem.least)
+		if !some {
+			v.SetZero()
+			return
+		}
+		m := reflect.MakeMapWithSize(t, n)
+		for i := 0; i < n && r.err == nil; i++ {
+			k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			key.read(r, k)
+			elem.read(r, e)
+			m.SetMapIndex(k, e)
+		}
+		v.Set(m)
+	}
+}
+
+func planPointer(p *plan, t reflect.Type, elem *plan) {
+	p.write = func(b []byte, v reflect.Value) []byte {
+		if v.IsNil() {
+			return append(b, 0)
+		}
+		return elem.write(append(b, 1), v.Elem())
+	}
+	p.read = func(r *reader, v reflect.Value) {
+		if r.byte() == 0 {
+			v.SetZero()
+			return
+		}
+		e := reflect.New(t.Elem())
+		elem.read(r, e.Elem())
+		v.Set(e)
+	}
+}
+
+// How a time's place is written. Wall time and offset are kept, a zone's name and
+// a monotonic reading are not.
+const (
+	timeZero  = iota // the zero time
+	timeUTC          // seconds, nanoseconds
+	timeZoned        // and an offset in seconds
+)
+
+func writeTime(b []byte, v reflect.Value) []byte {
+	t := v.Interface().(time.Time)
+	if t == (time.Time{}) { //nolint:staticcheck // the zero time of another zone keeps its zone
+		return append(b, timeZero)
+	}
+	utc := t.Location() == time.UTC
+	if utc {
+		b = append(b, timeUTC)
+	} else {
+		b = append(b, timeZoned)
+	}
+	b = binary.AppendVarint(b, t.Unix())
+	b = binary.AppendUvarint(b, uint64(t.Nanosecond()))
+	if !utc {
+		_, offset := t.Zone()
+		b = binary.AppendVarint(b, int64(offset))
+	}
+	return b
+}

@@ -1,0 +1,89 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/kenlayer/ken/store"
+)
+
+func framed(kind byte, body string) []byte {
+	return append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), kind), body...)
+}
+
+func TestFramesAreReadAsTheyWereSent(t *testing.T) {
+	var buf bytes.Buffer
+	bodies := []string{"", "x", string(bytes.Repeat([]byte("long "), 1<<18))}
+	for i, body := range bodies {
+		if err := sendFrame(&buf, byte(i), append(startFrame(nil), body...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, body := range bodies {
+		f, err := readFrame(&buf, maxFrame)
+		if err != nil || f.kind != byte(i) || string(f.body) != body {
+			t.Errorf("frame %d: kind %d, %d bytes, %v", i, f.kind, len(f.body), err)
+		}
+	}
+	if _, err := readFrame(&buf, maxFrame); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+// A length that is not true must cost nothing.
+func TestALengthAloneTakesNoMemory(t *testing.T) {
+	head := binary.BigEndian.AppendUint32(nil, maxFrame)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := readFrame(bytes.NewReader(append(head, 'a', 1, 2, 3)), maxFrame)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || after.TotalAlloc-before.TotalAlloc > 4<<20 {
+		t.Errorf("%v, and %d bytes were taken", err, after.TotalAlloc-before.TotalAlloc)
+	}
+	if _, err := readFrame(bytes.NewReader(framed('h', "more than is allowed")), 8); !errors.Is(err, errTooLarge) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
+func FuzzFrame(f *testing.F) {
+	f.Add(framed('h', `{"ken":1}`))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0})
+	f.Add([]byte{0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		for {
+			f, err := readFrame(r, 1<<16)
+			if err != nil {
+				return
+			}
+			if len(f.body) > len(b) {
+				t.Fatalf("%d bytes of %d", len(f.body), len(b))
+			}
+		}
+	})
+}
+
+func FuzzSight(f *testing.F) {
+	f.Add([]byte{0, 0, 0})
+	f.Add([]byte{0, 1, 5, rowGone, 1, streamBegins | streamEnds, 3, 4, 5, 6})
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 1, 7, rowNamed, 1, 'x', 0, 1, 2, 9, 0, 0, 0, 0, 3, 1, 2, 2, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rows, links := map[store.Ref]seenRow{}, map[store.Ref]link{}
+		if readSight(b, rows, links) != nil {
+			return
+		}
+		if len(rows)+len(links) > 2*len(b) {
+			t.Fatalf("%d rows and %d links of %d bytes", len(rows), len(links), len(b))
+		}
+		for ref := range links {
+			before, after, ok := around(links, ref, 5)
+			if ok && (len(before) > 5 || len(after) > 5) {
+				t.Fatalf("%v and %v", before, after)
+			}
+		}
+	})
+}
