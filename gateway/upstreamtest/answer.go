@@ -1,0 +1,140 @@
+package upstreamtest
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// Framing is how an answer says where its body ends.
+type Framing uint8
+
+// Framings.
+const (
+	Length  Framing = iota // by Content-Length
+	Chunked                // in chunks, one for each piece
+	ToClose                // by the end of the connection
+)
+
+// Ending is what happens once an answer's pieces are sent.
+type Ending uint8
+
+// Endings.
+const (
+	Keep  Ending = iota // the body ends as its framing says, and the connection stays
+	Close               // the same, and the connection is closed
+	Drop                // the connection is closed where the answer stands, without the body's end
+	Reset               // the same, with a reset, which may overtake what was sent before
+	Stall               // nothing more comes until the client leaves
+)
+
+// Interim is a response with a status of 1xx that comes before the answer.
+type Interim struct {
+	Status int
+	Header []Field
+}
+
+// Answer is what a server sends for a request. The zero value is an empty answer
+// with status 200. Header is written in its order and spelling; the headers of
+// the framing are added behind it unless Header has them.
+type Answer struct {
+	Interim []Interim
+	Status  int    // 0 is 200
+	Reason  string // behind the status; "" is the usual one
+	Header  []Field
+	Pieces  [][]byte // the body; each piece is written on its own
+	Framing Framing
+	Trailer []Field // behind a chunked body
+	Ending  Ending
+
+	// Head holds the answer back until it can be received from, or is closed. Pace
+	// does the same for each piece. Nil waits for nothing. A client that leaves ends
+	// the wait.
+	Head, Pace <-chan struct{}
+
+	// Nothing sends not even the status: what is left of the answer is its Ending.
+	Nothing bool
+}
+
+// Body returns the pieces as one.
+func (a Answer) Body() []byte { return bytes.Join(a.Pieces, nil) }
+
+// Get returns the value of the answer's first header of that name, or "".
+func (a Answer) Get(name string) string {
+	if v := values(a.Header, name); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// With returns the answer with another header line behind the others.
+func (a Answer) With(name, value string) Answer {
+	a.Header = append(slices.Clone(a.Header), Field{name, value})
+	return a
+}
+
+// Without returns the answer without the headers of that name.
+func (a Answer) Without(name string) Answer {
+	a.Header = slices.DeleteFunc(slices.Clone(a.Header), func(f Field) bool { return http.CanonicalHeaderKey(f.Name) == http.CanonicalHeaderKey(name) })
+	return a
+}
+
+func (a Answer) status() int {
+	if a.Status == 0 {
+		return http.StatusOK
+	}
+	return a.Status
+}
+
+func (a Answer) reason() string {
+	if a.Reason != "" {
+		return a.Reason
+	}
+	return http.StatusText(a.status())
+}
+
+// head is the answer up to its body, in the form of HTTP/1.1.
+func (a Answer) head() []byte {
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 " + strconv.Itoa(a.status()) + " " + a.reason() + "\r\n")
+	writeFields(&b, a.Header)
+	switch {
+	case a.Framing == Chunked && a.Get("Transfer-Encoding") == "":
+		writeFields(&b, []Field{{"Transfer-Encoding", "chunked"}})
+	case a.Framing == Length && a.Get("Content-Length") == "":
+		writeFields(&b, []Field{{"Content-Length", strconv.Itoa(len(a.Body()))}})
+	}
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+func writeFields(b *bytes.Buffer, fields []Field) {
+	for _, f := range fields {
+		b.WriteString(f.Name + ": " + f.Value + "\r\n")
+	}
+}
+
+// framed is a piece as it goes over the wire.
+func (a Answer) framed(piece []byte) []byte {
+	if a.Framing != Chunked {
+		return piece
+	}
+	if len(piece) == 0 {
+		return nil // an empty chunk would end the body
+	}
+	out := append([]byte(strconv.FormatInt(int64(len(piece)), 16)), "\r\n"...)
+	return append(append(out, piece...), "\r\n"...)
+}
+
+// tail is what ends a body.
+func (a Answer) tail() []byte {
+	if a.Framing != Chunked {
+		return nil
+	}
+	var b bytes.Buffer
+	b.WriteString("0\r\n")
+	writeFields(&b, a.Trailer)
+	b.WriteString("\r\n")
+	return b.Bytes()
+}

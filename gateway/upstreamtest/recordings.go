@@ -1,0 +1,150 @@
+package upstreamtest
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+//go:embed testdata/*.http
+var recordings embed.FS
+
+// Recording returns a recording by name, such as chat_stream: a file under
+// testdata without its ending. A stream of events comes in chunks, one an event.
+// An unknown name panics: it is the test's mistake.
+func Recording(name string) Answer {
+	b, err := recordings.ReadFile("testdata/" + name + ".http")
+	if err != nil {
+		panic(fmt.Sprintf("upstreamtest: no recording %q", name))
+	}
+	a, err := parseRecording(b)
+	if err != nil {
+		panic(fmt.Sprintf("upstreamtest: recording %q: %v", name, err))
+	}
+	return a
+}
+
+// Recordings returns the names of all recordings, sorted.
+func Recordings() []string {
+	entries, err := recordings.ReadDir("testdata")
+	if err != nil {
+		panic(err) // the files are in the binary
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".http")
+	}
+	return names
+}
+
+// parseRecording reads a head whose lines end in a line feed, an empty line, and
+// the body, which is taken as it is.
+func parseRecording(b []byte) (a Answer, err error) {
+	head, body, ok := bytes.Cut(b, []byte("\n\n"))
+	if !ok {
+		return a, fmt.Errorf("%w: no empty line", errMalformed)
+	}
+	lines := strings.Split(string(head), "\n")
+	rest, ok := strings.CutPrefix(lines[0], "HTTP/1.1 ")
+	if !ok {
+		return a, fmt.Errorf("%w: %q", errMalformed, lines[0])
+	}
+	status, reason, _ := strings.Cut(rest, " ")
+	if a.Status, err = strconv.Atoi(status); err != nil {
+		return a, fmt.Errorf("%w: %q", errMalformed, lines[0])
+	}
+	a.Reason = reason
+	if a.Header, err = fields(lines[1:]); err != nil {
+		return a, err
+	}
+	a.Pieces = [][]byte{body}
+	if strings.HasPrefix(a.Get("Content-Type"), "text/event-stream") {
+		a.Pieces, a.Framing = Events(body), Chunked
+	}
+	return a, nil
+}
+
+// Events cuts a stream into its events, each with the empty line behind it. What
+// is behind the last empty line is the last piece.
+func Events(stream []byte) (events [][]byte) {
+	for len(stream) > 0 {
+		i := bytes.Index(stream, []byte("\n\n"))
+		if i < 0 {
+			return append(events, stream)
+		}
+		events = append(events, stream[:i+2])
+		stream = stream[i+2:]
+	}
+	return events
+}
+
+// Recorded answers a request with the recording that fits it, and with the
+// provider's error when none does.
+func Recorded(r *Request) Answer {
+	path := strings.TrimPrefix(r.Path(), "/v1")
+	switch {
+	case r.Method == http.MethodGet && path == "/models":
+		return Recording("models")
+	case r.Method == http.MethodGet && strings.HasPrefix(path, "/models/"):
+		return Recording("model")
+	case r.Method != http.MethodPost:
+		return Recording("error_404")
+	}
+	body := plain(r)
+	valid := gjson.ValidBytes(body)
+	switch {
+	case path == "/messages" && !valid:
+		return Recording("messages_error_400")
+	case !valid:
+		return Recording("error_400")
+	case path == "/embeddings" && gjson.GetBytes(body, "encoding_format").Str == "base64":
+		return Recording("embeddings_base64")
+	case path == "/embeddings":
+		return Recording("embeddings")
+	case path == "/messages/count_tokens":
+		return Recording("messages_count_tokens")
+	case path == "/chat/completions":
+		return Recording("chat" + variant(body, "messages"))
+	case path == "/responses":
+		return Recording("responses" + variant(body, "input"))
+	case path == "/messages":
+		return Recording("messages" + variant(body, "messages"))
+	}
+	return Recording("error_404")
+}
+
+// variant is the ending of a recording's name that fits a request: what the last
+// message is, what is offered, and whether it streams.
+func variant(body []byte, messages string) (name string) {
+	all := gjson.GetBytes(body, messages).Array()
+	var last gjson.Result
+	if len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	switch {
+	case last.Get("role").Str == "tool", last.Get("type").Str == "function_call_output",
+		last.Get(`content.#(type=="tool_result")`).Exists():
+		name = "_after_tools"
+	case gjson.GetBytes(body, "tools.#").Int() > 0:
+		name = "_tools"
+	case gjson.GetBytes(body, "thinking.type").Str == "enabled":
+		name = "_thinking"
+	}
+	if gjson.GetBytes(body, "stream").Type == gjson.True {
+		name += "_stream"
+	}
+	return name
+}
+
+// plain is a request's body without its compression.
+func plain(r *Request) []byte {
+	if r.Get("Content-Encoding") == "gzip" {
+		return Gunzip(r.Body)
+	}
+	return r.Body
+}

@@ -1,0 +1,191 @@
+package upstreamtest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// maxHead bounds a request's head, and maxBody its body: more than a test sends.
+const (
+	maxHead = 1 << 20
+	maxBody = 256 << 20
+)
+
+// Field is one header line, in the spelling in which it stood there.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Request is one request as it came. It is complete when the server hands it out;
+// nothing changes it afterwards.
+type Request struct {
+	Method  string  `json:"method"`
+	Target  string  `json:"target"` // path and query, as they stood in the first line
+	Proto   string  `json:"proto"`  // such as HTTP/1.1
+	Header  []Field `json:"header"` // in order; over HTTP/2, which has none, sorted
+	Body    []byte  `json:"body"`   // without the framing of its chunks
+	Trailer []Field `json:"trailer,omitempty"`
+
+	// Raw is the head and the body exactly as they came, with the framing of chunks;
+	// nil over HTTP/2.
+	Raw []byte `json:"raw,omitempty"`
+	// Conn is the number of the connection, from 1 in the order of their coming.
+	Conn int `json:"conn"`
+
+	gone chan struct{}
+}
+
+// Gone is closed when the client is no longer there: it has closed the
+// connection, or reset the stream, during the answer or after it.
+func (r *Request) Gone() <-chan struct{} { return r.gone }
+
+// Path is the target without its query.
+func (r *Request) Path() string {
+	path, _, _ := strings.Cut(r.Target, "?")
+	return path
+}
+
+// Get returns the value of the first header of that name, in any spelling, and ""
+// when there is none.
+func (r *Request) Get(name string) string {
+	v := r.Values(name)
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}
+
+// Values returns the values of every header of that name, in order.
+func (r *Request) Values(name string) []string { return values(r.Header, name) }
+
+func values(fields []Field, name string) (out []string) {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, name) {
+			out = append(out, f.Value)
+		}
+	}
+	return out
+}
+
+var errMalformed = errors.New("not a request")
+
+// readRequest reads one request off a connection. interim is called when the
+// client waits for leave to send its body.
+func readRequest(r *bufio.Reader, interim func() error) (*Request, error) {
+	var raw bytes.Buffer
+	lines, err := readHead(r, &raw)
+	if err != nil {
+		return nil, err
+	}
+	first := strings.SplitN(lines[0], " ", 3)
+	if len(first) != 3 {
+		return nil, fmt.Errorf("%w: %q", errMalformed, lines[0])
+	}
+	req := &Request{Method: first[0], Target: first[1], Proto: first[2], gone: make(chan struct{})}
+	if req.Header, err = fields(lines[1:]); err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(req.Get("Expect"), "100-continue") {
+		if err := interim(); err != nil {
+			return nil, err
+		}
+	}
+	if strings.EqualFold(req.Get("Transfer-Encoding"), "chunked") {
+		if err := req.readChunks(r, &raw); err != nil {
+			return nil, err
+		}
+	} else if length := req.Get("Content-Length"); length != "" {
+		n, err := strconv.ParseUint(length, 10, 63)
+		if err != nil || n > maxBody {
+			return nil, fmt.Errorf("%w: length %q", errMalformed, length)
+		}
+		req.Body = make([]byte, n)
+		if _, err := io.ReadFull(r, req.Body); err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
+		}
+		raw.Write(req.Body)
+	}
+	req.Raw = raw.Bytes()
+	return req, nil
+}
+
+// readHead reads lines up to the empty one, without their ends, and copies every
+// byte to raw.
+func readHead(r *bufio.Reader, raw *bytes.Buffer) ([]string, error) {
+	var lines []string
+	for size := 0; ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("read head: %w", err)
+		}
+		raw.WriteString(line)
+		if size += len(line); size > maxHead {
+			return nil, fmt.Errorf("%w: its head is longer than %d bytes", errMalformed, maxHead)
+		}
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			lines = append(lines, line)
+		} else if len(lines) > 0 {
+			return lines, nil
+		}
+	}
+}
+
+func fields(lines []string) ([]Field, error) {
+	out := make([]Field, 0, len(lines))
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("%w: header %q", errMalformed, line)
+		}
+		out = append(out, Field{name, strings.TrimSpace(value)})
+	}
+	return out, nil
+}
+
+// readChunks reads a chunked body and its trailer.
+func (req *Request) readChunks(r *bufio.Reader, raw *bytes.Buffer) error {
+	var body bytes.Buffer
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("read chunk: %w", err)
+		}
+		raw.WriteString(line)
+		size, _, _ := strings.Cut(strings.TrimSpace(line), ";")
+		n, err := strconv.ParseUint(size, 16, 63)
+		if err != nil || n > maxBody {
+			return fmt.Errorf("%w: chunk of %q bytes", errMalformed, size)
+		}
+		if n == 0 {
+			break
+		}
+		chunk := make([]byte, n+2) // with the line's end
+		if _, err := io.ReadFull(r, chunk); err != nil {
+			return fmt.Errorf("read chunk: %w", err)
+		}
+		raw.Write(chunk)
+		body.Write(chunk[:n])
+	}
+	req.Body = body.Bytes()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("read trailer: %w", err)
+		}
+		raw.WriteString(line)
+		if line = strings.TrimRight(line, "\r\n"); line == "" {
+			return nil
+		}
+		trailer, err := fields([]string{line})
+		if err != nil {
+			return err
+		}
+		req.Trailer = append(req.Trailer, trailer...)
+	}
+}
