@@ -1,0 +1,29 @@
+// Package gateway is the layer as a proxy: a client in any language points its
+// base URL at it, and each of its model calls carries what Ken knows. Nothing else
+// about its traffic changes.
+//
+// Model calls (/v1/chat/completions, /v1/responses, /v1/messages) go through the
+// layer: blocks are spliced into the body, every other byte stays, and a copy of
+// the answer goes to the session's journal once the client has read it. Any other
+// request is passed on with its path, query, headers and body as they came. All
+// answers are passed back as they come, an event at a time, broken ones included.
+//
+// Four paths are Ken's own and are never passed on: /api, /mcp, /metrics, and the
+// two for whoever watches over the process, /healthz and /readyz.
+//
+// Headers that start with X-Ken are for Ken and are never passed on:
+//
+//	X-Ken: off              pass this request through untouched
+//	X-Ken-Incognito: 1      add what is known, keep nothing
+//	X-Ken-Key               a key of gateway.keys; Authorization and x-api-key can hold it too
+//	X-Ken-Owner             whose knowledge, where no keys are configured
+//	X-Ken-Project           the project, where the key names none
+//	X-Ken-Session           the session; see wire.SessionOf for what else names it
+//	X-Ken-Agent, -Branch    who asks, and on which branch of the project
+//	X-Ken-Scopes            scopes, separated by commas, that the turn may see of those it could
+//
+// An answer to a model call has X-Ken-Turn, X-Ken-Mode and an entry in
+// Server-Timing. An answer that the gateway made by itself because something went
+// wrong has X-Ken-Error with a word for it, and the shape of the API that the
+// client speaks.
+package gateway

@@ -1,0 +1,257 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed/builtin"
+	"github.com/kenlayer/ken/embed/table"
+)
+
+// EmbeddingModel is a name for Ken's own embedding model that stays when the model
+// is replaced by a better one. Vectors of the two must not be compared: the name in
+// an answer says which one it was.
+const EmbeddingModel = "ken"
+
+// wanted is what is read of an embeddings request.
+type wanted struct {
+	Model      string          `json:"model"`
+	Input      json.RawMessage `json:"input"`
+	Format     string          `json:"encoding_format"`
+	Dimensions *int            `json:"dimensions"`
+
+	texts []string
+}
+
+// maxInputs and maxInputBytes bound one request, as the API does.
+const (
+	maxInputs     = 2048
+	maxInputBytes = 8 << 20
+)
+
+// embed serves an embeddings request when it is for Ken's own model or there is no
+// upstream; otherwise it is to be passed on.
+func (c *call) embed() (done bool, f *fault) {
+	if !c.lookable() {
+		return false, nil
+	}
+	if f := c.read(); f != nil || !c.isWhole {
+		return false, f
+	}
+	if json.Unmarshal(c.whole, &c.wants) != nil {
+		c.wants = wanted{}
+	}
+	mine := c.up == nil || c.wants.Model == EmbeddingModel
+	if !mine {
+		m, err := builtin.Open()
+		mine = err == nil && c.wants.Model == m.Model()
+	}
+	if !mine {
+		return false, nil
+	}
+	b, f := c.vectors(c.r.Context())
+	if f != nil {
+		return true, f
+	}
+	c.writeJSON(b)
+	return true, nil
+}
+
+func (c *call) writeJSON(b []byte) {
+	h := c.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = c.w.Write(b) // a client that is gone is no concern of ours
+}
+
+// vectors is the answer to an embeddings request, of Ken's own model.
+func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
+	m, err := builtin.Open()
+	if err != nil {
+		c.err = err
+		return nil, faultOf(err)
+	}
+	w := &c.wants
+	if err := w.check(m); err != nil {
+		return nil, faultOf(err)
+	}
+	vs, err := m.Embed(ctx, w.texts)
+	if err != nil {
+		c.err = err
+		return nil, faultOf(err)
+	}
+	return w.answer(m, vs), nil
+}
+
+// check reads what is to be embedded.
+func (w *wanted) check(m *table.Model) error {
+	if w.Dimensions != nil && *w.Dimensions != m.Dim() {
+		return refuse("dimensions", "this model has "+strconv.Itoa(m.Dim())+" and no others", "Leave dimensions out.")
+	}
+	if w.Format != "" && w.Format != "float" && w.Format != "base64" {
+		return refuse("encoding_format", "unknown format", "Use float or base64.")
+	}
+	var one string
+	switch {
+	case json.Unmarshal(w.Input, &one) == nil && bytes.HasPrefix(w.Input, []byte(`"`)):
+		w.texts = []string{one}
+	case json.Unmarshal(w.Input, &w.texts) != nil || len(w.texts) == 0:
+		return refuse("input", "neither a string nor an array of strings", "Send texts: this model has tokens of its own, and knows no others.")
+	case len(w.texts) > maxInputs:
+		return refuse("input", strconv.Itoa(len(w.texts))+" texts", "Send at most "+strconv.Itoa(maxInputs)+" at once.")
+	}
+	total := 0
+	for i, s := range w.texts {
+		if s == "" {
+			return refuse("input", "text "+strconv.Itoa(i)+" is empty", "Leave empty texts out.")
+		}
+		total += len(s)
+	}
+	if total > maxInputBytes {
+		return refuse("input", strconv.Itoa(total)+" bytes", "Send at most "+strconv.Itoa(maxInputBytes)+" at once.")
+	}
+	return nil
+}
+
+func refuse(field, msg, try string) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
+}
+
+type embedding struct {
+	Object    string `json:"object"`
+	Index     int    `json:"index"`
+	Embedding any    `json:"embedding"`
+}
+
+// answer writes the vectors as the API does. A text in which the model knows no
+// word has a vector of zeros, which is like nothing.
+func (w *wanted) answer(m *table.Model, vs [][]float32) []byte {
+	data := make([]embedding, len(vs))
+	words := 0
+	for i, v := range vs {
+		if v == nil {
+			v = make([]float32, m.Dim())
+		}
+		data[i] = embedding{"embedding", i, v}
+		if w.Format == "base64" {
+			data[i].Embedding = base64Floats(v)
+		}
+		words += m.Coverage(w.texts[i]).Words
+	}
+	b, _ := json.Marshal(map[string]any{"object": "list", "data": data, "model": m.Model(), // finite numbers and strings alone
+		"usage": map[string]int{"prompt_tokens": words, "total_tokens": words}})
+	return b
+}
+
+// base64Floats writes floats as the API does: little endian, in base64.
+func base64Floats(v []float32) string {
+	b := make([]byte, 0, 4*len(v))
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// listModels answers with Ken's own model, where no upstream has a list.
+func (c *call) listModels() *fault {
+	b, err := modelList()
+	if err != nil {
+		c.err = err
+		return faultOf(err)
+	}
+	c.writeJSON(b)
+	return nil
+}
+
+func modelList() ([]byte, error) {
+	m, err := builtin.Open()
+	if err != nil {
+		return nil, err
+	}
+	entry := func(id string) map[string]any {
+		return map[string]any{"id": id, "object": "model", "created": 0, "owned_by": "ken"}
+	}
+	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(EmbeddingModel), entry(m.Model())}})
+}
+
+// instead says how to answer where the upstream has no such path; nil passes its
+// answer on. An upstream that is down, or that has the path and not the model, is no
+// reason: vectors of another model would be compared with those of the right one,
+// and nobody would see why nothing is found.
+func (c *call) instead(resp *http.Response) func() ([]byte, *fault) {
+	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
+		return nil
+	}
+	switch resp.StatusCode {
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+	case http.StatusNotFound:
+		if c.route == embeddings && c.modelMissing(resp) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if c.route == models {
+		return func() ([]byte, *fault) {
+			b, err := modelList()
+			if err != nil {
+				return nil, faultOf(err)
+			}
+			return b, nil
+		}
+	}
+	return func() ([]byte, *fault) { return c.vectors(c.r.Context()) }
+}
+
+// modelMissing reports an error that names the model, or says that it is about one:
+// the upstream embeds, with other models. What was read is put back.
+func (c *call) modelMissing(resp *http.Response) bool {
+	const enough = 64 << 10
+	b, err := io.ReadAll(io.LimitReader(resp.Body, enough))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(b), resp.Body), resp.Body}
+	if err != nil || resp.Header.Get("Content-Encoding") != "" {
+		return true // not to be read: pass it on
+	}
+	text := string(b)
+	return strings.Contains(text, "model_not_found") || c.wants.Model != "" && strings.Contains(text, c.wants.Model)
+}
+
+// replace puts an answer of Ken's own in the place of the upstream's.
+func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
+	_ = resp.Body.Close() // of what nobody wants
+	b, f := instead()
+	if f != nil {
+		rec := &recorded{header: http.Header{}}
+		f.write(rec, c.speaks)
+		c.fault = f
+		resp.StatusCode, resp.Header, b = f.status, rec.header, rec.Bytes()
+	} else {
+		resp.StatusCode = http.StatusOK
+		resp.Header = http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(b))}}
+	}
+	resp.Status, resp.Trailer = "", nil
+	resp.ContentLength, resp.Body = int64(len(b)), io.NopCloser(bytes.NewReader(b))
+	return nil
+}
+
+// recorded is an answer in memory.
+type recorded struct {
+	bytes.Buffer
+	header http.Header
+}
+
+func (r *recorded) Header() http.Header { return r.header }
+func (r *recorded) WriteHeader(int)     {}

@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// dialect is whose errors a client can read.
+type dialect uint8
+
+const (
+	openAI dialect = iota
+	anthropic
+	problem // RFC 9457, for Ken's own paths
+)
+
+// spoken is the dialect that a request's client speaks.
+func spoken(path string, h http.Header) dialect {
+	switch {
+	case own(path):
+		return problem
+	case h.Get("Anthropic-Version") != "", strings.HasPrefix(path, "/v1/messages"):
+		return anthropic
+	}
+	return openAI
+}
+
+// fault is an answer of the gateway's own to a request that it can't serve.
+type fault struct {
+	status int
+	code   string // a word for programs: the header X-Ken-Error
+	msg    string
+	try    string
+	retry  int // seconds; 0 says nothing about when to come back
+}
+
+// faultOf makes a fault of an error; the message of one that is not a ken.Error
+// stays in the log.
+func faultOf(err error) *fault {
+	f := &fault{status: http.StatusInternalServerError, code: string(ken.CodeInternal), msg: "the gateway failed", try: ken.Hint(err)}
+	var e *ken.Error
+	if !errors.As(err, &e) {
+		return f
+	}
+	f.code, f.msg = string(e.Code), e.Msg
+	if e.Field != "" {
+		f.msg = e.Field + ": " + e.Msg
+	}
+	switch e.Code {
+	case ken.CodeInvalid:
+		f.status = http.StatusBadRequest
+	case ken.CodeNotFound:
+		f.status = http.StatusNotFound
+	case ken.CodeRefused:
+		f.status = http.StatusForbidden
+	case ken.CodeExists:
+		f.status = http.StatusConflict
+	case ken.CodeUnavailable, ken.CodeHeld:
+		f.status = http.StatusServiceUnavailable
+	}
+	return f
+}
+
+// write answers with the fault in the shape of d.
+func (f *fault) write(w http.ResponseWriter, d dialect) {
+	h := w.Header()
+	h.Set("X-Ken-Error", f.code)
+	h.Set("Content-Type", "application/json")
+	if f.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(f.retry))
+	}
+	if f.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	text := f.msg
+	if f.try != "" {
+		text += ". " + f.try
+	}
+	var body any
+	switch d {
+	case anthropic:
+		body = map[string]any{"type": "error", "error": map[string]string{"type": anthropicType(f.status), "message": "ken: " + text}}
+	case problem:
+		h.Set("Content-Type", "application/problem+json")
+		p := map[string]any{"type": "about:blank", "title": http.StatusText(f.status), "status": f.status, "detail": f.msg, "code": f.code}
+		if f.try != "" {
+			p["try"] = f.try
+		}
+		body = p
+	default:
+		body = map[string]any{"error": map[string]any{"message": "ken: " + text, "type": openAIType(f.status), "param": nil, "code": f.code}}
+	}
+	b, _ := json.Marshal(body) // strings and numbers alone
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(f.status)
+	_, _ = w.Write(b) // a client that is gone is no concern of ours
+}
+
+func openAIType(status int) string {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status >= http.StatusInternalServerError:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+func anthropicType(status int) string {
+	switch {
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status == http.StatusNotFound:
+		return "not_found_error"
+	case status == http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status == http.StatusServiceUnavailable:
+		return "overloaded_error"
+	case status == http.StatusGatewayTimeout:
+		return "timeout_error"
+	case status >= http.StatusInternalServerError:
+		return "api_error"
+	}
+	return "invalid_request_error"
+}

@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// Gateway is an http.Handler. It is safe for concurrent use.
+type Gateway struct {
+	layer   *middleware.Layer
+	o       Options
+	cfg     config.Gateway
+	scopes  []ken.Scope // configured
+	doors   *doors
+	limits  *limits
+	reverse *httputil.ReverseProxy
+
+	upstream  *upstream // nil: there is none
+	anthropic *upstream // nil: the same as upstream
+
+	stop     context.Context // done when the gateway is told to stop
+	stopping context.CancelFunc
+	closers  sync.Once
+}
+
+// anthropicAPI is where Anthropic's requests go when the upstream is OpenAI's own
+// API, which doesn't know them.
+const (
+	openAIHost   = "api.openai.com"
+	anthropicAPI = "https://api.anthropic.com"
+)
+
+// New returns a gateway in front of l, which stays the caller's to close. Errors:
+// ErrInvalid for an address or a key's hash that can't be read.
+func New(l *middleware.Layer, o Options) (*Gateway, error) {
+	all := l.Config()
+	o = o.withDefaults(all)
+	cfg := *o.Config
+	g := &Gateway{layer: l, o: o, cfg: cfg, scopes: all.Retrieval.Scopes,
+		limits: newLimits(cfg.InFlight, cfg.Rate, cfg.Burst, o.Now)}
+	var err error
+	if g.doors, err = newDoors(cfg.Keys, all.Knowledge.Owner); err != nil {
+		return nil, err
+	}
+	if o.Upstream != "" {
+		if g.upstream, err = parseUpstream(o.Upstream, cfg.UpstreamKey(), false); err != nil {
+			return nil, err
+		}
+	}
+	other := cfg.Anthropic
+	if other == "" && g.upstream != nil && strings.EqualFold(g.upstream.base.Hostname(), openAIHost) {
+		other = anthropicAPI
+	}
+	if other != "" {
+		if g.anthropic, err = parseUpstream(other, cfg.AnthropicKey(), true); err != nil {
+			return nil, err
+		}
+	}
+	if g.o.Transport == nil {
+		g.o.Transport = newTransport(cfg)
+	}
+	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modify, ErrorHandler: g.failed, Transport: g.o.Transport,
+		FlushInterval: -1, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
+	g.stop, g.stopping = context.WithCancel(context.Background())
+	return g, nil
+}
+
+// Close ends what would go on until its client leaves, such as event streams of
+// MCP, and closes idle connections to the upstream. Requests that are under way go
+// on. It may be called more than once.
+func (g *Gateway) Close() error {
+	g.closers.Do(func() {
+		g.stopping()
+		if t, ok := g.o.Transport.(interface{ CloseIdleConnections() }); ok {
+			t.CloseIdleConnections()
+		}
+	})
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := g.newCall(w, r)
+	defer c.done() // when the client is cut off as well, which is a panic
+	if f := c.serve(); f != nil {
+		c.fault = f
+		f.write(c.w, c.speaks)
+	}
+}
+
+// serve answers, or returns why it can't.
+func (c *call) serve() *fault {
+	switch c.route {
+	case health:
+		return c.health()
+	case ready:
+		return c.ready()
+	}
+	if f := c.g.limits.enter(); f != nil {
+		c.g.limits.leave()
+		return f
+	}
+	defer c.g.limits.leave()
+	if f := c.admit(); f != nil {
+		return f
+	}
+	switch c.route {
+	case api:
+		return c.mounted(c.g.o.API)
+	case mcp:
+		return c.mounted(c.g.o.MCP)
+	case scrape:
+		if !c.who.Can(access.Operate) {
+			return lacks(access.Operate)
+		}
+		return c.mounted(c.g.o.metricsHandler())
+	}
+	if !c.who.Can(access.Chat) {
+		return lacks(access.Chat)
+	}
+	return c.proxy()
+}
+
+// admit finds out who asks, and whether they may come in.
+func (c *call) admit() *fault {
+	if c.r.Method == http.MethodConnect {
+		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
+			try: "Use it as a base URL, not as a proxy for everything."}
+	}
+	if c.g.doors.ring == nil {
+		if f := addressed(c.r, c.g.cfg.Hosts); f != nil {
+			return f
+		}
+	}
+	var f *fault
+	if c.who, f = c.g.doors.identify(c.r.Header); f != nil {
+		return f
+	}
+	return c.g.limits.spend(c.who.Name)
+}
+
+// mounted serves one of Ken's own paths.
+func (c *call) mounted(h http.Handler) *fault {
+	if h == nil {
+		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
+			try: "See ken serve --help for what it serves."}
+	}
+	ctx, cancel := context.WithCancel(access.With(c.r.Context(), c.who))
+	defer cancel()
+	if c.route == mcp && c.r.Method == http.MethodGet { // an event stream, which ends when its client leaves, or here
+		defer context.AfterFunc(c.g.stop, cancel)()
+	}
+	r := c.r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = c.incoming()
+	}
+	h.ServeHTTP(c.w, r)
+	return nil
+}
+
+func lacks(right access.Right) *fault {
+	return faultOf(access.Principal{}.Need(right))
+}

@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway/access"
+)
+
+// doors decides who may come in.
+type doors struct {
+	ring  *access.Ring // nil: no keys are configured
+	owner string       // of who names none
+}
+
+func newDoors(keys []config.GatewayKey, owner string) (*doors, error) {
+	d := &doors{owner: owner}
+	if len(keys) == 0 {
+		return d, nil
+	}
+	entries := make([]access.Entry, len(keys))
+	for i, k := range keys {
+		h, err := access.ParseHash(k.Hash)
+		if err != nil {
+			return nil, err
+		}
+		p := access.Principal{Name: k.Name, Owner: k.Owner, Project: k.Project, Rights: []access.Right{access.Chat, access.Read, access.Write}}
+		if p.Owner == "" {
+			p.Owner = owner
+		}
+		if len(k.Rights) > 0 {
+			p.Rights = make([]access.Right, len(k.Rights))
+			for j, s := range k.Rights {
+				if p.Rights[j], err = access.ParseRight(s); err != nil {
+					return nil, err
+				}
+			}
+		}
+		entries[i] = access.Entry{Hash: h, Principal: p}
+	}
+	d.ring = access.NewRing(entries...)
+	return d, nil
+}
+
+// maxName bounds the headers that name something: an owner, a session, a branch.
+const maxName = 256
+
+var ownerForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+
+// identify says who a request comes from. With keys the owner is the key's,
+// whatever a header says; without, everybody may do everything, and names the
+// owner.
+func (d *doors) identify(h http.Header) (access.Principal, *fault) {
+	project, f := named(h, "X-Ken-Project")
+	if f != nil {
+		return access.Principal{}, f
+	}
+	if d.ring == nil {
+		p := access.Principal{Name: "local", Owner: d.owner, Project: project, Rights: access.Rights()}
+		if owner := h.Get("X-Ken-Owner"); owner != "" {
+			if !ownerForm.MatchString(owner) {
+				return access.Principal{}, badHeader("X-Ken-Owner", "Use at most 128 letters, digits and . _ @ - that start with a letter or digit.")
+			}
+			p.Owner = owner
+		}
+		return p, nil
+	}
+	key := presented(h)
+	if key == "" {
+		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "missing_key", msg: "this gateway needs a key",
+			try: "Send it in the header X-Ken-Key, or instead of the API's key."}
+	}
+	p, ok := d.ring.Find(key)
+	if !ok {
+		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "unknown_key", msg: "nobody here has this key",
+			try: "Ask who runs the gateway for a key; ken serve key makes one."}
+	}
+	if p.Project == "" {
+		p.Project = project
+	}
+	return p, nil
+}
+
+// named reads a header that names something.
+func named(h http.Header, name string) (string, *fault) {
+	v := strings.TrimSpace(h.Get(name))
+	if len(v) > maxName || !utf8.ValidString(v) {
+		return "", badHeader(name, "Use at most "+strconv.Itoa(maxName)+" bytes of UTF-8.")
+	}
+	return v, nil
+}
+
+func badHeader(name, try string) *fault {
+	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
+}
+
+// asked is what a request's headers say about its turn.
+type asked struct {
+	session   string // "" when no header names it
+	agent     string
+	branch    string
+	scopes    []ken.Scope // nil: as configured
+	off       bool
+	incognito bool
+}
+
+// read reads the headers about a turn; allowed are the configured scopes.
+func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
+	var f *fault
+	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
+		if h[name] == nil {
+			continue
+		}
+		if *to, f = named(h, name); f != nil {
+			return f
+		}
+	}
+	a.off = says(h, "X-Ken", "off", "false", "0", "no")
+	// Whoever sets it to anything but "no" wants to be left alone.
+	a.incognito = h.Get("X-Ken-Incognito") != "" && !says(h, "X-Ken-Incognito", "off", "false", "0", "no")
+	a.scopes, f = narrow(h["X-Ken-Scopes"], allowed)
+	return f
+}
+
+// says reports whether a header is one of some words.
+func says(h http.Header, name string, words ...string) bool {
+	v := strings.TrimSpace(h.Get(name))
+	for _, w := range words {
+		if strings.EqualFold(v, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// TurnOf is what a request's headers say about its turn, for a handler that is
+// mounted beside the proxy: project, session, agent, branch and scopes, the owner
+// being who's. allowed are the configured scopes, nil for all. The error is
+// ErrRefused, for a header that can't be read.
+func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
+	var a asked
+	if f := a.read(h, allowed); f != nil {
+		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
+	}
+	return a.turn(who), nil
+}
+
+func (a *asked) turn(who access.Principal) ken.Turn {
+	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
+}
+
+// nowhere is a scope that nothing has: of a turn that may see none of the scopes
+// that it asked for, what has no scope is left.
+var nowhere = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
+
+// narrow returns the scopes asked for that are allowed; nil allowed means all. A
+// header that can't be read is a fault: to ignore it would show more than wanted.
+func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	out := []ken.Scope{}
+	for _, v := range values {
+		for s := range strings.SplitSeq(v, ",") {
+			sc, err := ken.ParseScope(strings.TrimSpace(s))
+			if err != nil || sc.IsZero() || len(s) > maxName {
+				return nil, badHeader("X-Ken-Scopes", "Write them as in repo:github.com/acme/payments, project:payments.")
+			}
+			if allowed == nil || slices.Contains(allowed, sc) {
+				out = append(out, sc)
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, nowhere)
+	}
+	return out, nil
+}

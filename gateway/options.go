@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/telemetry/metrics"
+	"github.com/kenlayer/ken/telemetry/trace"
+)
+
+// Options configures New. The zero value is a gateway to the upstream that the
+// layer's configuration names, with the limits of its section gateway.
+type Options struct {
+	// Upstream is the base URL of the API, used instead of upstream.base_url. Where
+	// neither is set there is no upstream: model calls are refused, and Ken's own
+	// paths and embeddings work.
+	Upstream string
+	// Config is used instead of the layer's section gateway. What it says of taint is
+	// the layer's.
+	Config *config.Gateway
+	// Transport is used instead of the gateway's own connections to the upstream. It
+	// must not decompress.
+	Transport http.RoundTripper
+
+	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
+	// found.
+	API, MCP http.Handler
+	// Metrics counts requests and serves /metrics, with keys only to who may operate.
+	// Nil counts nothing.
+	Metrics *metrics.Metrics
+	// Tracer records requests and model calls. Nil records nothing.
+	Tracer *trace.Tracer
+
+	// Log hears of each request, at level info for model calls and refusals and at
+	// level debug for others. It gets no bodies, no keys and no queries. Default
+	// slog.Default().
+	Log *slog.Logger
+	// Now is the clock of the limits. Default time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults(c config.Config) Options {
+	o.Upstream = cmp.Or(o.Upstream, c.Upstream.BaseURL)
+	if o.Config == nil {
+		o.Config = &c.Gateway
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func (o *Options) metricsHandler() http.Handler {
+	if o.Metrics == nil {
+		return nil
+	}
+	return o.Metrics.Handler()
+}

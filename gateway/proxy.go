@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+)
+
+// proxy passes the request on, with what its route adds.
+func (c *call) proxy() *fault {
+	c.up = c.g.upstreamFor(c.raw, c.r.Header)
+	if f := c.take(); f != nil {
+		return f
+	}
+	switch c.route {
+	case model:
+		if f := c.extend(); f != nil {
+			return f
+		}
+	case embeddings:
+		if done, f := c.embed(); done || f != nil {
+			return f
+		}
+	case models:
+		if c.up == nil {
+			return c.listModels()
+		}
+	}
+	if c.up == nil {
+		return &fault{status: http.StatusBadGateway, code: "no_upstream", msg: "there is no upstream to ask",
+			try: "Start ken serve with --upstream, or set upstream.base_url."}
+	}
+	c.g.reverse.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// upstreamFor is where a request goes, nil for nowhere.
+func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
+	if g.anthropic != nil && (h.Get("Anthropic-Version") != "" || raw == "/v1/messages" || strings.HasPrefix(raw, "/v1/messages/")) {
+		return g.anthropic
+	}
+	return g.upstream
+}
+
+// incoming is the request's body with its limits.
+func (c *call) incoming() *body {
+	return &body{ReadCloser: c.r.Body, control: c.w.control, stall: c.g.cfg.Stall, left: int64(c.g.cfg.BodyBytes)}
+}
+
+// take puts limits on the request's body.
+func (c *call) take() *fault {
+	if c.r.ContentLength > int64(c.g.cfg.BodyBytes) {
+		return tooLong(c.g.cfg.BodyBytes)
+	}
+	if c.r.Body == nil || c.r.Body == http.NoBody {
+		return nil
+	}
+	c.body = c.incoming()
+	c.r.Body = c.body
+	if c.route == pass {
+		// The upstream may answer while the client still sends.
+		_ = c.w.control.EnableFullDuplex() // HTTP/2 needs no leave for it
+		if c.r.ProtoMajor == 1 {
+			c.w.unread = func() bool { return !c.body.ended.Load() }
+		}
+	}
+	return nil
+}
+
+// maxLook bounds the bodies that are looked into: 32 MiB, well above what any model
+// reads.
+const maxLook = 32 << 20
+
+// lookable reports whether the body can be read at all.
+func (c *call) lookable() bool {
+	encoding := c.r.Header.Get("Content-Encoding")
+	return c.body != nil && c.r.ContentLength <= maxLook && (encoding == "" || strings.EqualFold(encoding, "identity"))
+}
+
+// read reads the body into whole. One that turns out to be longer than maxLook is
+// left to be passed on as it comes.
+func (c *call) read() *fault {
+	room := min(max(c.r.ContentLength, 0), 1<<20) // a client may announce what it never sends
+	b := make([]byte, 0, room+bytes.MinRead)
+	for len(b) <= maxLook {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := c.body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			c.set(b)
+			return nil
+		}
+		if err != nil {
+			return c.bodyFault(err)
+		}
+	}
+	c.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(b), c.body), c.body}
+	return nil
+}
+
+// set makes b the body to send.
+func (c *call) set(b []byte) {
+	c.whole, c.isWhole = b, true
+	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
+	c.r.Body = io.NopCloser(bytes.NewReader(b))
+}
+
+// bodyFault says why the request's body can't be read.
+func (c *call) bodyFault(err error) *fault {
+	c.err = err
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errTooLong):
+		return tooLong(c.g.cfg.BodyBytes)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &fault{status: http.StatusRequestTimeout, code: "client_timeout", msg: "the request's body stopped coming", try: "Send it again."}
+	}
+	return &fault{status: http.StatusBadRequest, code: "broken_body", msg: "the request's body broke off", try: "Send it again."}
+}
+
+func tooLong(limit int) *fault {
+	return &fault{status: http.StatusRequestEntityTooLarge, code: "too_large", msg: "the request's body has more than " + strconv.Itoa(limit) + " bytes",
+		try: "Send less, or raise gateway.body_bytes."}
+}
+
+// forwarded are what httputil.ReverseProxy takes out; the client sent them.
+var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
+
+// rewrite makes the upstream's request of the client's: the same, without what is
+// for Ken.
+func rewrite(p *httputil.ProxyRequest) {
+	c := callOf(p.In.Context())
+	h := p.Out.Header
+	for _, name := range forwarded {
+		if v, ok := p.In.Header[name]; ok {
+			h[name] = v
+		}
+	}
+	if clean(h) {
+		c.up.lend(h)
+	}
+	c.up.point(p.Out, c.raw, p.In.URL)
+	if !c.isWhole {
+		return
+	}
+	h.Del("Expect") // the body is here already
+	h.Del("Content-Length")
+	p.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.whole)), nil }
+	if len(c.whole) > 0 {
+		p.Out.Body, _ = p.Out.GetBody() // in memory, as http.Transport can see
+	}
+}
+
+// failed answers when there is no answer from the upstream.
+func (g *Gateway) failed(_ http.ResponseWriter, r *http.Request, err error) {
+	c := callOf(r.Context())
+	c.err = err
+	c.client.End(0, err)
+	var timeout net.Error
+	switch {
+	case c.body != nil && c.body.err != nil && r.Context().Err() == nil:
+		c.fault = c.bodyFault(c.body.err)
+	case errors.Is(r.Context().Err(), context.Canceled):
+		panic(http.ErrAbortHandler) // the client is gone, or the gateway ends: nobody is told that all is well
+	case errors.As(err, &timeout) && timeout.Timeout():
+		g.o.Metrics.UpstreamError("timeout")
+		c.up.note(g.o.Now(), 0, "timeout")
+		c.fault = &fault{status: http.StatusGatewayTimeout, code: "upstream_timeout", msg: "the upstream took too long to answer",
+			try: "Try again, or raise gateway.response."}
+	default:
+		g.o.Metrics.UpstreamError("connect")
+		c.up.note(g.o.Now(), 0, "can't be reached")
+		c.fault = &fault{status: http.StatusBadGateway, code: "upstream_unreachable", msg: "the upstream can't be reached",
+			try: "See that it runs, and check --upstream or upstream.base_url; the log of ken serve has the cause."}
+	}
+	c.fault.write(c.w, c.speaks)
+}

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+
+	"github.com/kenlayer/ken"
+)
+
+// upstream is an API that requests are passed on to.
+type upstream struct {
+	base      *url.URL
+	prefix    string // the base's path, which stands for /v1
+	root      string // the same without the version, for what is not below /v1
+	anthropic bool   // how a key is sent
+	key       string // lent to clients that bring none; "" lends nothing
+
+	seen atomic.Pointer[sighting]
+}
+
+var versionSegment = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
+
+// parseUpstream reads a base URL as clients know it: version included, or left out
+// when the path is empty.
+func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "upstream", Msg: "the value is not an http or https URL without a user name, query or fragment",
+			Try: "Give the address alone, such as https://api.openai.com/v1."}
+	}
+	up := &upstream{base: u, key: key, anthropic: anthropic, prefix: strings.TrimRight(u.EscapedPath(), "/")}
+	up.root = up.prefix
+	if i := strings.LastIndexByte(up.prefix, '/'); i >= 0 && versionSegment.MatchString(up.prefix[i+1:]) {
+		up.root = up.prefix[:i]
+	}
+	if up.prefix == "" {
+		up.prefix = "/v1"
+	}
+	return up, nil
+}
+
+// path is where a request for this path goes: /v1 and what is below it to the
+// base, all else beside it. Nothing is decoded or cleaned.
+func (u *upstream) path(raw string) string {
+	if rest, ok := strings.CutPrefix(raw, "/v1"); ok && (rest == "" || rest[0] == '/') {
+		return u.prefix + rest
+	}
+	return u.root + raw
+}
+
+// point directs a request at the upstream.
+func (u *upstream) point(out *http.Request, raw string, in *url.URL) {
+	to := &url.URL{Scheme: u.base.Scheme, Host: u.base.Host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
+	path := u.path(raw)
+	to.Path = path
+	if unescaped, err := url.PathUnescape(path); err == nil {
+		to.Path, to.RawPath = unescaped, path
+	}
+	if !strings.HasPrefix(path, "//") { // which would be read as a host
+		to.Opaque = path // as it came, even where package url would escape it otherwise
+	}
+	out.URL, out.Host = to, ""
+}
+
+// rawPath is a request's path as it came, without the query.
+func rawPath(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // as a client sends it to a proxy
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			return rest[i:]
+		}
+		return "/"
+	}
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return r.URL.EscapedPath()
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"errors"
+	"net/url"
+	"testing"
+
+	"github.com/kenlayer/ken"
+)
+
+func mustURL(s string) *url.URL {
+	u, err := url.ParseRequestURI(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// The base URL is what clients know as their own base: /v1 stands for all of it.
+func TestUpstreamPath(t *testing.T) {
+	for _, tt := range []struct{ base, sent, want string }{
+		{"https://api.openai.com/v1", "/v1/chat/completions", "/v1/chat/completions"},
+		{"https://api.openai.com/v1/", "/v1/chat/completions", "/v1/chat/completions"},
+		{"http://localhost:11434", "/v1/chat/completions", "/v1/chat/completions"},
+		{"http://localhost:11434/", "/x", "/x"},
+		{"https://host/openai/v1beta2", "/v1/models", "/openai/v1beta2/models"},
+		{"https://host/openai/v1beta2", "/other", "/openai/other"},
+		{"https://host/v1beta/openai", "/v1/models", "/v1beta/openai/models"},
+		{"https://host/v1beta/openai", "/other", "/v1beta/openai/other"},
+		{"https://host/a%2Fb/v1", "/v1/x", "/a%2Fb/v1/x"},
+	} {
+		up, err := parseUpstream(tt.base, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := up.path(tt.sent); got != tt.want {
+			t.Errorf("%s with %s: %s, want %s", tt.base, tt.sent, got, tt.want)
+		}
+	}
+}
+
+func TestUpstreamThatIsNone(t *testing.T) {
+	for _, base := range []string{"localhost:1234", "ftp://host/v1", "https://", "https://user:secret@host/v1", "https://host/v1?a", "https://host/v1#a", "http://%zz"} {
+		_, err := parseUpstream(base, "", false)
+		if !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}
+
+// The time of a stage can be read by a browser's tools; a name that is none is left
+// out.
+func TestTiming(t *testing.T) {
+	got := timing(map[string]float64{"total": 1.23456, "retrieve": 0.5, "budget": 0, "bad name;": 1})
+	if want := "ken;dur=1.235, ken-budget;dur=0.000, ken-retrieve;dur=0.500"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// writer is a response on its way to the client. It gives each write a time limit
+// of its own, so that a client that takes nothing is let go, and a stream may go on
+// as long as it flows. It notes what the log wants to know.
+type writer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
+	now     func() time.Time
+
+	early  bool        // the headers are sent at once, because it is not known when the body comes
+	unread func() bool // whether some of the request may be unread; nil: it is none of the writer's concern
+	status int
+	first  time.Time // when the answer began
+}
+
+func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time) *writer {
+	rw := &writer{ResponseWriter: w, control: http.NewResponseController(w), stall: stall, now: now}
+	// The connection may have the last request's limit.
+	_ = rw.control.SetWriteDeadline(time.Time{}) // a writer that has no such limit doesn't need it lifted
+	return rw
+}
+
+// expect gives a body that may never be read a time limit all the same: net/http
+// reads what is left of it.
+func (w *writer) expect(r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = w.control.SetReadDeadline(time.Now().Add(w.stall))
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *writer) limit() {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.stall))
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *writer) WriteHeader(status int) {
+	if status >= 200 && w.status == 0 {
+		w.status, w.first = status, w.now()
+	}
+	w.limit()
+	if status >= 200 && w.unread != nil && w.unread() {
+		// net/http throws away what is left of a request that is read in full duplex, and
+		// then fails to read the next one: it has to know that there is none.
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
+	if w.early && status >= 200 {
+		_ = w.control.Flush() // the next write finds out what is wrong
+	}
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status, w.first = http.StatusOK, w.now()
+	}
+	w.limit()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError is for http.ResponseController.
+func (w *writer) FlushError() error { return w.control.Flush() }
+
+// body is a request's body on its way in. It gives each read a time limit, notes
+// the error that ended it, and refuses to grow beyond max bytes.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+	stall   time.Duration
+	left    int64
+	err     error // other than io.EOF
+	ended   atomic.Bool
+}
+
+// errTooLong ends the reading of a body that is beyond gateway.body_bytes.
+var errTooLong = errors.New("the request's body is too long")
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	_ = b.control.SetReadDeadline(time.Now().Add(b.stall))
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		err = errTooLong
+	}
+	switch {
+	case err == io.EOF:
+		// What net/http reads from here on is waiting for the client to go away, which
+		// may take as long as it likes.
+		_ = b.control.SetReadDeadline(time.Time{})
+		b.ended.Store(true)
+	case err != nil: // what net/http reads from here on is the rest, to throw it away
+		b.err = err
+	}
+	return n, err
+}
