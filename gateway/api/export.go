@@ -1,0 +1,86 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/store/jsonl"
+)
+
+func exportRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/export", id: "export", tag: "export", right: access.Operate, media: mediaLines,
+		summary: "Write every claim as JSON lines",
+		about: "Write every claim with its history, one JSON object a line, whatever its status and whether it has expired, by age. ken import " +
+			"reads it back. Pieces of the repository are left out. Lines come as they are read; an answer that does not end properly was cut short.",
+		params: []*param{pKind, pStatus, pScope}, status: http.StatusOK, serve: (*API).export,
+	}}
+}
+
+// flushBytes is how much of an export is held back at most.
+const flushBytes = 32 << 10
+
+func (a *API) export(c *call) (*reply, error) {
+	f, err := c.filter()
+	if err != nil {
+		return nil, err
+	}
+	if f.Statuses == nil {
+		f.Statuses = ken.Statuses()
+	}
+	return &reply{
+		header: map[string]string{"Content-Disposition": `attachment; filename="claims.jsonl"`},
+		stream: func(ctx context.Context, w io.Writer, flush func()) error {
+			s, release, err := c.store()
+			if err != nil {
+				return err
+			}
+			defer release()
+			out := &flushing{w: w, flush: flush}
+			for found, err := range s.Claims(ctx) {
+				if err != nil {
+					return fmt.Errorf("read claims: %w", err)
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if f.Reject(found.Facts()) != "" {
+					continue
+				}
+				events, err := s.History(ctx, found.ID)
+				if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+					continue
+				}
+				if err != nil {
+					return fmt.Errorf("read history of %s: %w", found.ID, err)
+				}
+				if err := jsonl.Write(out, found, events); err != nil {
+					return err
+				}
+			}
+			flush()
+			return nil
+		},
+	}, nil
+}
+
+// flushing hands on what was written every now and then.
+type flushing struct {
+	w     io.Writer
+	flush func()
+	held  int
+}
+
+func (f *flushing) Write(b []byte) (int, error) {
+	n, err := f.w.Write(b)
+	if f.held += n; f.held >= flushBytes {
+		f.flush()
+		f.held = 0
+	}
+	return n, err
+}

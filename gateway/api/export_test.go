@@ -1,0 +1,164 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Served is what a test sees of a call that was answered.
+type Served struct {
+	Route  string
+	Status int // of the reply; 0 for the route's
+	Err    error
+	Read   []string
+}
+
+// OnServed has fn told of every call.
+func (a *API) OnServed(fn func(Served)) {
+	a.served = func(c *call, rep *reply, err error) {
+		s := Served{Err: err}
+		if c.route != nil {
+			s.Route = c.route.id
+		}
+		if rep != nil {
+			s.Status = rep.status
+		}
+		for _, p := range c.read {
+			s.Read = append(s.Read, p.name)
+		}
+		fn(s)
+	}
+}
+
+// Line is a route of the table.
+type Line struct {
+	ID, Method, Path, Right string
+	Params                  []string
+	Status                  int
+	Also                    []int
+	JSON                    bool
+	Example                 string
+}
+
+// Table lists the routes.
+func Table() (out []Line) {
+	for _, r := range table() {
+		l := Line{ID: r.id, Method: r.method, Path: r.path, Right: string(r.right), Status: r.status, JSON: r.answer != nil, Example: r.example}
+		for _, p := range r.params {
+			l.Params = append(l.Params, p.name)
+		}
+		for s := range r.also {
+			l.Also = append(l.Also, s)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// RouteOf finds the route of a request; "" for none.
+func RouteOf(r *http.Request) string {
+	f, err := find(r)
+	if err != nil || f.route == nil {
+		return ""
+	}
+	return f.route.id
+}
+
+// AnswerSchemas are the schemas of the answers by route, and of problems under
+// "problem": strict, so that a field which the description does not have is found.
+func AnswerSchemas() (map[string]*jsonschema.Resolved, error) {
+	s, err := newSchemas(table())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*jsonschema.Resolved{}
+	add := func(name string, t reflect.Type) error {
+		root := s.ref(t)
+		root.Ref = "#/$defs/" + s.names[t]
+		root.Defs = map[string]*jsonschema.Schema{}
+		for n, sc := range s.all {
+			root.Defs[n] = pointed(sc)
+		}
+		out[name], err = root.Resolve(nil)
+		return err
+	}
+	for _, r := range table() {
+		if r.answer != nil {
+			if err := add(r.id, r.answer); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, add("problem", reflect.TypeFor[Problem]())
+}
+
+// pointed is a copy of a schema whose references are within a schema of their own.
+func pointed(s *jsonschema.Schema) *jsonschema.Schema {
+	c := s.CloneSchemas()
+	var visit func(*jsonschema.Schema)
+	visit = func(s *jsonschema.Schema) {
+		if s == nil {
+			return
+		}
+		if name, ok := cutRef(s.Ref); ok {
+			s.Ref = "#/$defs/" + name
+		}
+		for _, p := range s.Properties {
+			visit(p)
+		}
+		visit(s.Items)
+		visit(s.AdditionalProperties)
+	}
+	visit(c)
+	return c
+}
+
+// ParseQueryFor reads a query as a route of the table does, and returns the names of
+// what it gives.
+func ParseQueryFor(id, raw string) ([]string, error) {
+	for _, r := range table() {
+		if r.id == id {
+			v, err := parseQuery(raw, r.params)
+			var names []string
+			for n := range v {
+				names = append(names, n)
+			}
+			slices.Sort(names)
+			return names, err
+		}
+	}
+	panic("no route " + id)
+}
+
+// Place is a place in a list.
+type Place = place
+
+// NewPlace returns a place.
+func NewPlace(rank uint8, at int64, id string) Place { return place{rank, at, id} }
+
+// ParseCursor and a cursor's writing, apart from the query that it is tied to.
+var ParseCursor = parseCursor
+
+// WriteCursor writes the cursor of a place for a query of a route.
+func WriteCursor(id string, p Place) string {
+	for _, r := range table() {
+		if r.id == id {
+			req, err := http.NewRequestWithContext(context.Background(), r.method, r.path, nil)
+			if err != nil {
+				panic(err)
+			}
+			return (&call{r: req, route: r}).cursor(p)
+		}
+	}
+	panic("no route " + id)
+}
+
+// DecodeStrict is how bodies are read.
+var DecodeStrict = decodeStrict
+
+// Tags reads a list of versions.
+var Tags = tags

@@ -1,0 +1,154 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/kenlayer/ken"
+)
+
+// Media types.
+const (
+	mediaJSON    = "application/json"
+	mediaLines   = "application/x-ndjson"
+	mediaProblem = "application/problem+json"
+)
+
+// reply is what a handler wants to be sent.
+type reply struct {
+	status int    // 0 is the route's
+	body   any    // encoded as JSON; nil for none
+	raw    []byte // the body, encoded already
+	etag   string // "" for none
+	next   string // the cursor of the page after; "" for none
+	header map[string]string
+	// stream writes the body as it goes; flush hands on what was written.
+	stream func(ctx context.Context, w io.Writer, flush func()) error
+}
+
+// encode writes v as JSON in one line, without escaping what HTML would need.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// send writes a reply.
+func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
+	h := w.Header()
+	for name, value := range rep.header {
+		h.Set(name, value)
+	}
+	if rep.etag != "" {
+		h.Set("ETag", rep.etag)
+		if r.Method != http.MethodPost && r.Method != http.MethodDelete && unchanged(r, rep.etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if rep.next != "" {
+		q := r.URL.Query()
+		q.Set(pCursor.name, rep.next)
+		h.Set("Link", "<"+r.URL.EscapedPath()+"?"+q.Encode()+`>; rel="next"`)
+	}
+	status := rep.status
+	if status == 0 {
+		status = c.route.status
+	}
+	if rep.stream != nil {
+		h.Set("Content-Type", c.route.mediaType())
+		a.stream(w, r, c, rep)
+		return
+	}
+	body := rep.raw
+	if rep.body != nil {
+		var err error
+		if body, err = encode(rep.body); err != nil {
+			a.refuse(w, r, c, err)
+			return
+		}
+	}
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	h.Set("Content-Type", c.route.mediaType())
+	write(w, r, status, body)
+}
+
+// stream sends a body as it is made. Once a part of it is out, an error can only be
+// told by breaking the connection: an end that looks whole would be a lie.
+func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply) {
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	out := &started{w: w}
+	rc := http.NewResponseController(w)
+	err := rep.stream(r.Context(), out, func() { _ = rc.Flush() }) // a writer that can't flush sends at the end
+	switch {
+	case err == nil && !out.yes:
+		w.WriteHeader(http.StatusOK)
+	case err != nil && !out.yes:
+		a.refuse(w, r, c, err)
+	case err != nil:
+		if r.Context().Err() == nil {
+			a.o.Log.Error("an answer was cut short", "route", c.route.id, "cause", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// started knows whether anything was written.
+type started struct {
+	w   io.Writer
+	yes bool
+}
+
+func (s *started) Write(b []byte) (int, error) {
+	s.yes = true
+	return s.w.Write(b)
+}
+
+// refuse sends an error as a problem.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, c *call, err error) {
+	p, header, tell := problemOf(err)
+	if tell && r.Context().Err() == nil {
+		id := ""
+		if c.route != nil {
+			id = c.route.id
+		}
+		a.o.Log.Error("a request failed", "route", id, "cause", err, "try", ken.Hint(err))
+	}
+	p.Instance = r.URL.EscapedPath()
+	h := w.Header()
+	for _, name := range []string{"ETag", "Link"} {
+		h.Del(name)
+	}
+	for name, value := range header {
+		h.Set(name, value)
+	}
+	body, err := encode(p)
+	if err != nil { // it is made of strings
+		panic(err)
+	}
+	h.Set("Content-Type", mediaProblem)
+	write(w, r, p.Status, body)
+}
+
+func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client is gone, if it fails
+	}
+}
