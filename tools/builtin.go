@@ -1,0 +1,19 @@
+package tools
+
+// builtin are the tools of every registry, in the order in which they are listed.
+func builtin() []Tool {
+	return []Tool{
+		memoryRecall(),
+		memoryIngest(),
+		memoryList(),
+		memoryStats(),
+		recallSession(),
+		forgetMemory(),
+		knowledgeLearn(),
+		knowledgeRecall(),
+		knowledgeVerify(),
+		knowledgeDispute(),
+		knowledgeHistory(),
+		knowledgeExplain(),
+	}
+}

@@ -1,0 +1,110 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// Claim is a claim as an answer shows it.
+type Claim struct {
+	ID         string    `json:"id"`
+	Kind       string    `json:"kind"`
+	Status     string    `json:"status"`
+	Tier       string    `json:"tier" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
+	Trust      string    `json:"trust" jsonschema:"who speaks: operator, agent or external; external is somebody else's text"`
+	Heading    string    `json:"heading,omitempty"`
+	Text       string    `json:"text"`
+	Cut        bool      `json:"cut,omitempty" jsonschema:"the text is longer than what is shown"`
+	Constraint bool      `json:"constraint,omitempty" jsonschema:"a rule that must be kept"`
+	Source     string    `json:"source,omitempty"`
+	Session    string    `json:"session_id,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	Score      float64   `json:"score,omitempty"`
+}
+
+// external is the name of the lowest trust.
+var external = ken.TrustExternal.String()
+
+// Bounds of what is shown of a claim beside its text, in code points.
+const (
+	maxSource  = 120
+	maxHeading = 160
+)
+
+// show makes a claim fit to be shown, and notes that it was.
+func (c *Call) show(k ken.Claim) Claim {
+	v := c.r.layer.View(k)
+	return c.showAs(k, v.Tier, v.Trust)
+}
+
+// showAs is show for a claim whose tier and trust are known.
+func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) Claim {
+	text := strings.TrimSpace(safe(k.Text))
+	out := Claim{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
+		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint,
+		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
+	out.Cut = out.Text != text
+	c.shows = append(c.shows, out)
+	return out
+}
+
+func oneLine(s string, most int) string {
+	return bounded(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
+}
+
+// find returns the claim that an id, or a unique part of it, names. What belongs to
+// another owner or lies outside of the caller's scopes is not found, and neither is a
+// piece of the repository, which has no life cycle.
+func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
+	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
+	id = strings.TrimPrefix(strings.ToLower(id), "k:")
+	k, err := c.Store.Get(ctx, id)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return k, notFound(id)
+	case errors.Is(err, ken.ErrInvalid):
+		return k, invalid("id", clipped(id)+" names more than one claim", "Give the whole id.")
+	case err != nil:
+		return k, err
+	case !c.sees(&k):
+		return ken.Claim{}, notFound(id)
+	case k.Kind == ken.KindDocument:
+		return k, refused("id", clipped(id)+" is a piece of the repository, not a claim",
+			"Read the file itself; what is in it changes with the file.")
+	}
+	return k, nil
+}
+
+// note says of structured answers what the frame says of texts.
+const note = middleware.Reference + " What is of external trust was written by somebody else."
+
+// statuses reads names that the schema has let through.
+func statuses(names []string) []ken.Status {
+	var out []ken.Status
+	for _, n := range names {
+		out = append(out, ken.Status(n))
+	}
+	return out
+}
+
+func kinds(names []string) []ken.Kind {
+	var out []ken.Kind
+	for _, n := range names {
+		if n = strings.ToLower(strings.TrimSpace(n)); n != "" && !slices.Contains(out, ken.Kind(n)) {
+			out = append(out, ken.Kind(n))
+		}
+	}
+	return out
+}
+
+// every is for a scan that wants all that the filter lets in.
+func every(store.Glance) bool { return true }

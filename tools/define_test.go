@@ -1,0 +1,104 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/tools"
+)
+
+type countIn struct {
+	Text string `json:"text" rule:"filled" jsonschema:"what to count"`
+}
+
+type countOut struct {
+	Letters int `json:"letters"`
+}
+
+func (c countOut) Write(p *tools.Page) { p.Line(fmt.Sprint(c.Letters, " letters")) }
+
+func counter(name string, do func(ctx context.Context, c *tools.Call, in countIn) (countOut, error)) tools.Tool {
+	return tools.Define(tools.Spec{Name: name, Title: "Count", Description: "Count letters.", Effect: tools.Reads, Right: tools.Read,
+		Example: `{"text":"abc"}`}, do)
+}
+
+func count(_ context.Context, _ *tools.Call, in countIn) (countOut, error) {
+	return countOut{len(in.Text)}, nil
+}
+
+// A tool of one's own is a Define and an Add; a panic in it costs the call alone.
+func TestOwnTools(t *testing.T) {
+	k := newKit(t)
+	k.registry.Add(counter("count_letters", count), counter("count_wrongly", func(context.Context, *tools.Call, countIn) (countOut, error) { panic("boom") }))
+	if res := k.call(nil, "count_letters", `{"text":"abcd"}`); res.Text != "4 letters" || string(res.JSON) != `{"letters":4}` {
+		t.Errorf("got %+v", res)
+	}
+	_, err := k.registry.Call(context.Background(), k.caller, "count_wrongly", []byte(`{"text":"x"}`))
+	if err == nil || strings.Contains(tools.Explain(err), "boom") {
+		t.Errorf("got %v, told %q", err, tools.Explain(err))
+	}
+	var e *ken.Error
+	if errors.As(err, &e) {
+		t.Errorf("a panic has the code %s", e.Code)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a name was given twice")
+		}
+	}()
+	k.registry.Add(counter("memory_recall", count))
+}
+
+func TestDefineRefusesWhatNoToolCanBe(t *testing.T) {
+	good := tools.Spec{Name: "x", Title: "X", Description: "x", Effect: tools.Reads, Right: tools.Read, Example: `{"text":"a"}`}
+	for name, change := range map[string]func(*tools.Spec){
+		"no name":      func(s *tools.Spec) { s.Name = "" },
+		"a bad name":   func(s *tools.Spec) { s.Name = "Count Letters" },
+		"no words":     func(s *tools.Spec) { s.Description = "" },
+		"an effect":    func(s *tools.Spec) { s.Effect = "explodes" },
+		"a right":      func(s *tools.Spec) { s.Right = "root" },
+		"an example":   func(s *tools.Spec) { s.Example = `{"txt":"a"}` },
+		"half of one":  func(s *tools.Spec) { s.Example = `{"text":` },
+		"no title":     func(s *tools.Spec) { s.Title = "" },
+		"one too long": func(s *tools.Spec) { s.Name = strings.Repeat("a", 65) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("it was taken")
+				}
+			}()
+			s := good
+			change(&s)
+			tools.Define(s, count)
+		})
+	}
+}
+
+func Example() {
+	root, _ := os.MkdirTemp("", "ken")
+	defer os.RemoveAll(root)
+	ctx := context.Background()
+	layer, err := middleware.Open(ctx, middleware.Options{Root: root, Foreground: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer layer.Close()
+	registry := tools.New(layer)
+	agent := tools.Caller{Session: "s1", Agent: "example", Rights: tools.Rights()}
+	res, err := registry.Call(ctx, agent, "memory_ingest", []byte(`{"text":"The user deploys on Tuesdays.","from":"user"}`))
+	fmt.Println(strings.Split(res.Text, "\n")[0], err)
+	_, err = registry.Call(ctx, agent, "memory_recall", []byte(`{"question":"when does the user deploy?"}`))
+	fmt.Println(tools.Explain(err))
+	// Output:
+	// Learned as a new claim. <nil>
+	// The call failed (invalid): query: is missing, expected a string; question: there is no such field; there are kinds, limit, query
+	// Try: Call memory_recall again with arguments such as {"query":"how are payments retried?","limit":5}
+}

@@ -1,0 +1,170 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+)
+
+// Evidence is what an agent gives for a claim.
+type Evidence struct {
+	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"agent_assertion: your own word. user_statement: the user said so. message: a passage of the conversation. tool_result: what a tool returned. url: a page. file: a file of the project, which Ken hashes. git_history: a commit. exit_code and test_result: a command or test that ran in this session. model_inference: you concluded it."`
+
+	Detail   string `json:"detail,omitempty" rule:"chars=1000" jsonschema:"a quote or a summary"`
+	Path     string `json:"path,omitempty" rule:"chars=500" jsonschema:"of file: relative to the project's root"`
+	Line     int    `json:"line,omitempty" rule:"min=1;max=10000000" jsonschema:"of file: the first line of the passage"`
+	URL      string `json:"url,omitempty" rule:"chars=2000" jsonschema:"of url: the address"`
+	Commit   string `json:"commit,omitempty" rule:"chars=64" jsonschema:"of git_history: the commit's hash"`
+	Command  string `json:"command,omitempty" rule:"chars=2000" jsonschema:"of exit_code: the command as it was run"`
+	ExitCode *int   `json:"exit_code,omitempty" rule:"min=-1;max=255" jsonschema:"of exit_code: the status, if you know it"`
+	Test     string `json:"test,omitempty" rule:"chars=500" jsonschema:"of test_result: the name of the test that passed"`
+	Call     string `json:"tool_call_id,omitempty" rule:"chars=200" jsonschema:"of tool_result: the id of the call"`
+	Message  string `json:"message_id,omitempty" rule:"chars=200" jsonschema:"of message or user_statement: the id of the message, if there is one"`
+}
+
+// read is what evidence amounts to: the pieces as they may be kept, and what was not
+// taken at its word.
+type evidenceRead struct {
+	pieces []ken.Evidence
+	notes  []string
+}
+
+// evidence turns what an agent gives into evidence. Nothing has more than an agent's
+// trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
+// and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
+// file that is not there.
+func (c *Call) evidence(ctx context.Context, given []Evidence) (evidenceRead, error) {
+	var out evidenceRead
+	w := witness{c: c}
+	for i := range given {
+		field := fmt.Sprintf("evidence[%d]", i)
+		e, why, err := c.piece(ctx, &w, &given[i], field)
+		if err != nil {
+			return out, err
+		}
+		if why != "" {
+			out.notes = append(out.notes, field+": "+why+"; kept as your assertion")
+			e = ken.FromAgentAssertion(c.Agent, assertion(&given[i]))
+		}
+		e.FetchedAt = c.Now()
+		e.Trust = min(e.Speaker(), ken.TrustAgent)
+		if e.SessionID == "" {
+			e.SessionID = sessionOf(e.Kind, c.Session)
+		}
+		out.pieces = append(out.pieces, e)
+	}
+	return out, nil
+}
+
+// sessionOf is the session that a piece carries. A check's reference must stay the same
+// in every session, or the same check twice would be two.
+func sessionOf(k ken.EvidenceKind, session string) string {
+	switch k {
+	case ken.EvidenceAgentAssertion, ken.EvidenceToolResult:
+		return session
+	}
+	return ""
+}
+
+// piece reads one piece. why says what Ken could not see for itself.
+func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string) (e ken.Evidence, why string, err error) {
+	need := func(name, value, example string) bool {
+		if strings.TrimSpace(value) != "" {
+			return true
+		}
+		err = invalid(field+"."+name, "is missing in "+g.Kind+" evidence", "Set "+name+", such as "+example+", or use another kind.")
+		return false
+	}
+	switch ken.EvidenceKind(g.Kind) {
+	case ken.EvidenceUserStatement:
+		e = ken.FromUserStatement(c.Session, g.Message)
+		e.Detail = g.Detail
+	case ken.EvidenceMessage:
+		e = ken.FromMessage(c.Session, g.Message, g.Detail)
+	case ken.EvidenceToolResult:
+		if need("tool_call_id", g.Call, "call_1") {
+			e = ken.FromToolResult(g.Call, g.Detail)
+		}
+	case ken.EvidenceURL:
+		if need("url", g.URL, "https://example.org/page") {
+			e = ken.FromURL(g.URL, c.Now(), "")
+			e.Detail = g.Detail
+		}
+	case ken.EvidenceModelInference:
+		e = ken.FromModelInference(c.Session, g.Message, g.Detail)
+	case ken.EvidenceFile:
+		if need("path", g.Path, "internal/retry.go") {
+			if e, err = c.file(g.Path, field); err == nil {
+				e.Line, e.Detail = g.Line, g.Detail
+			}
+		}
+	case ken.EvidenceGitHistory:
+		if need("commit", g.Commit, "4f9a2c71") {
+			e, why, err = c.commit(ctx, g.Commit, field)
+		}
+	case ken.EvidenceExitCode:
+		if need("command", g.Command, "go test ./...") {
+			e, why, err = w.exit(ctx, g.Command, g.ExitCode)
+		}
+	case ken.EvidenceTestResult:
+		if need("test", g.Test, "TestRetry") {
+			e, why, err = w.test(ctx, g.Test)
+		}
+	default:
+		e = ken.FromAgentAssertion(c.Agent, g.Detail)
+	}
+	return e, why, err
+}
+
+// assertion is a piece that Ken could not see, in the agent's words.
+func assertion(g *Evidence) string {
+	said := g.Kind
+	for _, s := range []string{g.Command, g.Test, g.Commit} {
+		if s != "" {
+			said += " " + s
+		}
+	}
+	if g.ExitCode != nil {
+		said += fmt.Sprintf(" exited with %d", *g.ExitCode)
+	}
+	if g.Detail != "" {
+		said += ": " + g.Detail
+	}
+	return said + " (not seen by Ken)"
+}
+
+// hard counts the distinct hard pieces of a claim's evidence.
+func hard(evidence []ken.Evidence) int {
+	seen := map[string]bool{}
+	for _, e := range evidence {
+		if e.Hard() {
+			seen[string(e.Kind)+"\x00"+e.Reference()] = true
+		}
+	}
+	return len(seen)
+}
+
+// lacking are the pieces that a claim does not have yet.
+func lacking(have, more []ken.Evidence) []ken.Evidence {
+	seen := map[string]bool{}
+	name := func(e ken.Evidence) string {
+		return string(e.Kind) + "\x00" + e.Reference() + "\x00" + e.ContentHash
+	}
+	for _, e := range have {
+		seen[name(e)] = true
+	}
+	var out []ken.Evidence
+	for _, e := range more {
+		if !seen[name(e)] {
+			seen[name(e)] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// commitTimeout bounds what git may take to look a commit up.
+const commitTimeout = 3 * time.Second

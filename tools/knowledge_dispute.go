@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/attention"
+)
+
+// disputeIn are knowledge_dispute's arguments.
+type disputeIn struct {
+	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim; the letters after k: in a block do"`
+	Reason   string     `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it, so that somebody can look into it"`
+	Evidence []Evidence `json:"evidence,omitempty" rule:"items=10" jsonschema:"what backs the dispute; it is told with the reason and does not become the claim's own evidence"`
+}
+
+// Disputed is what came of a dispute.
+type Disputed struct {
+	ID       string   `json:"id"`
+	Status   string   `json:"status"`
+	Disputed bool     `json:"disputed"`
+	Marked   bool     `json:"marked,omitempty" jsonschema:"a person put it into every turn, so a person decides; it is in the attention queue"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+// Write implements Output.
+func (d *Disputed) Write(p *Page) {
+	switch {
+	case d.Marked:
+		p.Line("A person put this claim into every turn, so a person decides: your dispute is in the attention queue, and the claim stands until then.")
+	case d.Disputed:
+		p.Line("Disputed. No turn gets it any more until a person has settled it.")
+	}
+	p.Line("id " + d.ID + ", " + d.Status)
+	for _, n := range d.Notes {
+		p.Line("note: " + n)
+	}
+}
+
+// kept are kinds that people put into every turn.
+func kept(k *ken.Claim) bool {
+	switch k.Kind {
+	case ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindDecision, ken.KindObjective:
+		return k.Status != ken.StatusHypothesis
+	}
+	return k.Constraint
+}
+
+func knowledgeDispute() Tool {
+	return Define(Spec{Name: "knowledge_dispute", Title: "Dispute a claim", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Say that a claim is wrong, with the reason. It is not recalled any more until a person has settled it. What a person " +
+			"put into every turn (rules, hot facts, playbooks, decisions) is only marked for that person.",
+		Example: `{"id":"3f9a2c71","reason":"the timeout is 5 s since March: see config.go"}`},
+		func(ctx context.Context, c *Call, in disputeIn) (*Disputed, error) {
+			k, err := c.find(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			ev, err := c.evidence(ctx, in.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			reason := in.Reason
+			for _, e := range ev.pieces {
+				reason += " · " + label(e)
+			}
+			out := &Disputed{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
+			switch {
+			case k.Status == ken.StatusDisputed:
+				out.Disputed = true
+				out.Notes = append(out.Notes, "it was disputed already")
+				return out, nil
+			case kept(&k):
+				out.Marked = true
+				_, err := c.mark(ctx, attention.DisputeRequested, k.ID, reason)
+				return out, err
+			}
+			if err := c.handle().Dispute(ctx, k.ID, reason); err != nil {
+				return nil, err
+			}
+			c.Touch(k.ID)
+			out.Disputed, out.Status = true, string(ken.StatusDisputed)
+			return out, nil
+		})
+}
+
+// label names a piece of evidence in a reason.
+func label(e ken.Evidence) string {
+	parts := []string{string(e.Kind)}
+	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
+		if s != "" {
+			parts = append(parts, bounded(s, 200))
+			break
+		}
+	}
+	if e.Detail != "" {
+		parts = append(parts, bounded(e.Detail, 200))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,209 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/receipt"
+)
+
+// explainIn are knowledge_explain's arguments.
+type explainIn struct {
+	Turn  string `json:"turn,omitempty" rule:"chars=256" jsonschema:"the turn; by default the last one of this session"`
+	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"the claim to explain; the letters after k: in a block do. Without it, all that was injected is listed"`
+}
+
+// Explained says what a turn was given and why, or what became of one claim in it.
+type Explained struct {
+	Turn     string          `json:"turn"`
+	At       time.Time       `json:"at"`
+	Session  string          `json:"session_id,omitempty"`
+	Mode     string          `json:"mode"`
+	Cause    string          `json:"cause,omitempty"`
+	Verdict  string          `json:"verdict,omitempty" jsonschema:"of the claim: injected, cut, unseen, unknown or silent"`
+	Reason   string          `json:"reason,omitempty" jsonschema:"why it was cut"`
+	Why      string          `json:"why,omitempty" jsonschema:"the same in a sentence"`
+	Try      string          `json:"try,omitempty" jsonschema:"what would change it"`
+	Claim    *Claim          `json:"claim,omitempty" jsonschema:"the claim as it is now"`
+	Injected []ExplainedItem `json:"injected"`
+	Cut      map[string]int  `json:"cut,omitempty" jsonschema:"how many were considered and left out, by reason"`
+	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
+	Note     string          `json:"note"`
+}
+
+// ExplainedItem is a claim that was injected, and what brought it there.
+type ExplainedItem struct {
+	ID    string   `json:"id"`
+	Kind  string   `json:"kind"`
+	Tier  string   `json:"tier"`
+	Trust string   `json:"trust"`
+	Score float64  `json:"score"`
+	Found []string `json:"found_by"`
+}
+
+// Write implements Output.
+func (e *Explained) Write(p *Page) {
+	line := "Turn " + e.Turn + " of " + e.At.UTC().Format("2006-01-02 15:04:05") + " UTC, mode " + e.Mode
+	if e.Cause != "" {
+		line += ": " + e.Cause
+	}
+	p.Line(line)
+	if e.Verdict != "" {
+		p.Line("The claim: " + e.Verdict + ". " + e.Why)
+		if e.Try != "" {
+			p.Line("To change it: " + e.Try)
+		}
+	}
+	for _, d := range e.Degraded {
+		p.Line("degraded: " + d)
+	}
+	if e.Claim != nil {
+		p.Item(e.Claim)
+	}
+	if e.Verdict == "" {
+		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), counted(e.Cut)))
+		for i := range e.Injected {
+			it := &e.Injected[i]
+			p.Line(fmt.Sprintf("%s %s %s %s, score %.3f, found by %s", shortID(it.ID), it.Tier, it.Trust, it.Kind, it.Score, strings.Join(it.Found, ", ")))
+		}
+	}
+}
+
+func knowledgeExplain() Tool {
+	return Define(Spec{Name: "knowledge_explain", Title: "Why was this injected, or not", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "Why a claim was put into a turn, or why it was not: found by which search, at which rank, or cut for which reason. " +
+			"Without a claim, all that the turn was given.",
+		Example: `{"claim":"3f9a2c71"}`},
+		func(ctx context.Context, c *Call, in explainIn) (*Explained, error) {
+			rec, err := c.turnOrLast(ctx, in.Turn)
+			if err != nil {
+				return nil, err
+			}
+			out := &Explained{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
+				Injected: []ExplainedItem{}, Note: note}
+			for _, d := range rec.Degraded {
+				out.Degraded = append(out.Degraded, oneLine(d, maxHeading))
+			}
+			if in.Claim != "" {
+				return out, c.explain(ctx, &rec, in.Claim, out)
+			}
+			out.Cut = map[string]int{}
+			for i := range rec.Cut {
+				if c.seesID(ctx, rec.Cut[i].ID) {
+					out.Cut[string(rec.Cut[i].Reason)]++
+				}
+			}
+			for i := range rec.Items {
+				it := &rec.Items[i]
+				if !c.seesID(ctx, it.ID) {
+					continue
+				}
+				out.Injected = append(out.Injected, ExplainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
+					Score: it.Fused, Found: legs(it.Legs)})
+			}
+			return out, nil
+		})
+}
+
+// turnOrLast returns the receipt of a turn, the last one of the caller's session
+// without one. A program whose calls are in no session of a conversation has the last
+// turn of its owner.
+func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, error) {
+	if err := c.r.layer.Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
+		return receipt.Record{}, err
+	}
+	if turn != "" {
+		return c.turn(ctx, turn)
+	}
+	sessions := []string{c.Session}
+	if len(c.Scopes) == 0 {
+		sessions = append(sessions, "")
+	}
+	for _, s := range sessions {
+		list, _, err := c.r.layer.Receipts(c.Owner).List(ctx, receipt.Query{Session: s, Limit: 1})
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return receipt.Record{}, err
+		}
+		if len(list) > 0 && (s != "" || len(c.Scopes) == 0) {
+			return list[0], nil
+		}
+	}
+	return receipt.Record{}, noTurn("of this session")
+}
+
+// explain fills in what became of a claim.
+func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *Explained) error {
+	var whole string
+	k, err := c.find(ctx, id)
+	switch {
+	case err == nil:
+		whole = k.ID
+		shown := c.show(k)
+		out.Claim = &shown
+	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrRefused): // forgotten, or a piece of the repository
+		if whole, err = c.named(ctx, rec, id, err); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	e, err := c.r.layer.Explain(ctx, c.Owner, rec.Turn, whole)
+	if errors.Is(err, ken.ErrNotFound) {
+		return notFound(id)
+	}
+	if err != nil {
+		return err
+	}
+	out.Verdict, out.Reason = string(e.Verdict), string(e.Reason)
+	out.Why, out.Try = oneLine(e.Why, 500), oneLine(e.Try, 500)
+	return nil
+}
+
+// named finds an id that the receipt names: of a claim that is gone, or of a piece of
+// the repository. What the caller may not see stays not found.
+func (c *Call) named(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
+	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
+	for i := range rec.Items {
+		ids = append(ids, rec.Items[i].ID)
+	}
+	for i := range rec.Cut {
+		ids = append(ids, rec.Cut[i].ID)
+	}
+	id = strings.ToLower(strings.TrimSpace(id))
+	found := ""
+	for _, s := range ids {
+		if len(id) >= 6 && (strings.HasPrefix(s, id) || strings.HasSuffix(s, id)) && s != found {
+			if found != "" {
+				return "", invalid("claim", clipped(id)+" names more than one", "Give the whole id.")
+			}
+			found = s
+		}
+	}
+	if found == "" || !c.seesID(ctx, found) {
+		return "", otherwise
+	}
+	return found, nil
+}
+
+// seesID reports whether the caller may know of an id that a receipt names. Within
+// scopes, what is gone is nobody's.
+func (c *Call) seesID(ctx context.Context, id string) bool {
+	if len(c.Scopes) == 0 {
+		return true
+	}
+	k, err := c.Store.Get(ctx, id)
+	return err == nil && c.sees(&k)
+}
+
+// legs names the searches that found an item, with its rank.
+func legs(m map[string]ken.LegScore) []string {
+	out := []string{}
+	for _, name := range sorted(m) {
+		out = append(out, fmt.Sprintf("%s #%d", name, m[name].Rank))
+	}
+	return out
+}

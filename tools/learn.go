@@ -1,0 +1,232 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest/consolidate"
+	"github.com/kenlayer/ken/session"
+)
+
+// Outcomes of learning.
+const (
+	outcomeLearned    = "learned"    // it is a new claim
+	outcomeKnown      = "known"      // a claim says so already, and nothing was added to it
+	outcomeReinforced = "reinforced" // a claim says so already, and got the evidence
+	outcomeEcho       = "echo"       // Ken itself said so in this session
+	outcomeRejected   = "rejected"   // a disputed claim says so, which a person has to decide about
+	outcomeOutdated   = "outdated"   // something newer is known
+	outcomeDisputed   = "disputed"   // it contradicts a claim that stands; a person decides
+)
+
+// Learned is what came of something that an agent wanted to be known.
+type Learned struct {
+	Outcome    string   `json:"outcome" rule:"enum=learned|known|reinforced|echo|rejected|outdated|disputed"`
+	ID         string   `json:"id,omitempty" jsonschema:"of the claim that says so now"`
+	Status     string   `json:"status,omitempty"`
+	Tier       string   `json:"tier,omitempty" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
+	Trust      string   `json:"trust,omitempty"`
+	Superseded []string `json:"superseded,omitempty" jsonschema:"ids of claims that it replaces"`
+	Conflicts  []string `json:"conflicts,omitempty" jsonschema:"ids of claims that it contradicts"`
+	Notes      []string `json:"notes,omitempty" jsonschema:"what was not taken as it was given, and why"`
+}
+
+// Write implements Output.
+func (l *Learned) Write(p *Page) {
+	p.Line(map[string]string{
+		outcomeLearned:    "Learned as a new claim.",
+		outcomeKnown:      "That is known already; nothing was added.",
+		outcomeReinforced: "That is known already; the evidence was added.",
+		outcomeEcho:       "Ken itself told you so in this session; nothing was learned. To back it, give evidence to knowledge_verify.",
+		outcomeRejected:   "A claim that says so is disputed; a person decides about it. Nothing was learned.",
+		outcomeOutdated:   "Something newer is known; nothing was learned. See knowledge_history.",
+		outcomeDisputed:   "It contradicts what is known, so it is kept as disputed until a person decides.",
+	}[l.Outcome])
+	if l.ID != "" {
+		p.Line("id " + l.ID + ", " + l.Status + ", tier " + l.Tier + ", trust " + l.Trust)
+	}
+	for _, list := range []struct {
+		title string
+		ids   []string
+	}{{"replaces", l.Superseded}, {"contradicts", l.Conflicts}} {
+		if len(list.ids) > 0 {
+			p.Line(list.title + " " + strings.Join(list.ids, ", "))
+		}
+	}
+	for _, n := range l.Notes {
+		p.Line("note: " + n)
+	}
+}
+
+// learn consolidates a new claim of the agent's with what is known. The claim's
+// evidence has an agent's trust at most.
+func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
+	k.CreatedAt = c.Now()
+	given := k.Text
+	if len(k.Evidence) == 0 { // the handle refuses it, and tells the attention queue
+		_, err := c.handle().Learn(ctx, k.Text, nil)
+		return nil, err
+	}
+	id, echo, err := c.echo(ctx, k.Text)
+	if err != nil {
+		return nil, err
+	}
+	if echo {
+		return c.outcome(ctx, outcomeEcho, id, notes)
+	}
+	release, err := c.r.writing.take(ctx, c.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	k.Key = learnKey(&k)
+	out, err := c.consolidate(ctx, k, notes)
+	if errors.Is(err, ken.ErrRefused) && ctx.Err() == nil { // somebody moved a claim in between
+		out, err = c.consolidate(ctx, k, notes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kept, err := c.Store.Get(ctx, out.ID); err == nil && out.Outcome == outcomeLearned && kept.Text != strings.TrimSpace(given) {
+		out.Notes = append(out.Notes, "what looked like a secret, a model's reasoning or a control character was taken out")
+	}
+	return out, nil
+}
+
+// learnKey makes learning the same twice one claim, also from two processes at once.
+func learnKey(k *ken.Claim) string {
+	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(squeeze(k.Text))))
+	return "tool:" + hex.EncodeToString(sum[:16])
+}
+
+func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+	known, err := consolidate.Similar(ctx, c.Store, k)
+	if err != nil {
+		return nil, err
+	}
+	known = slices.DeleteFunc(known, func(o ken.Claim) bool { return !c.sees(&o) })
+	a := consolidate.Plan(k, known)
+	switch own := a.Own; {
+	case own != "" && a.Do == consolidate.Skip:
+		return c.again(ctx, own, k.Evidence, notes)
+	case a.Do == consolidate.Skip:
+		return c.skipped(ctx, a, notes)
+	case a.Do == consolidate.Reinforce:
+		return c.again(ctx, a.IDs[0], a.Evidence, notes)
+	}
+	res, err := consolidate.Apply(ctx, recorded{c.Store, c.handle()}, k, known)
+	if err != nil {
+		return nil, err
+	}
+	c.Touch(res.ID)
+	c.Touch(res.Superseded...)
+	c.Touch(res.Disputed...)
+	what := outcomeLearned
+	if slices.Contains(res.Disputed, res.ID) {
+		what = outcomeDisputed
+	}
+	out, err := c.outcome(ctx, what, res.ID, notes)
+	if err != nil {
+		return nil, err
+	}
+	out.Superseded = res.Superseded
+	for _, list := range [][]string{a.IDs, a.Against} {
+		for _, id := range list {
+			if what == outcomeDisputed && !slices.Contains(out.Conflicts, id) {
+				out.Conflicts = append(out.Conflicts, id)
+			}
+		}
+	}
+	return out, nil
+}
+
+// again is for a claim that says so already. It gets what backs it beside words: an
+// agent that repeats what it was told must not make it look surer.
+func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*Learned, error) {
+	k, err := c.Store.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	trust := k.Support(nil).Trust
+	more := slices.DeleteFunc(lacking(k.Evidence, evidence), func(e ken.Evidence) bool {
+		return !e.Hard() && !e.Backed() || e.Speaker() < trust
+	})
+	if len(more) == 0 || !slices.Contains(ken.RecallStatuses(), k.Status) {
+		return c.outcome(ctx, outcomeKnown, id, notes)
+	}
+	if err := c.Store.Reinforce(ctx, id, more, c.actor()); err != nil {
+		return nil, err
+	}
+	c.Touch(id)
+	return c.outcome(ctx, outcomeReinforced, id, notes)
+}
+
+func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string) (*Learned, error) {
+	what := map[string]string{consolidate.Rejected: outcomeRejected, consolidate.Outdated: outcomeOutdated}[a.Reason]
+	if what == "" {
+		what = outcomeKnown
+	}
+	id := a.Own
+	if id == "" && len(a.IDs) > 0 {
+		id = a.IDs[0]
+	}
+	return c.outcome(ctx, what, id, notes)
+}
+
+// outcome says how the claim stands that something came of. What was injected may also
+// be a piece of the repository, or gone.
+func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*Learned, error) {
+	out := &Learned{Outcome: what, Notes: notes}
+	k, err := c.Store.Get(ctx, id)
+	switch {
+	case id == "", errors.Is(err, ken.ErrNotFound), err == nil && !c.sees(&k):
+		return out, nil
+	case err != nil:
+		return nil, fmt.Errorf("read what was learned: %w", err)
+	}
+	v := c.r.layer.View(k)
+	out.ID, out.Status, out.Tier, out.Trust = k.ID, string(k.Status), v.Tier.String(), v.Trust.String()
+	return out, nil
+}
+
+// handle is the session's handle, which tells the audit trail of what is done.
+func (c *Call) handle() *session.Session {
+	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
+}
+
+// recorded is a store whose new claims go through a session's handle.
+type recorded struct {
+	consolidate.Store
+	h *session.Session
+}
+
+// WriteClaim implements ken.Store.
+func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
+	return r.h.Learn(ctx, k.Text, k.Evidence, func(o *ken.Claim) {
+		k.ID = o.ID
+		*o = k
+	})
+}
+
+// SupersedeFor implements consolidate.Superseder where the store does.
+func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+	if s, ok := r.Store.(consolidate.Superseder); ok {
+		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
+	}
+	return r.Supersede(ctx, oldID, newID)
+}
+
+// ByKey implements consolidate.Keyed where the store does.
+func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+	if s, ok := r.Store.(consolidate.Keyed); ok {
+		return s.ByKey(ctx, key)
+	}
+	return ken.Claim{}, ken.ErrNotFound
+}

@@ -1,0 +1,133 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/kenlayer/ken/tools"
+)
+
+// maxLine bounds one message of a client: 4 MiB, as over HTTP.
+const maxLine = 4 << 20
+
+// Serve serves one client over in and out, one JSON-RPC message a line, until in ends
+// or ctx does. What was asked before in ended is answered. Nothing else is written to
+// out. A line that is no message is answered with an error and does no harm. Errors: of
+// writing to out; nil when in ended.
+func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader, out io.Writer, o Options) error {
+	o = o.withDefaults()
+	w := &lockedWriter{w: out}
+	pr, pw := io.Pipe()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // ends with in, which nobody can be made to close, or with the reader of the pipe
+		_ = pw.CloseWithError(filter(in, pw, w))
+	}()
+	err := newServer(r, c, o, nil).Run(ctx, drained{&mcp.IOTransport{Reader: pr, Writer: w}})
+	_ = pr.Close()
+	switch {
+	case w.failed() != nil:
+		return w.failed()
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
+		return nil
+	}
+	return err
+}
+
+// filter hands on the lines that are messages, and answers the others itself: one bad
+// line must not end the session, as it would end the SDK's.
+func filter(in io.Reader, to io.Writer, answer io.Writer) error {
+	br := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, tooLong, err := readLine(br)
+		if line = bytes.TrimSpace(line); len(line) > 0 || tooLong {
+			if refusal := refuse(line, tooLong); refusal != nil {
+				if _, err := answer.Write(refusal); err != nil {
+					return err
+				}
+			} else if _, err := to.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readLine reads a line without keeping more of it than maxLine.
+func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
+	for {
+		part, err := br.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			line, tooLong = nil, true
+		}
+		if !tooLong {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// refuse is the answer to a line that is no message, nil for one that is.
+func refuse(line []byte, tooLong bool) []byte {
+	code := jsonrpc.CodeInvalidRequest
+	var msg string
+	switch {
+	case tooLong:
+		msg = "the message is longer than 4 MiB"
+	case !json.Valid(line):
+		code, msg = jsonrpc.CodeParseError, "the line is not JSON"
+	case line[0] == '[':
+		msg = "batches are not supported: send one message a line"
+	default:
+		if _, err := jsonrpc.DecodeMessage(line); err == nil {
+			return nil
+		}
+		msg = "the line is not a JSON-RPC 2.0 message"
+	}
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": msg}})
+	if err != nil {
+		return nil
+	}
+	return append(b, '\n')
+}
+
+// lockedWriter writes whole messages for two writers, and keeps the first error.
+type lockedWriter struct {
+	mu  sync.Mutex // guards the rest
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, err := l.w.Write(b)
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+	return n, err
+}
+
+// Close implements io.Closer. The writer beneath is the caller's.
+func (l *lockedWriter) Close() error { return nil }
+
+func (l *lockedWriter) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}

@@ -1,0 +1,119 @@
+package openaitools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/tools"
+)
+
+// DefaultRounds is how often a model may call tools before it has to answer.
+const DefaultRounds = 8
+
+// maxCalls bounds the calls of one answer that are run; the rest are told to wait.
+const maxCalls = 16
+
+// Ask asks a model once. offered is empty when it is to answer in words.
+type Ask func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error)
+
+// Loop answers with tools. It is safe for concurrent use if its functions are.
+type Loop struct {
+	Registry *tools.Registry
+	Caller   tools.Caller // who the agent is; see tools.Caller
+	Ask      Ask
+	Rounds   int // most answers that call tools; <= 0 means DefaultRounds
+	// Called is told of each call once it has ended, in order; result is the zero
+	// value with an error. May be nil.
+	Called func(call openai.ToolCall, result tools.Result, err error)
+	// Others runs a tool that the registry does not have, for a program with tools of its
+	// own, which are offered as well. May be nil.
+	Others  func(ctx context.Context, call openai.ToolCall) (string, error)
+	Offered []openai.Tool
+}
+
+// Client asks through a go-openai client, or what is in front of one, without
+// streaming. r is the request without its messages and tools.
+func Client(c interface {
+	CreateChatCompletion(context.Context, openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error)
+}, r openai.ChatCompletionRequest) Ask {
+	return func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error) {
+		r := r
+		r.Messages, r.Tools = messages, offered
+		resp, err := c.CreateChatCompletion(ctx, r)
+		if err != nil {
+			return openai.ChatCompletionMessage{}, err
+		}
+		if len(resp.Choices) == 0 {
+			return openai.ChatCompletionMessage{}, &ken.Error{Code: ken.CodeUnavailable, Msg: "the answer has no choices", Try: "Ask again."}
+		}
+		return resp.Choices[0].Message, nil
+	}
+}
+
+// Run asks until the model answers in words, and returns all messages that came of
+// it, the answer last: append them to the conversation. messages is not changed. An
+// error of Ask is returned with what came before it, in which no call is without its
+// answer, and with what it had of an answer that broke off; so is ctx's. A tool's error is none: the model is told, and may mend its call.
+func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage) (added []openai.ChatCompletionMessage, err error) {
+	all := slices.Clip(messages)
+	offered := append(Tools(l.Registry, l.Caller), l.Offered...)
+	for round := 0; ; round++ {
+		if round == cmp.Or(max(l.Rounds, 0), DefaultRounds) {
+			offered = nil
+		}
+		m, err := l.Ask(ctx, all, offered)
+		if err != nil {
+			if m.Content != "" { // it broke off
+				m.ToolCalls = nil
+				added = append(added, m)
+			}
+			return added, err
+		}
+		if len(m.ToolCalls) == 0 || offered == nil {
+			m.ToolCalls = nil
+			return append(added, m), nil
+		}
+		turn := []openai.ChatCompletionMessage{m}
+		for i, call := range m.ToolCalls {
+			text := "Too many calls at once: make this one again."
+			if i < maxCalls {
+				text = l.run(ctx, call)
+			}
+			turn = append(turn, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: text, Name: call.Function.Name, ToolCallID: call.ID})
+		}
+		added, all = append(added, turn...), append(all, turn...)
+		if err := ctx.Err(); err != nil {
+			return added, err
+		}
+	}
+}
+
+// run runs one call and returns what the model is told.
+func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
+	if l.Others != nil {
+		if _, err := l.Registry.Lookup(call.Function.Name); err != nil {
+			text, err := l.Others(ctx, call)
+			if l.Called != nil {
+				l.Called(call, tools.Result{Text: text}, err)
+			}
+			if err != nil {
+				return tools.Explain(err)
+			}
+			return text
+		}
+	}
+	res, err := l.Registry.Call(ctx, l.Caller, strings.TrimSpace(call.Function.Name), json.RawMessage(call.Function.Arguments))
+	if l.Called != nil {
+		l.Called(call, res, err)
+	}
+	if err != nil {
+		return tools.Explain(err)
+	}
+	return res.Text
+}

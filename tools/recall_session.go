@@ -1,0 +1,213 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/session"
+)
+
+// sessionIn are recall_session's arguments.
+type sessionIn struct {
+	Session string `json:"session,omitempty" rule:"chars=256" jsonschema:"the id of the session or at least 6 characters of its beginning; by default the last one that is over"`
+	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10" jsonschema:"the most claims to show"`
+}
+
+// SessionRecall is what is left of a session.
+type SessionRecall struct {
+	Session   string    `json:"session_id"`
+	State     string    `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
+	Agent     string    `json:"agent,omitempty"`
+	Started   time.Time `json:"started,omitzero"`
+	Active    time.Time `json:"active,omitzero"`
+	Goal      string    `json:"goal,omitempty" jsonschema:"what the user was after"`
+	LastStep  string    `json:"last_step,omitempty"`
+	Open      []string  `json:"open,omitempty" jsonschema:"questions without an answer"`
+	Files     []string  `json:"files,omitempty"`
+	Claims    []Claim   `json:"claims" jsonschema:"its summary first, then what was learned in it"`
+	NotShown  int       `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
+	NoteClaim string    `json:"note"`
+}
+
+// Write implements Output.
+func (s *SessionRecall) Write(p *Page) {
+	line := "Session " + s.Session
+	if s.State != "" {
+		line += ", " + s.State + ", last active " + s.Active.Format("2006-01-02 15:04") + " UTC"
+	}
+	p.Line(line)
+	if len(s.Claims) == 0 {
+		p.Line("Nothing of it is kept.")
+	}
+	for i := range s.Claims {
+		p.Item(&s.Claims[i])
+	}
+	// What was said in it is content, and stands in the frame like any other.
+	for _, part := range []struct {
+		title string
+		texts []string
+	}{{"goal", filled(s.Goal)}, {"last step", filled(s.LastStep)}, {"open questions", s.Open}, {"files", s.Files}} {
+		if len(part.texts) > 0 {
+			p.Part(part.title, part.texts)
+		}
+	}
+}
+
+func filled(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+func recallSession() Tool {
+	return Define(Spec{Name: "recall_session", Title: "Recall a session", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "What is left of an earlier session: its summary, what was learned in it, and where it stopped. Use it to go on " +
+			"with earlier work.",
+		Example: `{"limit":10}`},
+		func(ctx context.Context, c *Call, in sessionIn) (*SessionRecall, error) {
+			if in.Limit == 0 {
+				in.Limit = 10
+			}
+			info, journaled, err := c.session(ctx, in.Session)
+			if err != nil {
+				return nil, err
+			}
+			out := &SessionRecall{Session: info.ID, Claims: []Claim{}, NoteClaim: note}
+			var claims []ken.Claim
+			if journaled {
+				out.State, out.Agent, out.Started, out.Active = string(info.State), oneLine(info.Agent, maxSource), info.Started.UTC(), info.Active.UTC()
+				if err := c.checkpoint(ctx, out); err != nil {
+					return nil, err
+				}
+				claims, err = c.outcomeOf(ctx, &info)
+			}
+			if err == nil && len(claims) == 0 {
+				claims, err = c.learnedIn(ctx, info.ID)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if len(claims) == 0 && !journaled {
+				return nil, noSession(in.Session)
+			}
+			slices.SortStableFunc(claims, func(a, b ken.Claim) int { return rankIn(&a) - rankIn(&b) })
+			if out.NotShown = len(claims) - in.Limit; out.NotShown > 0 {
+				claims = claims[:in.Limit]
+			}
+			out.NotShown = max(out.NotShown, 0)
+			for _, k := range claims {
+				out.Claims = append(out.Claims, c.show(k))
+			}
+			return out, nil
+		})
+}
+
+// rankIn puts a session's summary first.
+func rankIn(k *ken.Claim) int {
+	if k.Kind == ken.KindEpisode {
+		return 0
+	}
+	return 1
+}
+
+func noSession(id string) error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "there is no session " + clipped(id),
+		Try: "Leave session out for the last one, or take an id from session_id of a claim."}
+}
+
+// session finds a session that the caller may see: one with a journal, or just the id
+// that claims may carry.
+func (c *Call) session(ctx context.Context, id string) (info session.Info, journaled bool, err error) {
+	j := c.r.layer.Journal(c.Owner)
+	if id == "" {
+		all, err := j.List(ctx)
+		if err != nil {
+			return info, false, err
+		}
+		for i := range all {
+			if s := &all[i]; s.ID != c.Session && s.State != session.Open && c.seesSession(s) {
+				return *s, true, nil
+			}
+		}
+		return info, false, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no earlier session is kept", Try: "Use memory_recall instead."}
+	}
+	info, err = j.Find(ctx, id)
+	switch {
+	case errors.Is(err, ken.ErrNotFound), err == nil && !c.seesSession(&info):
+		return session.Info{About: session.About{ID: id}}, false, nil
+	case errors.Is(err, ken.ErrInvalid):
+		return info, false, invalid("session", clipped(id)+" does not name one session", "Give the whole id.")
+	}
+	return info, true, err
+}
+
+// seesSession reports whether a session is within the caller's scopes.
+func (c *Caller) seesSession(i *session.Info) bool {
+	if len(c.Scopes) == 0 {
+		return true
+	}
+	for _, s := range append([]ken.Scope{i.Scope}, i.Scopes...) {
+		if !s.IsZero() && !slices.Contains(c.Scopes, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkpoint fills in where the session stopped.
+func (c *Call) checkpoint(ctx context.Context, out *SessionRecall) error {
+	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
+	if err != nil || !ok {
+		return err
+	}
+	most := func(in []string, n int) (list []string) {
+		for _, s := range in[:min(n, len(in))] {
+			list = append(list, oneLine(s, 300))
+		}
+		return list
+	}
+	out.Goal, out.LastStep = oneLine(cp.Goal, 500), oneLine(cp.LastStep, 300)
+	out.Open, out.Files = most(cp.Open, 5), most(cp.Files, 10)
+	return nil
+}
+
+// outcomeOf reads what a harvest wrote.
+func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Claim, err error) {
+	if info.Outcome == nil {
+		return nil, nil
+	}
+	o := info.Outcome
+	ids := slices.Concat(filled(o.Episode), o.Learned, o.Findings, o.Patterns)
+	for _, id := range ids {
+		k, err := c.Store.Get(ctx, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f := c.filter(ken.RecallStatuses()); f.Reject(k.Facts()) == "" {
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}
+
+// learnedIn looks for the claims that carry a session.
+func (c *Call) learnedIn(ctx context.Context, id string) (out []ken.Claim, err error) {
+	f := c.filter(ken.RecallStatuses())
+	f.Now = c.Now()
+	for k, err := range c.Store.Scan(ctx, &f, every) {
+		if err != nil {
+			return nil, err
+		}
+		if k.Session == id {
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,98 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest/memoryfile"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// URIs of resources: one that is there as long as there is a MEMORY.md, and what
+// starts those of claims and turns.
+const (
+	MemoryURI = "ken://memory"
+	ClaimURI  = "ken://claim/"
+	TurnURI   = "ken://turn/"
+)
+
+// Resource is something that a client can read without a tool.
+type Resource struct {
+	URI, Name, Title, Description, MIME string
+	Template                            bool // URI ends in {id}
+}
+
+// Resources lists what a caller can read.
+func (r *Registry) Resources(c Caller) []Resource {
+	if !c.Can(Read) {
+		return nil
+	}
+	out := []Resource{
+		{ClaimURI + "{id}", "claim", "A claim", "A claim with its evidence and standing; the letters after k: in a block do for the id.", "application/json", true},
+		{TurnURI + "{id}", "turn", "The receipt of a turn", "What was known, injected and left out in a turn, and why.", "application/json", true},
+	}
+	if r.hasMemory(c) {
+		out = append(out, Resource{MemoryURI, "memory", "MEMORY.md", "What is in every turn, and candidates for it, as people review it.", "text/markdown", false})
+	}
+	return out
+}
+
+// maxMemory bounds what is read of MEMORY.md: 1 MiB.
+const maxMemory = 1 << 20
+
+// hasMemory reports a caller who sees all of the configured owner's knowledge, which
+// is what MEMORY.md is made of.
+func (r *Registry) hasMemory(c Caller) bool {
+	cfg := r.layer.Config()
+	return (c.Owner == "" || c.Owner == cfg.Knowledge.Owner) && len(c.Scopes) == 0 && len(cfg.Retrieval.Scopes) == 0
+}
+
+// ReadResource returns the text of a resource. Errors: ErrNotFound for one that the
+// caller has not, whoever else has it; ErrRefused without the right Read.
+func (r *Registry) ReadResource(ctx context.Context, c Caller, uri string) (text, mime string, err error) {
+	if !c.Can(Read) {
+		return "", "", refused("", "this caller lacks the right read", "Ask the operator for the right.")
+	}
+	id, isClaim := strings.CutPrefix(uri, ClaimURI)
+	turn, isTurn := strings.CutPrefix(uri, TurnURI)
+	switch {
+	case uri == MemoryURI && r.hasMemory(c):
+		text, err = r.memoryFile()
+		return text, "text/markdown", err
+	case isClaim && id != "":
+		text, err = r.claimResource(ctx, c, id)
+	case isTurn && turn != "":
+		text, err = r.turnResource(ctx, c, turn)
+	default:
+		err = &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no resource " + clipped(uri), Try: "List the resources and their templates."}
+	}
+	return text, "application/json", err
+}
+
+func (r *Registry) memoryFile() (string, error) {
+	f, err := os.Open(filepath.Join(r.layer.Root(), middleware.KnowledgeDir, memoryfile.Name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no " + memoryfile.Name + " yet", Try: "Use memory_recall."}
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	b, err := io.ReadAll(io.LimitReader(f, maxMemory))
+	return safe(strings.ToValidUTF8(string(b), "\uFFFD")), err
+}
+
+func (r *Registry) claimResource(ctx context.Context, c Caller, id string) (string, error) {
+	args, err := json.Marshal(historyIn{ID: id})
+	if err != nil {
+		return "", err
+	}
+	res, err := r.Call(ctx, c, "knowledge_history", args)
+	return string(res.JSON), err
+}
