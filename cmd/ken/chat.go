@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/goopenai"
+	"github.com/kenlayer/ken/tools"
 )
 
 // chatHelp lists what a chat obeys.
@@ -30,7 +32,10 @@ const chatHelp = `/why            the receipt of the last turn: what the model w
 /quit           leave; so does Ctrl-D`
 
 // chatOptions are chat's flags.
-type chatOptions struct{ system, model string }
+type chatOptions struct {
+	system, model string
+	noTools       bool
+}
 
 func (a *app) chatCommand() *cobra.Command {
 	var o chatOptions
@@ -41,12 +46,15 @@ func (a *app) chatCommand() *cobra.Command {
 			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
 			"not the chat.\n\n" +
 			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
-			"chat does it when it starts, or ken harvest.\n\n" + chatHelp + "\n\n" +
+			"chat does it when it starts, or ken harvest.\n\n" +
+			"The model may search what Ken knows, learn, and ask why something was injected, by calling tools; each call is shown. " +
+			"--no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
 			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.system, "system", "", "a system `prompt`")
+	cmd.Flags().BoolVar(&o.noTools, "no-tools", false, "offer the model no tools")
 	cmd.Flags().StringVar(&o.model, "model", "", "the `model` to chat with; default from the configuration")
 	return cmd
 }
@@ -71,6 +79,9 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		return err
 	}
 	c.layer = l
+	if !o.noTools {
+		c.tools = tools.New(l, func(to *tools.Options) { to.Log = slog.New(logLines{a.err}) })
+	}
 	if err := c.refresh(ctx); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -100,6 +111,9 @@ type conversation struct {
 	progress *progress // of the layer's long work
 	person   bool      // at a terminal
 	stored   bool      // there is a store
+
+	tools   *tools.Registry // nil offers none
+	noTools bool            // the model takes none
 
 	who      ken.Turn // every turn's session, owner and agent
 	client   *goopenai.Wrapped
@@ -229,10 +243,10 @@ func (c *conversation) command(ctx context.Context, line string) error {
 func (c *conversation) turn(ctx context.Context, text string) error {
 	asked := append(slices.Clip(c.messages), openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
 	c.said = true
-	answer, err := c.upstream.stream(ctx, c.client, asked, c.a.out)
-	if answer != "" {
-		c.layer.Answered(c.who, ken.Message{Text: answer})
-		c.messages = append(asked, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: answer})
+	added, err := c.answer(ctx, asked)
+	if n := len(added); n > 0 && added[n-1].Role == openai.ChatMessageRoleAssistant && added[n-1].Content != "" {
+		c.layer.Answered(c.who, ken.Message{Text: added[n-1].Content})
+		c.messages = append(asked, added...)
 	}
 	return err
 }

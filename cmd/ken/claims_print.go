@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 	"unicode"
 
 	"golang.org/x/term"
@@ -15,16 +14,9 @@ import (
 )
 
 // claimView is a claim as it is printed: with what is computed from it.
-type claimView struct {
-	ken.Claim
-	Tier  ken.Tier  `json:"tier"`
-	Trust ken.Trust `json:"trust"`
-}
+type claimView = middleware.ClaimView
 
-func viewOf(c ken.Claim, l *middleware.Layer) claimView {
-	s := c.Support(nil)
-	return claimView{c, s.At(time.Now(), l.Config().Knowledge.DecayDays), s.Trust}
-}
+func viewOf(c ken.Claim, l *middleware.Layer) claimView { return l.View(c) }
 
 // headline is a claim in one line.
 func headline(c *ken.Claim) string {

@@ -7,6 +7,8 @@ func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.askCommand(),
 		a.chatCommand(),
+		a.serveCommand(),
+		a.mcpCommand(),
 		a.indexCommand(),
 		a.initCommand(),
 		a.configCommand(),

@@ -32,6 +32,9 @@ const parrot = "parrot"
 //	wait            send some of an answer, then nothing until the client leaves
 //	say nothing     send an answer without any text
 //	say N words     send as many chunks
+//	call NAME ARGS  call a tool, if it is offered, and then say what it answered
+//	keep calling    call a tool as long as any is offered
+//	no tools        refuse a request that offers tools, as a model without them does
 //
 // and repeats anything else. It embeds as embedtest.Gateway does.
 type fakeModel struct {
@@ -64,6 +67,9 @@ func (m *fakeModel) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := m.record(asked{r.Header.Get("Authorization"), body}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if m.tools(w, &req) {
 		return
 	}
 	text := req.Messages[len(req.Messages)-1].Content

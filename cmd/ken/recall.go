@@ -1,20 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -78,35 +72,30 @@ func (a *app) recallCommand() *cobra.Command {
 	return cmd
 }
 
-// recallQuery is a recall without its question.
-type recallQuery struct {
-	mode   ken.Mode // "": the best there is
-	limit  int
-	floor  bool
-	filter ken.Filter // Now is set when a question is asked
-	trust  bool       // filter.MinTrust was given
-}
-
-func (o *recallOptions) query() (*recallQuery, error) {
-	q := &recallQuery{limit: o.limit, floor: o.floor, trust: o.minTrust != ""}
+// query is a recall without its question.
+func (o *recallOptions) query() (*middleware.RecallQuery, error) {
+	q := &middleware.RecallQuery{Limit: o.limit, Floor: o.floor}
 	if o.limit < 1 {
 		return nil, usagef("--limit: %d is less than 1", o.limit)
 	}
 	if o.mode != "" {
 		var err error
-		if q.mode, err = ken.ParseMode(o.mode); err != nil {
+		if q.Mode, err = ken.ParseMode(o.mode); err != nil {
 			return nil, usage{err}
 		}
 	}
-	if q.trust {
-		if err := q.filter.MinTrust.UnmarshalText([]byte(o.minTrust)); err != nil {
+	if o.minTrust != "" {
+		if err := q.Filter.MinTrust.UnmarshalText([]byte(o.minTrust)); err != nil {
 			return nil, usage{err}
 		}
+		// Unknown counts as external, and is asked for as such: left at unknown, the
+		// configuration would decide.
+		q.Filter.MinTrust = max(q.Filter.MinTrust, ken.TrustExternal)
 	}
-	if err := filterFlags(&q.filter, o.statuses, o.kinds, o.scopes); err != nil {
+	if err := filterFlags(&q.Filter, o.statuses, o.kinds, o.scopes); err != nil {
 		return nil, err
 	}
-	q.filter.ClaimsOnly = !o.documents && !slices.Contains(q.filter.Kinds, ken.KindDocument)
+	q.Filter.ClaimsOnly = !o.documents && !slices.Contains(q.Filter.Kinds, ken.KindDocument)
 	return q, nil
 }
 
@@ -132,24 +121,9 @@ func filterFlags(f *ken.Filter, statuses, kinds, scopes []string) error {
 	return nil
 }
 
-// recalled is a claim that was found.
-type recalled struct {
-	claimView
-	Key   string                  `json:"key"`   // always there, for programs
-	Score float64                 `json:"score"` // what ordered them
-	Legs  map[string]ken.LegScore `json:"legs"`
-}
-
-// recallAnswer is what a recall found, and how.
-type recallAnswer struct {
-	Mode   ken.Mode   `json:"mode"`
-	Cause  string     `json:"cause"` // why the mode is less than what was asked for
-	Claims []recalled `json:"claims"`
-}
-
-func (a *app) recall(ctx context.Context, question string, q *recallQuery) error {
+func (a *app) recall(ctx context.Context, question string, q *middleware.RecallQuery) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		got, err := newRecaller(l, s, q).ask(ctx, question, q.filter.Scopes)
+		got, err := l.Recaller(s, *q).Ask(ctx, question, q.Filter.Scopes)
 		if err != nil {
 			return err
 		}
@@ -162,109 +136,22 @@ func (a *app) recall(ctx context.Context, question string, q *recallQuery) error
 	})
 }
 
-// recaller asks one store the same way again and again.
-type recaller struct {
-	s      store.Engine
-	r      *retriever.Retriever
-	filter ken.Filter
-	decay  int
-	cause  string // why a leg that was asked for can't be
-}
-
-// patience replaces the deadline of a turn, whose model call waits: here a person
-// waits, or a measurement that must not depend on the machine's load.
-const patience = 30 * time.Second
-
-// newRecaller takes what the configuration says about retrieval, the deadline and
-// the floor apart.
-func newRecaller(l *middleware.Layer, s store.Engine, q *recallQuery) *recaller {
-	o, noVector := l.RetrievalOf(s.Owner())
-	rc := &recaller{s: s, filter: q.filter, decay: o.DecayDays}
-	if !q.trust {
-		rc.filter.MinTrust = l.Config().Retrieval.MinTrust
-	}
-	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.limit)
-	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
-		o.Limits[leg] = max(n, q.limit)
-	}
-	o.TopK, o.Deadline = q.limit, patience
-	if !q.floor {
-		o.Floor = anyEvidence
-	}
-	if q.mode != ken.ModeVector {
-		o.Legs = append(o.Legs, retriever.Keyword(s))
-	}
-	switch embedded, total := s.Coverage(); {
-	case q.mode == ken.ModeKeyword:
-	case s.Embedder() == nil: // the layer gives the store none when the vector leg is off
-		if q.mode != "" {
-			rc.cause = noVector
-		}
-	case q.mode == "" && noVector != "": // calibrated: words alone find more
-		rc.cause = noVector
-	case embedded == 0 && total > 0:
-		rc.cause = "nothing has a vector yet: run ken index"
-	default:
-		o.Legs = append(o.Legs, retriever.Vector(s, l.Embedder()))
-	}
-	rc.r = retriever.New(s, o)
-	return rc
-}
-
-// ask answers one question within the scopes; none means every scope.
-func (rc *recaller) ask(ctx context.Context, question string, scopes []ken.Scope) (recallAnswer, error) {
-	f := rc.filter
-	f.Scopes, f.Now = scopes, time.Now()
-	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals(question), Filter: f})
-	if err := ctx.Err(); err != nil {
-		return recallAnswer{}, err
-	}
-	out := recallAnswer{Mode: found.Mode, Cause: cmp.Or(rc.cause, found.Cause), Claims: make([]recalled, 0, len(found.Candidates))}
-	for _, c := range found.Candidates {
-		full, err := rc.s.Claim(ctx, c.Ref)
-		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
-			continue
-		}
-		if err != nil {
-			return out, err
-		}
-		out.Claims = append(out.Claims, recalled{claimView{full, c.Tier, c.Row.Facts.Trust}, full.Key, c.Fused, c.Legs})
-	}
-	return out, nil
-}
-
-// fewSignals is how many names and keywords a question must yield for the rest
-// of its words to be dropped.
-const fewSignals = 3
-
-// signals reads a question as intent reads a message. But who asks wants an
-// answer: small talk is a question too, and one that yields little is searched
-// for by all of its words.
-func signals(question string) ken.Signals {
-	s := intent.Analyze([]ken.Message{{Role: "user", Text: question}})
-	s.Asks = true
-	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < fewSignals {
-		s.Keywords = append(s.Keywords, s.Question)
-	}
-	return s
-}
-
 // hintAtGaps tells a person why something may be missing from the answer.
-func (a *app) hintAtGaps(ctx context.Context, s store.Engine, q *recallQuery) {
+func (a *app) hintAtGaps(ctx context.Context, s store.Engine, q *middleware.RecallQuery) {
 	if a.quiet {
 		return
 	}
-	if !q.filter.ClaimsOnly {
+	if !q.Filter.ClaimsOnly {
 		if docs, err := s.DocumentHashes(ctx); err == nil && len(docs) == 0 {
 			fmt.Fprintln(a.err, "ken: nothing of the repository is indexed yet: run ken index")
 		}
 	}
-	if embedded, total := s.Coverage(); s.Embedder() != nil && q.mode != ken.ModeKeyword && 0 < embedded && embedded < total {
+	if embedded, total := s.Coverage(); s.Embedder() != nil && q.Mode != ken.ModeKeyword && 0 < embedded && embedded < total {
 		fmt.Fprintf(a.err, "ken: %d of %d records have no vector yet: run ken index\n", total-embedded, total)
 	}
 }
 
-func (a *app) printRecall(got recallAnswer) {
+func (a *app) printRecall(got middleware.RecallAnswer) {
 	if got.Cause != "" {
 		fmt.Fprintf(a.err, "ken: mode %s: %s\n", got.Mode, got.Cause)
 	}
@@ -278,7 +165,3 @@ func (a *app) printRecall(got recallAnswer) {
 	}
 	a.printTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
 }
-
-// anyEvidence is the floor of a search by a person: whatever bears on the
-// question at all, where a turn wants to be sure.
-const anyEvidence = 1e-9

@@ -10,7 +10,7 @@ import (
 )
 
 // recallArchived finds archived claims, by their words.
-func (a *app) recallArchived(ctx context.Context, args []string, o *recallOptions, q *recallQuery) (err error) {
+func (a *app) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
 	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
 		if given {
 			return usagef("--archived and %s: give one of the two", name)
@@ -23,7 +23,7 @@ func (a *app) recallArchived(ctx context.Context, args []string, o *recallOption
 		}
 	}
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		found, err := lifecycle.Archived(ctx, s, question, q.filter, q.limit)
+		found, err := lifecycle.Archived(ctx, s, question, q.Filter, q.Limit)
 		if err != nil {
 			return err
 		}

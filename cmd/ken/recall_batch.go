@@ -25,10 +25,10 @@ type batchQuestion struct {
 // batchAnswer is one line of the answer.
 type batchAnswer struct {
 	batchQuestion
-	recallAnswer
+	middleware.RecallAnswer
 }
 
-func (a *app) recallBatch(ctx context.Context, file string, q *recallQuery) error {
+func (a *app) recallBatch(ctx context.Context, file string, q *middleware.RecallQuery) error {
 	in, err := a.open(file)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (a *app) recallBatch(ctx context.Context, file string, q *recallQuery) erro
 	defer in.Close()
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		a.hintAtGaps(ctx, s, q)
-		rc := newRecaller(l, s, q)
+		rc := l.Recaller(s, *q)
 		enc := json.NewEncoder(a.out)
 		enc.SetEscapeHTML(false)
 		asked, failed := 0, 0
@@ -45,7 +45,7 @@ func (a *app) recallBatch(ctx context.Context, file string, q *recallQuery) erro
 				continue
 			}
 			asked++
-			if err := rc.batchLine(ctx, line, q.filter.Scopes, enc); err != nil {
+			if err := answerLine(ctx, rc, line, q.Filter.Scopes, enc); err != nil {
 				if ctx.Err() != nil {
 					break
 				}
@@ -64,8 +64,8 @@ func (a *app) recallBatch(ctx context.Context, file string, q *recallQuery) erro
 	})
 }
 
-// batchLine answers one line onto enc.
-func (rc *recaller) batchLine(ctx context.Context, line textLine, scopes []ken.Scope, enc *json.Encoder) error {
+// answerLine answers one line onto enc.
+func answerLine(ctx context.Context, rc *middleware.Recaller, line textLine, scopes []ken.Scope, enc *json.Encoder) error {
 	if line.err != nil {
 		return line.err
 	}
@@ -80,7 +80,7 @@ func (rc *recaller) batchLine(ctx context.Context, line textLine, scopes []ken.S
 		}
 		scopes = []ken.Scope{scope}
 	}
-	got, err := rc.ask(ctx, q.Question, scopes)
+	got, err := rc.Ask(ctx, q.Question, scopes)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 //	extractor PLAY            start a model that extracts, and add it to the configuration; see package modeltest
 //	agent STATE FILE…         play an agent's sessions in the project; see agent
 //	job KIND KEY PAYLOAD      add a job
+//	serve [FLAG …]            start ken serve and set GATEWAY to its address
+//	stop                      stop it with SIGTERM; what it printed is in serve.out and serve.err
+//	call METHOD URL FILE …    make a request; its answer is in head and body
 //
 // where FILE may be stdout or stderr.
 func TestScripts(t *testing.T) {
@@ -50,11 +53,14 @@ func TestScripts(t *testing.T) {
 			"let":        let,
 			"sameclaims": sameClaims,
 			"status":     status,
-			"gateway":    gateway,
+			"gateway":    embedService,
 			"upstream":   upstreamCommand,
 			"extractor":  extractor,
 			"agent":      agent,
 			"job":        job,
+			"serve":      serveCommand,
+			"stop":       stopCommand,
+			"call":       callCommand,
 		},
 	})
 }
@@ -135,7 +141,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func gateway(ts *testscript.TestScript, neg bool, args []string) {
+func embedService(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: gateway")
 	}

@@ -38,25 +38,8 @@ func newUpstream(c config.Upstream, model string) *upstream {
 // it, and writes the answer to w as it comes. What came is returned with any
 // error, and the line that it ends on is closed.
 func (u *upstream) stream(ctx context.Context, c goopenai.Client, messages []openai.ChatCompletionMessage, w io.Writer) (string, error) {
-	s, err := c.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: u.model, Messages: messages, Stream: true})
-	if err != nil {
-		return "", u.explain(ctx, "ask "+u.cfg.BaseURL, err)
-	}
-	defer s.Close()
-	var answer strings.Builder
-	for {
-		chunk, err := s.Recv()
-		if err != nil {
-			if a := answer.String(); a != "" && !strings.HasSuffix(a, "\n") {
-				fmt.Fprintln(w)
-			}
-			return answer.String(), u.explainEnd(ctx, err, answer.Len())
-		}
-		for _, choice := range chunk.Choices {
-			answer.WriteString(choice.Delta.Content)
-			fmt.Fprint(w, printable(choice.Delta.Content))
-		}
-	}
+	m, err := u.exchange(ctx, c, messages, nil, w)
+	return m.Content, err
 }
 
 // printable takes out what a terminal would obey.

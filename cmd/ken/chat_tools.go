@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/kenlayer/ken/middleware/goopenai"
+	"github.com/kenlayer/ken/tools"
+	"github.com/kenlayer/ken/tools/openaitools"
+)
+
+// errNoTools says that the endpoint refuses a request because it offers tools.
+var errNoTools = errors.New("the model takes no tools")
+
+// offers returns the tools that this conversation offers, nil for none.
+func (c *conversation) offers() *tools.Registry {
+	if !c.stored || c.noTools {
+		return nil
+	}
+	return c.tools
+}
+
+// caller is the model, as far as tools are concerned.
+func (c *conversation) caller() tools.Caller {
+	return tools.Caller{Owner: c.who.Owner, Session: c.who.Session, Agent: c.who.Agent, Scopes: c.who.Scopes, Rights: tools.Rights()}
+}
+
+// answer asks the model, runs what it calls, and returns what came of it, its answer
+// last. Of one that breaks off, what there was is returned with the error.
+func (c *conversation) answer(ctx context.Context, messages []openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, error) {
+	registry := c.offers()
+	if registry == nil {
+		m, err := c.upstream.exchange(ctx, c.client, messages, nil, c.a.out)
+		if m.Content == "" {
+			return nil, err
+		}
+		return []openai.ChatCompletionMessage{m}, err
+	}
+	loop := openaitools.Loop{Registry: registry, Caller: c.caller(), Called: c.called,
+		Ask: func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error) {
+			return c.upstream.exchange(ctx, c.client, messages, offered, c.a.out)
+		}}
+	added, err := loop.Run(ctx, messages)
+	if errors.Is(err, errNoTools) {
+		c.noTools = true
+		c.tell("ken: %s takes no tools; this chat goes on without them (--no-tools says so from the start)", c.upstream.model)
+		more, err := c.answer(ctx, append(slices.Clip(messages), added...))
+		return append(added, more...), err
+	}
+	return added, err
+}
+
+// called shows a call that has ended.
+func (c *conversation) called(call openai.ToolCall, _ tools.Result, err error) {
+	outcome := ""
+	if err != nil {
+		said, _, _ := strings.Cut(tools.Explain(err), "\n")
+		outcome = ": " + said
+	}
+	c.tell("%s", fit(cell("("+call.Function.Name+" "+call.Function.Arguments+")"+outcome), 200))
+}
+
+// exchange asks the model through cl, which is u's client or something in front of it,
+// and writes the words of the answer to w as they come. What came is returned with any
+// error, and the line that it ends on is closed. offered may be nil.
+func (u *upstream) exchange(ctx context.Context, cl goopenai.Client, messages []openai.ChatCompletionMessage, offered []openai.Tool, w io.Writer) (openai.ChatCompletionMessage, error) {
+	m := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant}
+	s, err := cl.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: u.model, Messages: messages, Tools: offered, Stream: true})
+	if err != nil {
+		if len(offered) > 0 && u.refusesTools(err) {
+			return m, errNoTools
+		}
+		return m, u.explain(ctx, "ask "+u.cfg.BaseURL, err)
+	}
+	defer s.Close()
+	var answer strings.Builder
+	for {
+		chunk, err := s.Recv()
+		if err != nil {
+			if m.Content = answer.String(); m.Content != "" && !strings.HasSuffix(m.Content, "\n") {
+				fmt.Fprintln(w)
+			}
+			return m, u.explainEnd(ctx, err, answer.Len()+len(m.ToolCalls))
+		}
+		for _, choice := range chunk.Choices {
+			answer.WriteString(choice.Delta.Content)
+			fmt.Fprint(w, printable(choice.Delta.Content))
+			for _, d := range choice.Delta.ToolCalls {
+				m.ToolCalls = gather(m.ToolCalls, d)
+			}
+		}
+	}
+}
+
+// gather adds a piece of a tool call, as a stream brings them, to the calls so far.
+func gather(calls []openai.ToolCall, d openai.ToolCall) []openai.ToolCall {
+	at := len(calls) - 1
+	switch {
+	case d.Index != nil && *d.Index >= 0 && *d.Index <= len(calls):
+		at = *d.Index
+	case d.ID != "" && (at < 0 || calls[at].ID != d.ID): // endpoints that don't count send calls whole
+		at = len(calls)
+	}
+	at = max(at, 0)
+	if at == len(calls) {
+		calls = append(calls, openai.ToolCall{Type: openai.ToolTypeFunction})
+	}
+	c := &calls[at]
+	if c.ID == "" {
+		c.ID = d.ID
+	}
+	c.Function.Name += d.Function.Name
+	c.Function.Arguments += d.Function.Arguments
+	return calls
+}
+
+// refusesTools reports an endpoint's refusal that is about tools: of a model without
+// them, and of a server that was started without them.
+func (u *upstream) refusesTools(err error) bool {
+	status, said := u.refusal(err)
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented, http.StatusInternalServerError:
+		said = strings.ToLower(said)
+		return strings.Contains(said, "tool") || strings.Contains(said, "function call")
+	}
+	return false
+}

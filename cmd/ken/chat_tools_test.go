@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+)
+
+// tools answers what is about tools, and reports whether it did.
+func (m *fakeModel) tools(w http.ResponseWriter, req *openai.ChatCompletionRequest) bool {
+	last := req.Messages[len(req.Messages)-1]
+	asked := ""
+	for _, x := range req.Messages {
+		if x.Role == openai.ChatMessageRoleUser {
+			asked = x.Content[strings.LastIndexByte(x.Content, '\n')+1:]
+		}
+	}
+	name, args := "memory_stats", "{}"
+	if rest, ok := strings.CutPrefix(asked, "call "); ok {
+		name, args, _ = strings.Cut(rest, " ")
+	} else if asked == "no tools" && len(req.Tools) > 0 {
+		refuse(w, http.StatusBadRequest, req.Model+" does not support tools")
+		return true
+	} else if asked != "keep calling" {
+		return false
+	}
+	if len(req.Tools) == 0 || last.Role == openai.ChatMessageRoleTool && asked != "keep calling" {
+		said := strings.ReplaceAll(last.Content, "\n", " | ")
+		writeEvents(w, map[string]any{"content": "Then: " + said})
+		return true
+	}
+	half := len(args) / 2
+	call := func(id, name, args string) map[string]any {
+		return map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}}}
+	}
+	writeEvents(w, call(fmt.Sprint("call_", len(req.Messages)), name, ""), call("", "", args[:half]), call("", "", args[half:]))
+	return true
+}
+
+// writeEvents streams deltas.
+func writeEvents(w http.ResponseWriter, deltas ...map[string]any) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, d := range deltas {
+		b, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"delta": d}}})
+		fmt.Fprintf(w, "data: %s\n\n", b)
+	}
+	io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// Endpoints differ in how they cut a call up.
+func TestGather(t *testing.T) {
+	at := func(i int) *int { return &i }
+	piece := func(index *int, id, name, args string) openai.ToolCall {
+		return openai.ToolCall{Index: index, ID: id, Function: openai.FunctionCall{Name: name, Arguments: args}}
+	}
+	want := []openai.ToolCall{
+		{ID: "a", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "one", Arguments: `{"x":1}`}},
+		{ID: "b", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "two", Arguments: `{}`}},
+	}
+	for name, pieces := range map[string][]openai.ToolCall{
+		"whole":                   {piece(at(0), "a", "one", `{"x":1}`), piece(at(1), "b", "two", `{}`)},
+		"in pieces":               {piece(at(0), "a", "one", ""), piece(at(0), "", "", `{"x"`), piece(at(0), "", "", `:1}`), piece(at(1), "b", "two", `{}`)},
+		"the id in each":          {piece(at(0), "a", "one", ""), piece(at(0), "a", "", `{"x":1}`), piece(at(1), "b", "two", `{}`)},
+		"not counted":             {piece(nil, "a", "one", `{"x":1}`), piece(nil, "b", "two", `{}`)},
+		"not counted, in pieces":  {piece(nil, "a", "one", ""), piece(nil, "", "", `{"x":1}`), piece(nil, "b", "two", `{}`)},
+		"mixed up":                {piece(at(0), "a", "one", `{"x"`), piece(at(1), "b", "two", `{}`), piece(at(0), "", "", `:1}`)},
+		"a number out of nowhere": {piece(at(7), "a", "one", `{"x":1}`), piece(at(-3), "b", "two", `{}`)},
+	} {
+		var got []openai.ToolCall
+		for _, p := range pieces {
+			got = gather(got, p)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

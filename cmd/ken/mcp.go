@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/tools"
+	mcpserver "github.com/kenlayer/ken/tools/mcp"
+)
+
+// mcpOptions are mcp's flags.
+type mcpOptions struct {
+	http           string
+	project, agent string
+	scopes         []string
+	readOnly       bool
+}
+
+func (a *app) mcpCommand() *cobra.Command {
+	var o mcpOptions
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve what Ken knows to an MCP client",
+		Long: "Serve what Ken knows to any MCP client: tools to search, learn, verify, dispute and explain, claims and MEMORY.md as " +
+			"resources, and a prompt that asks with what is known. Without flags it speaks over standard input and output, as a client " +
+			"that starts it expects, and ends when the client does. Standard output carries nothing but the protocol; what else is to be " +
+			"said goes to standard error.\n\n" +
+			"Any number of these may run beside each other, and beside every other command, on one project.\n\n" +
+			"--http serves streamable HTTP at the path /mcp instead, on this machine only and without a key. To serve it to others, with " +
+			"keys, use ken serve.",
+		Example: `  claude mcp add ken -- ken mcp
+  ken mcp --read-only
+  ken mcp --http 127.0.0.1:7777`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.http, "http", "", "serve streamable HTTP on this loopback `address`, such as 127.0.0.1:7777")
+	f.StringVar(&o.project, "project", "", "the `name` of the project that what is learned carries")
+	f.StringVar(&o.agent, "agent", "", "the `name` of the agent in histories; default what the client calls itself")
+	f.StringArrayVar(&o.scopes, "scope", nil, "show only claims of this scope, as `type:id`, and unscoped ones (repeatable)")
+	f.BoolVar(&o.readOnly, "read-only", false, "offer nothing that changes what is known")
+	return cmd
+}
+
+// caller is who the client is, as far as the command line says.
+func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
+	c := tools.Caller{Owner: owner, Project: o.project, Agent: o.agent, Rights: []tools.Right{tools.Read, tools.Write}}
+	if o.readOnly {
+		c.Rights = []tools.Right{tools.Read}
+	}
+	for _, s := range o.scopes {
+		scope, err := ken.ParseScope(s)
+		if err != nil {
+			return c, usage{err}
+		}
+		c.Scopes = append(c.Scopes, scope)
+	}
+	return c, nil
+}
+
+func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
+	c, err := o.caller(a.owner)
+	if err != nil {
+		return err
+	}
+	if err := loopbackAddress(o.http); err != nil {
+		return err
+	}
+	log := slog.New(logLines{a.err})
+	p := a.progress()
+	defer p.done()
+	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
+		lo.Foreground, lo.Progress = false, nil // it lives as long as its client: the background keeps up
+	})
+	if err != nil {
+		return err
+	}
+	registry := tools.New(l, func(to *tools.Options) { to.Log = log })
+	so := mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler)}
+	if o.http != "" {
+		err = a.serveMCP(ctx, o.http, registry, c, so)
+	} else {
+		if isTerminal(a.in) {
+			fmt.Fprintln(a.err, "ken: waiting for an MCP client on standard input; to add Ken to one: claude mcp add ken -- ken mcp")
+		}
+		c.Session = "mcp-" + uuid.Must(uuid.NewV7()).String()
+		err = mcpserver.Serve(ctx, registry, c, a.in, a.out, so)
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // somebody ended it: that is how it ends
+		err = nil
+	}
+	return errors.Join(err, l.Close())
+}
+
+// version is this program's, as its build says.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "dev"
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// openAI is the upstream when nothing says which.
+const openAI = "https://api.openai.com/v1"
+
+// noUpstream is how --upstream says that there is none.
+const noUpstream = "none"
+
+// serveOptions are serve's flags.
+type serveOptions struct {
+	upstream, listen, log string
+	debug                 bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve as a gateway that any client points its base URL at",
+		Long: "Stand between agents and their model: what speaks OpenAI's or Anthropic's API sets its base URL to this address, and each of its " +
+			"chat turns carries what Ken knows, its sessions are harvested, and nothing else about its traffic changes.\n\n" +
+			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +
+			"Anthropic's API is passed on to gateway.anthropic; when that is not set, to https://api.anthropic.com if the upstream is OpenAI's " +
+			"own, and otherwise to the upstream itself. Clients bring their own API keys.\n\n" +
+			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken serve key makes a key.\n\n" +
+			"An interrupt, or SIGTERM, lets answers go on for gateway.drain, and then harvests; a second one cuts them off.",
+		Example: `  ken serve --upstream http://localhost:11434/v1
+  ken serve --listen unix:/run/user/1000/ken.sock
+  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 my-agent`,
+		Args: onlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
+	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
+	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.BoolVar(&o.debug, "debug", false, "log requests that are passed on untouched as well")
+	cmd.AddCommand(a.serveKeyCommand())
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions) error {
+	log, err := a.serveLog(o)
+	if err != nil {
+		return err
+	}
+	cfg, _, err := a.configuration()
+	if err != nil {
+		return err
+	}
+	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
+	cfg.Knowledge.Owner = cmp.Or(a.owner, cfg.Knowledge.Owner)
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	in, err := gateway.Listen(cfg.Gateway)
+	if err != nil {
+		return err
+	}
+	up, err := serveUpstream(o.upstream, cfg, in.Addr())
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	p := a.progress()
+	defer p.done()
+	s, err := newServing(ctx, cfg, log, up)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
+		lo.Config, lo.Strict, lo.Foreground, lo.Log, lo.Progress = &cfg, false, false, log, nil
+		lo.OnReceipt = s.receipt
+	})
+	if err != nil {
+		return errors.Join(err, in.Close(), s.tracer.Close())
+	}
+	p.done()
+	g, err := s.gateway(l)
+	if err == nil {
+		err = a.announce(cfg, up, in.Addr())
+	}
+	if err != nil {
+		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
+	}
+	now, stop := secondSignal(ctx)
+	defer stop()
+	err = g.Serve(ctx, now, in)
+	return errors.Join(err, s.mcp.Close(), l.Close(), s.tracer.Close())
+}
+
+// serveLog is the log of requests and of the layer, on standard error.
+func (a *app) serveLog(o serveOptions) (*slog.Logger, error) {
+	ho := &slog.HandlerOptions{Level: slog.LevelInfo}
+	switch {
+	case o.debug:
+		ho.Level = slog.LevelDebug
+	case a.quiet:
+		ho.Level = slog.LevelWarn
+	}
+	switch o.log {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.err, ho)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.err, ho)), nil
+	}
+	return nil, usagef("--log: %q is neither text nor json", o.log)
+}
+
+// serveUpstream is the base URL of the upstream, "" for none. A gateway in front of
+// itself would ask itself forever.
+func serveUpstream(flag string, cfg config.Config, at net.Addr) (string, error) {
+	from, base := "--upstream", flag
+	if base == "" {
+		from, base = "upstream.base_url", cfg.Upstream.BaseURL
+	}
+	if base == "" {
+		// The variable is what clients are to set to this address, so one that has it
+		// already says nothing.
+		if base = os.Getenv("OPENAI_BASE_URL"); base == "" || itself(base, at) {
+			base = openAI
+		}
+		return base, nil
+	}
+	switch {
+	case base == noUpstream:
+		return "", nil
+	case itself(base, at):
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: from, Msg: base + " is this gateway itself", Try: "Give the address of the API that is to answer."}
+	}
+	return base, nil
+}
+
+// itself reports a base URL that leads to the address that is listened on.
+func itself(base string, at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	u, err := url.Parse(base)
+	if !ok || err != nil {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	if port != fmt.Sprint(tcp.Port) {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP))
+}
+
+// announce says where it listens, and what to set.
+func (a *app) announce(cfg config.Config, up string, at net.Addr) error {
+	host := at.String()
+	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
+	}
+	base := "http://" + host
+	if cfg.Gateway.TLSCert != "" {
+		base = "https://" + host
+	}
+	if at.Network() == "unix" {
+		path := strings.TrimPrefix(cfg.Gateway.Listen, "unix:")
+		fmt.Fprintf(a.err, "ken: serving on the socket %s, in front of %s\n", path, cmp.Or(up, "nothing"))
+		if a.json {
+			return a.printJSON(map[string]string{"socket": path, "upstream": up})
+		}
+		return nil
+	}
+	fmt.Fprintf(a.err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
+	if a.json {
+		return a.printJSON(map[string]string{"url": base, "upstream": up})
+	}
+	if !a.quiet {
+		fmt.Fprintf(a.out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
+	}
+	return nil
+}
+
+// secondSignal returns a context that ends with the first signal that comes after
+// the one that ended ctx. A third one ends the process, as without ken.
+func secondSignal(ctx context.Context) (now context.Context, stop context.CancelFunc) {
+	now, stop = context.WithCancel(context.WithoutCancel(ctx))
+	again := make(chan os.Signal, 1)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-now.Done():
+			return
+		}
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		select {
+		case <-again:
+			stop()
+		case <-now.Done():
+		}
+		signal.Stop(again)
+	}()
+	return now, stop
+}

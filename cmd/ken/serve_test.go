@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kenlayer/ken/config"
+)
+
+// served is a ken serve that a script has started.
+type served struct {
+	cmd      *exec.Cmd
+	out, err bytes.Buffer
+	started  chan string // its address, "" when it ended before it had one
+	read     sync.WaitGroup
+}
+
+// servers are those that run, by their script's folder.
+var servers sync.Map
+
+// serveCommand starts ken serve on a free port, and sets GATEWAY to its address.
+func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: serve [FLAG …]")
+	}
+	s := &served{started: make(chan string, 1)}
+	s.cmd = exec.CommandContext(context.Background(), program(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	s.cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "LENT", "OPENAI_BASE_URL"} {
+		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	s.cmd.Stderr = &s.err
+	out, err := s.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(s.cmd.Start())
+	s.read.Go(func() { s.follow(out) })
+	servers.Store(ts.MkAbs("."), s)
+	ts.Defer(func() {
+		if _, runs := servers.LoadAndDelete(ts.MkAbs(".")); runs {
+			_ = s.cmd.Process.Kill()
+			_ = s.cmd.Wait()
+		}
+	})
+	url := <-s.started
+	if url == "" {
+		s.read.Wait()
+		_ = s.cmd.Wait()
+		ts.Fatalf("ken serve ended: %s", s.err.String())
+	}
+	ts.Setenv("GATEWAY", url)
+}
+
+// program is the ken of the script.
+func program(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		p := filepath.Join(dir, "ken")
+		if fi, err := os.Stat(p); err == nil && !fi.IsDir() {
+			return p
+		}
+	}
+	ts.Fatalf("there is no ken in PATH")
+	return ""
+}
+
+// follow keeps what is printed and tells of the address, in the last line of those
+// that come at once.
+func (s *served) follow(out io.Reader) {
+	b := make([]byte, 4096)
+	told := false
+	for {
+		n, err := out.Read(b)
+		s.out.Write(b[:n])
+		if _, rest, ok := strings.Cut(s.out.String(), "ANTHROPIC_BASE_URL="); ok && !told && strings.HasSuffix(rest, "\n") {
+			s.started <- strings.TrimSpace(rest)
+			told = true
+		}
+		if err != nil {
+			if !told {
+				s.started <- ""
+			}
+			return
+		}
+	}
+}
+
+// stopCommand sends ken serve SIGTERM and waits for it to end well. What it printed is
+// then in the files serve.out and serve.err.
+func stopCommand(ts *testscript.TestScript, neg bool, args []string) {
+	v, ok := servers.LoadAndDelete(ts.MkAbs("."))
+	if neg || len(args) > 0 || !ok {
+		ts.Fatalf("usage: stop, after serve")
+	}
+	s := v.(*served)
+	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+	s.read.Wait()
+	err := s.cmd.Wait()
+	ts.Check(os.WriteFile(ts.MkAbs("serve.out"), s.out.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("serve.err"), s.err.Bytes(), 0o600))
+	if err != nil {
+		ts.Fatalf("ken serve: %v\n%s", err, s.err.String())
+	}
+}
+
+// callCommand makes an HTTP request with the content of a file, "-" for none, and
+// headers. The answer's status and headers are then in the file head, its body in the
+// file body.
+func callCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: call METHOD URL FILE [NAME:VALUE …]")
+	}
+	body := ""
+	if args[2] != "-" {
+		body = ts.ReadFile(args[2])
+	}
+	req, err := http.NewRequestWithContext(context.Background(), args[0], args[1], strings.NewReader(body))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range args[3:] {
+		name, value, _ := strings.Cut(h, ":")
+		req.Header.Set(name, value)
+	}
+	tr := &http.Transport{DisableKeepAlives: true}
+	resp, err := tr.RoundTrip(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "%d\n", resp.StatusCode)
+	ts.Check(resp.Header.Write(&head))
+	ts.Check(os.WriteFile(ts.MkAbs("head"), bytes.ReplaceAll(head.Bytes(), []byte("\r"), nil), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("body"), b, 0o600))
+}
+
+// A gateway in front of itself would ask itself until something breaks.
+func TestServeIsNotItsOwnUpstream(t *testing.T) {
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8484}
+	for _, tt := range []struct {
+		flag, configured, variable string
+		want                       string // "" is refused
+	}{
+		{"", "", "", openAI},
+		{"", "", "http://other:1/v1", "http://other:1/v1"},
+		{"", "", "http://127.0.0.1:8484/v1", openAI},
+		{"", "http://configured/v1", "http://other:1/v1", "http://configured/v1"},
+		{"http://flag/v1", "http://configured/v1", "", "http://flag/v1"},
+		{"http://localhost:8484/v1", "", "", ""},
+		{"http://[::1]:8484", "", "", ""},
+		{"", "http://127.0.0.2:8484/v1", "", ""},
+		{"http://localhost:8485/v1", "", "", "http://localhost:8485/v1"},
+		{"http://example.com:8484/v1", "", "", "http://example.com:8484/v1"},
+	} {
+		t.Setenv("OPENAI_BASE_URL", tt.variable)
+		cfg := config.Default()
+		cfg.Upstream.BaseURL = tt.configured
+		got, err := serveUpstream(tt.flag, cfg, at)
+		if got != tt.want || (err != nil) != (tt.want == "") {
+			t.Errorf("%+v: %q, %v", tt, got, err)
+		}
+	}
+	if got, err := serveUpstream(noUpstream, config.Default(), at); got != "" || err != nil {
+		t.Errorf("none: %q, %v", got, err)
+	}
+}

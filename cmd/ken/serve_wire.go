@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/gateway/api"
+	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/telemetry/metrics"
+	"github.com/kenlayer/ken/telemetry/trace"
+	"github.com/kenlayer/ken/tools"
+	mcpserver "github.com/kenlayer/ken/tools/mcp"
+)
+
+// serving is what serve puts beside the proxy.
+type serving struct {
+	cfg      config.Config
+	log      *slog.Logger
+	upstream string
+	metrics  *metrics.Metrics
+	tracer   *trace.Tracer // nil when nobody collects
+	mcp      *mcpserver.HTTP
+}
+
+func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstream string) (*serving, error) {
+	s := &serving{cfg: cfg, log: log, upstream: upstream, metrics: metrics.New()}
+	s.metrics.Build(version(), "")
+	var err error
+	s.tracer, err = trace.Open(ctx, trace.Options{Endpoint: cfg.Telemetry.Traces, Version: version(), Log: log})
+	return s, err
+}
+
+// receipt is told of each turn.
+func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
+	s.metrics.Turn(&r)
+	s.tracer.Turn(ctx, &r)
+}
+
+func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
+	s.watch(l)
+	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
+	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler)})
+	return gateway.New(l, gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Log: s.log}), MCP: s.mcp,
+		Metrics: s.metrics, Tracer: s.tracer, Log: s.log})
+}
+
+// caller is who calls tools: what the gateway found out, and never the request's
+// body.
+func (s *serving) caller(r *http.Request) (tools.Caller, error) {
+	who := access.From(r.Context())
+	t, err := gateway.TurnOf(r.Header, who, s.cfg.Retrieval.Scopes)
+	if err != nil {
+		return tools.Caller{}, err
+	}
+	if t.Scopes == nil {
+		t.Scopes = s.cfg.Retrieval.Scopes
+	}
+	c := tools.Caller{Owner: t.Owner, Project: t.Project, Session: t.Session, Branch: t.Branch, Agent: t.Agent, Scopes: t.Scopes}
+	if who.Can(access.Read) {
+		c.Rights = append(c.Rights, tools.Read)
+	}
+	if who.Can(access.Write) {
+		c.Rights = append(c.Rights, tools.Write)
+	}
+	if len(c.Rights) == 0 {
+		return c, who.Need(access.Read)
+	}
+	return c, nil
+}
+
+// watch has /metrics ask the stores of the owners that are known beforehand.
+func (s *serving) watch(l *middleware.Layer) {
+	s.metrics.WatchBreaker("embeddings", func() string { return l.Embedder().State().String() })
+	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Counts()) })
+	owners := map[string]bool{s.cfg.Knowledge.Owner: true}
+	for _, k := range s.cfg.Gateway.Keys {
+		if k.Owner != "" {
+			owners[k.Owner] = true
+		}
+	}
+	for owner := range owners {
+		s.metrics.Watch(owner, func(ctx context.Context) (metrics.State, error) { return storeState(ctx, l, owner) })
+		s.metrics.WatchAttention(owner, func(ctx context.Context) (map[string]int, error) { return attentionState(ctx, l, owner) })
+	}
+}
+
+// storeState is what an owner's store says of itself.
+func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics.State, error) {
+	e, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return metrics.State{}, err
+	}
+	defer release()
+	records, events := e.Len(), e.Seq()
+	embedded, _ := e.Coverage()
+	out := metrics.State{Records: &records, Events: &events, Embedded: &embedded, Jobs: map[string]int{}}
+	for _, st := range []jobs.State{jobs.Queued, jobs.Running, jobs.Dead} {
+		out.Jobs[string(st)] = 0
+	}
+	list, err := l.Jobs(owner).List(ctx)
+	for i := range list {
+		out.Jobs[string(list[i].State)]++
+	}
+	return out, err
+}
+
+// attentionState counts what waits for a person, by severity.
+func attentionState(ctx context.Context, l *middleware.Layer, owner string) (map[string]int, error) {
+	e, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	items, err := attentionList(ctx, e, false)
+	out := map[string]int{}
+	for i := range items {
+		out[string(items[i].Severity)]++
+	}
+	return out, err
+}
