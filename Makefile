@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy race fuzz fuzzlist bench cover build docs eval
+.PHONY: help test check fmt vet staticcheck lint tidy race fuzz fuzzlist bench cover build docs eval clients
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -64,6 +64,15 @@ cover: ## write cover.out and print the total
 
 build: ## build bin/ken, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/ken ./cmd/ken
+
+# What is missing is named, and its part left out: only Go and make are required.
+clients: build ## run real clients against ken serve and ken mcp, if they can be installed
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./gateway/upstreamtest/cmd/upstream
+	@if (cd clients/go && go mod download) 2>/dev/null; then \
+		echo "== the OpenAI client for Go"; \
+		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
+	else echo "SKIPPED: the OpenAI client for Go: its module can't be downloaded"; fi
+	@clients/node/run
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update
