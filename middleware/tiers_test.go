@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,16 +124,17 @@ func headers(block string) map[string]int {
 // knowledge.decay_days, by the layer's clock; 0 never decays.
 func TestTierDecaysByTheClock(t *testing.T) {
 	for days, want := range map[int]ken.Tier{30: ken.Inferred, 0: ken.Verified} {
-		now := monday
+		var now atomic.Int64 // the recorder of the layer reads the clock too
+		now.Store(monday.UnixNano())
 		l := open(t, settings(func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
-			o.Now = func() time.Time { return now }
+			o.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 		})
 		id := learn(t, l, backed(t, "The zanzibar payments gateway retries thrice.", ken.FromTestResult("A", ""), ken.FromTestResult("B", "")))[0]
 		for _, step := range []struct {
 			after time.Duration
 			want  ken.Tier
 		}{{0, ken.Verified}, {30 * 24 * time.Hour, ken.Verified}, {30*24*time.Hour + time.Minute, want}} {
-			now = monday.Add(step.after)
+			now.Store(monday.Add(step.after).UnixNano())
 			if got := tiers(l.Assemble(context.Background(), asked(asks)).Receipt)[id]; got != step.want {
 				t.Errorf("decay_days %d, after %v: %s, want %s", days, step.after, got, step.want)
 			}
