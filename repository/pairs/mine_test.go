@@ -15,6 +15,7 @@ import (
 
 	"github.com/kenlayer/ken/embed/adapt"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/repository/pairs"
 )
@@ -234,7 +235,8 @@ func TestRealRepositories(t *testing.T) {
 			if dir == "" {
 				dir = evaldata.Dir(t, "adr")
 			}
-			set, report := mine(t, dir, pairs.Options{})
+			less := []string{"*_test.go", "testdata", "clients", "cmd", "evals", "gateway", "harvest", "tools"}
+			set, report := mine(t, dir, pairs.Options{Index: repository.Options{Exclude: race.Pick(nil, less)}})
 			checkSet(t, set)
 			least := map[string]int{pairs.SourceHeading: 50, pairs.SourcePath: 50}
 			if name == "project" {
