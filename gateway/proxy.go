@@ -167,10 +167,14 @@ func (g *Gateway) failed(_ http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	c.err = err
 	c.client.End(0, err)
+	var broken error
+	if c.body != nil {
+		broken = c.body.err()
+	}
 	var timeout net.Error
 	switch {
-	case c.body != nil && c.body.err != nil && r.Context().Err() == nil:
-		c.fault = c.bodyFault(c.body.err)
+	case broken != nil && r.Context().Err() == nil:
+		c.fault = c.bodyFault(broken)
 	case errors.Is(r.Context().Err(), context.Canceled):
 		panic(http.ErrAbortHandler) // the client is gone, or the gateway ends: nobody is told that all is well
 	case errors.As(err, &timeout) && timeout.Timeout():

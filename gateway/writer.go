@@ -75,14 +75,23 @@ func (w *writer) Write(p []byte) (int, error) {
 func (w *writer) FlushError() error { return w.control.Flush() }
 
 // body is a request's body on its way in. It gives each read a time limit, notes
-// the error that ended it, and refuses to grow beyond max bytes.
+// the error that ended it, and refuses to grow beyond max bytes. http.Transport may
+// still read it when the upstream's answer, or the lack of one, is known.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
 	left    int64
-	err     error // other than io.EOF
+	broken  atomic.Pointer[error] // what ended it, other than io.EOF
 	ended   atomic.Bool
+}
+
+// err is what ended the body before its end, nil if nothing did.
+func (b *body) err() error {
+	if err := b.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // errTooLong ends the reading of a body that is beyond gateway.body_bytes.
@@ -90,8 +99,8 @@ var errTooLong = errors.New("the request's body is too long")
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	if b.err != nil {
-		return 0, b.err
+	if err := b.err(); err != nil {
+		return 0, err
 	}
 	_ = b.control.SetReadDeadline(time.Now().Add(b.stall))
 	n, err := b.ReadCloser.Read(p)
@@ -105,7 +114,8 @@ func (b *body) Read(p []byte) (int, error) {
 		_ = b.control.SetReadDeadline(time.Time{})
 		b.ended.Store(true)
 	case err != nil: // what net/http reads from here on is the rest, to throw it away
-		b.err = err
+		broken := err // the pointer to err would cost every read an allocation
+		b.broken.Store(&broken)
 	}
 	return n, err
 }
