@@ -24,7 +24,8 @@
 // per document, which changes whenever segments merge. Here it is the textbook
 // formula over exact lengths, and a rebuilt index scores as the old one did. A
 // search walks the words' lists itself and skips what can't reach the best hits
-// (MaxScore).
+// (MaxScore). What it has read to the end of a list it holds in memory, for the next
+// search of the same snapshot: see held.
 //
 // Caveats: one process may hold an index; a second is told so (ken.CodeHeld).
 // Deleted documents are invisible at once, but their words stay in the files

@@ -84,6 +84,7 @@ type Index struct {
 
 	applied atomic.Pointer[state] // with the tails
 	tails   atomic.Pointer[tails]
+	held    atomic.Pointer[held]  // of the snapshot that was searched last; nil for nothing
 	landing atomic.Bool           // a tail is landing in the background
 	fault   atomic.Pointer[error] // why nothing reaches the disk; nil while it does
 

@@ -26,7 +26,9 @@ type plan struct {
 	short         float64
 
 	recent recent
+	held   *held     // of the snapshot; nil holds nothing
 	parts  []float32 // of the document being scored, by list
+	kept   []float32 // the parts of hits, one after another: see scored.slot
 
 	res Result // Weight, Values, Terms and Dropped
 }
@@ -34,12 +36,15 @@ type plan struct {
 // postings is the list of one term's documents, and a place in it.
 type postings struct {
 	term   string
-	reader index.TermFieldReader
-	number int     // of the term in the query
-	count  uint64  // documents that have the term
-	weight float64 // idf times (k1 + 1)
-	bound  float64 // no document gets as much from this term
-	value  float64 // of having the term at all, for Share
+	reader index.TermFieldReader // nil for a list that is held
+	held   *list                 // what is held of it; nil for nothing
+	place  int                   // in held.docs, of the next document
+	read   *list                 // what was read of it so far, all from the start; nil when it is not to be held
+	number int                   // of the term in the query
+	count  uint64                // documents that have the term
+	weight float64               // idf times (k1 + 1)
+	bound  float64               // no document gets as much from this term
+	value  float64               // of having the term at all, for Share
 
 	dropped, common bool
 
@@ -51,7 +56,7 @@ const done = math.MaxUint64
 
 // plan opens the terms' lists and chooses among them.
 func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, terms []string) (p *plan, err error) {
-	p = &plan{k1: x.opts.K1, short: float64(x.opts.ShortLength), recent: recent}
+	p = &plan{k1: x.opts.K1, short: float64(x.opts.ShortLength), recent: recent, held: x.heldOf(r)}
 	s := recent.state
 	average := 1.0
 	if s.docs > 0 && s.words > 0 {
@@ -61,11 +66,19 @@ func (x *Index) plan(ctx context.Context, r index.IndexReader, recent recent, te
 	p.perWord = p.k1 * x.opts.B / average
 
 	for i, t := range terms {
-		reader, err := r.TermFieldReader(ctx, []byte(t), wordsField, true, true, false)
-		if err != nil {
-			return p, fmt.Errorf("read the list of %q: %w", t, err)
+		l := &postings{term: t, number: i, held: p.held.list(t)}
+		if l.held == nil {
+			if l.reader, err = r.TermFieldReader(ctx, []byte(t), wordsField, true, true, false); err != nil {
+				return p, fmt.Errorf("read the list of %q: %w", t, err)
+			}
+			l.count = l.reader.Count()
+		} else {
+			l.count = l.held.count
 		}
-		l := &postings{term: t, number: i, reader: reader, count: reader.Count() + recent.counts[i]}
+		if n := l.count; l.held == nil && p.held != nil && n <= maxHeldList {
+			l.read = &list{count: n, docs: make([]posting, 0, min(n, 512))}
+		}
+		l.count += recent.counts[i]
 		l.weight = idf(s.docs, l.count) * (p.k1 + 1)
 		// The sum of a document's parts is rounded, the bound must not be below it.
 		l.bound = l.weight * (1 + 1e-9)
@@ -111,7 +124,7 @@ func (p *plan) choose(o Options) {
 		switch {
 		case l.dropped:
 			p.res.Dropped = append(p.res.Dropped, l.term)
-			_ = l.reader.Close()
+			l.close()
 			continue
 		case l.common:
 			p.res.Common = append(p.res.Common, l.term)
@@ -137,6 +150,12 @@ func idf(docs, count uint64) float64 {
 
 func (p *plan) close() {
 	for _, l := range p.lists {
+		l.close()
+	}
+}
+
+func (l *postings) close() {
+	if l.reader != nil {
 		_ = l.reader.Close() // returns it to the snapshot; never fails
 	}
 }
@@ -145,12 +164,15 @@ func (p *plan) close() {
 // a long one instead of reading through it. A common term counts once, however
 // often a document has it.
 func (l *postings) skim(ctx context.Context, r index.IndexReader) error {
-	_ = l.reader.Close()
+	if l.held != nil {
+		return nil
+	}
+	l.close()
 	reader, err := r.TermFieldReader(ctx, []byte(l.term), wordsField, false, false, false)
 	if err != nil {
 		return fmt.Errorf("read the list of %q: %w", l.term, err)
 	}
-	l.reader = reader
+	l.reader, l.read = reader, nil
 	return nil
 }
 
@@ -163,6 +185,10 @@ func (p *plan) worth(l *postings, tf, norm float64) float64 {
 
 // next moves to the next document.
 func (l *postings) next() error {
+	if l.held != nil {
+		l.step()
+		return nil
+	}
 	d, err := l.reader.Next(&l.here)
 	return l.moved(d, err)
 }
@@ -170,15 +196,48 @@ func (l *postings) next() error {
 // seek moves to document number to or the first after it; to is past the
 // current one. buf is scratch.
 func (l *postings) seek(to uint64, buf index.IndexInternalID) error {
+	if l.held != nil {
+		left := l.held.docs[min(l.place, len(l.held.docs)):]
+		n, _ := slices.BinarySearchFunc(left, to, func(p posting, to uint64) int { return cmp.Compare(uint64(p.doc), to) })
+		l.place += n
+		l.step()
+		return nil
+	}
+	l.read = nil // what it skips is missing there
 	buf.SetValue(to)
 	d, err := l.reader.Advance(buf, &l.here)
 	return l.moved(d, err)
+}
+
+// step takes the document at place of a list that is held.
+func (l *postings) step() {
+	l.at = done
+	if l.place < len(l.held.docs) {
+		d := l.held.docs[l.place]
+		l.at, l.here.Freq, l.here.Norm = uint64(d.doc), uint64(d.freq), float64(d.norm)
+		if l.common {
+			l.here.Freq = 0 // as skim has it
+		}
+		l.place++
+	}
 }
 
 func (l *postings) moved(d *index.TermFieldDoc, err error) error {
 	l.at = done
 	if d != nil {
 		l.at = d.ID.Value()
+		if l.read != nil {
+			l.read.docs = append(l.read.docs, posting{doc: uint32(l.at), freq: uint32(d.Freq), norm: float32(d.Norm)})
+		}
 	}
 	return err
+}
+
+// keep holds the lists that the search has read to their ends.
+func (p *plan) keep() {
+	for _, l := range p.lists {
+		if l.read != nil && l.at == done {
+			p.held.keep(l.term, l.read)
+		}
+	}
 }

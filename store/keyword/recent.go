@@ -47,7 +47,8 @@ func (r *recent) hides(ref uint32) bool {
 func (p *plan) offerRecent(q Query, hits, refused *top) {
 	for _, m := range p.recent.found {
 		norm := float64(float32(1 / math.Sqrt(m.words)))
-		s, broughtUp := scored{ref: m.ref, parts: make([]float32, len(p.lists))}, false
+		s, broughtUp := scored{ref: m.ref}, false
+		clear(p.parts)
 		for i := len(p.lists) - 1; i >= 0; i-- {
 			l := p.lists[i]
 			tf := m.freqs[l.number]
@@ -62,14 +63,14 @@ func (p *plan) offerRecent(q Query, hits, refused *top) {
 			worth := p.worth(l, float64(tf), norm)
 			s.score += worth
 			s.has |= 1 << i
-			s.parts[i] = float32(worth)
+			p.parts[i] = float32(worth)
 		}
 		switch {
 		case !broughtUp: // it has only common and dropped terms
 		case q.Accept != nil && !q.Accept(m.ref):
 			refused.Offer(s)
 		default:
-			hits.Offer(s)
+			p.offer(hits, s)
 		}
 	}
 }

@@ -50,8 +50,7 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 		if !reaches {
 			continue
 		}
-		seekTo.SetValue(doc)
-		if found.ref, err = refOf(r, seekTo); err != nil {
+		if found.ref, err = p.held.refOf(r, doc, seekTo); err != nil {
 			return Result{}, err
 		}
 		if p.recent.hides(found.ref) {
@@ -61,12 +60,30 @@ func (p *plan) run(ctx context.Context, r index.IndexReader, q Query) (Result, e
 			refused.Offer(found)
 			continue
 		}
-		found.parts = slices.Clone(p.parts)
-		if hits.Offer(found) {
+		if p.offer(hits, found) {
 			essential = p.essential(floor(hits))
 		}
 	}
+	p.keep()
 	return p.result(hits, refused), nil
+}
+
+// offer takes a document if it is among the best so far, with its parts, which are in
+// p.parts: at a place of their own, or that of the worst, which it replaces.
+func (p *plan) offer(hits *top, s scored) bool {
+	n := len(p.lists)
+	if !hits.Full() {
+		s.slot = uint32(len(p.kept) / n)
+		p.kept = append(p.kept, p.parts...)
+		return hits.Offer(s)
+	}
+	worst := hits.Worst()
+	if !s.Better(worst) {
+		return false
+	}
+	s.slot = worst.slot
+	copy(p.kept[int(s.slot)*n:], p.parts)
+	return hits.Offer(s)
 }
 
 // essential is the number of lists, the most common terms, that bring up no
@@ -146,8 +163,10 @@ func (p *plan) result(hits, refused *top) Result {
 	res := p.res
 	found := hits.Sorted()
 	res.Hits = slices.Grow(res.Hits, len(found))
+	n := len(p.lists)
 	for _, s := range found {
-		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: s.parts})
+		at := int(s.slot) * n
+		res.Hits = append(res.Hits, Hit{Ref: s.ref, Score: s.score, Share: p.share(s.has), Parts: p.kept[at : at+n : at+n]})
 	}
 	full := hits.Full()
 	for _, s := range refused.Sorted() {

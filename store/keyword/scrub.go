@@ -34,6 +34,7 @@ func (x *Index) Scrub(ctx context.Context) error {
 	case x.scrubbing <- struct{}{}:
 		defer func() { <-x.scrubbing }()
 		err = x.scrub(ctx, engine)
+		x.held.Store(nil) // of a snapshot with the deleted documents, perhaps
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

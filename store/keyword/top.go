@@ -6,8 +6,8 @@ import "github.com/kenlayer/ken/internal/topk"
 type scored struct {
 	ref   uint32
 	score float64
-	has   uint64    // a bit for each of the plan's lists that the document is in
-	parts []float32 // what each list adds; nil in a document that is only counted
+	has   uint64 // a bit for each of the plan's lists that the document is in
+	slot  uint32 // where plan.kept has what each list adds; not of one that is only counted
 }
 
 // Better orders by score, then by ref.

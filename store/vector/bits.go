@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/viterin/vek/vek32"
+
 	"github.com/kenlayer/ken/internal/topk"
 )
 
@@ -106,18 +108,33 @@ type ring struct {
 }
 
 // gather keeps the k best rows of a ring and counts those that pass the filter.
+//
+// It goes through a chunk three times: for the rows that count, for their products,
+// and for the best of these. Between one row's product and the next there is nothing
+// to decide then, so that a core fetches several of them from memory at once, and
+// that is what a search waits for.
 func (x *Index) gather(ctx context.Context, chunks []*chunk, q *query, k int, r ring) (best *top, passed int, err error) {
 	workers := x.workers(len(chunks))
 	tops, counts := newTops(workers, k), make([]int, workers)
 	width := r.to - r.from
 	err = x.share(ctx, workers, len(chunks), func(w, i int) {
 		c := chunks[i]
+		var rows [chunkRows]uint16
+		n := 0
 		for row, d := range r.dists[i*chunkRows : (i+1)*chunkRows] {
 			if d-r.from < width && c.alive(row) && (q.accept == nil || q.accept(c.refs[row])) {
-				counts[w]++
-				if s := c.score(row, q); wants(tops[w], s) {
-					tops[w].Offer(c.finish(s, row, q))
-				}
+				rows[n] = uint16(row)
+				n++
+			}
+		}
+		counts[w] += n
+		var scores [chunkRows]float32
+		for j, row := range rows[:n] {
+			scores[j] = vek32.Dot(q.toward, c.row(int(row)))
+		}
+		for j, row := range rows[:n] {
+			if s := (scored{ref: c.refs[row], score: scores[j]}); wants(tops[w], s) {
+				tops[w].Offer(c.finish(s, int(row), q))
 			}
 		}
 	})

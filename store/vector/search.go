@@ -13,7 +13,7 @@ import (
 )
 
 // rowsPerWorker is how many rows make another goroutine worth its start.
-const rowsPerWorker = 4 * chunkRows
+const rowsPerWorker = 16 * chunkRows
 
 // Hit is one row.
 type Hit struct {
