@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 
 	"github.com/kenlayer/ken"
@@ -76,7 +75,7 @@ func (s *splicing) insert(p *spot, text string, first, last bool) {
 		s.out.WriteString(p.open)
 	}
 	s.out.WriteString(p.before)
-	writeEscaped(&s.out, text)
+	s.out.Write(appendEscaped(s.out.AvailableBuffer(), text))
 	s.out.WriteString(p.after)
 	if last {
 		s.out.WriteString(p.tail)
@@ -95,16 +94,6 @@ func (s *splicing) upTo(at int) {
 	}
 	s.out.Write(s.body[s.done:at])
 	s.done = at
-}
-
-// writeEscaped writes a string's JSON form without its quotes. It leaves <, >
-// and & alone: escaped, they would cost tokens and tell the model nothing.
-func writeEscaped(out *bytes.Buffer, s string) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // neither a string nor a buffer can fail
-	out.Write(b.Bytes()[1 : b.Len()-len("\"\n")])
 }
 
 // room is about what the insertions add.
