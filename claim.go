@@ -33,6 +33,17 @@ const (
 	KindDocument  Kind = "document" // a piece of the repository; never in the log
 )
 
+// Kinds of the structure that claims stand in. They are recalled only where they
+// are asked for by name: see Filter.
+const (
+	KindEntity     Kind = "entity"     // a thing that claims are about: its type, or a task's state, in the body
+	KindDependency Kind = "dependency" // the first of its entities on the second; the aspect is how, the importance how strongly
+	KindAlias      Kind = "alias"      // the second of its entities is another name of the first
+)
+
+// Structural reports whether the kind is one of the structure's own.
+func (k Kind) Structural() bool { return k == KindEntity || k == KindDependency || k == KindAlias }
+
 // Actor is who wrote or moved a claim.
 type Actor struct {
 	Type string `json:"type,omitempty"` // agent, user, system or tool
@@ -64,11 +75,17 @@ type Claim struct {
 	Actor    Actor    `json:"actor,omitzero"`
 	Domain   string   `json:"domain,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	Entities []string `json:"entities,omitempty"`
-	Aspect   string   `json:"aspect,omitempty"`
+	Entities []string `json:"entities,omitempty"` // what it is about, the primary one first, as it was written: whoever compares spells them with analysis.Entity
+	Aspect   string   `json:"aspect,omitempty"`   // of the primary entity
 
-	// Constraint marks a rule that always surfaces when its entity is in scope.
+	// Constraint marks a rule that always surfaces when one of its entities is in
+	// scope, and in every turn when it has none. What an external source says is one
+	// only by an operator's assignment.
 	Constraint bool `json:"constraint,omitempty"`
+
+	// AssignedBy is who found out Entities, Aspect and Constraint; empty when the
+	// claim came with them, or has none yet.
+	AssignedBy Assigner `json:"assigned_by,omitempty"`
 
 	Source     string `json:"source,omitempty"`      // where it came from, for people
 	SourceType string `json:"source_type,omitempty"` // harvest, import, tool:NAME, repository, …
@@ -123,6 +140,8 @@ func (c *Claim) Validate() error {
 		return invalid("confidence", "outside 0..1", "Give a number from 0 to 1.")
 	case !unit(c.Importance):
 		return invalid("importance", "outside 0..1", "Give a number from 0 to 1.")
+	case c.AssignedBy.Rank() < 0:
+		return invalid("assigned_by", "unknown assigner "+strconv.Quote(string(c.AssignedBy)), "Use rules, model or operator, or leave it out.")
 	case len(c.Body) > 0 && !json.Valid(c.Body):
 		return invalid("body", "not valid JSON", "Give a JSON value.")
 	}

@@ -15,7 +15,10 @@ type Filter struct {
 	Scopes   []Scope
 	Unscoped bool
 	Statuses []Status // nil means RecallStatuses
-	Kinds    []Kind   // nil means every kind
+	Kinds    []Kind   // nil means every kind that is not Structural
+	// Structural admits the structural kinds, too, where Kinds is nil: for who counts
+	// or keeps all that there is, rather than recalls.
+	Structural bool
 	// ClaimsOnly keeps repository documents out, whatever Kinds says.
 	ClaimsOnly bool
 	MinTrust   Trust     // unknown admits everything
@@ -46,7 +49,7 @@ func (f *Filter) Reject(c Facts) CutReason {
 			return CutScope
 		}
 	}
-	if f.Kinds != nil && !slices.Contains(f.Kinds, c.Kind) || f.ClaimsOnly && c.Kind == KindDocument {
+	if f.Kinds == nil && c.Kind.Structural() && !f.Structural || f.Kinds != nil && !slices.Contains(f.Kinds, c.Kind) || f.ClaimsOnly && c.Kind == KindDocument {
 		return CutScope
 	}
 	if f.Statuses == nil {

@@ -17,6 +17,7 @@ func TestFilterReject(t *testing.T) {
 		return f
 	}
 	scoped := with(func(f *ken.Facts) { f.Scope = repo })
+	link := with(func(f *ken.Facts) { f.Kind = ken.KindDependency })
 	document := with(func(f *ken.Facts) { f.Kind = ken.KindDocument })
 	expires := with(func(f *ken.Facts) { f.ExpiresAt = someDay })
 	disputed := with(func(f *ken.Facts) { f.Status = ken.StatusDisputed })
@@ -39,6 +40,12 @@ func TestFilterReject(t *testing.T) {
 		{"a kind asked for", ken.Filter{Kinds: []ken.Kind{ken.KindFact}}, good, ""},
 		{"a kind not asked for", ken.Filter{Kinds: []ken.Kind{ken.KindHot}}, good, ken.CutScope},
 		{"no kinds at all", ken.Filter{Kinds: []ken.Kind{}}, good, ken.CutScope},
+		{"a link by default", ken.Filter{}, link, ken.CutScope},
+		{"a link asked for by kind", ken.Filter{Kinds: []ken.Kind{ken.KindDependency}}, link, ""},
+		{"a link, where everything is meant", ken.Filter{Structural: true}, link, ""},
+		{"everything has the other kinds, too", ken.Filter{Structural: true}, good, ""},
+		{"a link, where everything of some kinds is meant", ken.Filter{Structural: true, Kinds: []ken.Kind{ken.KindFact}}, link, ken.CutScope},
+		{"everything has no claims of other statuses", ken.Filter{Structural: true}, with(func(f *ken.Facts) { f.Kind, f.Status = ken.KindAlias, ken.StatusDisputed }), ken.CutStatus},
 		{"documents", ken.Filter{}, document, ""},
 		{"no documents", ken.Filter{ClaimsOnly: true}, document, ken.CutScope},
 		{"no documents even when asked for", ken.Filter{ClaimsOnly: true, Kinds: []ken.Kind{ken.KindDocument}}, document, ken.CutScope},

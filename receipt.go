@@ -43,7 +43,9 @@ type Item struct {
 
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	Constraint bool      `json:"constraint,omitempty"`
-	Memory     bool      `json:"memory,omitempty"` // it stands in the memory part, which has a budget of its own
+	Entities   []string  `json:"entities,omitempty"` // what it is about, as the claim has it, the primary one first; not to be changed
+	Aspect     string    `json:"aspect,omitempty"`   // of the primary entity
+	Memory     bool      `json:"memory,omitempty"`   // it stands in the memory part, which has a budget of its own
 }
 
 // Cut is something that was considered and left out.
@@ -68,8 +70,11 @@ type Receipt struct {
 	Tokens  int       `json:"tokens"`
 
 	Signals Signals `json:"signals"`
-	Items   []Item  `json:"items"`
-	Cut     []Cut   `json:"cut"`
+	// Focal is what the turn is about, of the entities that are known, strongest first:
+	// their constraints surface.
+	Focal []string `json:"focal,omitempty"`
+	Items []Item   `json:"items"`
+	Cut   []Cut    `json:"cut"`
 
 	// Likeness is what calibration made the embedder's likeness count in this turn, as
 	// a part of what it counts by default; 0 when nothing was calibrated, and when the
@@ -94,6 +99,17 @@ type Receipt struct {
 	// claim said. It is known once the answer is there, so only a receipt that was
 	// kept has it.
 	Taint []Taint `json:"taint,omitempty"`
+
+	// Ranking is what the learned order was offered; nil where none could be applied.
+	// Explored is what exploration did, nil where it could do nothing. A kept receipt
+	// has them so that orders can be compared afterwards.
+	Ranking  *Ranking  `json:"ranking,omitempty"`
+	Explored *Explored `json:"explored,omitempty"`
+
+	// Used says for each item whether the model's answer used it. It is known once the
+	// answer is there, so only a receipt that was kept has it; empty when no answer was
+	// heard.
+	Used []Use `json:"used,omitempty"`
 
 	MS map[string]float64 `json:"ms"` // wall-clock milliseconds by stage
 }

@@ -32,6 +32,7 @@ const (
 	EventSuperseded   EventType = "claim.superseded"
 	EventReinforced   EventType = "claim.reinforced"
 	EventArchived     EventType = "claim.archived"
+	EventAssigned     EventType = "claim.assigned"
 	EventForgotten    EventType = "claim.forgotten"
 )
 
