@@ -9,7 +9,7 @@ import (
 
 // Archived returns archived claims that bear on a question, best first, at most
 // limit of them, 10 if it is less than 1; an empty question means the newest. f
-// narrows them; its Statuses, when nil, are all, and its Now is not used, since
+// narrows them; its Statuses and Kinds, when nil, are all, and its Now is not used, since
 // whatever expired is what is looked for.
 func Archived(ctx context.Context, s interface {
 	Query(ctx context.Context, q ken.Query) ([]ken.Claim, error)
@@ -21,7 +21,7 @@ func Archived(ctx context.Context, s interface {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
 	}
-	f.ClaimsOnly, f.Now = true, time.Unix(0, 0) // before anything expired
+	f.ClaimsOnly, f.Structural, f.Now = true, true, time.Unix(0, 0) // before anything expired
 	// What is not archived takes room in the answer, so ask for more until there is
 	// enough or no more.
 	for ask := 4 * limit; ; ask *= 4 {

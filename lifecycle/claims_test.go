@@ -107,6 +107,34 @@ func TestExpiredClaimsAreArchived(t *testing.T) {
 	})
 }
 
+// A task that is over and a link that was replaced are in nobody's recall, and not for
+// ever in the store either.
+func TestStructuralClaimsAreArchived(t *testing.T) {
+	each(t, func(k *kit) {
+		about := func(c *ken.Claim) { c.Entities = []string{"payments", "ledger"} }
+		task := k.write("Rotate the keys of payments.", about, ofKind(ken.KindEntity), func(c *ken.Claim) { c.ExpiresAt = epoch.Add(day) })
+		old := k.write("payments uses ledger", about, ofKind(ken.KindDependency))
+		k.must(k.Supersede(k.Context(), old, k.write("payments requires ledger", about, ofKind(ken.KindDependency))))
+		k.now = epoch.Add(40 * day)
+		changes := k.plan(lifecycle.Default().Decay(90))
+		if got := rows(changes); got != "archive superseded dependency superseded>archived\narchive expired entity observed>archived" {
+			k.Fatalf("got %s", got)
+		}
+		if r := k.apply(changes); len(r.Done) != 2 || k.claim(task).ArchivedAt.IsZero() || k.claim(old).ArchivedAt.IsZero() {
+			k.Errorf("report %+v", r)
+		}
+		if again := k.plan(lifecycle.Default().Decay(90)); len(again) != 0 {
+			k.Errorf("planned again: %s", rows(again))
+		}
+		if found, err := lifecycle.Archived(k.Context(), k.stock, "keys", ken.Filter{}, 0); err != nil || len(found) != 1 || found[0].ID != task {
+			k.Errorf("the archive has %+v, %v", found, err)
+		}
+		if found, err := lifecycle.Archived(k.Context(), k.stock, "", ken.Filter{}, 0); err != nil || len(found) != 2 {
+			k.Errorf("all of the archive: %+v, %v", found, err)
+		}
+	})
+}
+
 func TestApprovedPatternsLapseAndCandidatesStay(t *testing.T) {
 	each(t, func(k *kit) {
 		pattern := func(text string, s ken.Status) string { return k.write(text, ofKind(ken.KindPattern), is(s)) }

@@ -50,7 +50,7 @@ func (w *planner) superseded(ctx context.Context) error {
 	if !on {
 		return nil
 	}
-	f := &ken.Filter{Statuses: []ken.Status{ken.StatusSuperseded}, ClaimsOnly: true}
+	f := &ken.Filter{Statuses: []ken.Status{ken.StatusSuperseded}, Structural: true, ClaimsOnly: true}
 	for c, err := range w.d.Store.Scan(ctx, f, func(g store.Glance) bool { return !g.Archived }) {
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (w *planner) expired(ctx context.Context) error {
 	if !on {
 		return nil
 	}
-	f := &ken.Filter{Statuses: ken.Statuses(), ClaimsOnly: true}
+	f := &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true}
 	for c, err := range w.d.Store.Scan(ctx, f, func(g store.Glance) bool { return g.Expires && !g.Archived }) {
 		if err != nil {
 			return err

@@ -39,12 +39,13 @@ func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Clai
 		return "", nil, err
 	}
 	if have != nil {
-		if same(have, &c) {
+		if keepFiled(have, &c); same(have, &c) {
 			return c.ID, nil, nil
 		}
 		return "", nil, &ken.Error{Code: ken.CodeExists, Field: "id", Msg: "claim " + c.ID + " exists with other content",
 			Try: "Leave id out to write a new claim, or supersede the old one."}
 	}
+	assign(&c, env)
 	standing(&c, env.Now())
 	ev, err := newEvent(ken.EventWritten, &c, Payload{Prior: prior}, env)
 	return c.ID, ev, err
@@ -55,7 +56,10 @@ func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error)
 	if err != nil {
 		return "", nil, err
 	}
-	if have == nil || same(have, &c) {
+	if have == nil {
+		return id, nil, nil
+	}
+	if keepFiled(have, &c); same(have, &c) {
 		return id, nil, nil
 	}
 	at := c.UpdatedAt
@@ -64,8 +68,14 @@ func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error)
 	if c.Text == have.Text {
 		// What was found out about the statement since still holds for it.
 		c.Status, c.Evidence = have.Status, MergeEvidence(have.Evidence, c.Evidence)
-	} else if have.Status == ken.StatusSuperseded {
-		c.Status = have.Status
+		if !have.Constraint {
+			tame(&c) // of its evidence together
+		}
+	} else {
+		if have.Status == ken.StatusSuperseded {
+			c.Status = have.Status
+		}
+		assign(&c, env)
 	}
 	c.Reinforcements, c.ReinforcedAt = have.Reinforcements, have.ReinforcedAt
 	c.ArchivedAt = have.ArchivedAt

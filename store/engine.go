@@ -60,6 +60,10 @@ type Claims interface {
 	Import(ctx context.Context, in []Incoming) []Outcome
 	// Reinforce adds evidence to a claim that was seen again.
 	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
+	// Assign files a claim: what it is about, under which aspect, and whether it is a
+	// rule. It reports whether that changed anything; see AssignCommand for what does
+	// not. Errors: ErrNotFound; ErrInvalid; ErrRefused for a structural kind.
+	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
 	// SupersedeFor is Supersede with a reason and an actor.
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
 	// Archive puts away a claim that no longer stands.

@@ -41,6 +41,8 @@ type Payload struct {
 	Evidence []ken.Evidence   `json:"evidence,omitempty"`
 	Other    string           `json:"other,omitempty"` // superseded: the successor
 	Actor    ken.Actor        `json:"actor,omitzero"`
+
+	Assignment *Assigned `json:"assignment,omitempty"` // assigned
 }
 
 // Erased reports whether the payload was forgotten.

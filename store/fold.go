@@ -36,6 +36,16 @@ func Fold(get Lookup, ev *Event) ([]ken.Claim, error) {
 		return nil, err
 	}
 	c := *prev
+	if ev.Type == ken.EventAssigned {
+		// What it says and where it stands is as it was, and so is since when: what
+		// counts from then on, such as the time to an archive, must not start anew
+		// because somebody files it.
+		if p.Assignment == nil {
+			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("event %d assigns nothing", ev.Seq)}
+		}
+		p.Assignment.file(&c)
+		return []ken.Claim{c}, nil
+	}
 	c.Evidence = MergeEvidence(prev.Evidence, p.Evidence)
 	c.UpdatedAt = ev.At
 	switch ev.Type {
@@ -88,6 +98,8 @@ func View(ev *Event, id string) ([]ken.ClaimEvent, error) {
 	out := ken.ClaimEvent{Seq: ev.Seq, At: ev.At, Type: ev.Type, From: p.From, To: p.To, Reason: p.Reason,
 		Evidence: p.Evidence, Other: p.Other, Actor: p.Actor, Erased: ev.Erased() && ev.Type != ken.EventForgotten}
 	switch {
+	case p.Assignment != nil:
+		out.Reason = p.Assignment.reason()
 	case len(p.Claim) > 0:
 		var c ken.Claim
 		if err := json.Unmarshal(p.Claim, &c); err != nil {
@@ -104,4 +116,11 @@ func View(ev *Event, id string) ([]ken.ClaimEvent, error) {
 type Env struct {
 	Now   func() time.Time
 	NewID func() string // a UUID, version 7 in production
+
+	// Assign finds out what a claim is about when it is written for the first time, or
+	// with other words: it may add to Entities, fill Aspect, set Constraint, and says so
+	// in AssignedBy; nothing else of what it does counts. It is not asked about claims
+	// that somebody has assigned, nor about structural kinds. It runs while the write
+	// does, so it is quick, calls no model, and writes nothing. Nil: nobody does.
+	Assign func(*ken.Claim)
 }

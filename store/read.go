@@ -59,6 +59,8 @@ type Result struct {
 // filter. A Ref that is no longer there is skipped by its reader: a record may
 // go between two calls.
 type Projections interface {
+	Structure
+
 	// Keyword searches the index for the terms of text.
 	Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (Result, error)
 	// Vector compares with every vector of the model that made query. It fails

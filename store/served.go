@@ -20,6 +20,9 @@ type Served interface {
 	// returns up to n of those that pass the filter, oldest record first, with the ref
 	// to go on from; done says that there are no more. A nil filter lets all pass.
 	Glances(ctx context.Context, f *ken.Filter, from Ref, n int) (page []Located, next Ref, done bool, err error)
+	// NamesAfter is Structure.Names in pages: up to n names after one; more says that
+	// there are further ones.
+	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []NameCount, more bool, err error)
 	// Records reads records in one go, in the order of the refs. One that is gone is
 	// left out. The slices of the result are the caller's.
 	Records(ctx context.Context, refs []Ref) ([]Record, error)

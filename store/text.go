@@ -34,3 +34,15 @@ func IndexTerms(c *ken.Claim) []string {
 func Pinned(k ken.Kind) bool {
 	return k == ken.KindHot || k == ken.KindPattern || k == ken.KindObjective
 }
+
+// SpellEntities returns names as analysis.Entity spells them, each once; what is no
+// name is left out. Nil when there is none.
+func SpellEntities(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -153,3 +153,45 @@ func childOpener() {
 	fmt.Println(float64(took.Microseconds())/1000, kb/1024)
 	s.Close()
 }
+
+// BenchmarkOutlines asks a store for what eight names have, where every second claim
+// is about two of a fifth as many names.
+func BenchmarkOutlines(b *testing.B) {
+	for _, n := range synth.Sizes(b) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := open(b, b.TempDir(), bolt.Options{NoSync: true})
+			src := synth.New(3)
+			name := func(i int) string { return fmt.Sprintf("service %d", i%(n/5)) }
+			for from := 0; from < n; from += 1000 {
+				in := make([]store.Incoming, min(n-from, 1000))
+				for i := range in {
+					in[i].Claim = src.Claim()
+					c, at := &in[i].Claim, from+i
+					c.Entities, c.Aspect, c.Constraint = []string{name(at * 7), name(at * 13)}, fmt.Sprint("aspect ", at%8), at%50 == 0
+					if at%40 == 1 {
+						c.Kind, c.Importance = ken.KindDependency, 0.5
+					}
+				}
+				for _, o := range s.Import(b.Context(), in) {
+					if o.Err != nil {
+						b.Fatal(o.Err)
+					}
+				}
+			}
+			var took []time.Duration
+			f := &ken.Filter{Now: time.Now()}
+			for i := 0; b.Loop(); i++ {
+				names := make([]string, 8)
+				for j := range names {
+					names[j] = name(i*31 + j*17)
+				}
+				start := time.Now()
+				if _, err := s.Outlines(b.Context(), names, f, store.OutlineOptions{}); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+			}
+			synth.Percentiles(b, took)
+		})
+	}
+}

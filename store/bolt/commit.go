@@ -166,8 +166,10 @@ func (s *Store) publish(p *plan) error {
 		s.cache.drop(c.ref)
 	}
 	s.t.mu.Lock()
-	for _, c := range p.changes {
+	for i := range p.changes {
+		c := &p.changes[i]
 		s.t.put(c.ref, c.row)
+		s.t.file(c.ref, c.about)
 	}
 	s.t.mu.Unlock()
 	s.docs.apply(p.layer.docs)

@@ -13,13 +13,14 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
 // crashes is how often a writer is killed; each round starts where the last one
 // was cut off.
-const crashes = 12
+var crashes = race.Pick(12, 6)
 
 // childWriter makes 1,000 random writes from four goroutines and prints what was
 // acknowledged, a line each, after it was.
@@ -70,7 +71,7 @@ func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 	dir := t.TempDir()
 	written, verified := map[string]string{}, map[string]bool{}
 	for round := range crashes {
-		acked := crash(t, dir, round, 1+rng.IntN(400))
+		acked := crash(t, dir, round, 1+rng.IntN(race.Pick(400, 250)))
 		for _, line := range acked {
 			var what, id, word string
 			if n, _ := fmt.Sscan(line, &what, &id, &word); n != 3 {

@@ -11,7 +11,9 @@
 // of every record, kept in memory and, encoded, in the bbolt file. A record is a
 // claim from the log or a chunk of the repository; both are searched together,
 // but only claims are in the log. Beside both lies the shelf, keys and values that
-// are nobody's knowledge, in transactions of their own (see shelf.go).
+// are nobody's knowledge, in transactions of their own (see shelf.go). What claims are
+// about lies beside their rows, too, so that the index of names (package outline) is
+// whole as soon as the store is open: see structure.go.
 //
 // # Layout
 //

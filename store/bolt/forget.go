@@ -6,14 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/outline"
 	"github.com/kenlayer/ken/store/vector"
 )
 
@@ -188,7 +191,7 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 		if _, _, ok := s.find(id); ok {
 			return left("id")
 		}
-		all := &ken.Filter{Statuses: ken.Statuses()}
+		all := &ken.Filter{Statuses: ken.Statuses(), Structural: true}
 		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing where the text is not known
 		if err != nil {
 			return err
@@ -196,6 +199,19 @@ func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
 		for _, h := range res.Hits {
 			if row, ok := s.Row(h.Ref); ok && row.ID == c.ID {
 				return left("the keyword index")
+			}
+		}
+		names := store.SpellEntities(c.Entities)
+		if about, some := outline.Of(c); some {
+			names = append(names, about.Said...)
+		}
+		under, err := s.Outlines(ctx, names, all, store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
+		if err != nil {
+			return err
+		}
+		for j := range under {
+			if slices.ContainsFunc(outlined(&under[j]), func(ref store.Ref) bool { row, ok := s.Row(ref); return ok && row.ID == c.ID }) {
+				return left("the names that it is about, or says")
 			}
 		}
 		events, err := s.History(ctx, c.ID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,10 @@ func TestAWriteUnderOneNameIsDoneOnce(t *testing.T) {
 		{"reinforce", func(ctx context.Context, s *bolt.Store) result {
 			return result{nil, s.Reinforce(ctx, id, []ken.Evidence{ken.FromAgentAssertion("a", "")}, ken.Actor{})}
 		}},
+		{"assign", func(ctx context.Context, s *bolt.Store) result {
+			changed, err := s.Assign(ctx, ken.Assignment{ID: id, By: ken.AssignedByRules, Entities: []string{"port"}})
+			return result{[]string{strconv.FormatBool(changed)}, err}
+		}},
 		{"supersede", func(ctx context.Context, s *bolt.Store) result {
 			return result{nil, s.SupersedeFor(ctx, old, next, "moved", ken.Actor{})}
 		}},
@@ -78,6 +83,9 @@ func TestAWriteUnderOneNameIsDoneOnce(t *testing.T) {
 		ctx := named()
 		first := w.do(ctx, s)
 		seq, commit := s.Seq(), s.Commit()
+		if w.name == "assign" && first.IDs[0] != "true" {
+			t.Error("an assignment changed nothing")
+		}
 		if again := w.do(ctx, s); !cmp.Equal(first, again, text) {
 			t.Errorf("%s: first %v, then %v", w.name, first, again)
 		}

@@ -44,16 +44,18 @@ var (
 	bDocs    = []byte("docs")    // path → docEntry JSON
 	bShelf   = []byte("shelf")   // key → value, see shelf.go
 	bCommits = []byte("commits") // id 16 → what the write returned, see once.go
+	bAbout   = []byte("about")   // ref 4 → outline.About: what the index of names holds
 
 	// A bucket that is missing is created on opening, so a new one needs no new
 	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
-	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits}
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout}
 
 	kLayout = []byte("layout")
 	kID     = []byte("store_id")
 	kOwner  = []byte("owner")
 	kCommit = []byte("commit") // number of the last commit, 8
 	kHead   = []byte("head")   // hash of the last event, 32
+	kAbout  = []byte("about")  // number of the last commit that bAbout knows, 8; see structure_upgrade.go
 )
 
 // Store is one owner's embedded store. It implements ken.Store and
@@ -123,6 +125,9 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	if err := s.db.View(s.loadTables); err != nil {
 		return fmt.Errorf("load store: %w", err)
+	}
+	if err := s.openStructure(ctx); err != nil {
+		return fmt.Errorf("load what claims are about: %w", err)
 	}
 	s.vecs = newVectors(filepath.Join(s.dir, vectorDir), s.o.Embedder)
 	if err := s.vecs.load(s.t); err != nil {

@@ -23,6 +23,11 @@ type Options struct {
 	// one goroutine at a time. May be nil.
 	Progress Progress
 
+	// Assign finds out what a claim is about while it is written: see store.Env. The
+	// store hands itself, where Known counts what the same transaction has written
+	// before, too. Nil: nobody does.
+	Assign func(store.Structure, *ken.Claim)
+
 	Now   func() time.Time // default time.Now
 	NewID func() string    // default UUID version 7
 	// LockTimeout is how long to wait for a folder that another process holds.

@@ -12,14 +12,16 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/outline"
 )
 
 // change is one record as it goes to disk and to memory.
 type change struct {
 	ref   store.Ref
 	row   row
-	claim *ken.Claim // nil: removed
-	words bool       // what the index holds of it changed
+	claim *ken.Claim     // nil: removed
+	words bool           // what the index holds of it changed
+	about *outline.About // nil: it is not in the index of names
 }
 
 // plan is a batch worked out: everything that put writes and publish shows.
@@ -72,7 +74,11 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 			return nil, err
 		}
 		r.version = p.commit
-		p.changes = append(p.changes, change{ref: ref, row: r, claim: rec.claim})
+		c := change{ref: ref, row: r, claim: rec.claim}
+		if about, some := outline.Of(rec.claim); some {
+			c.about = &about
+		}
+		p.changes = append(p.changes, c)
 	}
 	p.classes = len(s.t.classes)
 	return p, nil
@@ -131,6 +137,11 @@ func (p *plan) put(tx *bbolt.Tx) error {
 			del(bKeys, []byte(old.Key))
 		}
 		put(bRows, ref, c.row.encode())
+		if c.about == nil {
+			del(bAbout, ref)
+		} else {
+			put(bAbout, ref, c.about.Append(nil))
+		}
 		if old != nil {
 			for _, parent := range parents(old) {
 				del(bDerived, pair(parent[:], c.row.id[:]))
@@ -174,6 +185,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 	p.s.t.mu.RUnlock()
 	errs = append(errs, keepCommits(tx, p.layer.commits))
 	put(bMeta, kCommit, key64(p.commit))
+	put(bMeta, kAbout, key64(p.commit))
 	put(bMeta, kHead, p.head[:])
 	return errors.Join(errs...)
 }

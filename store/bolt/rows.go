@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/outline"
 )
 
 // row is what the store keeps in memory of a record: about 110 bytes.
@@ -47,27 +48,50 @@ type class struct {
 	Trust  ken.Trust  `json:"trust"`
 }
 
+// mark is what a filter needs to know of a row: its class, and whether it expires. A
+// search asks about a thousand records, here and there; their rows would come from
+// memory one by one, where the marks of all stay in a core's cache.
+type mark uint32
+
+const (
+	markClass   mark = 1<<16 - 1
+	markExpires mark = 1 << 16
+	markGone    mark = 1<<32 - 1
+)
+
+func markOf(r *row) mark {
+	switch {
+	case r.gone():
+		return markGone
+	case r.expires != 0:
+		return mark(r.class) | markExpires
+	}
+	return mark(r.class)
+}
+
 // table is every row of an owner, and the ways to find one.
 type table struct {
 	mu      sync.RWMutex // guards everything below
 	rows    []row        // by ref
+	marks   []mark       // by ref
 	classes []class      // by row.class
 	byClass map[class]uint16
 	byID    map[uuid.UUID]store.Ref
 	kinds   map[ken.Kind][]store.Ref // of the small kinds: see small; oldest first
 	streams map[uint32][]store.Ref   // in order
+	about   *outline.Index
 	live    int
 }
 
 func newTable() *table {
 	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{},
-		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}}
+		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}, about: outline.New()}
 }
 
 // put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
 func (t *table) put(ref store.Ref, r row) {
 	for int(ref) >= len(t.rows) {
-		t.rows = append(t.rows, row{flags: flagGone})
+		t.rows, t.marks = append(t.rows, row{flags: flagGone}), append(t.marks, markGone)
 	}
 	if old := &t.rows[ref]; !old.gone() {
 		t.live--
@@ -75,7 +99,7 @@ func (t *table) put(ref store.Ref, r row) {
 		t.unlist(ref)
 		t.leave(ref)
 	}
-	t.rows[ref] = r
+	t.rows[ref], t.marks[ref] = r, markOf(&r)
 	if r.gone() {
 		return
 	}
@@ -124,16 +148,17 @@ func (t *table) sieve(f *ken.Filter) sieve {
 // reject returns why the record is out; gone records are out without a reason
 // that anybody could be told.
 func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
-	if int(ref) >= len(s.t.rows) {
+	if int(ref) >= len(s.t.marks) {
 		return "", true
 	}
-	r := &s.t.rows[ref]
-	switch {
-	case r.gone():
+	m := s.t.marks[ref]
+	if m == markGone {
 		return "", true
-	case s.verdict[r.class] != "":
-		return s.verdict[r.class], true
-	case s.now != 0 && r.expires != 0 && s.now >= r.expires:
+	}
+	if why := s.verdict[m&markClass]; why != "" {
+		return why, true
+	}
+	if m&markExpires != 0 && s.now != 0 && s.now >= s.t.rows[ref].expires {
 		return ken.CutExpired, true
 	}
 	return "", false

@@ -21,7 +21,7 @@ func (suiteEmbedder) Local() bool   { return true }
 
 func openSuite(t *testing.T, o storetest.Options) *bolt.Store {
 	t.Helper()
-	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, NoSync: true}
+	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
 	if o.Embed != nil {
 		b.Embedder = suiteEmbedder{o}
 	}

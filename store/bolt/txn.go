@@ -26,6 +26,7 @@ type layer struct {
 	docs    map[string]*docEntry
 	erase   []uuid.UUID          // claims whose earlier events lose their payloads
 	commits map[uuid.UUID][]byte // what writes returned, by their names
+	names   map[string]bool      // that claims carry which stand; kept only for Options.Assign
 }
 
 func newLayer() *layer {
@@ -55,6 +56,7 @@ func (l *layer) absorb(m *layer) {
 	for k, v := range m.commits {
 		l.commits[k] = v
 	}
+	l.name(m.names)
 }
 
 // txn is what a request sees: the file, changed by the requests before it in the
@@ -142,6 +144,7 @@ func (t *txn) emit(ev *store.Event) error {
 			continue
 		}
 		t.mine.set(id, record{claim: c})
+		t.note(c)
 		if c.Key != "" {
 			t.mine.keys[c.Key] = c.ID
 		}

@@ -35,6 +35,7 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 	// a slice of its own.
 	got := written{out: slices.Clone(out)}
 	err := s.doOnce(ctx, &got, func(t *txn) error {
+		env := t.env()
 		for i := range ready {
 			if got.out[i].Err != nil {
 				continue
@@ -56,6 +57,24 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 		}
 	}
 	return out
+}
+
+// Assign implements store.Claims.
+func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+	var did bool // the committer may still be at work when ctx ends the wait
+	err = s.doOnce(ctx, &did, func(t *txn) error {
+		did = false
+		ev, err := store.AssignCommand(t.get, a, s.o.env())
+		if err != nil || ev == nil {
+			return err
+		}
+		did = true
+		return t.emit(ev)
+	})
+	if err != nil {
+		return false, err
+	}
+	return did, nil
 }
 
 // Transition implements ken.Store.

@@ -8,8 +8,8 @@
 //
 //	id key owner kind heading text body evidence status confidence importance
 //	scope project session_id branch_id actor domain tags entities aspect constraint
-//	source source_type created_at updated_at expires_at archived_at supersedes
-//	superseded_by reinforcements reinforced_at history
+//	assigned_by source source_type created_at updated_at expires_at archived_at
+//	supersedes superseded_by reinforcements reinforced_at history
 //
 // Also read are claim_status for status, scope_type and scope_id for scope, and
 // actor_type and actor_id for actor. A missing kind is fact, a missing status

@@ -17,7 +17,7 @@ import (
 )
 
 func open(o storetest.Options) *memory.Store {
-	return memory.New(memory.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Embed: o.Embed, Dim: o.Dim})
+	return memory.New(memory.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, Embed: o.Embed, Dim: o.Dim})
 }
 
 func TestStore(t *testing.T) {

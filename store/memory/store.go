@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/outline"
 )
 
 // Options configures a store; the zero value works.
@@ -25,6 +26,11 @@ type Options struct {
 	// that the store keeps no vectors.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 	Dim   int // of the vectors; 0 takes that of the first one
+
+	// Assign finds out what a claim is about while it is written: see store.Env. It gets
+	// the store as it is just then, to be used during the call only: it holds the
+	// store's lock. Nil: nobody does.
+	Assign func(store.Structure, *ken.Claim)
 }
 
 // Store holds one owner's claims in memory. It is safe for concurrent use.
@@ -41,6 +47,7 @@ type Store struct {
 	refs    map[string]store.Ref
 	keys    map[string]string // key to claim id
 	words   postings
+	about   *outline.Index
 }
 
 // record is a claim and what searching needs of it.
@@ -68,7 +75,7 @@ func New(o Options) *Store {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	return &Store{
+	s := &Store{
 		owner: o.Owner,
 		env:   store.Env{Now: func() time.Time { return o.Now().Round(0).UTC() }, NewID: o.NewID},
 		embed: o.Embed,
@@ -77,7 +84,12 @@ func New(o Options) *Store {
 		refs:  map[string]store.Ref{},
 		keys:  map[string]string{},
 		words: newPostings(),
+		about: outline.New(),
 	}
+	if o.Assign != nil {
+		s.env.Assign = func(c *ken.Claim) { o.Assign(structure{s}, c) }
+	}
+	return s
 }
 
 // History implements ken.Store.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"math"
 
+	"github.com/google/uuid"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/outline"
 )
 
 // WriteClaim implements ken.Store.
@@ -59,6 +62,16 @@ func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, a
 	})
 }
 
+// Assign files a claim; see store.Claims.
+func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+	err = s.do(ctx, func() (*store.Event, error) {
+		ev, err := store.AssignCommand(s.get, a, s.env)
+		changed = ev != nil
+		return ev, err
+	})
+	return changed && err == nil, err
+}
+
 func (s *Store) do(ctx context.Context, command func() (*store.Event, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,6 +120,12 @@ func (s *Store) put(c ken.Claim, ev *store.Event) {
 	r.row = store.Row{ID: c.ID, Facts: c.Facts(), Support: c.Support(nil), CreatedAt: c.CreatedAt, Constraint: c.Constraint}
 	r.form = analysis.FormOf(c.Text)
 	s.words.set(ref, &c)
+	if about, some := outline.Of(&c); some {
+		s.about.Put(outline.Record{Ref: ref, ID: uuid.MustParse(c.ID), Kind: c.Kind, Tier: r.row.Support.Tier,
+			Created: c.CreatedAt.UnixMilli(), Constraint: c.Constraint, About: about})
+	} else {
+		s.about.Remove(ref)
+	}
 }
 
 func (s *Store) get(id string) (*ken.Claim, error) {

@@ -92,6 +92,11 @@ func (c *Client) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	return ask[oneClaim, ken.Claim](ctx, c, kByKey, &oneClaim{ID: key})
 }
 
+// Assign implements store.Claims.
+func (c *Client) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+	return ask[assignRequest, bool](ctx, c, kAssign, &assignRequest{store.CommitOf(ctx), a})
+}
+
 // Reinforce implements store.Claims.
 func (c *Client) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return tell(ctx, c, kReinforce, &oneClaim{Commit: store.CommitOf(ctx), ID: id, Evidence: evidence, Actor: actor})

@@ -36,6 +36,12 @@ func populated(t testing.TB) (*served, []string) {
 	var ids []string
 	for i := range 40 {
 		c := claim(t, fmt.Sprintf("the port of service%d is %d", i, 8000+i))
+		if i%4 == 0 {
+			c.Entities, c.Aspect = []string{"Services", fmt.Sprint("service", i%3), "ports"}[:1+i%3], "ports"
+		}
+		if i%20 == 19 {
+			c.Kind, c.Entities, c.Importance = ken.KindDependency, []string{"services", "ports"}, float64(i)/40
+		}
 		switch i % 5 {
 		case 0:
 			c.Session, c.Key, c.Tags, c.Body = "s", fmt.Sprintf("key/%d", i), []string{"a", ""}, json.RawMessage(`{"a": [1, "<"]}`)
@@ -72,7 +78,7 @@ func TestAClientReturnsWhatTheStoreReturns(t *testing.T) {
 	s, ids := populated(t)
 	ctx := context.Background()
 	soon := time.Now()
-	filters := map[string]*ken.Filter{"by default": {Now: soon}, "all": {Statuses: ken.Statuses(), Unscoped: true}, "none": {Statuses: []ken.Status{}},
+	filters := map[string]*ken.Filter{"by default": {Now: soon}, "all": {Statuses: ken.Statuses(), Unscoped: true}, "none": {Statuses: []ken.Status{}}, "everything": {Structural: true},
 		"kinds": {Kinds: []ken.Kind{ken.KindHot, ken.KindEpisode}}, "scope": {Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "r"}}}}
 	type answers map[string]any
 	ask := func(e store.Engine) answers {
@@ -132,6 +138,23 @@ func TestAClientReturnsWhatTheStoreReturns(t *testing.T) {
 			add("key "+key, c, err)
 		}
 		add("cosines", [][]float64{e.Cosines([]float32{0.6, 0.8}, []store.Ref{0, 1, 1 << 30}), e.Cosines([]float32{1}, []store.Ref{0}), e.Cosines(nil, nil)}, nil)
+		names := []string{"", "nobody"}
+		for name, f := range filters {
+			var all []store.NameCount
+			for c, err := range e.Names(ctx, f) {
+				must(t, err)
+				all, names = append(all, c), append(names, c.Name)
+			}
+			add(name+" names", all, nil)
+			for _, o := range []store.OutlineOptions{{}, {Aspects: 1, Top: 1, Links: 1}} {
+				outlines, err := e.Outlines(ctx, []string{"", "nobody", "services", "service1", "ports"}, f, o)
+				add(fmt.Sprint(name, " outlines ", o), outlines, err)
+			}
+		}
+		slices.Sort(names)
+		add("known", e.Known(slices.Compact(names)), nil)
+		none, err := e.Outlines(ctx, nil, &ken.Filter{}, store.OutlineOptions{})
+		add("no outlines", [][]any{{none}, {e.Known(nil)}}, err)
 		embedded, total := e.Coverage()
 		add("counts", []any{embedded, total, e.Len(), e.Refs(), e.Seq(), e.Owner(), e.Dir()}, nil)
 		known, err := e.DocumentHashes(ctx)

@@ -145,6 +145,20 @@ var handlers = map[byte]handler{
 	kPruneOrphans: on(func(ctx context.Context, s store.Served, q *documentsRequest) (int, error) {
 		return s.PruneOrphans(ctx, q.Remove)
 	}),
+	kAssign: on(func(ctx context.Context, s store.Served, q *assignRequest) (bool, error) {
+		return s.Assign(named(ctx, q.Commit), q.Assignment)
+	}),
+	kKnown: on(func(_ context.Context, s store.Served, q *[]string) ([]bool, error) { return s.Known(*q), nil }),
+	kOutlines: on(func(ctx context.Context, s store.Served, q *outlinesRequest) (a outlinesAnswer, err error) {
+		if a.Outlines, err = s.Outlines(ctx, q.Names, &q.Filter, q.Options); err == nil {
+			a.Sight = sightOf(s, outlined(a.Outlines), nil, 0, 0)
+		}
+		return a, err
+	}),
+	kNames: on(func(ctx context.Context, s store.Served, q *namesRequest) (a namesAnswer, err error) {
+		a.Page, a.More, err = s.NamesAfter(ctx, &q.Filter, q.After, min(max(q.N, 1), 1<<14))
+		return a, err
+	}),
 	kEvents: on(events),
 	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *nothing) (store.LogReport, error) {
 		return s.VerifyLog(ctx)

@@ -48,7 +48,7 @@ type served struct {
 // serve serves a new store. All of it ends with the test.
 func serve(t testing.TB, o storetest.Options, so remote.ServerOptions) *served {
 	t.Helper()
-	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, NoSync: true}
+	b := bolt.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
 	if o.Embed != nil {
 		b.Embedder = suiteEmbedder{o}
 	}

@@ -60,6 +60,10 @@ const (
 	kShelfStage
 	kShelfCommit
 	kShelfEnd
+	kAssign
+	kKnown
+	kOutlines
+	kNames
 )
 
 // answer is the head of every answer. What was asked for follows, be there an error
@@ -151,6 +155,34 @@ type searchAnswer struct {
 	Sight  []byte
 }
 
+type assignRequest struct {
+	Commit     uuid.UUID
+	Assignment ken.Assignment
+}
+
+type outlinesRequest struct {
+	Names   []string
+	Filter  ken.Filter
+	Options store.OutlineOptions
+}
+
+// outlinesAnswer brings with the outlines what a turn will ask about the records.
+type outlinesAnswer struct {
+	Outlines []store.Outline
+	Sight    []byte
+}
+
+type namesRequest struct {
+	Filter ken.Filter
+	After  string
+	N      int
+}
+
+type namesAnswer struct {
+	Page []store.NameCount
+	More bool
+}
+
 type cosinesRequest struct {
 	Query []float32
 	Model string
@@ -221,4 +253,5 @@ type class struct {
 var forms = []any{answer{}, bye{}, copyRequest{}, importRequest{}, []outcome{}, ken.Query{}, []ken.Claim{}, transitionRequest{}, supersedeRequest{}, oneClaim{},
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
 	sightRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{},
-	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}}
+	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
+	namesRequest{}, namesAnswer{}}

@@ -3,7 +3,6 @@ package shared_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 
 	"github.com/kenlayer/ken"
@@ -15,7 +14,7 @@ func ExampleOwners() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "ken")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer os.RemoveAll(dir)
 
@@ -24,30 +23,30 @@ func ExampleOwners() {
 	defer second.Close()
 	a, releaseA, err := first.Get(ctx, "")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	b, releaseB, err := second.Get(ctx, "")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer releaseB()
 	fmt.Println("the first one holds it:", first.Holds(""))
 
 	c, err := ken.NewClaim("The port is 8080.", ken.FromFile("main.go", "", ""))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if _, err := a.WriteClaim(ctx, c); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	releaseA()
 	if err := first.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 
 	found, err := b.Query(ctx, ken.Query{Question: "port"})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println("the second one finds:", found[0].Text)
 	fmt.Println("and holds it:", second.Holds(""))

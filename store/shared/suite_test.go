@@ -13,7 +13,7 @@ import (
 )
 
 func suiteOptions(o storetest.Options) shared.Options {
-	b := bolt.Options{Now: o.Now, NewID: o.NewID, NoSync: true}
+	b := bolt.Options{Now: o.Now, NewID: o.NewID, Assign: o.Assign, NoSync: true}
 	if o.Embed != nil {
 		b.Embedder = suiteEmbedder{o}
 	}

@@ -113,6 +113,42 @@ func testFilter(k *kit) {
 		}
 	})
 
+	k.sub("structural kinds", func(k *kit) {
+		fact := k.write("ledger")
+		link := k.write("ledger, a link", about("ledger", "other"), link(ken.KindDependency, "uses", 1))
+		for _, question := range []string{"ledger", ""} {
+			for _, tt := range []struct {
+				f    ken.Filter
+				want []string
+			}{
+				{ken.Filter{}, []string{fact}},
+				{ken.Filter{Structural: true}, []string{fact, link}},
+				{ken.Filter{Structural: true, Kinds: []ken.Kind{ken.KindFact}}, []string{fact}},
+				{ken.Filter{Structural: true, Kinds: []ken.Kind{ken.KindDependency}}, []string{link}},
+			} {
+				if got := ids(k.query(ken.Query{Question: question, Filter: tt.f, Limit: many})); !sameSet(got, tt.want) {
+					k.Errorf("question %q, %+v: %v, want %v", question, tt.f, got, tt.want)
+				}
+			}
+		}
+		if p, ok := k.s.(store.Projections); ok {
+			if res, err := p.Newest(k.ctx, &ken.Filter{Structural: true}, many); err != nil || len(res.Hits) != 2 {
+				k.Errorf("the newest: %+v, %v", res.Hits, err)
+			}
+		}
+		if s, ok := k.s.(scanner); ok {
+			scanned := 0
+			for _, err := range s.Scan(k.ctx, &ken.Filter{Structural: true}, nil) {
+				if scanned++; err != nil {
+					k.Error(err)
+				}
+			}
+			if scanned != 2 {
+				k.Errorf("a scan has %d claims, want both", scanned)
+			}
+		}
+	})
+
 	k.sub("the caller's filter is not changed", func(k *kit) {
 		k.write("ledger")
 		q := ken.Query{Question: "ledger", Filter: ken.Filter{Scopes: []ken.Scope{runA, repoA}, Unscoped: true,

@@ -43,6 +43,14 @@ func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options)
 		{"Cosines", testCosines},
 		{"Stale", testStale},
 		{"EmbedderFails", testEmbedderFails},
+		{"Outlines", testOutlines},
+		{"OutlinesOrder", testOutlinesOrder},
+		{"OutlinesFilter", testOutlinesFilter},
+		{"OutlinesFollowChanges", testOutlinesFollow},
+		{"OutlinesMentioned", testOutlinesMentioned},
+		{"OutlinesForget", testOutlinesForget},
+		{"OutlinesOfOwners", testOutlinesOwners},
+		{"Names", testNames},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,6 +18,10 @@ type Options struct {
 	Now   func() time.Time // never nil; safe for concurrent use
 	NewID func() string    // nil for the store's own
 
+	// Assign is what the store is to file claims with while they are written; nil in
+	// most tests. See store.Env.
+	Assign func(store.Structure, *ken.Claim)
+
 	// Embed and Dim are set by RunProjections only. Embed returns one vector of
 	// length 1 for each text, nil for one that has none. The store is to embed
 	// during the write: the vector is there when the write returns, unless Embed
@@ -50,6 +54,9 @@ func Run(t *testing.T, open func(t *testing.T, o Options) ken.Store) {
 		{"ByKey", testByKey},
 		{"Reinforce", testReinforce},
 		{"Archive", testArchive},
+		{"Assign", testAssign},
+		{"AssignOnWrite", testAssignOnWrite},
+		{"ExternalIsNoConstraint", testExternal},
 		{"Scan", testScan},
 		{"Cancelled", testCancelled},
 		{"Concurrency", testConcurrency},

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
+)
+
+// Assigned is what an assignment made of a claim: the four fields as they are since,
+// and as they were, so that the history shows what it changed.
+type Assigned struct {
+	Filed
+	Was Filed `json:"was,omitzero"`
+}
+
+// Filed is how a claim is filed.
+type Filed struct {
+	By         ken.Assigner `json:"by,omitempty"`
+	Entities   []string     `json:"entities,omitempty"`
+	Aspect     string       `json:"aspect,omitempty"`
+	Constraint bool         `json:"constraint,omitempty"`
+}
+
+// IsZero reports a claim that is not filed at all.
+func (f Filed) IsZero() bool {
+	return f.By == "" && f.Aspect == "" && !f.Constraint && len(f.Entities) == 0
+}
+
+func filedOf(c *ken.Claim) Filed { return Filed{c.AssignedBy, c.Entities, c.Aspect, c.Constraint} }
+
+func (f Filed) file(c *ken.Claim) {
+	c.AssignedBy, c.Entities, c.Aspect, c.Constraint = f.By, f.Entities, f.Aspect, f.Constraint
+}
+
+// same reports that both say one thing; a name may be written in two ways.
+func (f Filed) same(o Filed) bool {
+	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint &&
+		slices.EqualFunc(f.Entities, o.Entities, func(a, b string) bool { return a == b || spelledAlike(a, b) })
+}
+
+func spelledAlike(a, b string) bool {
+	a, b = analysis.Entity(a), analysis.Entity(b)
+	return a == b && a != ""
+}
+
+// String says it in words, for the history.
+func (f Filed) String() string {
+	var parts []string
+	if len(f.Entities) > 0 {
+		parts = append(parts, "about "+strings.Join(f.Entities, ", "))
+	}
+	if f.Aspect != "" {
+		parts = append(parts, "aspect "+f.Aspect)
+	}
+	if f.Constraint {
+		parts = append(parts, "constraint")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "about nothing")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *Assigned) reason() string {
+	s := a.String() + "; by " + string(a.By)
+	if !a.Was.IsZero() {
+		s += "; was " + a.Was.String()
+	}
+	return s
+}
+
+// AssignCommand decides an assignment. Nil and no error: it changes nothing, or a
+// stronger assigner has been there. Names are spelled by analysis.Entity, each is
+// kept once, and what is no name is left out.
+//
+// Rules and models add: their entities go behind those that the claim has, but for a
+// model's primary one, which goes first where no model has been before; an aspect
+// that the claim came with is for a model to change, and a rule stays a rule. So
+// assignments of one assigner may come twice and in any order. An operator replaces
+// what is there; entities that are nil leave those of the claim as they are, and
+// empty ones take them away.
+//
+// What an external source says becomes a rule only by an operator: from others the
+// rest of the assignment is taken. Errors: ErrNotFound; ErrInvalid; ErrRefused for a
+// claim of a structural kind, which says itself what it is about.
+func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
+	c, err := must(get, a.ID, "id")
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Kind.Structural() {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "a claim of kind " + string(c.Kind) + " is part of the structure itself",
+			Try: "Write it again under its key, or dispute it."}
+	}
+	if c.AssignedBy.Rank() > a.By.Rank() {
+		return nil, nil
+	}
+	was := filedOf(c)
+	now := Filed{By: a.By, Entities: was.Entities, Aspect: Clean(strings.TrimSpace(a.Aspect)), Constraint: a.Constraint}
+	given := SpellEntities(cleanAll(a.Entities))
+	if now.Aspect == "" || a.By == ken.AssignedByRules && was.By == "" && was.Aspect != "" {
+		now.Aspect = was.Aspect
+	}
+	switch {
+	case a.By == ken.AssignedByOperator:
+		if a.Entities != nil {
+			now.Entities = given
+		}
+	case a.By == ken.AssignedByModel && was.By != ken.AssignedByModel && len(given) > 0:
+		now.Entities = addNames(addNames(given[:1], was.Entities), given)
+	default:
+		now.Entities = addNames(was.Entities, given)
+	}
+	if a.By != ken.AssignedByOperator {
+		now.Constraint = was.Constraint || a.Constraint && !external(c)
+	}
+	if now.same(was) {
+		return nil, nil
+	}
+	return newEvent(ken.EventAssigned, c, Payload{Assignment: &Assigned{Filed: now, Was: was}, Actor: a.Actor}, env)
+}
+
+// addNames returns have, followed by those of more that it has in no spelling.
+func addNames(have, more []string) []string {
+	out := slices.Clone(have)
+	for _, n := range more {
+		if !slices.ContainsFunc(out, func(o string) bool { return o == n || spelledAlike(o, n) }) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// external reports a claim that rests on what somebody outside says.
+func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
+
+// tame takes the rule out of what an external source says, unless an operator made
+// it one.
+func tame(c *ken.Claim) {
+	if c.Constraint && c.AssignedBy != ken.AssignedByOperator && external(c) {
+		c.Constraint = false
+	}
+}
+
+// assign files a claim that is written for the first time, or with other words, by
+// env.Assign: given a copy, of which only the four fields come back. What the writer
+// said stays, and its entities stay in front.
+func assign(c *ken.Claim, env Env) {
+	if env.Assign == nil || c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
+		return
+	}
+	given, found := filedOf(c), Clone(c)
+	env.Assign(&found)
+	if found.AssignedBy.Rank() < 1 {
+		return
+	}
+	now := Filed{By: found.AssignedBy, Entities: addNames(given.Entities, SpellEntities(cleanAll(found.Entities))), Aspect: given.Aspect,
+		Constraint: given.Constraint || found.Constraint}
+	if now.Aspect == "" {
+		now.Aspect = Clean(strings.TrimSpace(found.Aspect))
+	}
+	now.file(c)
+	tame(c)
+}
+
+// keepFiled gives a claim that is written again how the one that is there is filed,
+// unless who writes says it at least as strongly.
+func keepFiled(have, c *ken.Claim) {
+	if have.AssignedBy == "" || c.AssignedBy != "" && c.AssignedBy.Rank() >= have.AssignedBy.Rank() {
+		return
+	}
+	if have.Text != c.Text {
+		// Other words are for pass 1 to read again. But what an operator has made of the
+		// statement is not lost because its source words it anew: only an external source
+		// could then put words into a rule.
+		if have.AssignedBy == ken.AssignedByOperator && !external(c) {
+			filedOf(have).file(c)
+		}
+		return
+	}
+	was, given := filedOf(have), filedOf(c)
+	now := was
+	if was.By != ken.AssignedByOperator {
+		now.Entities = addNames(was.Entities, given.Entities)
+		now.Constraint = was.Constraint || given.Constraint
+		if now.Aspect == "" {
+			now.Aspect = given.Aspect
+		}
+	}
+	now.file(c)
+}

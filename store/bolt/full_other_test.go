@@ -1,0 +1,6 @@
+//go:build !unix
+
+package bolt_test
+
+// childFullDisk has no use where the size of files can't be limited.
+func childFullDisk() {}

@@ -1,0 +1,278 @@
+package outline
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Index is one owner's. The zero value is not ready: see New.
+type Index struct {
+	names   words
+	aspects words
+	posts   []post                   // by number of the name
+	slots   []uint32                 // by ref: one more than the record's slot, 0 for none
+	recs    []rec                    // by slot
+	places  []place                  // by slot
+	free    []uint32                 // slots
+	more    map[uint32][]uint32      // by slot: the names beyond those in the record itself
+	said    words                    // of rules
+	sayers  [][]uint32               // by number of the word: the rules that say it, in the order of their group
+	texts   map[uint32][]uint32      // by slot: the words of a rule
+	sorted  atomic.Pointer[[]string] // the names; nil when they changed since
+	notes   sync.Pool                // of *notes
+	loading bool                     // the lists are not in order yet
+}
+
+// inline is how many names a record holds itself: most have no more.
+const inline = 3
+
+// rec is what counting needs of a record, and place what keeping it in order does: 24
+// and 32 bytes. An outline of a name with many records looks at all the ones and none
+// of the others.
+type rec struct {
+	ref    store.Ref
+	aspect uint32
+	names  [inline]uint32
+	n      uint16
+	tier   ken.Tier
+	sort   uint8 // a group's key below beyond, or beyond for a claim
+}
+
+type place struct {
+	id       uuid.UUID
+	created  int64
+	strength float64
+}
+
+// post is what a name carries, by group in the order of the keys.
+type post []group
+
+// group is one list of a name, in the reverse of the order in which it is read: what
+// is new goes to its end, as a rule.
+type group struct {
+	key  uint32
+	list []uint32 // of slots
+}
+
+// The keys of groups. What a name is the primary entity of has the aspect's number
+// from beyond on.
+const (
+	constraints = iota
+	entities    // links, by kind
+	dependencies
+	aliases
+	mentions // claims that have another primary entity
+	beyond
+)
+
+var linkKinds = [...]ken.Kind{entities: ken.KindEntity, dependencies: ken.KindDependency, aliases: ken.KindAlias}
+
+// New returns an empty index.
+func New() *Index {
+	x := &Index{names: newWords(), aspects: newWords(), said: newWords(), more: map[uint32][]uint32{}, texts: map[uint32][]uint32{}}
+	x.notes.New = func() any { return &notes{} }
+	return x
+}
+
+// Load puts many records into an index that is empty: in one go, which is much
+// quicker when a name has many of them.
+func (x *Index) Load(records iter.Seq[Record]) {
+	x.loading = true
+	for r := range records {
+		x.Put(r)
+	}
+	x.loading = false
+	for n := range x.posts {
+		for i := range x.posts[n] {
+			g := &x.posts[n][i]
+			g.list = ordered(g.list, x.order(g.key))
+		}
+	}
+	for n := range x.sayers {
+		x.sayers[n] = ordered(x.sayers[n], x.order(constraints))
+	}
+}
+
+func ordered(list []uint32, order func(a, b uint32) int) []uint32 {
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortFunc(list, order)
+	}
+	if cap(list) > len(list) {
+		list = append(make([]uint32, 0, len(list)), list...) // growing left room
+	}
+	return list
+}
+
+// Put sets a record, in place of what was there under its ref.
+func (x *Index) Put(r Record) {
+	x.Remove(r.Ref)
+	sort := uint8(beyond)
+	switch {
+	case r.Kind.Structural():
+		sort = uint8(slices.Index(linkKinds[:], r.Kind))
+	case r.Constraint:
+		sort = constraints
+	}
+	if len(r.Names) == 0 && sort != constraints {
+		return
+	}
+	slot := uint32(len(x.recs))
+	if last := len(x.free) - 1; last >= 0 {
+		slot, x.free = x.free[last], x.free[:last]
+	} else {
+		x.recs, x.places = append(x.recs, rec{}), append(x.places, place{})
+	}
+	for int(r.Ref) >= len(x.slots) {
+		x.slots = append(x.slots, 0)
+	}
+	x.slots[r.Ref] = slot + 1
+	numbers := make([]uint32, 0, max(inline, len(r.Names)))
+	for _, n := range r.Names[:min(len(r.Names), 1<<16-1)] {
+		numbers = append(numbers, x.takeName(n))
+	}
+	x.recs[slot] = rec{ref: r.Ref, aspect: x.aspects.take(r.Aspect), n: uint16(len(numbers)), tier: r.Tier, sort: sort}
+	x.places[slot] = place{r.ID, r.Created, r.Strength}
+	if copy(x.recs[slot].names[:], numbers) < len(numbers) {
+		x.more[slot] = slices.Clone(numbers[inline:])
+	}
+	if len(numbers) == 0 {
+		numbers = append(numbers, x.takeName(""))
+	}
+	for len(x.posts) < len(x.names.text) {
+		x.posts = append(x.posts, nil)
+	}
+	for i, n := range numbers {
+		x.join(n, x.recs[slot].key(i), slot)
+	}
+	if sort == constraints {
+		x.say(slot, r.Said)
+	}
+}
+
+// Remove takes a record out; one that is not there is left at that.
+func (x *Index) Remove(ref store.Ref) {
+	if int(ref) >= len(x.slots) || x.slots[ref] == 0 {
+		return
+	}
+	slot := x.slots[ref] - 1
+	r := &x.recs[slot]
+	if r.n == 0 {
+		n := x.names.number[""]
+		x.leave(n, constraints, slot)
+		x.dropName(n)
+	}
+	for i := range int(r.n) {
+		n := x.nameAt(slot, i)
+		x.leave(n, r.key(i), slot)
+		x.dropName(n)
+	}
+	x.unsay(slot)
+	x.aspects.drop(r.aspect)
+	delete(x.more, slot)
+	*r, x.places[slot] = rec{}, place{}
+	x.slots[ref] = 0
+	x.free = append(x.free, slot)
+}
+
+// key is the group that a record is in under its i-th name.
+func (r *rec) key(i int) uint32 {
+	switch {
+	case r.sort != beyond:
+		return uint32(r.sort)
+	case i > 0:
+		return mentions
+	}
+	return beyond + r.aspect
+}
+
+func (x *Index) nameAt(slot uint32, i int) uint32 {
+	if i < inline {
+		return x.recs[slot].names[i]
+	}
+	return x.more[slot][i-inline]
+}
+
+// join adds a record to a list of a name; leave takes it out.
+func (x *Index) join(name, key, slot uint32) {
+	at, ok := x.find(name, key)
+	if !ok {
+		x.posts[name] = slices.Insert(x.posts[name], at, group{key: key})
+	}
+	g := &x.posts[name][at]
+	g.list = x.insert(g.list, slot, key)
+}
+
+// insert adds a record to a list in its place; while loading, at the end.
+func (x *Index) insert(list []uint32, slot, key uint32) []uint32 {
+	i, order := len(list), x.order(key)
+	if i > 0 && !x.loading && order(list[i-1], slot) > 0 {
+		i, _ = slices.BinarySearchFunc(list, slot, order)
+	}
+	return slices.Insert(list, i, slot)
+}
+
+// without takes a record out of a list.
+func (x *Index) without(list []uint32, slot, key uint32) []uint32 {
+	if x.loading { // it is not in order
+		if i := slices.Index(list, slot); i >= 0 {
+			return slices.Delete(list, i, i+1)
+		}
+	} else if i, ok := slices.BinarySearchFunc(list, slot, x.order(key)); ok {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+func (x *Index) leave(name, key, slot uint32) {
+	at, ok := x.find(name, key)
+	if !ok {
+		return
+	}
+	g := &x.posts[name][at]
+	if g.list = x.without(g.list, slot, key); len(g.list) > 0 {
+		return
+	}
+	if x.posts[name] = slices.Delete(x.posts[name], at, at+1); len(x.posts[name]) == 0 {
+		x.posts[name] = nil
+	}
+}
+
+func (x *Index) find(name, key uint32) (at int, ok bool) {
+	return slices.BinarySearchFunc(x.posts[name], key, func(g group, key uint32) int { return cmp.Compare(g.key, key) })
+}
+
+// order is that of a group's list.
+func (x *Index) order(key uint32) func(a, b uint32) int {
+	if key >= entities && key <= aliases {
+		return func(a, b uint32) int {
+			p, q := &x.places[a], &x.places[b]
+			if c := cmp.Compare(p.strength, q.strength); c != 0 {
+				return c
+			}
+			return byAge(p, q)
+		}
+	}
+	return func(a, b uint32) int {
+		if c := cmp.Compare(x.recs[a].tier, x.recs[b].tier); c != 0 {
+			return c
+		}
+		return byAge(&x.places[a], &x.places[b])
+	}
+}
+
+// byAge has the newest last, and of two as old the one with the smaller id.
+func byAge(p, q *place) int {
+	if c := cmp.Compare(p.created, q.created); c != 0 {
+		return c
+	}
+	return bytes.Compare(q.id[:], p.id[:])
+}
