@@ -1,0 +1,388 @@
+package reading
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// constraint reports whether the text sets a rule.
+func (r *reader) constraint() bool {
+	if r.external || len(r.claim.Text) > maxRule {
+		return false
+	}
+	switch r.claim.Kind {
+	case ken.KindEpisode, ken.KindDocument, ken.KindFinding, ken.KindPlaybook: // an account of something, whatever words it has
+		return false
+	}
+	if r.claim.Kind.Structural() {
+		return false
+	}
+	if r.led() {
+		return true
+	}
+	for from := r.body; from < len(r.words); {
+		to := r.end(from)
+		if s := r.words[to-1].stop; s != '?' && (s != ':' || to < len(r.words)) && r.rules(from, to) {
+			return true
+		}
+		from = to
+	}
+	return false
+}
+
+// rules reports whether the sentence words[from:to] regulates.
+func (r *reader) rules(from, to int) bool {
+	if r.guesses(from, to) {
+		return false
+	}
+	for i := from; i < to; i++ {
+		w := &r.words[i]
+		if w.quoted || w.aside || w.code || w.path {
+			continue
+		}
+		if r.regulates(from, i, to) {
+			return true
+		}
+		switch w.low {
+		case "must", "shall", "mustn't", "shan't":
+			if r.must(from, i, to) {
+				return true
+			}
+		case "may":
+			if (r.is(i+1, "only") || r.is(i+1, "not") && r.permits(i+2, to)) && r.regulated(from, i) {
+				return true
+			}
+			if r.opensWith(r.clause(from, i), "only") && (r.regulated(from, i) || r.voice == nobody && i+1 < to && r.words[i+1].entry.is(verb)) {
+				return true
+			}
+			if r.nobody(from, i, to) {
+				return true
+			}
+		case "has", "have":
+			if r.is(i+1, "to") && r.regulated(from, i) && !r.is(i+2, "do") && r.noun(from, i) && !r.negated(from, i) && !r.before(from, i, "if") {
+				return true
+			}
+		case "is", "are":
+			if r.states(from, i, to) {
+				return true
+			}
+		case "never", "always":
+			if r.standing(from, i, to) {
+				return true
+			}
+		case "not", "don't", "dont":
+			if r.forbids(from, i, to) {
+				return true
+			}
+		case "avoid", "ensure":
+			if r.voice != person && r.orders(from, i) && r.voice == user {
+				return true
+			}
+		case "should", "can":
+			if (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") && r.is(i+2, "be")) && r.regulated(from, i) {
+				return true
+			}
+		case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "verboten", "untersagt", "interdit", "interdite", "prohibido", "prohibida", "obligatoire", "obligatorio":
+			if r.present(from, i) && r.voice != person && !r.negated(from, i) {
+				return true
+			}
+		case "allowed", "permitted":
+			if r.present(from, i) && r.voice != person && (r.before(i-2, i, "not") || r.before(i-2, i, "only") || r.before(i-2, i, "isn't") || r.before(i-2, i, "aren't") || r.opensWith(from, "no") || r.opensWith(from, "only")) {
+				return true
+			}
+		case "required":
+			if r.clause(from, i) == from && r.present(from, i) && r.voice != person && !r.negated(from, i) && (r.is(i+1, "to") || r.is(i+1, "for") || r.is(i+1, "on") || i+1 == to || r.words[i+1].broken) && r.adverbFree(i) {
+				return true
+			}
+		case "no":
+			if i == from && r.voice != person && r.later(i, to, "without") && !r.has(from, to, auxiliary) {
+				return true
+			}
+		case "most", "least":
+			if r.is(i-1, "at") && i+1 < to && number(r.words[i+1].low) && r.bounded(from, to) {
+				return true
+			}
+		case "stays", "stay":
+			if (r.is(i+1, "on") || r.is(i+1, "below") || r.is(i+1, "under") || r.is(i+1, "within")) && r.regulated(from, i) && r.noun(from, i) && !r.has(from, i, past) && i+2 < to && (r.at(i+2) != nil || number(r.words[i+2].low)) {
+				return true
+			}
+		case "keep":
+			if r.voice != person && (r.orders(from, i) || i > from && r.words[i-1].entry.is(plural)) && (r.later(i, to, "below") || r.later(i, to, "under") || r.later(i, to, "within")) && r.figure(i, to) {
+				return true
+			}
+		case "on":
+			if i == from+1 && r.is(from, "from") && r.is(i+1, "now") {
+				continue
+			}
+		default:
+			if r.foreign(from, i, to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// led reports a text that says of itself that it is a rule: "The rules are: …".
+func (r *reader) led() bool {
+	if r.voice != nobody {
+		return false
+	}
+	for i := 0; i < 5 && i+1 < len(r.words); i++ {
+		w := &r.words[i]
+		switch {
+		case w.stop == ':':
+			return ruling(w.low) || i > 0 && (w.low == "are" || w.low == "is" || w.low == "apply") && ruling(r.words[i-1].low)
+		case w.stop != 0 || w.code || w.quoted:
+			return false
+		}
+	}
+	return false
+}
+
+func ruling(low string) bool {
+	switch low {
+	case "rule", "rules", "constraint", "constraints", "invariant", "invariants":
+		return true
+	}
+	return false
+}
+
+// nobody reports "nobody may delete a row", "nothing else may write to it".
+func (r *reader) nobody(from, i, to int) bool {
+	if r.voice == person || i+1 >= to || !r.words[i+1].entry.is(verb) && !r.is(i+1, "be") {
+		return false
+	}
+	at := r.clause(from, i)
+	for j := at; j < i && j < at+3; j++ {
+		switch r.words[j].low {
+		case "nobody", "nothing", "none":
+			return true
+		case "no":
+			return true
+		case "and", "but", "so", "that", "because":
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// states reports an invariant of a thing, with is or are at i: "entries are
+// append-only", "references are always ten characters".
+func (r *reader) states(from, i, to int) bool {
+	if r.voice == person || i <= from || i+1 >= to || !r.regulated(from, i) || r.words[i-1].entry.is(neuter) || r.before(r.clause(from, i), i, "if") || r.has(r.clause(from, i), i, second) {
+		return false
+	}
+	if h := r.words[i-1].entry.head; h > 0 && heads[h-1].typ == Person {
+		return false
+	}
+	next := i + 1
+	if r.is(next, "always") && next+1 < to {
+		return figures(r.words[next+1].low) || r.is(next+1, "exactly") || invariant(r.words[next+1].low)
+	}
+	return invariant(r.words[next].low) && (r.words[next].stop != 0 || next+1 == to || r.words[next+1].entry.is(preposition)) && !r.words[next].quoted
+}
+
+// invariant reports a quality that something has because it was laid down so.
+func invariant(low string) bool {
+	switch low {
+	case "append-only", "read-only", "write-once", "immutable", "insert-only", "write-only":
+		return true
+	}
+	return false
+}
+
+// banned reports a word that forbids or prescribes what stands before it.
+func banned(low string) bool {
+	switch low {
+	case "forbidden", "prohibited", "disallowed", "mandatory", "compulsory", "off-limits", "required":
+		return true
+	}
+	return false
+}
+
+// figures reports a number in digits or as a word.
+func figures(low string) bool {
+	switch low {
+	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "zero", "twenty", "thirty", "hundred":
+		return true
+	}
+	return number(low)
+}
+
+// is reports whether word i is low.
+func (r *reader) is(i int, low string) bool {
+	return i >= 0 && i < len(r.words) && r.words[i].low == low
+}
+
+// before reports whether low stands in words[from:i].
+func (r *reader) before(from, i int, low string) bool {
+	for j := max(from, 0); j < i; j++ {
+		if r.words[j].low == low {
+			return true
+		}
+	}
+	return false
+}
+
+// later reports whether low stands behind word i.
+func (r *reader) later(i, to int, low string) bool { return r.before(i+1, to, low) }
+
+// has reports a word of the class in words[from:to].
+func (r *reader) has(from, to int, c class) bool {
+	for i := from; i < to; i++ {
+		if r.words[i].entry.is(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) negated(from, i int) bool { return r.has(max(from, i-3), i, negative) }
+
+// figure reports a number behind word i.
+func (r *reader) figure(i, to int) bool {
+	for j := i + 1; j < to; j++ {
+		if c := r.text[r.words[j].start]; c >= '0' && c <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// clause is where the clause of word i begins.
+func (r *reader) clause(from, i int) int {
+	for i > from && !r.words[i].broken {
+		i--
+	}
+	return i
+}
+
+// guesses reports a sentence that supposes: "I think we must have …".
+func (r *reader) guesses(from, to int) bool {
+	for i := from; i < to && i < from+4; i++ {
+		switch r.words[i].low {
+		case "guess", "suppose", "wonder", "wondering", "maybe", "perhaps", "apparently", "imagine", "supposedly", "bet":
+			return true
+		case "think", "believe", "assume":
+			if i > from && r.words[i-1].entry.is(first) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// must reports whether the modal at i regulates: not "must have been", "you must be
+// tired", "I must admit".
+func (r *reader) must(from, i, to int) bool {
+	if r.is(i+1, "have") || r.is(i+1, "feel") || r.is(i+1, "admit") || r.is(i+1, "say") || r.is(i+1, "confess") || i+1 >= to || r.is(i-1, "a") || r.is(i-2, "a") && r.is(i-1, "real") {
+		return false
+	}
+	at := r.clause(from, i)
+	if r.is(i-1, "what") || r.is(i-1, "who") || r.before(from, i, "wants") || r.before(from, i, "wanting") {
+		return false
+	}
+	if r.has(at, i, first) && !r.has(at, i, determiner) || r.words[i].low == "shall" && r.has(at, i, plural|first) {
+		return false
+	}
+	be := r.is(i+1, "be")
+	if be && i+2 < to {
+		switch x := &r.words[i+2]; {
+		case x.entry.is(determiner), x.entry.is(preposition) && !x.broken && r.has(at, i, neuter): // it must be the cache
+			return false
+		case x.low == "so" || x.low == "really" || x.low == "very" || x.low == "that" || x.low == "because" || x.low == "nice" || x.low == "hard" || x.low == "tired" || x.low == "fun" || x.low == "great":
+			return false
+		}
+	}
+	if i > from {
+		switch s := &r.words[i-1]; {
+		case s.entry.is(first), s.entry.is(third):
+			return false
+		case be && (s.low == "that" && r.words[i-1].broken || s.low == "this" || s.low == "there" || s.entry.is(second)):
+			return false
+		case s.entry.is(second):
+			return r.voice != person
+		case be && s.low == "it" && i+2 < to && r.words[i+2].entry.is(adjective):
+			return false
+		case be && s.low == "that" && i-2 < from:
+			return false
+		}
+	}
+	return r.voice != person || r.regulated(from, i) && !be
+}
+
+// regulated reports a subject before i that rules are made for: a thing or we, and
+// in a talk among people only a thing that is named.
+func (r *reader) regulated(from, i int) bool {
+	at := r.clause(from, i)
+	for j := i - 1; j >= at; j-- {
+		w := &r.words[j]
+		if w.entry.is(first|third) && !w.entry.is(determiner) || w.entry.is(second) && r.voice == person {
+			return false
+		}
+	}
+	if i > from && r.words[i-1].entry.is(neuter) && !r.is(i-1, "this") {
+		return r.voice == nobody
+	}
+	for k := range r.found {
+		if f := &r.found[k]; f.from >= at && f.to <= i && f.Type == Person && f.Name != "user" && !strings.HasSuffix(f.Name, " team") {
+			return false
+		}
+	}
+	if r.voice != person {
+		return true
+	}
+	for k := range r.found {
+		if f := &r.found[k]; f.from >= at && f.to <= i && !f.weak && (f.Type == System || f.Type == Tool || f.Known) {
+			return true
+		}
+	}
+	return false
+}
+
+// noun reports a subject that is no pronoun right before i.
+func (r *reader) noun(from, i int) bool {
+	if i <= from {
+		return false
+	}
+	w := &r.words[i-1]
+	return !w.entry.is(function) || w.low == "which" || w.low == "that"
+}
+
+// present reports that the clause before i has a verb of the present: is, are.
+func (r *reader) present(from, i int) bool {
+	at := r.clause(from, i)
+	if r.has(at, i, past) || r.has(at, i, first|third) {
+		return false
+	}
+	return r.before(at, i, "is") || r.before(at, i, "are") || r.before(at, i, "isn't") || r.before(at, i, "aren't") || r.before(at, i, "ist") || r.before(at, i, "est") || r.before(at, i, "es") || r.before(at, i, "está")
+}
+
+// adverbFree reports "is required", without a word that weakens it.
+func (r *reader) adverbFree(i int) bool {
+	return i > 0 && !r.words[i-1].entry.is(hedge) && r.words[i-1].low != "longer"
+}
+
+// permits reports a verb of what is allowed or not, at i or behind "be": may not be
+// shared. "May not open" supposes.
+func (r *reader) permits(i, to int) bool {
+	if r.is(i, "be") {
+		return r.participle(i + 1)
+	}
+	return i < to && r.words[i].entry.is(verb) && !r.is(i, "open") && !r.is(i, "close") && !r.is(i, "load") && !r.is(i, "need") && !r.is(i, "get") && !r.is(i, "render") && !r.is(i, "see")
+}
+
+// opensWith reports the first word of a sentence.
+func (r *reader) opensWith(from int, low string) bool { return r.is(from, low) }
+
+// bounded reports a sentence whose "at most 3" is a limit, rather than a count of what
+// there was.
+func (r *reader) bounded(from, to int) bool {
+	if r.voice == person || r.has(from, to, past|first) {
+		return false
+	}
+	return !r.has(from, to, auxiliary) && !r.has(from, to, finite) && r.voice == nobody || r.before(from, to, "must") || r.orders(from, from) && r.words[from].entry.is(verb)
+}

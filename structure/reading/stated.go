@@ -1,0 +1,338 @@
+package reading
+
+import "strings"
+
+// stated finds names by where they stand: on both sides of what says how things stand
+// to each other ("Booking depends on search and on identity"), and as what a rule is
+// made for ("jobs in the scheduler must be idempotent"). There a common noun is a
+// name, and so is a gerund.
+func (r *reader) stated() {
+	if r.voice == person {
+		return
+	}
+	for from := r.body; from < len(r.words); {
+		to := r.end(from)
+		for i := from + 1; i < to && r.words[to-1].stop != '?'; i++ {
+			w := &r.words[i]
+			if w.quoted || w.aside || w.code || w.path {
+				continue
+			}
+			if r.rule && r.governs(i, to) {
+				r.governed(from, i)
+			}
+			if !w.entry.is(relating) || r.at(i) != nil {
+				continue
+			}
+			if i+1 < to && r.words[i+1].entry.is(auxiliary) { // "external calls must"
+				continue
+			}
+			if p := r.relation(i, to); p != nil && (p.infinite || p.passive || r.stands(p, from, i)) {
+				if !r.subjects(from, i, p) && !r.is(i-1, "and") && !r.is(i-1, "which") {
+					continue
+				}
+				if after := r.behind(i, to, p); after < to {
+					r.objects(after, to, p)
+				}
+			}
+		}
+		from = to
+	}
+}
+
+// behind is where the objects of the phrase at word i begin.
+func (r *reader) behind(i, to int, p *relation) int {
+	after := i + len(p.words)
+	if p.within == "" {
+		return after
+	}
+	for after < to && !r.words[after].broken && r.words[after].low != p.within {
+		after++
+	}
+	if after >= to || r.words[after].low != p.within {
+		return to
+	}
+	return after + 1
+}
+
+// governs reports a word that what a rule is made for stands before.
+func (r *reader) governs(i, to int) bool {
+	switch r.words[i].low {
+	case "must", "shall", "may", "mustn't", "cannot":
+		return true
+	case "has", "have":
+		return r.is(i+1, "to")
+	case "is", "are", "should", "can":
+		return i+1 < to && (r.is(i+1, "never") || r.is(i+1, "always") || r.is(i+1, "only") || r.is(i+1, "not") || invariant(r.words[i+1].low) || banned(r.words[i+1].low))
+	}
+	return false
+}
+
+// governed names the noun phrase before word i; one behind a preposition in it, too:
+// the scheduler of "jobs in the scheduler", and then the jobs only when they are no
+// usual word.
+func (r *reader) governed(from, i int) {
+	if r.words[i].broken {
+		return
+	}
+	inner := false
+	for end, n := i, 0; n < 3 && end > from; n++ {
+		s := r.span(from, end)
+		if s.to == 0 {
+			break
+		}
+		before := s.from - 1
+		for before >= from && r.words[before].entry.is(determiner|adjective) && !r.words[before+1].broken {
+			before--
+		}
+		within := before > from && !r.words[before+1].broken && r.words[before].entry.is(preposition)
+		switch {
+		case s.named:
+			inner = inner || within
+		case within && (!s.determined || s.usual), !within && !s.determined && !s.opens, inner && s.usual:
+		default:
+			r.insertSpan(&s, BySubject)
+			inner = inner || within
+		}
+		if !within {
+			break
+		}
+		end = before
+	}
+}
+
+// span is a noun phrase, words[from:to].
+type span struct {
+	from, to   int
+	determined bool // an article or the like stands before it
+	opens      bool // it begins a clause
+	usual      bool // one word, which is a usual one
+	named      bool // a name that was found stands in it
+}
+
+// span is the noun phrase that ends before word end; to is 0 where there is none.
+func (r *reader) span(from, end int) span {
+	j := end - 1
+	if j < from || r.words[j].possessive {
+		return span{}
+	}
+	s := span{from: end, to: end}
+	for s.from > from && s.to-s.from < 3 {
+		k := s.from - 1
+		w := &r.words[k]
+		if f := r.at(k); f != nil {
+			return span{from: f.from, to: end, named: true}
+		}
+		if s.from < end && r.words[s.from].broken || w.aside || w.quoted || !nominal(w, s.from < end && r.determined(k) || k == from) {
+			break
+		}
+		s.from = k
+	}
+	if s.from == s.to {
+		return span{}
+	}
+	w := &r.words[s.from]
+	if s.from > from && !w.broken {
+		p := &r.words[s.from-1]
+		s.determined = p.entry.is(determiner)
+		for k := s.from - 1; k > from && r.words[k].entry.is(adjective) && !r.words[k].broken; k-- {
+			s.determined = s.determined || r.words[k-1].entry.is(determiner)
+		}
+		s.opens = p.entry.is(adjective) && s.from-1 == from || p.low == "and" || p.low == "or" || p.low == "that" || p.low == "only" || p.low == "because" || p.low == "since"
+	} else {
+		s.opens = true
+	}
+	s.usual = s.to-s.from == 1 && usual(w.name)
+	return s
+}
+
+// nominal reports a word that may be part of a bare noun phrase. free says that no
+// verb can stand there.
+func nominal(w *word, free bool) bool {
+	if w.name == "" || len(w.name) < 2 || number(w.name) || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+		return false
+	}
+	switch w.low {
+	case "nothing", "anything", "everything", "something", "everybody", "everyone", "anybody", "someone", "else":
+		return false
+	}
+	if w.entry.is(function|past|calendar|adjective) || w.entry.is(finite) && !w.entry.is(common) {
+		return false
+	}
+	if w.entry.is(verb) && !w.entry.is(common) && !free {
+		return false
+	}
+	n := len(w.low)
+	return n < 5 || w.low[n-2:] != "ly" && w.low[n-2:] != "ed" || w.upper && !w.opens
+}
+
+// insertSpan makes a name of a noun phrase, and notes the parts of a compound.
+func (r *reader) insertSpan(s *span, confidence float64) bool {
+	name := r.join(s.from, s.to)
+	if name == "" || s.to-s.from == 1 && Common(name) {
+		return false
+	}
+	f := found{Mention: Mention{Name: name, Display: r.display(s.from, s.to), Type: Unknown, Confidence: confidence}, from: s.from, to: s.to}
+	if e := r.words[s.to-1].entry; e.head > 0 && s.to-s.from > 1 {
+		f.Type = heads[e.head-1].typ
+		if short := headless(name); short != "" { // the grading service is grading
+			f.Name = short
+		}
+	}
+	r.insert(f)
+	if f.Name == name {
+		r.compound(s.from, s.to)
+	}
+	return true
+}
+
+// compound notes the modifiers of the noun phrase words[from:to] that can be names:
+// the invoice of "invoice numbers".
+func (r *reader) compound(from, to int) {
+	for k := from; k+1 < to && len(r.parts) < 3; k++ {
+		w := &r.words[k]
+		if Common(w.name) || !r.rule && usual(w.name) || graded(w.low) || len(w.low) < 3 {
+			continue
+		}
+		r.parts = append(r.parts, Mention{Name: w.name, Display: r.display(k, k+1), Type: Unknown, Confidence: ByObject})
+	}
+}
+
+// graded reports a word with the ending of an adjective.
+func graded(low string) bool {
+	for _, end := range [...]string{"ed", "ly", "al", "ous", "ive", "ful", "less", "able", "ible", "ic", "ary", "ate", "ent", "ant"} {
+		if strings.HasSuffix(low, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// subjects names what stands before the phrase at word i, every member of a list. It
+// reports whether a name is there.
+func (r *reader) subjects(from, i int, p *relation) bool {
+	j, be := i-1, false
+	many := p.infinite
+	for j >= from && !r.words[j+1].broken && (r.words[j].entry.is(auxiliary) || r.words[j].entry.is(hedge) || adverb(r.words[j].low)) {
+		switch r.words[j].low {
+		case "is", "was", "are", "were", "be", "been", "being":
+			be = true
+			many = many || r.words[j].low == "are" || r.words[j].low == "were"
+		}
+		j--
+	}
+	if j < from || r.words[j+1].broken {
+		return false
+	}
+	if p.passive && !be {
+		return r.at(j) != nil
+	}
+	s := r.span(from, j+1)
+	n := 0
+	for ; s.to > 0 && n < 6; n++ {
+		if !s.named && (!s.determined && !s.opens || p.infinite && j == i-1 && n == 0 && r.joint(from, s.from) < 0 && !strings.HasSuffix(r.words[j].low, "s") || !r.insertSpan(&s, BySubject)) {
+			break
+		}
+		at := r.joint(from, s.from)
+		if !many || at < 0 {
+			return true
+		}
+		s = r.span(from, at)
+		s.opens = s.opens || s.to > 0 && (s.from == from || r.words[s.from-1].low == "and")
+	}
+	return n > 0
+}
+
+// joint is where the member of a list ends that stands before the one which begins at
+// word i; -1 when there is none.
+func (r *reader) joint(from, i int) int {
+	for i > from && r.words[i-1].entry.is(determiner) && !r.words[i].broken {
+		i--
+	}
+	switch {
+	case i > from+1 && (r.words[i-1].low == "and" || r.words[i-1].low == "or") && !r.words[i].broken:
+		return i - 1
+	case i > from && r.words[i].broken && r.words[i-1].stop == ',':
+		return i
+	}
+	return -1
+}
+
+// adverb reports a word that stands between a subject and its verb.
+func adverb(low string) bool {
+	switch low {
+	case "also", "only", "currently", "now", "already", "still", "heavily", "mainly", "therefore", "always", "both", "all", "never", "not":
+		return true
+	}
+	return false
+}
+
+// objects names what stands behind a phrase, every member of a list.
+func (r *reader) objects(i, to int, p *relation) {
+	prep := p.words[len(p.words)-1]
+	for n := 0; i < to && n < 6; n++ {
+		j := i
+		for j < to && r.at(j) == nil && (r.words[j].entry.is(determiner|adjective) || r.words[j].low == "both" || n > 0 && r.words[j].low == prep) && (j == i || !r.words[j].broken) {
+			j++
+		}
+		if j >= to || j > i && r.words[j].broken {
+			return
+		}
+		next := j
+		if f := r.at(j); f != nil {
+			next = f.to
+		} else {
+			for next < to && next < j+3 && (next == j || !r.words[next].broken) && r.at(next) == nil && nominal(&r.words[next], next == j) {
+				next++
+			}
+			if next < to && r.at(next) != nil && !r.words[next].broken || next == j {
+				return
+			}
+			bare, again := j == i, n > 0 && j > i && r.words[j-1].low == prep
+			if next < to && !r.words[next].broken && r.words[next].low == "of" || bare && n > 0 && next-j > 1 || !r.things(j, next, bare && n == 0 || again, p) {
+				return
+			}
+			r.insertSpan(&span{from: j, to: next}, ByObject)
+		}
+		i = next
+		for i < to && number(r.words[i].name) && !r.words[i].broken {
+			i++
+		}
+		switch {
+		case i < to && !r.words[i].broken && (r.words[i].low == "and" || r.words[i].low == "or"):
+			i++
+		case i < to && r.words[i-1].stop == ',' && (r.words[i].low == "and" || r.words[i].low == "or"):
+			i++
+		case i < to && r.words[i-1].stop == ',' && (r.words[i].low == prep || r.at(i) != nil || r.words[i].entry.is(determiner)):
+		default:
+			return
+		}
+	}
+}
+
+// things reports a noun phrase words[from:to] that the phrase p makes a name. What has no
+// article may be stuff or a deed ("uses caching", "requires approval"): a usual word is
+// a name then only behind what joins things to things.
+func (r *reader) things(from, to int, bare bool, p *relation) bool {
+	w := &r.words[from]
+	if to-from == 1 && Common(w.name) || !bare && r.words[from-1].low != "the" && r.words[from-1].low != "our" && r.words[from-1].low != "its" {
+		return false
+	}
+	if !bare {
+		return to-from <= 2
+	}
+	joins := p.typ == Informs || p.typ == Blocks || len(p.words) > 1 && (p.typ == Requires || p.words[0] == "talks" || p.words[0] == "talk")
+	if to-from > 1 {
+		return joins && to-from == 2 && !w.upper
+	}
+	return joins || !usual(w.name) && !verbal(w) && !deed(w.low) && (to == len(r.words) || r.words[to].broken || r.words[to].entry.is(function))
+}
+
+// deed reports a noun of what is done or of a quality, by its ending.
+func deed(low string) bool {
+	for _, end := range [...]string{"tion", "sion", "ment", "ance", "ence", "ness", "ity", "al", "ing", "ism", "ship"} {
+		if strings.HasSuffix(low, end) {
+			return true
+		}
+	}
+	return false
+}

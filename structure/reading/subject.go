@@ -1,0 +1,348 @@
+package reading
+
+import "strings"
+
+// subject is what stands before the verb of a sentence.
+type subject uint8
+
+const (
+	absent  subject = iota // an order, or a piece of a sentence
+	self                   // I, my
+	ourself                // we, our
+	other                  // you
+	pronoun                // it, this, they
+	thing                  // a noun phrase
+)
+
+// primary finds what the text is about.
+func (r *reader) primary() found {
+	best := found{}
+	for from := r.body; from < len(r.words) && r.words[from].sentence < r.words[r.body].sentence+4; from = r.after(from) {
+		f := r.about(from)
+		if f.Confidence > best.Confidence {
+			best = f
+		}
+		if best.Confidence >= BySpeech {
+			return best
+		}
+	}
+	if best.Confidence >= ByObject {
+		return best
+	}
+	for i := range r.found {
+		if f := &r.found[i]; !f.weak && f.from >= r.body {
+			f := *f
+			f.Confidence = min(f.Confidence, BySpeech)
+			return f
+		}
+	}
+	if f := r.permitted(); f.Name != "" {
+		return f
+	}
+	if f := r.possessor(); f.Name != "" && best.Name == "" {
+		return f
+	}
+	for _, f := range [...]found{r.speaker, r.filed, r.evidence(), r.project()} {
+		if f.Name != "" && f.Confidence > best.Confidence {
+			if f.Name == r.speaker.Name {
+				f.Confidence = BySpeech
+			}
+			return f
+		}
+	}
+	return best
+}
+
+// possessor is what something in a rule belongs to: the importer of "the importer's
+// logs".
+func (r *reader) possessor() found {
+	if !r.rule {
+		return found{}
+	}
+	for i := r.body; i+1 < len(r.words); i++ {
+		w := &r.words[i]
+		if !w.possessive || w.quoted || w.aside || w.entry.is(function) || Common(w.low) {
+			continue
+		}
+		return found{Mention: Mention{Name: w.low, Display: w.low, Type: Unknown, Confidence: BySubject}, from: i, to: i + 1}
+	}
+	return found{}
+}
+
+// permitted is what a rule for nobody in particular is about: the price of "nobody may
+// change a price".
+func (r *reader) permitted() found {
+	if !r.rule || r.voice != nobody {
+		return found{}
+	}
+	for from := r.body; from < len(r.words); from = r.after(from) {
+		to := r.end(from)
+		for i := from; i+2 < to; i++ {
+			if w := &r.words[i]; w.low != "may" && w.low != "must" && w.low != "can" || w.quoted || w.aside {
+				continue
+			}
+			k := i + 1
+			for k < to && (r.words[k].entry.is(negative) || adverb(r.words[k].low)) {
+				k++
+			}
+			if k+1 < to && r.words[k].entry.is(verb) {
+				if f := r.object(k, to); f.Name != "" {
+					return f
+				}
+			}
+		}
+	}
+	return found{}
+}
+
+// said reports that somebody says it to another person, or that a name stands before
+// a colon: what has no name of its own is then about that one.
+func (r *reader) said() bool { return r.voice == person || r.voice == nobody && r.speaker.Name != "" }
+
+// after is the first word of the next sentence.
+func (r *reader) after(i int) int {
+	s := r.words[i].sentence
+	for i < len(r.words) && r.words[i].sentence == s {
+		i++
+	}
+	return i
+}
+
+// end is where the sentence of word i ends.
+func (r *reader) end(i int) int { return r.after(i) }
+
+// about is what the sentence that begins at from is about, as far as it says so.
+func (r *reader) about(from int) found {
+	to := r.end(from)
+	sub, f := r.subject(from, to)
+	switch sub {
+	case self:
+		return r.me()
+	case ourself:
+		if f := r.firstNamed(from, to); f.Name != "" && r.voice != person {
+			return f
+		}
+		return r.speech(BySpeech)
+	case other, pronoun:
+		if r.speaker.Name == "" {
+			return r.firstNamed(from, to)
+		}
+		return r.speech(BySpeech)
+	case thing:
+		switch {
+		case r.said() && f.weak, r.said() && f.Confidence <= ByCapital && f.Type == Unknown && r.mine(from, to):
+			return r.speech(BySpeaker)
+		case r.voice == user && f.weak && r.mine(from, to):
+			return r.speech(BySpeech)
+		}
+		return f
+	}
+	if f.Name != "" {
+		if r.voice == person || r.said() && f.weak {
+			return r.speech(BySpeech)
+		}
+		f.Confidence = min(f.Confidence, ByCapital)
+		return f
+	}
+	return r.speech(BySpeech)
+}
+
+// speech is the speaker, found with confidence c.
+func (r *reader) speech(c float64) found {
+	f := r.speaker
+	if f.Name != "" {
+		f.Confidence = c
+	}
+	return f
+}
+
+// me is who says I. A rule of theirs about a thing is about the thing.
+func (r *reader) me() found {
+	if r.speaker.Name != "" {
+		return r.speaker
+	}
+	return found{Mention: Mention{Name: "user", Display: "I", Type: Person, Confidence: ByCapital}}
+}
+
+// mine reports words of the first person in words[from:to].
+func (r *reader) mine(from, to int) bool {
+	for i := from; i < to; i++ {
+		if r.words[i].entry.is(first | plural) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstNamed is the first name in words[from:to].
+func (r *reader) firstNamed(from, to int) found {
+	for i := range r.found {
+		if f := r.found[i]; f.from >= from && f.from < to && !f.weak {
+			f.Confidence = min(f.Confidence, ByCapital)
+			return f
+		}
+	}
+	return found{}
+}
+
+// subject finds the subject of words[from:to].
+func (r *reader) subject(from, to int) (subject, found) {
+	i := from
+	for i < to { // openings: "please", "but", "when asked, "
+		w := &r.words[i]
+		switch {
+		case r.at(i) != nil:
+			f := r.at(i)
+			if f.to <= to && r.said() && f.Type != System && f.Type != Tool && f.Confidence <= ByKnown && (f.to == to || r.words[f.to].broken) && !r.words[f.to-1].possessive { // "Hey Ana, …"
+				i = f.to
+				continue
+			}
+		case w.entry.is(preposition) || w.low == "when" || w.low == "if" || w.low == "because" || w.low == "since" || w.low == "while" || w.low == "although" || w.low == "whenever" || w.entry.is(calendar):
+			j := i + 1
+			for j < to && !r.words[j].broken {
+				j++
+			}
+			if j < to {
+				i = j
+				continue
+			}
+			i++
+			continue
+		case w.low == "don't" || w.low == "dont" || w.low == "do" && r.is(i+1, "not"):
+			i++
+			continue
+		case w.entry.is(first):
+			return self, found{}
+		case w.entry.is(plural):
+			return ourself, found{}
+		case w.entry.is(second):
+			return other, found{}
+		case w.entry.is(third), w.entry.is(neuter) && !w.entry.is(determiner), w.low == "this" || w.low == "that":
+			if i+1 < to && w.entry.is(determiner) && !r.words[i+1].entry.is(function|finite|past) {
+				i++
+				continue
+			}
+			return pronoun, found{}
+		case w.entry.is(determiner) || w.entry.is(function) && !w.entry.is(auxiliary) || w.entry.is(adjective):
+			i++
+			continue
+		}
+		break
+	}
+	if i >= to {
+		return absent, found{}
+	}
+	if f := r.at(i); f != nil {
+		return thing, *f
+	}
+	w := &r.words[i]
+	if w.entry.is(verb) && !(i > from && (r.words[i-1].entry.is(determiner) || r.words[i-1].entry.is(adjective))) && r.order(i, to) {
+		return absent, r.object(i, to)
+	}
+	if w.entry.is(auxiliary) {
+		return absent, found{}
+	}
+	return r.nouns(i, to)
+}
+
+// order reports a base form that opens an order rather than a noun phrase: no finite
+// verb follows before the next mark.
+func (r *reader) order(i, to int) bool {
+	for j := i + 1; j < to && j < i+5; j++ {
+		w := &r.words[j]
+		if w.broken || w.entry.is(determiner|preposition) {
+			return true
+		}
+		if w.entry.is(auxiliary) || w.entry.is(finite) && !w.entry.is(common) {
+			return false
+		}
+	}
+	return true
+}
+
+// nouns reads the noun phrase at i up to its verb.
+func (r *reader) nouns(i, to int) (subject, found) {
+	j := i
+	for j < to && j < i+6 {
+		w := &r.words[j]
+		if w.name == "" || strings.ContainsAny(w.name, "(){}[]=\"\\^|") {
+			break
+		}
+		if j > i && (verbal(w) || r.acts(j, to)) {
+			break
+		}
+		if j > i && w.broken || w.entry.is(function) || j > i && w.entry.is(finite|past) || j > i && w.entry.is(verb) && !w.entry.is(common) {
+			break
+		}
+		if f := r.at(j); f != nil && j > i {
+			return thing, *f
+		}
+		if j > i && w.entry.is(generic) && w.entry.is(verb) && strings.HasSuffix(r.words[j-1].low, "s") && !w.broken { // "accounts get", "backups run"
+			break
+		}
+		if j > i && r.is(j+1, "than") { // "uploads larger than"
+			break
+		}
+		j++
+		if w.possessive {
+			break
+		}
+	}
+	for j > i+1 && r.words[j-1].entry.is(adjective) && !r.words[j-1].entry.is(common) { // "run migrations first"
+		j--
+	}
+	if j == i {
+		return absent, found{}
+	}
+	from := max(i, j-3)
+	f := found{Mention: Mention{Name: r.join(from, j), Display: r.display(from, j), Type: Unknown, Confidence: BySubject}, from: from, to: j, weak: true}
+	// "the agent" is no name, nor is "Accepted (phased)" or "Gaming is fun".
+	if f.Name == "" || j-from == 1 && (r.plain(&f, to) || verbal(&r.words[from])) {
+		return absent, found{}
+	}
+	if e := r.words[j-1].entry; e.head > 0 && j-from > 1 {
+		f.Type = heads[e.head-1].typ
+	}
+	return thing, f
+}
+
+// plain reports one word that is no name as a subject or an object. In a rule, which
+// is always about something, fewer are; but jobs of "jobs in the scheduler" is none.
+func (r *reader) plain(f *found, to int) bool {
+	if !r.rule || r.voice != nobody || f.to < to && (r.is(f.to, "in") || r.is(f.to, "of") || r.is(f.to, "on")) {
+		return usual(f.Name)
+	}
+	return Common(f.Name)
+}
+
+// acts reports a word in -s with an object behind it: "the substrate schedules a job".
+func (r *reader) acts(j, to int) bool {
+	low := r.words[j].low
+	n := len(low)
+	if n < 4 || low[n-1] != 's' || low[n-2] == 's' || j+1 >= to || r.words[j+1].broken {
+		return false
+	}
+	next := &r.words[j+1]
+	return next.entry.is(determiner) || next.code || next.path
+}
+
+// object is what an order that begins at i is about: the first name in it, else the
+// noun phrase behind the verb.
+func (r *reader) object(i, to int) found {
+	if f := r.firstNamed(i, to); f.Name != "" {
+		return f
+	}
+	if r.voice == user {
+		return r.speech(BySpeech)
+	}
+	j := i + 1
+	for j < to && r.words[j].entry.is(determiner|adjective|preposition) {
+		j++
+	}
+	if j >= to {
+		return found{}
+	}
+	_, f := r.nouns(j, to)
+	f.Confidence = min(f.Confidence, ByObject)
+	return f
+}
