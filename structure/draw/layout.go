@@ -1,0 +1,212 @@
+package draw
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Measures, in pixels.
+const (
+	nameSize  = 14 // that names are measured by; they are a pixel smaller, and bold
+	smallSize = 11
+	boxHeight = 44
+	boxLeast  = 96
+	boxPad    = 12
+	rowGap    = 20
+	columnGap = 96 // beside the longest label
+	arc       = 44 // least depth of the arc between two boxes of a column
+	margin    = 24
+)
+
+// box is where a node is drawn.
+type box struct {
+	x, y, w, h int // of the upper left corner
+	column     int // 0 is the root's, < 0 is to the left
+}
+
+func (b *box) right() int  { return b.x + b.w }
+func (b *box) bottom() int { return b.y + b.h }
+func (b *box) middle() int { return b.y + b.h/2 }
+
+// layout is where everything is; all of it is within the view from (x, y) on.
+type layout struct {
+	x, y, w, h int
+	boxes      []box   // as picture.nodes
+	curves     []curve // as picture.lines
+}
+
+func lay(p *picture) *layout {
+	l := &layout{boxes: make([]box, len(p.nodes))}
+	columns := arrange(p, l.boxes)
+	for i := range p.nodes {
+		l.boxes[i].w, l.boxes[i].h = boxWidth(p, i), boxHeight
+	}
+	gap := columnGap
+	for i := range p.lines {
+		gap = max(gap, columnGap+wide(p.lines[i].label, smallSize))
+	}
+	l.place(columns, gap)
+	l.curves = route(p, l.boxes)
+	l.bound(p)
+	return l
+}
+
+func boxWidth(p *picture, i int) int {
+	n := &p.nodes[i]
+	top := wide(named(n), nameSize)
+	if n.Constraints > 0 {
+		top += boxPad + badgeWidth(n.Constraints)
+	}
+	return max(boxLeast, 2*boxPad+max(top, wide(typed(n), smallSize)))
+}
+
+func badge(n int) string   { return many(n, "rule") }
+func badgeWidth(n int) int { return wide(badge(n), smallSize) + 12 }
+
+// arrange gives every node its column, and returns the nodes of each in their order
+// from above. There is a column on each side for each distance, which may be empty.
+func arrange(p *picture, boxes []box) map[int][]int {
+	columns := map[int][]int{}
+	if len(boxes) == 0 {
+		return columns
+	}
+	columns[0] = []int{0}
+	rings := map[int][]int{}
+	for i := 1; i < len(boxes); i++ {
+		d := max(p.nodes[i].Depth, 1)
+		rings[d] = append(rings[d], i)
+	}
+	inner := []int{0}
+	for at, d := range slices.Sorted(maps.Keys(rings)) {
+		sides := beside(p, boxes, inner, rings[d], at == 0)
+		inner = nil
+		for _, side := range []int{-1, 1} {
+			column := side * (at + 1)
+			for _, i := range sides[side] {
+				boxes[i].column = column
+			}
+			columns[column] = sides[side]
+			inner = append(inner, sides[side]...)
+		}
+	}
+	return columns
+}
+
+// beside tells which of the nodes belong to the left and to the right, each in the
+// order of what they hang on.
+func beside(p *picture, boxes []box, inner, nodes []int, first bool) map[int][]int {
+	type hung struct{ node, parent, side int }
+	var all []hung
+	for _, n := range nodes {
+		h := hung{n, len(inner), 1}
+		best := -1
+		for i := range p.lines {
+			l := &p.lines[i]
+			other, side := l.to, -1 // n depends on it
+			if l.to == n {
+				other, side = l.from, 1
+			} else if l.from != n {
+				continue
+			}
+			at := slices.Index(inner, other)
+			if at < 0 || l.strength < best || l.strength == best && side < h.side {
+				continue
+			}
+			best, h.parent, h.side = l.strength, at, side
+			if !first {
+				h.side = sign(boxes[other].column)
+			}
+		}
+		all = append(all, h)
+	}
+	slices.SortStableFunc(all, func(a, b hung) int { return cmp.Compare(a.parent, b.parent) })
+	out := map[int][]int{}
+	for _, h := range all {
+		out[h.side] = append(out[h.side], h.node)
+	}
+	if first {
+		balance(out)
+	}
+	return out
+}
+
+func sign(n int) int {
+	if n < 0 {
+		return -1
+	}
+	return 1
+}
+
+// tall is how many boxes a side may have before the other one takes some of them.
+const tall = 12
+
+func balance(sides map[int][]int) {
+	for _, s := range []int{-1, 1} {
+		for len(sides[s]) > tall && len(sides[s]) > len(sides[-s])+1 {
+			last := len(sides[s]) - 1
+			sides[-s] = append(sides[-s], sides[s][last])
+			sides[s] = sides[s][:last]
+		}
+	}
+}
+
+// place puts columns beside each other and their boxes below each other, all around
+// the root, which is at the origin.
+func (l *layout) place(columns map[int][]int, gap int) {
+	if len(l.boxes) == 0 {
+		return
+	}
+	root := &l.boxes[0]
+	for _, side := range []int{1, -1} {
+		edge := (root.w + 1) / 2
+		for d := 1; d <= len(columns)/2; d++ {
+			if len(columns[side*d]) == 0 {
+				continue
+			}
+			widest := 0
+			for _, i := range columns[side*d] {
+				widest = max(widest, l.boxes[i].w)
+			}
+			for _, i := range columns[side*d] {
+				b := &l.boxes[i]
+				b.x = edge + gap
+				if side < 0 {
+					b.x = -edge - gap - b.w
+				}
+			}
+			edge += gap + widest
+		}
+	}
+	root.x = -root.w / 2
+	for _, nodes := range columns {
+		y := -(len(nodes)*(boxHeight+rowGap) - rowGap) / 2
+		for _, i := range nodes {
+			l.boxes[i].y = y
+			y += boxHeight + rowGap
+		}
+	}
+}
+
+// bound finds what of the plane is in view.
+func (l *layout) bound(p *picture) {
+	left, top, right, bottom := 0, 0, wide(p.rest(), smallSize), 0
+	for i := range l.boxes {
+		b := &l.boxes[i]
+		left, top, right, bottom = min(left, b.x), min(top, b.y), max(right, b.right()), max(bottom, b.bottom())
+	}
+	for i := range l.curves {
+		c := &l.curves[i]
+		half := wide(p.lines[i].label, smallSize)/2 + 2
+		for _, q := range c.points {
+			left, top, right, bottom = min(left, q.x), min(top, q.y), max(right, q.x), max(bottom, q.y)
+		}
+		left, right = min(left, c.label.x-half), max(right, c.label.x+half)
+		top, bottom = min(top, c.label.y-smallSize), max(bottom, c.label.y+smallSize)
+	}
+	if p.left > 0 {
+		bottom += 2 * smallSize
+	}
+	l.x, l.y = left-margin, top-margin
+	l.w, l.h = right-left+2*margin, bottom-top+2*margin
+}
