@@ -111,7 +111,7 @@ func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, digest(s.Text))
 	c.Domain = string(s.Sort)
-	c.Entities = s.Entities
+	c.Entities = about(s, e)
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
 	if r.out.Model != "" { // in the model's words
@@ -125,6 +125,25 @@ func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Importance = 0.8
 	}
 	return c
+}
+
+// about is what a statement is about, the main thing first: what the extraction named,
+// and whoever said it where that is what it speaks of, or where it names nothing.
+func about(s *draft.Statement, e *session.Entry) []string {
+	who := strings.TrimSpace(e.Message.Name)
+	if who == "" && e.Message.Role == "user" {
+		who = "user"
+	}
+	if who == "" || e.Message.Role != "user" && e.Message.Role != "assistant" ||
+		slices.ContainsFunc(s.Entities, func(n string) bool { return strings.EqualFold(n, who) }) {
+		return s.Entities
+	}
+	const user = "the user"
+	speaks := e.Message.Role == "user" && len(s.Text) >= len(user) && strings.EqualFold(s.Text[:len(user)], user)
+	if !speaks && len(s.Entities) > 0 {
+		return s.Entities
+	}
+	return append([]string{who}, s.Entities...)
 }
 
 // confirm reinforces what the user said of an injected claim in their own words:

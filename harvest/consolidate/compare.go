@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kenlayer/ken/analysis"
 )
 
 // Compare judges what after is to before. It is a pure function of its arguments,
@@ -105,18 +107,35 @@ func (p *pair) strangers() string {
 	if !p.old.words[0].has(pronoun) && !p.new.words[0].has(pronoun) || len(p.hunks) == 0 && len(p.before.Entities)+len(p.after.Entities) == 0 {
 		return ""
 	}
-	fold := func(in []string) []string {
-		out := make([]string, len(in))
-		for i, s := range in {
-			out[i] = lower(s)
-		}
-		slices.Sort(out)
-		return slices.Compact(out)
-	}
-	if slices.Equal(fold(p.before.Entities), fold(p.after.Entities)) && len(p.before.Entities) > 0 {
+	before, after := meant(p.before), meant(p.after)
+	if slices.Equal(before, after) && len(before) > 0 {
 		return ""
 	}
 	return strconv.Quote(p.old.words[0].raw) + " and " + strconv.Quote(p.new.words[0].raw) + " may be of different things"
+}
+
+// meant are the names that a statement is about, sorted: without those that it says
+// itself, which a claim is filed under beside what its "it" is, unless there are no
+// others.
+func meant(s Statement) []string {
+	var all, unsaid []string
+	var b strings.Builder // word by word: as a name, a whole text is too long
+	for w := range strings.FieldsSeq(s.Text) {
+		b.WriteString(" " + analysis.Entity(w))
+	}
+	text := b.String() + " "
+	for _, name := range s.Entities {
+		name = analysis.Entity(name)
+		all = append(all, name)
+		if !strings.Contains(text, " "+name+" ") {
+			unsaid = append(unsaid, name)
+		}
+	}
+	if len(unsaid) > 0 {
+		all = unsaid
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // difference names the first words that differ.

@@ -21,6 +21,8 @@ func TestCompareBesideTheText(t *testing.T) {
 		{"a heading that the text names adds nothing", Statement{Text: "The ledger runs on PostgreSQL 15", Heading: "Ledger"}, Statement{Text: "The ledger runs on PostgreSQL 15"}, Same},
 		{"no heading is not any heading", Statement{Text: "Runs on PostgreSQL 15", Heading: "Ledger"}, Statement{Text: "Runs on PostgreSQL 15"}, Distinct},
 		{"it is whoever it is", Statement{Text: "It runs on port 80", Entities: []string{"ledger"}}, Statement{Text: "It runs on port 80", Entities: []string{"gateway"}}, Distinct},
+		{"it was filed under what is said too", Statement{Text: "It runs on Redis", Entities: []string{"ledger", "redis"}}, Statement{Text: "It runs on Redis", Entities: []string{"Ledger"}}, Same},
+		{"it is not what is said", Statement{Text: "It runs on Redis", Entities: []string{"ledger", "redis"}}, Statement{Text: "It runs on Redis", Entities: []string{"redis"}}, Distinct},
 		{"it is the same thing", Statement{Text: "It runs on port 80", Entities: []string{"Ledger"}}, Statement{Text: "it runs on port 80.", Entities: []string{"ledger"}}, Same},
 		{"within a day one of two values is wrong", Statement{Text: "The port is 80", At: at}, Statement{Text: "The port is 81", At: at.Add(SameTime - 1)}, Contradicts},
 		{"a day later it has changed", Statement{Text: "The port is 80", At: at}, Statement{Text: "The port is 81", At: at.Add(SameTime)}, Updates},

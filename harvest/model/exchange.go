@@ -102,7 +102,7 @@ func (c *Client) send(ctx context.Context, t task, talk []turn, format int, warm
 		req.Messages = append(req.Messages, api.ChatCompletionMessage{Role: m.role, Content: m.text})
 	}
 	if !warm {
-		req.Temperature = coldest
+		req.Temperature = float32(t.warmth)
 	}
 	if f := formats[format]; f != "" {
 		req.ResponseFormat = &api.ChatCompletionResponseFormat{Type: f}

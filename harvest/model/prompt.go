@@ -21,6 +21,7 @@ type task struct {
 	name   string
 	rules  string
 	schema json.RawMessage
+	warmth float64 // the temperature
 }
 
 // task returns the task of that name, with the Client's limits in its rules.
@@ -29,7 +30,7 @@ func (c *Client) task(name string) task {
 	if err != nil {
 		panic(err) // a name of ours
 	}
-	return task{name: name, rules: fill(name, c.opts), schema: schema}
+	return task{name: name, rules: fill(name, c.opts), schema: schema, warmth: coldest}
 }
 
 // system is the system message: the rules, with the schema when the endpoint is

@@ -9,7 +9,8 @@
 // is played for all that follow, and an empty script is [Echo]. Requests that ask
 // for something else, such as an agent's own turns, are no part of the script: the
 // server answers them in a sentence, streamed if they ask for it, so that one
-// server can stand for the whole gateway of a program.
+// server can stand for the whole gateway of a program. So are requests to file facts
+// under their entities, which it answers by the words of the facts.
 //
 // [Echo] makes its answers of what it is sent, with quotes that stand there. The
 // other answers are recordings, in testdata/answers.json, of the ways in which

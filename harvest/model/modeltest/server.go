@@ -132,6 +132,9 @@ func (s *Server) next(req *Request) Play {
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, *req)
 	if !req.Extraction {
+		if req.filing() != nil {
+			return file
+		}
 		return talk
 	}
 	if len(s.script) == 0 {

@@ -1,0 +1,4 @@
+package harvest
+
+// About is what a statement is about.
+var About = about

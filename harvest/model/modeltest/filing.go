@@ -1,0 +1,90 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// filing is a request to file facts under the aspects of an entity, or to say what it
+// depends on.
+type filing struct {
+	Entity *struct {
+		Name string `json:"name"`
+	} `json:"entity"`
+	Source    string   `json:"source"`
+	Known     []string `json:"known"`
+	Aspects   []string `json:"aspects"`
+	Suggested []string `json:"suggested"`
+	Facts     []struct {
+		I    int    `json:"i"`
+		Text string `json:"text"`
+	} `json:"facts"`
+}
+
+// filing returns what the request asks to file; nil for one that asks for something
+// else.
+func (r *Request) filing() *filing {
+	for _, m := range r.Messages {
+		if m.Role != "user" {
+			continue
+		}
+		var f filing
+		text := strings.TrimSuffix(strings.TrimSpace(m.Content), "/no_think")
+		if json.Unmarshal([]byte(text), &f) == nil && len(f.Facts) > 0 && (f.Entity != nil || f.Source != "") {
+			return &f
+		}
+	}
+	return nil
+}
+
+// file answers a filing as a plausible model would: a fact belongs under an aspect
+// whose word it has, else under the first usual one; must and never make a rule; and
+// what is named after a word such as requires is depended on. It is deterministic.
+func file(w http.ResponseWriter, _ *http.Request, req *Request) {
+	f := req.filing()
+	var rows []map[string]any
+	for _, fact := range f.Facts {
+		text := " " + strings.ToLower(fact.Text) + " "
+		if f.Entity != nil {
+			rows = append(rows, map[string]any{"i": fact.I, "aspect": f.aspect(text), "kind": kindOf(text), "new": false})
+			continue
+		}
+		row := map[string]any{"i": fact.I, "dep_target": nil, "dep_type": nil}
+		for _, v := range [][2]string{{" requires ", "requires"}, {" depends on ", "requires"}, {" is owned by ", "owned_by"}, {" uses ", "uses"}} {
+			_, after, ok := strings.Cut(text, v[0])
+			at := slices.IndexFunc(f.Known, func(name string) bool { return strings.Contains(after, name) })
+			if ok && at >= 0 {
+				row["dep_target"], row["dep_type"] = f.Known[at], v[1]
+				break
+			}
+		}
+		rows = append(rows, row)
+	}
+	say(w, req, encode(map[string]any{"facts": rows}), "stop")
+}
+
+func (f *filing) aspect(text string) string {
+	all := append(append([]string(nil), f.Aspects...), f.Suggested...)
+	for _, a := range all {
+		if a != "general" && strings.Contains(text, strings.TrimSuffix(a, "s")) {
+			return a
+		}
+	}
+	for _, a := range f.Suggested {
+		if a != "general" {
+			return a
+		}
+	}
+	return "background"
+}
+
+func kindOf(text string) string {
+	for _, w := range []string{" must ", " never ", " may not ", " at most "} {
+		if strings.Contains(text, w) {
+			return "constraint"
+		}
+	}
+	return "attribute"
+}

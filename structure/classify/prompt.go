@@ -1,0 +1,35 @@
+package classify
+
+import (
+	"embed"
+	"encoding/json"
+)
+
+// The prompts are files, so that a change to one is reviewed as a change in
+// behaviour.
+//
+//go:embed prompts
+var files embed.FS
+
+// task is what a request asks for: rules, and the schema of the answer.
+type task struct {
+	name   string
+	rules  string
+	schema json.RawMessage
+}
+
+var (
+	classifyTask   = mustTask("classify")
+	dependencyTask = mustTask("dependency")
+)
+
+func mustTask(name string) task {
+	read := func(ext string) []byte {
+		b, err := files.ReadFile("prompts/" + name + ext)
+		if err != nil {
+			panic(err) // a name of ours
+		}
+		return b
+	}
+	return task{name, string(read(".txt")), read(".json")}
+}
