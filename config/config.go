@@ -7,6 +7,7 @@ type Config struct {
 	Knowledge  Knowledge
 	Middleware Middleware
 	Retrieval  Retrieval
+	Structure  Structure
 	Budget     Budget
 	Injection  Injection
 	Breaker    Breaker
@@ -34,6 +35,7 @@ func (c *Config) sections() []section {
 		{"retrieval", "How a turn finds knowledge.", c.Retrieval.keys()},
 		{"retrieval.signals", "How much each signal counts beside a hit's words, which are worth 1 for the turn's best hit; 0 switches one off. They apply while retrieval.rank is evidence.", c.Retrieval.Signals.keys()},
 		{"retrieval.legs", "How many hits each leg contributes before fusion. To drop a leg, use its switch under middleware.", c.Retrieval.Legs.keys()},
+		{"structure", "What a turn gets of what is known about its entities: people, projects, systems. Constraints come whatever the ranking says.", c.Structure.keys()},
 		{"budget", "How much of the prompt the block may take. Characters are Unicode code points, so that a budget means the same in every script.", c.Budget.keys()},
 		{"injection", "How the block reaches the model.", c.Injection.keys()},
 		{"breaker", "When to stop asking an embedding service that fails, and when to try it again. Turns use the keyword leg alone meanwhile.", c.Breaker.keys()},

@@ -47,7 +47,7 @@ func TestSetRefuses(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"retrieval.flor", "0.2", "Use retrieval.floor."},
 		{"floor", "0.2", "Use middleware.floor or retrieval.floor."},
-		{"retrieval.legs", "0.2", "Use one of retrieval.legs.keyword, retrieval.legs.vector."},
+		{"retrieval.legs", "0.2", "Use one of retrieval.legs.keyword, retrieval.legs.vector, retrieval.legs.structure."},
 		{"retrieval.pool", "0", "Give a whole number from 1 to 1000, or leave the key out for its default."},
 	} {
 		c := config.Default()

@@ -53,8 +53,8 @@ func (r *Retrieval) keys() []key {
 		bind("min_trust", &r.MinTrust, ken.TrustExternal, choice(ken.TrustExternal, ken.TrustAgent, ken.TrustOperator),
 			"The least trusted speaker that may be injected. external admits everything."),
 		bind("weight", &r.Weight, ken.WeightDefault, choice(ken.WeightNone, ken.WeightLow, ken.WeightDefault, ken.WeightHigh),
-			"How deep to go for agents that don't say: none retrieves nothing, low only Verified and Inferred items. high is for one "+
-				"hop through a graph, and does what default does while there is none."),
+			"How deep to go for agents that don't say: none retrieves nothing, low only constraints and Verified and Inferred items. high "+
+				"looks at what the named entities depend on as well."),
 		bindList("scopes", &r.Scopes, scope(),
 			"What turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope."),
 	}
@@ -71,6 +71,7 @@ type Signals struct {
 	Self        float64 // added for the first person
 	Instruction float64 // added for a standing instruction
 	Question    float64 // taken from a short question
+	Structure   float64 // added for what is filed under the turn's entities
 }
 
 func (s *Signals) keys() []key {
@@ -85,6 +86,7 @@ func (s *Signals) keys() []key {
 		bind("self", &s.Self, 0.2, fraction(2), "For records in the first person, if the question is in the first person too."),
 		bind("instruction", &s.Instruction, 0.2, fraction(2), "For standing instructions and preferences: always …, I prefer …"),
 		bind("question", &s.Question, 0.08, fraction(2), "Taken from short records that are questions themselves: the answer is what helps."),
+		bind("structure", &s.Structure, 0.1, fraction(2), "For records under a weighty aspect of what the turn is about."),
 	}
 }
 
@@ -92,11 +94,15 @@ func (s *Signals) keys() []key {
 type Legs struct {
 	Keyword int // of the keyword leg
 	Vector  int // of the vector leg
+	// Structure is of the leg of what is filed under the turn's entities; constraints
+	// don't count.
+	Structure int
 }
 
 func (l *Legs) keys() []key {
 	return []key{
 		bind("keyword", &l.Keyword, 50, whole(1, 1000), "Hits of the keyword leg."),
 		bind("vector", &l.Vector, 50, whole(1, 1000), "Hits of the vector leg."),
+		bind("structure", &l.Structure, 50, whole(1, 1000), "Hits of the leg of what is filed under the turn's entities. Constraints don't count."),
 	}
 }
