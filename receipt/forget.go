@@ -141,11 +141,12 @@ func (t *Traces) strip(rec *Record) bool {
 			rec.Items[i], found = bare, true
 		}
 	}
+	found = stripUse(rec, t.Claims) || found
 	if t.Text == nil {
 		return found
 	}
 	s := &rec.Signals
-	for _, list := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities, &rec.Degraded} {
+	for _, list := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities, &rec.Focal, &rec.Degraded} {
 		if len(*list) > 0 && (t.Text(strings.Join(*list, " ")) || slices.ContainsFunc(*list, t.Text)) {
 			*list, found = []string{}, true
 		}

@@ -38,6 +38,9 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 		had, err := load(tx, n)
 		if err == nil && had != nil && had.Session == rec.Session {
 			rec.Taint = union(had.Taint, rec.Taint)
+			if len(rec.Used) == 0 {
+				rec.Used = had.Used
+			}
 			return keep(tx, n, &rec)
 		}
 		// Somebody's id of a turn may come again in another session. One that can't be

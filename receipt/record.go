@@ -37,6 +37,9 @@ func (r Record) lean() Record {
 	for _, list := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities, &r.Degraded} {
 		*list = cleaned(*list)
 	}
+	if r.Focal != nil {
+		r.Focal = cleaned(r.Focal)
+	}
 	for _, text := range []*string{&r.Cause, &r.Project, &r.Agent, &r.Model, &r.Branch} {
 		*text = store.Clean(*text)
 	}
@@ -47,7 +50,7 @@ func (r Record) lean() Record {
 // leanItem leaves out what a claim says. The heading and the source of a piece of
 // the repository are those of the file.
 func leanItem(it ken.Item) ken.Item {
-	it.Text = ""
+	it.Text, it.Entities, it.Aspect = "", nil, ""
 	if it.Kind != ken.KindDocument {
 		it.Key, it.Source, it.Heading = "", "", ""
 	}

@@ -17,9 +17,8 @@ const (
 )
 
 // Digest returns where a session stands after entries, of which those that prev
-// covers are passed over. prev is nil at the start. signals and constraints are
-// those of the turn: what the user's message is about, and the rules that surfaced.
-// It is a pure function, and rules make it, no model:
+// covers are passed over. prev is nil at the start, step is what the turn itself
+// adds. It is a pure function, and rules make it, no model:
 //
 //   - The goal is the user's first request that says something, in the user's
 //     words, until one turns to something else: see turnsAway.
@@ -28,7 +27,7 @@ const (
 //   - A question of the user is open until the assistant says something without
 //     calling a tool.
 //   - The last step is the assistant's last statement or call.
-func Digest(prev *Checkpoint, entries []Entry, signals ken.Signals, constraints []string, now time.Time) Checkpoint {
+func Digest(prev *Checkpoint, entries []Entry, step *Step, now time.Time) Checkpoint {
 	var c Checkpoint
 	if prev != nil {
 		c = *prev
@@ -50,9 +49,10 @@ func Digest(prev *Checkpoint, entries []Entry, signals ken.Signals, constraints 
 		}
 	}
 	c.At = later(now.Round(0).UTC(), c.At)
-	c.Entities = newest(signals.Entities, c.Entities)
+	c.Entities = newest(step.Signals.Entities, c.Entities)
 	c.Files = newest(nil, c.Files)
-	c.Constraints = newest(constraints, c.Constraints)
+	c.Constraints = newest(step.Constraints, c.Constraints)
+	c.Focal, c.Aspects = newest(step.Focal, c.Focal), newest(step.Aspects, c.Aspects)
 	c.Open = slices.Clone(c.Open)
 	return c
 }

@@ -23,7 +23,7 @@ func entries(msgs ...ken.Message) []session.Entry {
 }
 
 func digest(msgs ...ken.Message) session.Checkpoint {
-	return session.Digest(nil, entries(msgs...), ken.Signals{}, nil, monday)
+	return session.Digest(nil, entries(msgs...), &session.Step{}, monday)
 }
 
 func TestDigestOfATurn(t *testing.T) {
@@ -35,7 +35,8 @@ func TestDigestOfATurn(t *testing.T) {
 	)
 	es[2].Files = map[string]string{"payments/clock.go": "sha256:1"}
 	signals := ken.Signals{Entities: []string{"payments", "Linux", "Payments"}}
-	got := session.Digest(nil, es, signals, []string{"Never  touch\nthe ledger."}, monday)
+	got := session.Digest(nil, es, &session.Step{Signals: signals, Constraints: []string{"Never  touch\nthe ledger."},
+		Focal: []string{"payments"}, Aspects: []string{"payments: testing"}}, monday)
 	want := session.Checkpoint{At: monday, Seq: 4,
 		Goal:        "Fix the flaky retry test in payments. Why does it only fail on Linux?",
 		Entities:    []string{"payments", "Linux"},
@@ -43,6 +44,8 @@ func TestDigestOfATurn(t *testing.T) {
 		Open:        []string{"Why does it only fail on Linux?"},
 		Constraints: []string{"Never touch the ledger."},
 		LastStep:    "bash: go test ./payments/...",
+		Focal:       []string{"payments"},
+		Aspects:     []string{"payments: testing"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("digest (-want +got):\n%s", diff)
@@ -50,10 +53,12 @@ func TestDigestOfATurn(t *testing.T) {
 
 	// The next turn goes on from it; what it covers is passed over.
 	es = append(es, session.Entry{Seq: 5, Message: assistant("The timer is coarser there. I raised the bound. Shall I run it again?")})
-	next := session.Digest(&got, es, ken.Signals{Entities: []string{"timer"}}, []string{"Tests must not sleep."}, monday.Add(time.Minute))
+	next := session.Digest(&got, es, &session.Step{Signals: ken.Signals{Entities: []string{"timer"}}, Constraints: []string{"Tests must not sleep."},
+		Focal: []string{"ledger", "payments"}, Aspects: []string{"ledger: storage"}}, monday.Add(time.Minute))
 	want.At, want.Seq, want.Open = monday.Add(time.Minute), 5, nil
 	want.Entities = []string{"timer", "payments", "Linux"}
 	want.Constraints = []string{"Tests must not sleep.", "Never touch the ledger."}
+	want.Focal, want.Aspects = []string{"ledger", "payments"}, []string{"ledger: storage", "payments: testing"}
 	want.LastStep = "I raised the bound."
 	if diff := cmp.Diff(want, next); diff != "" {
 		t.Errorf("next digest (-want +got):\n%s", diff)
@@ -61,7 +66,7 @@ func TestDigestOfATurn(t *testing.T) {
 	if got.Entities[0] != "payments" || len(got.Open) != 1 {
 		t.Errorf("the one before was changed: %+v", got)
 	}
-	if again := session.Digest(&next, es, ken.Signals{}, nil, monday); !cmp.Equal(next, again) {
+	if again := session.Digest(&next, es, &session.Step{}, monday); !cmp.Equal(next, again) {
 		t.Errorf("nothing new changed it (-want +got):\n%s", cmp.Diff(next, again))
 	}
 }
@@ -192,14 +197,15 @@ func TestCheckpointIsBounded(t *testing.T) {
 				session.Entry{Seq: uint64(turn*100 + i + 1), Message: calls("1", "edit", fmt.Sprintf(`{"path":"f%d-%d.go"}`, turn, i))})
 		}
 		signals := ken.Signals{Entities: []string{fmt.Sprint("entity ", turn), strings.Repeat("x", 999)}}
-		c = session.Digest(&c, es, signals, []string{fmt.Sprint("rule ", turn), strings.Repeat("日", 999)}, monday)
+		c = session.Digest(&c, es, &session.Step{Signals: signals, Constraints: []string{fmt.Sprint("rule ", turn), strings.Repeat("日", 999)},
+			Focal: []string{fmt.Sprint("entity ", turn), strings.Repeat("x", 999)}, Aspects: []string{fmt.Sprint("entity: aspect ", turn)}}, monday)
 	}
-	for what, n := range map[string][2]int{"entities": {len(c.Entities), 10}, "files": {len(c.Files), 10}, "open": {len(c.Open), 5}, "constraints": {len(c.Constraints), 10}} {
+	for what, n := range map[string][2]int{"entities": {len(c.Entities), 10}, "files": {len(c.Files), 10}, "open": {len(c.Open), 5}, "constraints": {len(c.Constraints), 10}, "focal": {len(c.Focal), 10}, "aspects": {len(c.Aspects), 10}} {
 		if n[0] > n[1] {
 			t.Errorf("%d %s, at most %d", n[0], what, n[1])
 		}
 	}
-	for _, list := range [][]string{{c.Goal, c.LastStep}, c.Entities, c.Files, c.Open, c.Constraints} {
+	for _, list := range [][]string{{c.Goal, c.LastStep}, c.Entities, c.Files, c.Open, c.Constraints, c.Focal, c.Aspects} {
 		for _, s := range list {
 			if n := utf8.RuneCountInString(s); n > 300 || strings.Contains(s, "\n") {
 				t.Errorf("%d characters: %q", n, s)

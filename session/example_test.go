@@ -108,11 +108,13 @@ func ExampleCheckpoint_Text() {
 		Constraints: []string{"Tests must not sleep."},
 		Files:       []string{"payments/retry_test.go", "payments/clock.go"},
 		LastStep:    "bash: go test ./payments/...",
+		Focal:       []string{"payments"},
 	}
-	fmt.Println(c.Text(110))
+	fmt.Println(c.Text(126))
 	// Output:
-	// Goal: Fix the flaky retry test in payments
+	// Focus: payments
 	// Constraints:
 	// - Tests must not sleep.
+	// Goal: Fix the flaky retry test in payments
 	// Files: payments/retry_test.go
 }

@@ -117,7 +117,7 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err 
 		}
 		cp, err := getCheckpoint(r, id)
 		if err == nil && cp != nil {
-			h.checkpoint = slices.ContainsFunc(slices.Concat([]string{cp.Goal, cp.LastStep}, cp.Open, cp.Constraints, cp.Entities, cp.Files), t.Text)
+			h.checkpoint = slices.ContainsFunc(slices.Concat([]string{cp.Goal, cp.LastStep}, cp.Open, cp.Constraints, cp.Entities, cp.Files, cp.Focal, cp.Aspects), t.Text)
 		}
 		return err
 	})

@@ -68,5 +68,6 @@ func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
 	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
 	c.Entities, c.Files = list(c.Entities, prev.Entities), list(c.Files, prev.Files)
 	c.Open, c.Constraints = list(c.Open, prev.Open), list(c.Constraints, prev.Constraints)
+	c.Focal, c.Aspects = list(c.Focal, prev.Focal), list(c.Aspects, prev.Aspects)
 	return c
 }

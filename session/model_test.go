@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -189,7 +190,7 @@ func TestAgainstModel(t *testing.T) {
 			(*talk).turn, (*talk).turn, (*talk).resend, (*talk).edit, (*talk).compact, (*talk).restart, (*talk).elsewhere, (*talk).retire}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 40 {
+			for range race.Pick(40, 15) {
 				k := &talk{t: t, r: r, b: newBench(t, session.Options{}), fresh: c.fresh, most: map[string]int{}}
 				k.check(false, k.turn())
 				for range 40 {

@@ -29,8 +29,10 @@ type Note struct {
 
 // Step is what a turn adds to a checkpoint beside its messages: see Digest.
 type Step struct {
-	Signals     ken.Signals
-	Constraints []string
+	Signals     ken.Signals // what the user's message is about
+	Constraints []string    // the rules that surfaced, as injected
+	Focal       []string    // the entities in focus, as analysis.Entity spells them
+	Aspects     []string    // "entity: aspect" of what was injected
 }
 
 // Noted is what came of a note.

@@ -201,7 +201,7 @@ func (p *part) step(tx store.ShelfTx, n *noting) error {
 	if err != nil {
 		return err
 	}
-	c := Digest(prev, n.entries, n.Step.Signals, n.Step.Constraints, p.now)
+	c := Digest(prev, n.entries, n.Step, p.now)
 	if prev == nil {
 		prev = &Checkpoint{}
 	}
@@ -215,7 +215,8 @@ func (p *part) step(tx store.ShelfTx, n *noting) error {
 // same reports whether two checkpoints say the same.
 func same(a, b *Checkpoint) bool {
 	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
-		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints)
+		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints) &&
+		slices.Equal(a.Focal, b.Focal) && slices.Equal(a.Aspects, b.Aspects)
 }
 
 // annotate has the program look at each entry of a note before it is kept.

@@ -1,26 +1,37 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/analysis"
 )
 
 // Text renders the checkpoint for a model, in at most max characters (Unicode code
-// points). When they are few, the goal comes first, then constraints, open
-// questions, files, entities and the last step; what does not fit is skipped, and
+// points). When they are few, the structure comes before what was said: the entities
+// in focus, their aspects and the constraints, then the goal, open questions, files,
+// what else was named, and the last step; what does not fit is skipped, and
 // the next is tried. The goal and the last step are shortened rather than skipped.
 // "" means that not even a line fits, or that there is nothing to say. The text is
 // data from a conversation: it has to pass guardrail.Neutralize before it stands in
 // a block.
 func (c Checkpoint) Text(max int) string {
 	w := &writer{room: max}
-	w.line("Goal: ", c.Goal)
+	w.row("Focus: ", c.Focal)
+	w.row("Aspects: ", c.Aspects)
 	w.list("Constraints:", c.Constraints)
+	w.line("Goal: ", c.Goal)
 	w.list("Open questions:", c.Open)
 	w.row("Files: ", c.Files)
-	w.row("Entities: ", c.Entities)
+	w.row("Named: ", others(c.Entities, c.Focal))
 	w.line("Last step: ", c.LastStep)
 	return strings.TrimSuffix(w.b.String(), "\n")
+}
+
+// others are the names that are not among those in focus.
+func others(names, focal []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(s string) bool { return slices.Contains(focal, analysis.Entity(s)) })
 }
 
 // writer writes lines while there is room, in characters. The last line's break

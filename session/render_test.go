@@ -16,6 +16,8 @@ func sorted(s []string) []string {
 }
 
 var point = session.Checkpoint{
+	Focal:       []string{"payments", "ledger"},
+	Aspects:     []string{"payments: testing"},
 	Goal:        "Fix the flaky retry test in payments",
 	Constraints: []string{"Never touch the ledger.", "Tests must not sleep."},
 	Open:        []string{"Why does it only fail on Linux?"},
@@ -25,26 +27,28 @@ var point = session.Checkpoint{
 }
 
 func TestTextOfACheckpoint(t *testing.T) {
-	const all = `Goal: Fix the flaky retry test in payments
+	const all = `Focus: payments, ledger
+Aspects: payments: testing
 Constraints:
 - Never touch the ledger.
 - Tests must not sleep.
+Goal: Fix the flaky retry test in payments
 Open questions:
 - Why does it only fail on Linux?
 Files: payments/retry_test.go, payments/clock.go
-Entities: payments, TestRetry
+Named: TestRetry
 Last step: bash: go test ./payments/...`
 	for max, want := range map[int]string{
 		10_000:       all,
 		len(all):     all,
 		len(all) - 1: strings.TrimSuffix(all, "..") + "…",
 		// What does not fit is skipped, and the next is tried.
-		105: "Goal: Fix the flaky retry test in payments\nConstraints:\n- Never touch the ledger.\n- Tests must not sleep.",
-		70:  "Goal: Fix the flaky retry test in payments\nFiles: payments/clock.go",
-		42:  "Goal: Fix the flaky retry test in payments",
-		41:  "Goal: Fix the flaky retry test in…",
-		30:  "Goal: Fix the flaky retry…",
-		20:  "Entities: payments",
+		114: "Focus: payments, ledger\nAspects: payments: testing\nConstraints:\n- Never touch the ledger.\n- Tests must not sleep.",
+		108: "Focus: payments, ledger\nAspects: payments: testing\nConstraints:\n- Never touch the ledger.\nNamed: TestRetry",
+		70:  "Focus: payments, ledger\nAspects: payments: testing\nNamed: TestRetry",
+		52:  "Focus: payments, ledger\nAspects: payments: testing",
+		49:  "Focus: payments, ledger\nFiles: payments/clock.go",
+		20:  "Focus: payments",
 		0:   "",
 		-1:  "",
 	} {
@@ -69,8 +73,8 @@ func TestTextStaysWithinItsBudget(t *testing.T) {
 			if n := utf8.RuneCountInString(got); n > max {
 				t.Fatalf("%d characters within %d: %q", n, max, got)
 			}
-			if got != "" && !strings.HasPrefix(got, "Goal: ") && max > 30 {
-				t.Fatalf("within %d the goal is missing: %q", max, got)
+			if !strings.HasPrefix(got, "Focus: payments") && max > 20 {
+				t.Fatalf("within %d the structure is missing: %q", max, got)
 			}
 		}
 	}

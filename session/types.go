@@ -127,7 +127,9 @@ type Checkpoint struct {
 	At          time.Time `json:"at"`
 	Seq         uint64    `json:"seq"`                   // the last message that it covers
 	Goal        string    `json:"goal,omitempty"`        // what the user is after, in the user's words
-	Entities    []string  `json:"entities,omitempty"`    // in focus, newest first
+	Focal       []string  `json:"focal,omitempty"`       // entities of the structure in focus, as analysis.Entity spells them; newest first
+	Aspects     []string  `json:"aspects,omitempty"`     // of them, "entity: aspect", as far as claims under them were injected; newest first
+	Entities    []string  `json:"entities,omitempty"`    // what else was named, newest first
 	Files       []string  `json:"files,omitempty"`       // touched, newest first
 	Open        []string  `json:"open,omitempty"`        // questions without an answer yet
 	Constraints []string  `json:"constraints,omitempty"` // that surfaced, as injected

@@ -12,6 +12,10 @@ import (
 // KeyPrefix is what a playbook's key starts with; its name follows.
 const KeyPrefix = "playbook:"
 
+// Aspect is the one that a playbook is filed under: it is how the skill of its name
+// is done.
+const Aspect = "procedure"
+
 // Body is the body of a playbook's claim: what it says beside its text.
 type Body struct {
 	Name          string            `json:"name"`
@@ -47,7 +51,7 @@ func (s *Skill) Claim(by string, at time.Time) (ken.Claim, error) {
 	c := ken.Claim{Key: KeyPrefix + s.Name, Kind: ken.KindPlaybook, Heading: cmp.Or(s.Title, s.Name), Text: s.Text(), Body: body,
 		Evidence: []ken.Evidence{ken.FromHumanAssertion(by, at, "added as a playbook"), file},
 		Status:   ken.StatusObserved, Confidence: 1, Importance: 0.5, Actor: ken.Actor{Type: "user", ID: by},
-		Tags: s.Triggers, Source: path, SourceType: "skill", CreatedAt: at, UpdatedAt: at}
+		Entities: []string{s.Name}, Aspect: Aspect, Tags: s.Triggers, Source: path, SourceType: "skill", CreatedAt: at, UpdatedAt: at}
 	return c, c.Validate()
 }
 
