@@ -2,6 +2,7 @@ package budgeter
 
 import (
 	"context"
+	"time"
 
 	"github.com/kenlayer/ken"
 )
@@ -13,6 +14,11 @@ const (
 	DefaultMaxItemChars  = 1500
 	DefaultPlaybookChars = 3000
 )
+
+// Grace is how much longer than the turn constraints may be loaded together: they lie
+// in memory or in a file at hand, and a turn that has ended is better late than without
+// its rules.
+const Grace = 250 * time.Millisecond
 
 // KindCheckpoint is the kind of an item that says where its own session stands. It
 // is no claim: it is made for the turn, and has no life beyond it.
@@ -28,6 +34,9 @@ type Candidate struct {
 	Memory bool
 	// OrMemory tries what has no room elsewhere again as memory.
 	OrMemory bool
+	// Distance of a constraint is how far what it rules is from what the turn is about:
+	// the nearest come first, before tier and trust.
+	Distance int
 	// Version is another number after every change of the claim; 0 is unknown. See
 	// Options.Cache.
 	Version uint64
@@ -69,12 +78,12 @@ type Block struct {
 	Items  []ken.Item // in the order of the block
 	Cut    []ken.Cut  // in the order in which they were considered
 	// OverflowedConstraints counts the constraints that did not fit even
-	// compressed. The block says so in its own words as well.
+	// compressed, or could not be read. The block says so in its own words as well.
 	OverflowedConstraints int
 }
 
-// Compose fills a block. Constraints come first, then what is strongest: by tier,
-// trust, fused score, newest and id, in this order. What does not fit is cut and
+// Compose fills a block. Constraints come first, the nearest before others, then what
+// is strongest: by tier, trust, fused score, newest and id, in this order. What does not fit is cut and
 // the next is tried. Constraints are compressed for one another, step by step,
 // before any is cut: white space first, then headings, then all but the first
 // sentences.
@@ -86,8 +95,9 @@ type Block struct {
 //
 // A candidate that can't be loaded is cut: as ken.CutStatus when the claim is gone,
 // and as ken.CutLate otherwise, with the error as the detail. Once ctx has ended,
-// nothing is loaded any more and what was complete is used. Compose keeps nothing
-// of candidates; the maps inside of items are shared.
+// nothing is loaded any more and what was complete is used; but constraints are, for
+// Grace more. One that could not be loaded, or has no text to show, overflows.
+// Compose keeps nothing of candidates; the maps inside of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	if o.Chars <= 0 {
 		o.Chars = DefaultChars
@@ -102,9 +112,10 @@ func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 		o.PlaybookChars = DefaultPlaybookChars
 	}
 	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
-	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates)}
+	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), letGo: func() {}}
 	usual := min(len(candidates), 32)
 	c.block.Items, c.said.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)
+	defer func() { c.letGo() }()
 	c.measure()
 	constraints, knowledge, memory := order(candidates)
 	c.addConstraints(constraints)

@@ -25,6 +25,9 @@ type composer struct {
 	said       said
 	warn       bool // there is room for the line about constraints that did not fit
 	block      Block
+
+	grace context.Context // what constraints are loaded within once ctx has ended; nil before
+	letGo func()
 }
 
 // piece is an item as it would stand in the block.
@@ -197,10 +200,7 @@ func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 	item := cand.Item
 	session := ""
 	if cand.Load != nil {
-		claim, err := ken.Claim{}, c.ctx.Err()
-		if err == nil {
-			claim, err = cand.Load(c.ctx)
-		}
+		claim, err := c.claim(cand)
 		if err != nil {
 			why := ken.CutLate
 			if errors.Is(err, ken.ErrNotFound) {
@@ -231,6 +231,25 @@ func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 		return entry{}, false
 	}
 	return e, true
+}
+
+// claim fetches a candidate's claim, as long as there is time.
+func (c *composer) claim(cand *Candidate) (claim ken.Claim, err error) {
+	if err = c.ctx.Err(); err == nil {
+		if claim, err = cand.Load(c.ctx); err == nil || c.ctx.Err() == nil {
+			return claim, err
+		}
+	}
+	if !cand.Item.Constraint {
+		return claim, err
+	}
+	if c.grace == nil {
+		c.grace, c.letGo = context.WithTimeout(context.WithoutCancel(c.ctx), Grace)
+	}
+	if err := c.grace.Err(); err != nil {
+		return claim, err
+	}
+	return cand.Load(c.grace)
 }
 
 func isCheckpoint(it *ken.Item, memory bool) bool { return memory && it.Kind == KindCheckpoint }

@@ -26,6 +26,9 @@ func (c *composer) addConstraints(order []int32) {
 	for _, i := range order {
 		e, ok := c.load(i, false, c.room)
 		if !ok {
+			if last := c.block.Cut[len(c.block.Cut)-1]; last.Reason != ken.CutStatus { // else it is no rule any more
+				c.block.OverflowedConstraints++
+			}
 			continue
 		}
 		e.clean()
@@ -34,6 +37,9 @@ func (c *composer) addConstraints(order []int32) {
 			c.said.add(p.item.ID)
 			list = append(list, k)
 		}
+	}
+	if c.block.OverflowedConstraints > 0 {
+		c.warnOf(len(order))
 	}
 	if len(list) == 0 {
 		return
@@ -93,14 +99,23 @@ func (c *composer) restore(list []*compressed, chars, tokens int) {
 	}
 }
 
-// overflow cuts the constraints that do not fit even at maxLevel, makes room for
-// the line that says so, and returns the others.
-func (c *composer) overflow(list []*compressed) []*compressed {
-	warning := overflowLine(len(list)) // as long as the line gets
+// warnOf makes room for the line that says that up to n constraints are missing, if
+// there is so much.
+func (c *composer) warnOf(n int) {
+	if c.warn {
+		return
+	}
+	warning := overflowLine(n)
 	if c.warn = len(warning) <= c.room; c.warn {
 		c.room -= len(warning)
 		c.tokens -= c.count(warning)
 	}
+}
+
+// overflow cuts the constraints that do not fit even at maxLevel, makes room for
+// the line that says so, and returns the others.
+func (c *composer) overflow(list []*compressed) []*compressed {
+	c.warnOf(c.block.OverflowedConstraints + len(list)) // as long as the line gets
 	kept := list[:0]
 	chars, tokens := 0, 0
 	for _, k := range list {

@@ -30,6 +30,8 @@ type entry struct {
 func complete(item *ken.Item, c *ken.Claim) {
 	item.Key, item.Heading, item.Text = c.Key, c.Heading, c.Text
 	item.Source = cmp.Or(c.Source, c.SourceType)
+	item.Entities, item.Aspect = c.Entities, c.Aspect
+	item.Entities, item.Aspect = c.Entities, c.Aspect
 	item.Kind = cmp.Or(item.Kind, c.Kind)
 	if item.CreatedAt.IsZero() {
 		item.CreatedAt = c.CreatedAt

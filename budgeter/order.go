@@ -20,7 +20,10 @@ func order(candidates []Candidate) (constraints, knowledge, memory []int32) {
 			return cmp.Or(compare(&candidates[i].Item, &candidates[j].Item), cmp.Compare(i, j))
 		}
 	}
-	slices.SortFunc(constraints, by(byStrength))
+	slices.SortFunc(constraints, func(i, j int32) int {
+		x, y := &candidates[i], &candidates[j]
+		return cmp.Or(cmp.Compare(x.Distance, y.Distance), byStrength(&x.Item, &y.Item), cmp.Compare(i, j))
+	})
 	slices.SortFunc(knowledge, by(byStrength))
 	slices.SortFunc(memory, by(byMemory))
 	return constraints, knowledge, memory

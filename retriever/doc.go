@@ -4,6 +4,10 @@
 //
 //	legs ─→ fuse (RRF, pool) ─→ rank (evidence, or the fused order) ─→ floor ─→ top k
 //
+// Before them the structure is looked at: which entities the turn is about, and what
+// they bring. Constraints pass every cut and come first; attributes are a leg like any
+// other, and earn something in the ranking by where they stand.
+//
 // Three legs bring memory instead, which has a budget of its own: what is pinned,
 // in every turn; the newest episodes of other sessions; and the playbooks that are
 // for what the turn asks, by a floor of their own.

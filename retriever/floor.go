@@ -1,6 +1,11 @@
 package retriever
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/kenlayer/ken/store"
+)
 
 // DefaultFloor was chosen on the development sets: it leaves 1 % of the
 // questions that have an answer without a block, and nine in ten of those on
@@ -38,15 +43,20 @@ func evidence(share, cosine float64) float64 {
 
 // floor cuts what is not evident enough from the pool: everything in a turn
 // whose best words and best likeness together don't reach the floor, and else
-// the records that are far below it.
-func (r *Retriever) floor(pool []*entry, found []answer, s *sieve) []*entry {
+// the records that are far below it. Rules don't come out of it.
+//
+// What is filed under an entity that the turn names has that name, as if it stood in
+// the text, and to name something that is known is evidence by itself, as much as
+// having all words. But the name has to be enough of the question for a record, so
+// that an entity that is mentioned by the way does not bring all that is known of it.
+func (r *Retriever) floor(pool []*entry, found []answer, s *sieve, ruled map[store.Ref]bool) []*entry {
 	if r.o.Floor < 0 {
-		return pool
+		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] })
 	}
 	keyword, vector := legsOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
-		share, cosine = math.Max(share, e.rank.share), math.Max(cosine, e.rank.cosine)
+		share, cosine = math.Max(share, e.rank.had()), math.Max(cosine, e.rank.cosine)
 	}
 	if !keyword {
 		share = absentShare
@@ -57,7 +67,10 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *sieve) []*entry {
 	s.out.Evidence = evidence(share, cosine)
 	kept := pool[:0]
 	for _, e := range pool {
-		if s.out.Evidence >= r.o.Floor && (e.rank.share >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
+		if ruled[e.ref] {
+			continue
+		}
+		if (s.out.Evidence >= r.o.Floor || e.rank.named > 0 && allWords >= r.o.Floor) && (e.rank.had() >= math.Min(leastShare, r.o.Floor) || e.rank.cosine+e.rank.near >= leastCosine) {
 			kept = append(kept, e)
 		} else {
 			s.cut(e, floorReason(e, found))

@@ -31,6 +31,10 @@ type answer struct {
 	res  store.Result
 }
 
+// slab is how many entries are allocated at once. More would be one of the large
+// objects, each of which goes past the caches of the allocator.
+const slab = 64
+
 // fuse merges the legs' lists by reciprocal rank fusion: each list that holds a
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
 // 2009, with their k = 60 as the default). A record that a list holds twice has
@@ -41,14 +45,20 @@ func fuse(answers []answer, k float64) []*entry {
 		most += len(a.res.Hits)
 	}
 	fused := make([]*entry, 0, most)
-	entries, hits := make([]entry, most), make([]hit, most*len(answers)) // not one by one: there are a hundred in every turn
+	var entries []entry // not one by one: there are a hundred in every turn
+	var hits []hit
 	at := make(map[store.Ref]*entry, most)
 	for leg, a := range answers {
 		for i, h := range a.res.Hits {
 			e := at[h.Ref]
 			if e == nil {
-				e = &entries[len(fused)]
-				e.ref, e.hits = h.Ref, hits[len(fused)*len(answers):][:len(answers)]
+				if len(entries) == 0 {
+					n := min(slab, most-len(fused))
+					entries, hits = make([]entry, n), make([]hit, n*len(answers))
+				}
+				e = &entries[0]
+				e.ref, e.hits = h.Ref, hits[:len(answers):len(answers)]
+				entries, hits = entries[1:], hits[len(answers):]
 				at[h.Ref] = e
 				fused = append(fused, e)
 			}

@@ -18,6 +18,8 @@ const (
 	LegPinned  = "pinned"
 	LegLate    = "late" // what the vector leg found for the turn before, too late for it
 
+	LegStructure = "structure" // what the turn's entities bring; not in Options.Legs: see Options.Structure
+
 	LegSessions  = "sessions"  // the newest episodes
 	LegPlaybooks = "playbooks" // playbooks that fit the turn
 )

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Order says what orders the pool.
@@ -36,6 +37,18 @@ type Options struct {
 	TopK      int           // most candidates handed on, memory apart; default 12
 	Deadline  time.Duration // for the legs together; default 150 ms
 	DecayDays int           // see ken.Support.At; 0 never decays
+	// Learned reorders what is above the floor by what proved of use. Nil leaves the
+	// plain order, and Result.Ranking nil.
+	Learned *Learned
+	// Structure adds what the turn's entities bring: their rules, past every cut, and
+	// their attributes, as a leg. Nil leaves it out.
+	Structure *Structure
+}
+
+// Structure configures what entities bring. It is not changed after New.
+type Structure struct {
+	Bounds  structure.Bounds  // but for Expand, which the turn says
+	Utility structure.Utility // of aspects; nil counts nothing
 }
 
 func (o Options) withDefaults() Options {
@@ -95,6 +108,11 @@ type Candidate struct {
 	Fused   float64
 	Legs    map[string]ken.LegScore // shared by candidates of other turns: not to be changed
 	Signals map[string]float64
+
+	// Constraint is a rule that applies whatever its evidence: it was not weighed
+	// against anything, and is to be shown before all else, the nearest first.
+	Constraint bool
+	Distance   int // of such a rule: 0 of what the turn is about, 1 of what is one dependency away
 }
 
 // Result is the answer to one turn.
@@ -104,10 +122,18 @@ type Result struct {
 	Retrieved  int     // records that any leg returned and the filter let through
 	Memory     int     // of these, pinned ones and playbooks that fit the turn
 	Sessions   int     // of these, recent episodes that are not knowledge as well
+	Rules      int     // of these, constraints that apply whatever their evidence
 	Evidence   float64 // that the turn's records bear on it, see DefaultFloor; 0 when no floor applies
 	Mode       ken.Mode
 	Cause      string   // why Mode is less than the keyword and vector legs configured
-	Degraded   []string // "leg: why" for each leg that failed or was late, in the order of Options.Legs
+	Degraded   []string // "leg: why" for each leg that failed or was late: the structure, then in the order of Options.Legs
+	// Focal are the entities that the turn is about, strongest first, and Structure is
+	// what they brought; both empty without Options.Structure.
+	Focal     []structure.Focus
+	Structure structure.Traversal
+	// Ranking and Explored are what Options.Learned was offered and did; nil without it.
+	Ranking  *ken.Ranking
+	Explored *ken.Explored
 	// Late delivers the hits of a vector leg that missed the deadline, once; nil
 	// when none did. Hand it to the next turn with Turn.Late.
 	Late <-chan store.Result

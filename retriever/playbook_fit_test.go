@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
@@ -157,8 +158,8 @@ func TestForeignQuestionsGetNoPlaybook(t *testing.T) {
 	for set, most := range map[string]float64{"locomo-dev": 0.005, "cosqa-dev": 0.02, "beam-dev": 0.08} {
 		t.Run(set, func(t *testing.T) {
 			dir := evaldata.Dir(t, set)
-			a := newAsker(t, rows(t, filepath.Join(dir, "corpus.jsonl"), 1500))
-			questions := rows(t, filepath.Join(dir, "queries.jsonl"), 400)
+			a := newAsker(t, rows(t, filepath.Join(dir, "corpus.jsonl"), race.Pick(1500, 750)))
+			questions := rows(t, filepath.Join(dir, "queries.jsonl"), race.Pick(400, 200))
 			for mode := range a.legs {
 				got := 0
 				for _, q := range questions {

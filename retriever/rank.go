@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Weights say how much each signal counts beside the keyword score, which is 1
@@ -22,10 +23,12 @@ type Weights struct {
 	Self        float64 // added for the first person, if the question has it too
 	Instruction float64 // added for a standing instruction or preference
 	Question    float64 // taken from a short record that asks something
+	Structure   float64 // added for a record under a central aspect of what the turn is about: see structured
 }
 
 // DefaultWeights were chosen on the development sets.
-var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08}
+var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08,
+	Structure: 0.1}
 
 // ranking is what the ranker found of one entry. Every part has a name in the
 // receipt.
@@ -38,7 +41,14 @@ type ranking struct {
 	// likeness is what cosine and near are worth in this turn.
 	likeness float64
 	score    float64 // what orders the pool
+
+	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
+	named float64              // the part of the query's terms that the name is under which it is filed, 0..1
 }
+
+// had is the part of the query's terms that the record has, in its text or in the name
+// that it is filed under.
+func (r *ranking) had() float64 { return math.Max(r.share, r.named) }
 
 // shortWords is the length below which a record that asks is only a question.
 const shortWords = 75
@@ -83,7 +93,7 @@ func (w *Weights) manner(a *asked, f analysis.Form) (sum float64) {
 
 // weigh finds out what is known of each entry in absolute terms, where fusion
 // only knows ranks.
-func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn) {
+func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result) {
 	best := 0.0
 	for _, a := range answers {
 		if a.name == LegKeyword {
@@ -111,12 +121,13 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn) {
 		}
 		k.manner = w.manner(&a, r.p.Form(e.ref)) + w.Date*a.date(e.row.CreatedAt)
 	}
+	r.place(pool, answers, &out.Structure)
 	r.compare(pool, answers)
 	trust := w.Cosine * trustInCosines(pool)
 	for _, e := range pool {
 		k := &e.rank
 		k.likeness = trust * (k.cosine + k.near)
-		k.score = k.keyword + k.likeness + k.manner
+		k.score = k.keyword + k.likeness + k.manner + w.Structure*k.structured()
 	}
 }
 
@@ -145,6 +156,10 @@ func (r *Retriever) order(pool []*entry, answers []answer) {
 }
 
 func (r *ranking) signals() map[string]float64 {
-	return map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
+	m := map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
 		"manner": r.manner}
+	if r.place != nil {
+		m[SignalStructure], m[SignalDistance] = r.structured(), float64(r.place.Distance)
+	}
+	return m
 }

@@ -24,15 +24,26 @@ func New(p store.Projections, o Options) *Retriever {
 type Turn struct {
 	Signals ken.Signals
 	Filter  ken.Filter // Filter.Now also dates decay; zero means that nothing decays
+	ID      string     // the turn's, for Options.Learned
 	Session string     // that the turn belongs to; its own episodes are no news to it
 	Late    <-chan store.Result
+
+	// The rest is for Options.Structure: see structure.Signs.
+	Text    string
+	Project string
+	Carried []string
+	Expand  bool // look one dependency further than the entities that the turn names
 }
 
 // Retrieve asks every leg and returns the best of what they found, at the
 // deadline or at ctx's end at the latest. It never fails: what went wrong is in
 // the result.
+//
+// The structure is looked at first and apart from that: it is at hand, and a rule
+// must not be lost to a deadline.
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
-	out := Result{MS: make(map[string]float64, len(r.o.Legs))}
+	out := Result{MS: make(map[string]float64, len(r.o.Legs)+1)}
+	r.look(ctx, &t, &out)
 	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
 		answers = append(answers, answer{LegLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
@@ -58,6 +69,8 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
 	s := sieve{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
+	ruled := r.rules(answers, &s) // first, before anything can refuse or take them
+	r.tasks(&s)
 	var found, pinned, sessions, playbooks []answer
 	for _, a := range answers {
 		for _, c := range a.res.Cut {
@@ -75,8 +88,11 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 		}
 	}
 	books := r.match(playbooks, found)
+	out.Candidates = slices.Grow(out.Candidates, len(books.fits)+min(r.o.TopK, r.o.Pool, count(found))+count(pinned)+count(sessions))
 	s.barred = books.barred
-	out.Candidates = make([]Candidate, 0, len(books.fits)+min(r.o.TopK, r.o.Pool, count(found))+count(pinned)+count(sessions))
+	if attributes := r.attributes(&out.Structure, ruled); len(attributes) > 0 {
+		found = append(found, answer{LegStructure, store.Result{Hits: attributes}})
+	}
 	for _, a := range pinned {
 		for i, h := range a.res.Hits {
 			if row, ok := s.pass(h.Ref); ok {
@@ -91,13 +107,15 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 				Legs: map[string]ken.LegScore{LegPlaybooks: {Rank: i + 1, Score: m.score}}, Signals: m.signals()})
 		}
 	}
-	out.Memory = len(out.Candidates)
+	out.Memory = len(out.Candidates) - out.Rules
 	recent := s.admit(fuse(sessions, r.o.K))
 	s.spare(recent)
 
+	s.again(ruled)
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
+	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
 	out.Cut = slices.Grow(out.Cut, len(pool))
-	knowledge := r.best(pool, found, t, &s)
+	knowledge := r.best(pool, found, t, &s, ruled)
 	for _, e := range recent {
 		s.told[e.ref] = true
 		i := slices.IndexFunc(knowledge, func(k *entry) bool { return k.ref == e.ref })
@@ -116,7 +134,6 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 		}
 		out.Candidates = append(out.Candidates, c)
 	}
-	out.Retrieved = out.Memory + len(pool)
 	for _, e := range recent {
 		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
 			out.Retrieved++
@@ -127,17 +144,15 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 	}
 }
 
-// best orders the pool and returns what is above the floor, TopK at most.
-func (r *Retriever) best(pool []*entry, found []answer, t *Turn, s *sieve) []*entry {
-	if len(pool) > r.o.Pool {
-		for _, e := range pool[r.o.Pool:] {
-			s.cut(e, ken.CutPool)
-		}
-		pool = pool[:r.o.Pool]
-	}
-	r.weigh(pool, found, t)
+// best orders the pool and returns what is above the floor, TopK at most. Rules that
+// apply in any case are evidence of what the turn is about, and else take no part.
+func (r *Retriever) best(pool []*entry, found []answer, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
+	pool = s.capped(pool, r.o.Pool, ruled)
+	r.weigh(pool, found, t, s.out)
 	r.order(pool, found)
-	pool = r.floor(pool, found, s)
+	s.grade(pool, ruled)
+	pool = r.floor(pool, found, s, ruled)
+	pool = r.learned(pool, found, t, s.out)
 	for _, e := range pool[min(len(pool), r.o.TopK):] {
 		s.cut(e, ken.CutPool)
 	}

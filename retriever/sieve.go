@@ -28,6 +28,49 @@ func (s *sieve) spare(entries []*entry) {
 	}
 }
 
+// again lets rules that were let through be admitted once more.
+func (s *sieve) again(ruled map[store.Ref]bool) {
+	for ref := range ruled {
+		delete(s.told, ref)
+	}
+}
+
+// capped is the first n of a pool, rules not counted.
+func (s *sieve) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
+	in := pool[:0]
+	for _, e := range pool {
+		switch {
+		case ruled[e.ref]:
+			in = append(in, e)
+		case n > 0:
+			n--
+			in = append(in, e)
+		default:
+			s.cut(e, ken.CutPool)
+		}
+	}
+	return in
+}
+
+// grade notes what the rules that were found by their words as well are worth as
+// answers. They come first whatever that is.
+func (s *sieve) grade(pool []*entry, ruled map[store.Ref]bool) {
+	if len(ruled) == 0 {
+		return
+	}
+	rules := s.out.Candidates[:s.out.Rules]
+	for _, e := range pool {
+		if !ruled[e.ref] {
+			continue
+		}
+		for i := range rules {
+			if rules[i].Ref == e.ref {
+				rules[i].Fused = e.rank.score
+			}
+		}
+	}
+}
+
 // cut notes an entry that was admitted and is out.
 func (s *sieve) cut(e *entry, why ken.CutReason) {
 	if !s.spared[e.ref] {
@@ -35,13 +78,14 @@ func (s *sieve) cut(e *entry, why ken.CutReason) {
 	}
 }
 
-// refuse notes a record that is out, unless it is gone altogether.
+// refuse notes a record that is out, unless it is gone altogether, or a part of the
+// structure that its words were found in: nobody expects that in a block.
 func (s *sieve) refuse(ref store.Ref, why ken.CutReason) {
 	if s.told[ref] {
 		return
 	}
 	s.told[ref] = true
-	if row, ok := s.p.Row(ref); ok {
+	if row, ok := s.p.Row(ref); ok && !(why == ken.CutScope && row.Facts.Kind.Structural()) {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})
 	}
 }

@@ -1,0 +1,140 @@
+package retriever
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/retriever/scorer"
+)
+
+// Learned is what has been learned from use, as a turn applies it. It is not changed
+// after New.
+type Learned struct {
+	// Scorer reorders the candidates above the floor, constraints apart. Nil leaves the
+	// plain order, which is logged so that the two can be compared.
+	Scorer scorer.Scorer
+	// Earlier fills in what came of candidates in earlier turns; nil: nothing is known.
+	Earlier func(c []ken.Features, now time.Time)
+	// Explore says whether a turn swaps the two candidates at the cut, and how probable
+	// what it does was: see scorer.Explorer. Nil: never.
+	Explore func(turn string) (swap bool, propensity float64)
+}
+
+// rankedBeyond is how many candidates behind the cut are logged.
+const rankedBeyond = 4
+
+// learned brings the pool into the learned order. Constraints stay exactly where they
+// are: what is reordered are the places between them. A scorer that fails leaves the
+// plain order, and Degraded says so.
+func (r *Retriever) learned(pool []*entry, answers []answer, t *Turn, out *Result) []*entry {
+	l := r.o.Learned
+	if l == nil {
+		return pool
+	}
+	places := make([]int, 0, len(pool)) // of what may move
+	for i, e := range pool {
+		if !e.row.Constraint {
+			places = append(places, i)
+		}
+	}
+	if len(places) < 2 {
+		return pool
+	}
+	seen := r.features(pool, places, answers, t)
+	if l.Earlier != nil {
+		l.Earlier(seen, t.Filter.Now)
+	}
+	ranking := &ken.Ranking{}
+	out.Ranking = ranking
+	pool, plain := slices.Clone(pool), pool
+	now := make([]int, len(places)) // which of seen stands at each place
+	for i := range now {
+		now[i] = i
+	}
+	if l.Scorer != nil {
+		order, err := r.reorder(l.Scorer, t, seen)
+		if err != nil {
+			out.Degraded = append(out.Degraded, "scorer: "+err.Error())
+		} else {
+			ranking.Learned, now = true, order
+			for i, at := range places {
+				pool[at] = plain[places[order[i]]]
+			}
+		}
+	}
+	within, _ := slices.BinarySearch(places, r.o.TopK) // places before the cut
+	if l.Explore != nil && within > 0 && within < len(places) {
+		last, next := places[within-1], places[within]
+		x := &ken.Explored{In: pool[next].row.ID, Out: pool[last].row.ID}
+		if x.Swapped, x.Propensity = l.Explore(t.ID); x.Swapped {
+			pool[last], pool[next] = pool[next], pool[last]
+			now[within-1], now[within] = now[within], now[within-1]
+		}
+		out.Explored = x
+	}
+	ranking.Cut = within
+	logged := make([]bool, len(seen))
+	for i := range seen {
+		logged[i] = i < within+rankedBeyond
+	}
+	for _, i := range now[:min(len(now), within+1)] {
+		logged[i] = true
+	}
+	for i := range seen {
+		if logged[i] {
+			ranking.Candidates = append(ranking.Candidates, seen[i])
+		}
+	}
+	return pool
+}
+
+// reorder asks a scorer under its deadline.
+func (r *Retriever) reorder(s scorer.Scorer, t *Turn, seen []ken.Features) ([]int, error) {
+	g, ok := s.(*scorer.Guard)
+	if !ok {
+		g = scorer.NewGuard(s, 0)
+	}
+	return g.Order(context.Background(), scorer.Turn{ID: t.ID, At: t.Filter.Now}, seen)
+}
+
+// features are what is known of the entries at some places, without reading a claim.
+func (r *Retriever) features(pool []*entry, places []int, answers []answer, t *Turn) []ken.Features {
+	best := 0.0
+	for _, at := range places {
+		best = max(best, pool[at].rank.score)
+	}
+	out := make([]ken.Features, len(places))
+	for i, at := range places {
+		e := pool[at]
+		f := &out[i]
+		*f = ken.Features{ID: e.row.ID, Rank: i + 1, Distance: -1, Tier: r.tier(&e.row, &t.Filter), Trust: e.row.Facts.Trust,
+			Document: e.row.Facts.Kind == ken.KindDocument, Episode: e.row.Facts.Kind == ken.KindEpisode}
+		if best > 0 {
+			f.Score = e.rank.score / best
+		}
+		if age := t.Filter.Now.Sub(e.row.CreatedAt); age > 0 && !t.Filter.Now.IsZero() && !e.row.CreatedAt.IsZero() {
+			f.AgeDays = math.Round(age.Hours()/2.4) / 10
+		}
+		if p := e.rank.place; p != nil {
+			f.Distance, f.Weight = p.Distance, p.Weight
+			f.Entity, f.Aspect = scorer.Slot(p.Entity), scorer.Slot(p.Aspect)
+		}
+		for leg, h := range e.hits {
+			if h.rank == 0 {
+				continue
+			}
+			switch answers[leg].name {
+			case LegKeyword:
+				f.Keyword = h.rank
+			case LegVector, LegLate:
+				f.Vector = h.rank
+			case LegStructure:
+				f.Structure = h.rank
+			}
+		}
+	}
+	return out
+}

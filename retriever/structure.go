@@ -1,0 +1,172 @@
+package retriever
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
+)
+
+// Signals of what the structure brought.
+const (
+	SignalStructure = "structure" // aspect weight times nearness, 0..1; of a rule, the strength of the dependency, 1 without one
+	SignalDistance  = "distance"  // dependencies between it and what the turn is about: 0 or 1
+)
+
+// structureWait bounds how long the structure is waited for. It is at hand wherever
+// the store is open, and takes less than a millisecond; the bound is for a process
+// that holds the folder and does not answer. The turn's own deadline does not apply.
+const structureWait = time.Second
+
+// look finds the turn's entities and what they bring. A turn that asks for nothing
+// gets nothing; one that goes on with its session gets the rules of what that was
+// about.
+func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
+	if r.o.Structure == nil || !t.Signals.Asks && !t.Signals.Resumes {
+		return
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), structureWait)
+	defer cancel()
+	if err := r.traverse(ctx, t, out); err != nil {
+		out.Focal, out.Structure = nil, structure.Traversal{}
+		out.Degraded = append(out.Degraded, LegStructure+": "+err.Error())
+	}
+	if !t.Signals.Asks {
+		out.Structure.Attributes = nil
+	}
+	out.MS[LegStructure] = float64(time.Since(start)) / float64(time.Millisecond)
+}
+
+// traverse fills in the structure; a panic in it is its error.
+func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	f, b := t.Filter, r.o.Structure.Bounds
+	b.Expand = t.Expand
+	signs := structure.Signs{Signals: t.Signals, Text: t.Text, Project: t.Project, Scopes: f.Scopes, Carried: t.Carried}
+	out.Focal, out.Structure, err = structure.New(r.p, r.o.Structure.Utility).Look(ctx, signs, &f, b)
+	return err
+}
+
+// rules lets the constraints through that apply, in their order, and returns which
+// they are. Neither pool nor floor nor TopK count for them.
+func (r *Retriever) rules(answers []answer, s *sieve) map[store.Ref]bool {
+	list := s.out.Structure.Constraints
+	if len(list) == 0 {
+		return nil
+	}
+	ruled := make(map[store.Ref]bool, len(list))
+	for i := range list {
+		c := &list[i]
+		row, ok := s.pass(c.Ref)
+		if !ok { // it changed a moment ago
+			continue
+		}
+		if !row.Constraint {
+			delete(s.told, c.Ref)
+			continue
+		}
+		ruled[c.Ref] = true
+		strength := 1.0
+		if c.Via != nil {
+			strength = c.Via.Strength
+		}
+		s.out.Candidates = append(s.out.Candidates, Candidate{Ref: c.Ref, Row: row, Tier: r.tier(&row, s.f), Constraint: true, Distance: c.Distance,
+			Legs:    map[string]ken.LegScore{LegStructure: {Rank: i + 1, Score: strength}},
+			Signals: map[string]float64{SignalStructure: strength, SignalDistance: float64(c.Distance)}})
+	}
+	s.out.Rules = len(s.out.Candidates)
+	at := make(map[store.Ref]int, len(ruled))
+	for i := range s.out.Candidates {
+		at[s.out.Candidates[i].Ref] = i
+	}
+	for _, a := range answers { // who else would have found it
+		for rank, h := range a.res.Hits {
+			if i, ok := at[h.Ref]; ok {
+				if legs := s.out.Candidates[i].Legs; legs[a.name].Rank == 0 {
+					legs[a.name] = ken.LegScore{Rank: rank + 1, Score: finite(h.Score)}
+				}
+			}
+		}
+	}
+	return ruled
+}
+
+// attributes are the traversal's as hits, best first.
+func (r *Retriever) attributes(t *structure.Traversal, ruled map[store.Ref]bool) (hits []store.Hit) {
+	limit := r.o.limit(LegStructure)
+	for i := range t.Attributes {
+		if a := &t.Attributes[i]; len(hits) < limit && !ruled[a.Ref] {
+			hits = append(hits, store.Hit{Ref: a.Ref, Score: a.Near * a.Weight})
+		}
+	}
+	return hits
+}
+
+// place notes where the entries stand among what the turn is about, whoever found
+// them, and what part of the question the name is that they are filed under.
+func (r *Retriever) place(pool []*entry, answers []answer, t *structure.Traversal) {
+	if len(t.Attributes) == 0 {
+		return
+	}
+	at := make(map[store.Ref]*structure.Attribute, len(t.Attributes))
+	for i := range t.Attributes {
+		at[t.Attributes[i].Ref] = &t.Attributes[i]
+	}
+	worth := map[string]float64{}
+	for _, e := range pool {
+		a := at[e.ref]
+		if e.rank.place = a; a == nil || a.Named == "" || a.Distance > 0 {
+			continue
+		}
+		if _, known := worth[a.Named]; !known {
+			worth[a.Named] = nameShare(a.Named, answers)
+		}
+		e.rank.named = worth[a.Named]
+	}
+}
+
+// nameShare is the part of the query's terms that a name is, as the keyword leg
+// counts them; 0 without that leg.
+func nameShare(name string, answers []answer) (share float64) {
+	for _, a := range answers {
+		if a.name != LegKeyword {
+			continue
+		}
+		for _, term := range analysis.Terms(name) {
+			for i, t := range a.res.Terms[:min(len(a.res.Terms), len(a.res.Values))] {
+				if t == term {
+					share += float64(a.res.Values[i])
+				}
+			}
+		}
+	}
+	return min(1, share)
+}
+
+// structured is what a record earns by where it stands: the weight of its aspect
+// times how near its entity is, 0..1.
+func (r *ranking) structured() float64 {
+	if r.place == nil {
+		return 0
+	}
+	return r.place.Weight * r.place.Near
+}
+
+// unruled counts the entries that are no rules.
+func unruled(pool []*entry, ruled map[store.Ref]bool) (n int) {
+	for _, e := range pool {
+		if !ruled[e.ref] {
+			n++
+		}
+	}
+	return n
+}
