@@ -22,7 +22,9 @@ type State struct {
 
 	p    store.Projections
 	late <-chan store.Result
-	seen func(id, text string) bool
+
+	filter ken.Filter // of the turn
+	seen   func(id, text string) bool
 }
 
 // Handler does something to a turn.

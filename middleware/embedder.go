@@ -85,9 +85,10 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 func retrieval(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector,
-			retriever.LegSessions: c.Knowledge.Sessions, retriever.LegPlaybooks: c.Knowledge.Playbooks},
+			retriever.LegStructure: c.Retrieval.Legs.Structure, retriever.LegSessions: c.Knowledge.Sessions, retriever.LegPlaybooks: c.Knowledge.Playbooks},
 		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
+	o.Structure = structural(c)
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
 		o.Floor = -1
 	}

@@ -79,7 +79,7 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 		if err != nil {
 			return e, err
 		}
-		x.injected(&it, i)
+		x.injected(&it, i, l.standing(ctx, s, &rec, &it))
 		return e, nil
 	}
 	for i := range rec.Cut {

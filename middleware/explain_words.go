@@ -25,7 +25,9 @@ func found(legs map[string]ken.LegScore) string {
 	return strings.Join(names, " and ")
 }
 
-func (x *explainer) injected(it *KeptItem, i int) {
+// injected words what became of an item of the block; standing is how it stands to what
+// the turn was about.
+func (x *explainer) injected(it *KeptItem, i int, standing string) {
 	e := x.e
 	e.Verdict, e.Item = VerdictInjected, it
 	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.rec.Items))
@@ -36,6 +38,10 @@ func (x *explainer) injected(it *KeptItem, i int) {
 		e.Why = place + ", and says where the session stands: the conversation had lost it."
 	case it.Memory:
 		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryBy(it.Legs) + "."
+	case it.Constraint && standing != "":
+		e.Why = place + ", whatever the ranking says: it is " + standing + "."
+	case standing != "":
+		e.Why = place + ", found by " + found(it.Legs) + "; it is " + standing + "."
 	default:
 		e.Why = place + ", found by " + found(it.Legs) + "."
 	}

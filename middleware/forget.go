@@ -71,6 +71,8 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return out, err
 	}
 	l.recovered.forget(s.Owner())
+	l.lineage.forget(s.Owner())
+	l.heeds.drop(s.Owner()) // what waits to be judged has the words of claims
 	// A harvest of another process may have read the messages before they went.
 	waited, err := l.othersHarvests(ctx, d, "")
 	if err == nil && waited {
@@ -80,7 +82,8 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return out, fmt.Errorf("wait for harvests of other processes: %w", err)
 	}
 	return out, errors.Join(l.erase(ctx, s, traces, append([]ken.Claim{root}, others...), reason, actor, &out),
-		forgetNotes(ctx, s, d, traces, append(idsOf(&root, others), out.Claims...)), l.renew(ctx, s.Owner(), root.Kind, others))
+		forgetNotes(ctx, s, d, traces, append(idsOf(&root, others), out.Claims...)), l.forgetUse(ctx, s.Owner(), append(idsOf(&root, others), out.Claims...)),
+		l.renew(ctx, s.Owner(), root.Kind, others))
 }
 
 // idsOf are the ids of a claim and of what says the same.

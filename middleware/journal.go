@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
@@ -30,7 +31,9 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
 		l.tend(owner)
 	}
-	noted := l.Journal(owner).Record(ctx, notes, l.bookReceipts(owner, recs))
+	also, settled := l.bookUse(ctx, l.heed(owner, recs), l.bookReceipts(owner, recs))
+	noted := l.Journal(owner).Record(ctx, notes, also)
+	settled()
 	var failed error
 	lost := 0
 	for i := range noted {
@@ -75,13 +78,28 @@ func (l *Layer) hearAnswer(r *record) (ok bool) {
 // noteOf is a record as the journal takes it.
 func noteOf(r *record) session.Note {
 	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept,
-		Step: &session.Step{Signals: r.signals}}
+		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: aspects(r.items, r.focal)}}
 	for _, it := range r.items {
 		if it.Constraint {
 			n.Step.Constraints = append(n.Step.Constraints, it.Text)
 		}
 	}
 	return n
+}
+
+// aspects names those of the entities in focus that the items are about.
+func aspects(items []ken.Item, focal []string) (out []string) {
+	for i := range items {
+		it := &items[i]
+		if len(it.Entities) == 0 || it.Aspect == "" {
+			continue
+		}
+		entity := analysis.Entity(it.Entities[0])
+		if name := entity + ": " + it.Aspect; slices.Contains(focal, entity) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // bookReceipts returns what writes the records' receipts; nil when there are none.

@@ -76,5 +76,6 @@ func kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (Kept
 		it.State = ItemChanged
 	}
 	it.Key, it.Source, it.Heading, it.Text = c.Key, c.Source, c.Heading, c.Text
+	it.Entities, it.Aspect = c.Entities, c.Aspect
 	return it, nil
 }

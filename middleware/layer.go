@@ -54,13 +54,20 @@ type Layer struct {
 	openings     openings
 	afterwards   afterwards
 	suspicions   suspicions
+	learners     learners
+	heeds        heeds
 	counts       counts
 	late         latecomers
+	lineage      *lineage
+	filing       filing
 	events       *telemetry.Log
 
 	// recovery says where a turn's session stands, for a conversation that lost it;
 	// nil knows nothing. See checkpoint.
 	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
+	// carried names the entities that a session was about before this process saw it,
+	// strongest first, such as those of its checkpoint; nil knows none. See carries.
+	carried func(ctx context.Context, t *ken.Turn) []string
 
 	process   string              // names this process in journals and leases
 	life      *alive.Announcement // guarded by desksMu; nil until there is a desk
@@ -90,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(), threads: newThreads(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(), threads: newThreads(), lineage: newLineage(),
 		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*desk{}}
 	l.recorder = newRecorder(l.keepRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
@@ -106,14 +113,15 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}
-	l.recovery = l.recover
+	l.recovery, l.carried = l.recover, l.keptFocus
 	l.cfg.Knowledge.DecayDays = max(l.policy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
 	l.retrieval = retrieval(&l.cfg)
 	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages())
+	l.openFiling()
 	l.holding = make(chan struct{}, 1)
 	l.owners = shared.NewOwners(under(root, cfg.Knowledge.DBPath), 0, shared.Options{Log: o.Log, OnHold: l.holds,
-		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now}})
+		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(under(root, cfg.Telemetry.Events))
 	}
@@ -225,6 +233,7 @@ func (l *Layer) start() {
 	if l.cfg.Middleware.Knowledge {
 		l.tend("")
 		l.running.Go(func() { l.keepTending(ctx) })
+		l.running.Go(func() { l.keepFilingOthers(ctx) })
 	}
 	l.running.Go(func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
@@ -260,6 +269,11 @@ func (l *Layer) lookAfter(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+	if l.files() {
+		var filed sync.WaitGroup
+		defer filed.Wait() // before the store is released
+		filed.Go(func() { l.keepFiling(ctx, s) })
 	}
 	if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
@@ -338,7 +352,8 @@ func (l *Layer) Close() error {
 		l.afterwards.close()
 		l.recorder.close()
 		l.running.Wait()
-		errs := []error{l.endAll(), l.owners.Close(), l.embedder.Close(), l.vanish()}
+		l.heedAll()
+		errs := []error{l.endAll(), l.closeFiling(), l.owners.Close(), l.embedder.Close(), l.vanish()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -145,7 +145,8 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	f := rc.filter
 	f.Scopes, f.Now = scopes, rc.l.now()
 	signals := questionSignals(question)
-	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals, Filter: f})
+	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
+		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh})
 	if err := ctx.Err(); err != nil {
 		return RecallAnswer{}, err
 	}

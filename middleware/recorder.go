@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/receipt"
@@ -22,6 +23,7 @@ type record struct {
 
 	items   []ken.Item
 	signals ken.Signals
+	focal   []string        // the entities in focus
 	receipt *receipt.Record // nil for none
 	marks   *marks          // of an answer's taints; nil for none
 }
@@ -37,9 +39,15 @@ const (
 // maxTogether bounds the records that share a transaction.
 const maxTogether = 64
 
+// gatherFor is how long a record may wait for others to share its transaction: a turn
+// and its answer are two, and each transaction waits for the disk and writes pages that
+// the next one writes again. Who asks for what was recorded waits for none of it.
+const gatherFor = 20 * time.Millisecond
+
 // recorder hands records on behind the turns' backs: a turn leaves what it has and
-// goes on. Those of an owner are handed on in their order, as many together as wait;
-// owners do not wait for each other. What was left before close is written.
+// goes on. Those of an owner are handed on in their order, as many together as come
+// within gatherFor; owners do not wait for each other. What was left before close is
+// written.
 type recorder struct {
 	write func(owner string, recs []record)
 	lost  func()       // is told of the first record of a row that was left out
@@ -60,6 +68,16 @@ type recorder struct {
 type lane struct {
 	waiting        []record
 	added, written uint64
+	due            uint64        // so many are to be written at once: somebody waits for them
+	hurry          chan struct{} // has something when the lane should look whether it is time
+}
+
+// wake makes the lane look whether it is time. r.mu is held.
+func (l *lane) wake() {
+	select {
+	case l.hurry <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 func newRecorder(write func(owner string, recs []record), lost func(), spawn func(func())) *recorder {
@@ -92,12 +110,15 @@ func (r *recorder) take(rec record) (first bool) {
 	r.taken++
 	l := r.lanes[rec.owner]
 	if l == nil {
-		l = &lane{}
+		l = &lane{hurry: make(chan struct{}, 1)}
 		r.lanes[rec.owner] = l
 		r.spawn(func() { r.run(rec.owner, l) })
 	}
 	l.waiting = append(l.waiting, rec)
 	l.added++
+	if len(l.waiting) >= maxTogether {
+		l.wake()
+	}
 	r.waiting, r.bytes = r.waiting+1, r.bytes+n
 	return false
 }
@@ -120,6 +141,7 @@ func size(msgs []ken.Message) (n int) {
 // run writes what waits of an owner until nothing does.
 func (r *recorder) run(owner string, l *lane) {
 	for {
+		r.gather(l)
 		recs := r.next(owner, l)
 		if recs == nil {
 			return
@@ -135,6 +157,28 @@ func (r *recorder) run(owner string, l *lane) {
 		r.moved.Broadcast()
 		r.mu.Unlock()
 	}
+}
+
+// gather returns when it is time to write.
+func (r *recorder) gather(l *lane) {
+	if r.isTime(l) {
+		return
+	}
+	end := time.NewTimer(gatherFor)
+	defer end.Stop()
+	for !r.isTime(l) {
+		select {
+		case <-end.C:
+			return
+		case <-l.hurry:
+		}
+	}
+}
+
+func (r *recorder) isTime(l *lane) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed || len(l.waiting) == 0 || len(l.waiting) >= maxTogether || l.written < l.due
 }
 
 // next returns what is to be written together; nil when nothing waits.
@@ -178,11 +222,12 @@ func (r *recorder) flush(ctx context.Context) error {
 	return nil
 }
 
-// targets are how far each lane is to be written. r.mu is held.
+// targets are how far each lane is to be written, which it begins with. r.mu is held.
 func (r *recorder) targets() map[*lane]uint64 {
 	out := make(map[*lane]uint64, len(r.lanes))
 	for _, l := range r.lanes {
-		out[l] = l.added
+		out[l], l.due = l.added, l.added
+		l.wake()
 	}
 	return out
 }
@@ -192,6 +237,9 @@ func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
+	for _, l := range r.lanes {
+		l.wake()
+	}
 }
 
 // remembers reports whether the layer keeps a turn's session in mind.
@@ -212,7 +260,7 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
 	if l.remembers(t) {
 		r.note, r.unkept = true, t.Incognito
-		r.about, r.messages, r.signals = about(t), cloned(t.Messages), a.Receipt.Signals
+		r.about, r.messages, r.signals, r.focal = about(t), cloned(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
 			r.items = a.Receipt.Items
 		}

@@ -108,6 +108,9 @@ func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r 
 	if err != nil || !ok {
 		return r
 	}
+	if l.cfg.Structure.Enabled { // those that still hold surface by themselves: see keptFocus
+		cp.Constraints = nil
+	}
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
 }
 

@@ -129,6 +129,7 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
+	l.heedEnd(ctx, owner, id, why == session.Deleted)
 	ended, err := l.Journal(owner).End(ctx, id, why)
 	if errors.Is(err, ken.ErrNotFound) {
 		err = nil
@@ -150,6 +151,7 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
+	l.heedEnd(ctx, owner, id, true)
 	d := l.desk(owner)
 	let, err := d.harvester.Hold(ctx) // a harvest that has read it would go on
 	if err != nil {
@@ -188,6 +190,9 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 		if err := errors.Join(err, giveUp(ctx, d, report.Jobs)); err != nil {
 			return report, err
 		}
+	}
+	if err := l.fileTogether(ctx, owner, &report); err != nil {
+		return report, err
 	}
 	if _, err := d.journal.Sweep(ctx, l.policy().JournalGrace()); err != nil {
 		return report, err

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -60,21 +61,30 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	c := l.Calibration(st.Turn.Owner)
 	o, noVector := l.searchBy(c)
 	o.Legs = l.legs(st.p, &st.Signals, noVector)
+	l.learned(ctx, st, &o)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
 		late = nil
 	}
-	now := l.now().UTC()
+	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust}
 	st.Found = retriever.New(st.p, o).Retrieve(ctx, retriever.Turn{
 		Signals: st.Signals,
+		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
 		Late:    late,
-		Filter:  ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: now, MinTrust: l.cfg.Retrieval.MinTrust},
+		Text:    said(st.Read),
+		Project: cmp.Or(st.Turn.Project, l.o.Root),
+		Carried: l.carries(ctx, st),
+		Expand:  st.Turn.Weight == ken.WeightHigh,
+		Filter:  st.filter,
 	})
 	if !st.Signals.Asks {
 		st.Found.Late = st.late
 	}
 	r := st.Receipt
+	r.Focal = focalNames(st.Found.Focal)
+	l.carry(&st.Turn, st.Found.Focal)
+	r.Ranking, r.Explored = st.Found.Ranking, st.Found.Explored
 	r.Mode = st.Found.Mode
 	if c != nil && noVector == "" && st.Signals.Asks {
 		r.Likeness = c.Factor
@@ -122,13 +132,20 @@ const showPlaybook = "ken skill show"
 // another process: more than usually have room in it.
 const fetched = 64
 
-// likely are the candidates whose claims the block will ask for, knowledge first:
-// what is in every turn was read for the turns before.
+// likely are the candidates whose claims the block will ask for: every rule, and of the
+// others knowledge first, since what is in every turn was read for the turns before.
 func likely(cands []retriever.Candidate) []store.Ref {
-	refs := make([]store.Ref, 0, fetched)
+	rules := 0
+	for rules < len(cands) && cands[rules].Constraint {
+		rules++
+	}
+	refs := make([]store.Ref, 0, fetched+rules)
+	for i := range cands[:rules] {
+		refs = append(refs, cands[i].Ref)
+	}
 	for _, memory := range []bool{false, true} {
-		for i := range cands {
-			if cands[i].Memory == memory && len(refs) < fetched {
+		for i := rules; i < len(cands); i++ {
+			if cands[i].Memory == memory && len(refs) < fetched+rules {
 				refs = append(refs, cands[i].Ref)
 			}
 		}
@@ -144,11 +161,15 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	}
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
+		version := c.Row.Version
+		if c.Row.Facts.Kind == ken.KindEntity { // a task's time runs out without a change
+			version = 0
+		}
 		cands = append(cands, budgeter.Candidate{
-			Memory: c.Memory, OrMemory: c.Recent, Version: c.Row.Version,
+			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
 			Item: ken.Item{ID: c.Row.ID, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
-			Load: func(ctx context.Context) (ken.Claim, error) { return st.p.Claim(ctx, c.Ref) },
+			Load: func(ctx context.Context) (ken.Claim, error) { return st.claim(ctx, c) },
 		})
 	}
 	store.Fetch(ctx, st.p, likely(st.Found.Candidates))

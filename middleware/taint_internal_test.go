@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail/taint"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware/wire"
 )
 
@@ -112,7 +113,7 @@ func TestSuspicionsAreBounded(t *testing.T) {
 	item := func(id string) []ken.Item {
 		return []ken.Item{{ID: id, Trust: ken.TrustExternal, Text: id + " " + text}}
 	}
-	for i := range 3 * suspectSessions {
+	for i := range race.Pick(3*suspectSessions, suspectSessions+suspectSessions/4) {
 		l.shown("o", fmt.Sprint(i), item("x"))
 		l.shown("o", "kept", item("x"))
 	}

@@ -35,7 +35,12 @@ func (t tenant) use(ctx context.Context, fn func(store.Engine) error) error {
 
 // WriteClaim implements ken.Store.
 func (t tenant) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
-	err = t.use(ctx, func(s store.Engine) (err error) { id, err = s.WriteClaim(ctx, c); return err })
+	err = t.use(ctx, func(s store.Engine) (err error) {
+		if id, err = s.WriteClaim(ctx, c); err == nil {
+			t.l.derived(ctx, s, id)
+		}
+		return err
+	})
 	return id, err
 }
 

@@ -126,7 +126,7 @@ func TestTierDecaysByTheClock(t *testing.T) {
 	for days, want := range map[int]ken.Tier{30: ken.Inferred, 0: ken.Verified} {
 		var now atomic.Int64 // the recorder of the layer reads the clock too
 		now.Store(monday.UnixNano())
-		l := open(t, settings(func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
+		l := open(t, settings(patient, func(c *config.Config) { c.Knowledge.DecayDays = days }), func(o *middleware.Options) {
 			o.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 		})
 		id := learn(t, l, backed(t, "The zanzibar payments gateway retries thrice.", ken.FromTestResult("A", ""), ken.FromTestResult("B", "")))[0]

@@ -14,7 +14,7 @@ const SourceTimeout = time.Second
 
 // sources is a collector that asks whoever knows.
 type sources struct {
-	records, events, embedded, jobs, attention, journal, waiting, harvests, breaker, up *prometheus.Desc
+	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up *prometheus.Desc
 
 	mu   sync.Mutex // guards list
 	list []*source
@@ -38,10 +38,12 @@ func newSources(m *Metrics) *sources {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	return &sources{
-		records:   desc("gauge", "ken_records", "Claims and chunks of the repository in a store.", "owner"),
-		events:    desc("counter", "ken_log_events_total", "Events of a store's log.", "owner"),
-		embedded:  desc("gauge", "ken_embedded_records", "Records that have a vector of the embedder in use.", "owner"),
-		jobs:      desc("gauge", "ken_jobs", "Jobs in the queue, by state.", "owner", "state"),
+		records:  desc("gauge", "ken_records", "Claims and chunks of the repository in a store.", "owner"),
+		events:   desc("counter", "ken_log_events_total", "Events of a store's log.", "owner"),
+		embedded: desc("gauge", "ken_embedded_records", "Records that have a vector of the embedder in use.", "owner"),
+		jobs:     desc("gauge", "ken_jobs", "Jobs in the queue, by state.", "owner", "state"),
+		filed: desc("counter", "ken_structure_total", "Claims that were filed under their entities in the background, and the dependencies found, ever, by outcome: "+
+			"rules, model, left (to the rules), unsure, unread, ties_rules, ties_model, retracted, or refused.", "owner", "outcome"),
 		attention: desc("gauge", "ken_attention_items", "Items that wait for a person, by severity.", "owner", "severity"),
 		journal:   desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast.", "outcome"),
 		waiting:   desc("gauge", "ken_journal_waiting", "Records that are still to be written."),
@@ -67,7 +69,7 @@ func (s *sources) add(name string, read func(context.Context) ([]prometheus.Metr
 
 // Describe implements prometheus.Collector.
 func (s *sources) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up} {
+	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.filed, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up} {
 		ch <- d
 	}
 }

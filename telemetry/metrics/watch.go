@@ -13,6 +13,8 @@ type State struct {
 	Events   *uint64        // of the log, ever
 	Embedded *int           // records that have a vector of the embedder in use
 	Jobs     map[string]int // by state
+
+	Filed map[string]uint64 // what was filed in the background, ever, by outcome
 }
 
 // WatchAttention has an owner's attention queue asked at every scrape, as Watch does:
@@ -119,6 +121,11 @@ func (s *sources) state(owner string, st *State) (out []prometheus.Metric) {
 	}
 	if st.Embedded != nil {
 		add(s.embedded, prometheus.GaugeValue, float64(*st.Embedded))
+	}
+	for outcome, n := range st.Filed {
+		if named(outcome) {
+			out = append(out, prometheus.MustNewConstMetric(s.filed, prometheus.CounterValue, float64(n), owner, outcome))
+		}
 	}
 	return append(out, counted(s.jobs, owner, st.Jobs)...)
 }

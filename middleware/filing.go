@@ -1,0 +1,166 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/harvest/model"
+	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure/classify"
+)
+
+// filing finds out in the background what claims are about: see package classify.
+// What is written by whichever process is in the log, so the process that holds an
+// owner's store follows that; who ends right after a write does the cheap part of it
+// at once.
+type filing struct {
+	model *model.Client // nil: rules alone
+	due   chan string   // owners, beside the configured one, whose claims are to be looked at
+}
+
+func (l *Layer) openFiling() {
+	l.filing.due = make(chan string, 64)
+	if c := &l.cfg; c.ClassifyModel() {
+		l.filing.model = model.New(model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.Harvest.Model,
+			Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, Log: l.o.Log})
+	}
+}
+
+func (l *Layer) closeFiling() error {
+	if l.filing.model == nil {
+		return nil
+	}
+	return l.filing.model.Close()
+}
+
+// files reports whether claims are filed beyond what their writing does.
+func (l *Layer) files() bool {
+	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
+}
+
+// classifier files the claims of a store.
+func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
+	c := &l.cfg.Structure
+	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, Now: l.now, Log: l.o.Log}
+	if m := l.filing.model; m != nil {
+		o.Model = m.Model()
+		o.Ask = func(ctx context.Context, r classify.Request) (string, error) {
+			return m.Ask(ctx, model.Question{Name: r.Name, System: r.System, User: r.User, Schema: r.Schema, Temperature: r.Temperature})
+		}
+	}
+	return classify.New(s, o)
+}
+
+// keepFiling files the configured owner's claims, old ones and what is written, until
+// ctx ends. This process holds the store.
+func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
+	q := l.desk("").queue
+	c := l.classifier(s, q)
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		c.Work(ctx, q)
+	}()
+	_ = c.Follow(ctx) // nil when ctx ends
+	<-worked
+}
+
+// keepFilingOthers files the claims of other owners after their sessions were looked
+// after, until ctx ends.
+func (l *Layer) keepFilingOthers(ctx context.Context) {
+	for {
+		select {
+		case owner := <-l.filing.due:
+			if _, err := l.File(ctx, owner); err != nil && ctx.Err() == nil {
+				l.o.Log.Warn("file claims", "owner", owner, "cause", err, "try", ken.Hint(err))
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wantFiling has the background file another owner's claims. It does not wait.
+func (l *Layer) wantFiling(owner string) {
+	if !l.files() || owner == "" || owner == l.cfg.Knowledge.Owner {
+		return
+	}
+	select {
+	case l.filing.due <- owner:
+	default: // the next round will
+	}
+}
+
+// File files an owner's claims that are not filed yet, "" for the configured owner's,
+// and runs the jobs that ask a model for it, in this goroutine. The layer does so by
+// itself in the background, unless Options.Foreground is set. It returns the jobs that
+// ran.
+func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
+	if !l.files() {
+		return jobs.Report{}, nil
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return jobs.Report{}, err
+	}
+	defer release()
+	q := l.desk(owner).queue
+	c := l.classifier(s, q)
+	if err := c.CatchUp(ctx); err != nil {
+		return jobs.Report{}, fmt.Errorf("file claims: %w", err)
+	}
+	return c.Drain(ctx, q)
+}
+
+// Derive does at once, by rules, what follows from claims that were just written, such
+// as the dependencies that they state: for programs that end right after. Where a layer
+// works in the background it comes to that by itself.
+func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
+	if !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+		return nil
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return classify.Derive(ctx, s, ids...)
+}
+
+// derived is Derive after a write through the layer in the foreground. The claim is
+// written, whatever comes of it.
+func (l *Layer) derived(ctx context.Context, s store.Engine, id string) {
+	if !l.o.Foreground || id == "" || !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+		return
+	}
+	if err := classify.Derive(ctx, s, id); err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("derive dependencies", "claim", id, "cause", err)
+	}
+}
+
+// Filing says how far an owner's claims are filed, "" for the configured owner's.
+func (l *Layer) Filing(ctx context.Context, owner string) (classify.State, error) {
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return classify.State{}, err
+	}
+	defer release()
+	return classify.Status(ctx, s.Shelf())
+}
+
+// fileTogether files after a harvest in the foreground, and adds the jobs that ran to
+// the report.
+func (l *Layer) fileTogether(ctx context.Context, owner string, report *jobs.Report) error {
+	if !l.o.Foreground {
+		l.wantFiling(owner)
+		return nil
+	}
+	r, err := l.File(ctx, owner)
+	report.Done, report.Retried, report.Dead = report.Done+r.Done, report.Retried+r.Retried, report.Dead+r.Dead
+	report.Returned, report.Lost = report.Returned+r.Returned, report.Lost+r.Lost
+	report.Jobs = append(report.Jobs, r.Jobs...)
+	return err
+}

@@ -1,0 +1,111 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/structure"
+)
+
+func openBare(t *testing.T) *Layer {
+	t.Helper()
+	c := config.Default()
+	c.Repository.Index, c.Middleware.Events, c.Knowledge.Embeddings = false, false, false
+	l, err := Open(context.Background(), Options{Root: t.TempDir(), Config: &c, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// A rule may fall between the moment in which it was found and the one in which it is
+// written down. Then the turn goes without it, and says why.
+func TestAConstraintThatFallsWhileTheTurnIsMade(t *testing.T) {
+	l := openBare(t)
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	var ids []string
+	for _, text := range []string{"Never deploy payments on Fridays.", "Payments are frozen.", "Payments stay on PostgreSQL 15."} {
+		c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Entities, c.Constraint, c.AssignedBy = []string{"payments"}, true, ken.AssignedByOperator
+		id, err := s.WriteClaim(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	l.recovery = func(ctx context.Context, _ *ken.Turn) (string, time.Time, bool) { // it runs after the legs and before the block
+		if err := s.Transition(ctx, ken.Transition{ID: ids[0], To: ken.StatusDisputed, Reason: "no"}); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Forget(ctx, ids[1], "asked for", ken.Actor{}); err != nil {
+			t.Error(err)
+		}
+		return "", time.Time{}, false
+	}
+	r := l.Assemble(t.Context(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "deploy payments"}}}).Receipt
+	if len(r.Items) != 1 || r.Items[0].ID != ids[2] || r.OverflowedConstraints != 0 {
+		t.Errorf("%d overflowed\n%s", r.OverflowedConstraints, r.Block)
+	}
+	for _, id := range ids[:2] {
+		if !slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.ID == id && c.Reason == ken.CutStatus }) {
+			t.Errorf("%s: cut %v", id, r.Cut)
+		}
+	}
+}
+
+// A process that has not seen the session asks what was kept of it, once; from then on
+// it knows better.
+func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
+	l := openBare(t)
+	st := &State{Turn: ken.Turn{Owner: "o", Session: "s"}, Receipt: &ken.Receipt{}}
+	asked := 0
+	l.carried = func(context.Context, *ken.Turn) []string { asked++; return []string{"payments"} }
+	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"payments"}) {
+		t.Errorf("%v", got)
+	}
+	l.carry(&st.Turn, []structure.Focus{{Name: "payments", From: structure.FromSession}, {Name: "shop", From: structure.FromProject}, {Name: "ledger", From: structure.FromText}})
+	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"ledger", "payments"}) || asked != 1 {
+		t.Errorf("%v, asked %d times", got, asked)
+	}
+	l.carried = func(context.Context, *ken.Turn) []string { panic("broken") }
+	st.Turn.Session = "other"
+	if got := l.carries(t.Context(), st); got != nil || len(st.Receipt.Degraded) != 1 {
+		t.Errorf("%v, degraded %v", got, st.Receipt.Degraded)
+	}
+}
+
+func TestLineageIsBounded(t *testing.T) {
+	g := newLineage()
+	g.put("o\x00kept", []string{"payments"})
+	for i := range 2 * maxConversations {
+		g.put(fmt.Sprint("o\x00", i), []string{"x"})
+		if _, ok := g.get("o\x00kept"); !ok {
+			t.Fatal("the session that is used most is forgotten")
+		}
+	}
+	if len(g.at) != maxConversations || g.used.Len() != maxConversations {
+		t.Errorf("%d sessions", len(g.at))
+	}
+	g.forget("o")
+	if len(g.at) != 0 || g.used.Len() != 0 {
+		t.Errorf("%d sessions are left", len(g.at))
+	}
+}

@@ -1,0 +1,123 @@
+package middleware_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/structure/structuretest"
+)
+
+// The hard invariant of the whole turn, and everything that might break it at once: a
+// store that was opened a moment ago, legs that are dead or late, a turn that is over,
+// blocks too small for anything, weights, scopes, trust. Every constraint that applies is in the
+// block, or counted as missing, and then the block says how many are.
+func TestNoConstraintIsEverLostInSilence(t *testing.T) {
+	shown, overflowed := 0, 0
+	defer func() {
+		if shown == 0 || overflowed == 0 {
+			t.Errorf("%d shown, %d missing: this shows nothing", shown, overflowed)
+		}
+	}()
+	for seed := range uint64(16) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 3))
+			root := t.TempDir()
+			claims := structuretest.Random(seed, 150+rnd.IntN(150))
+			seedStore(t, root, claims)
+			f := ken.Filter{Unscoped: true, MinTrust: []ken.Trust{ken.TrustExternal, ken.TrustAgent}[rnd.IntN(2)]}
+			c := settings(func(c *config.Config) {
+				c.Retrieval.MinTrust, c.Retrieval.Pool, c.Knowledge.TopK = f.MinTrust, 1, 1
+				c.Retrieval.Deadline = []time.Duration{time.Millisecond, time.Second}[rnd.IntN(2)]
+				c.Budget.Chars = []int{500, 700, 2000, 6000, 60_000}[rnd.IntN(5)]
+				c.Structure.Focal, c.Structure.Aspects, c.Structure.Attributes, c.Structure.Dependencies = 1, 1, 1, 1
+				m := &c.Middleware
+				m.Guard, m.Intent, m.Keyword, m.Pinned, m.Floor = rnd.IntN(2) > 0, rnd.IntN(3) > 0, rnd.IntN(2) > 0, rnd.IntN(2) > 0, rnd.IntN(2) > 0
+			})
+			turn := ken.Turn{Weight: []ken.Weight{ken.WeightLow, ken.WeightDefault, ken.WeightHigh}[rnd.IntN(3)]}
+			if rnd.IntN(3) == 0 {
+				turn.Scopes = structuretest.Scopes()[:1]
+				f.Scopes = turn.Scopes
+			}
+			var said, names []string
+			for range 1 + rnd.IntN(4) {
+				n := fmt.Sprintf("e%d", rnd.IntN(8))
+				if said = append(said, n); structuretest.Carries(claims, n, &f) {
+					names = append(names, n)
+				}
+			}
+			turn.Messages = []ken.Message{{Role: "user", Text: "What has to be done about " + strings.Join(said, ", ") + " before the next release?"}}
+			l := open(t, c, func(o *middleware.Options) { o.Root, o.Embedder = root, &hangs{} })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if rnd.IntN(3) == 0 {
+				cancel()
+			}
+			a := l.Assemble(ctx, turn)
+			applies := map[string]bool{}
+			for i := range structuretest.Obliged(claims, names, &f, structure.DefaultMinStrength) {
+				applies[claims[i].Text] = true
+			}
+			missing := len(applies)
+			for _, it := range a.Receipt.Items {
+				if text := claims[ordinal(it.Text)].Text; it.Constraint && applies[text] {
+					delete(applies, text)
+					missing--
+				}
+			}
+			r := &a.Receipt
+			shown, overflowed = shown+len(r.Items), overflowed+missing
+			if missing != r.OverflowedConstraints {
+				t.Errorf("%d constraints are missing, %d are said to be; focal %v, degraded %v\n%v\n%s", missing, r.OverflowedConstraints, r.Focal, r.Degraded, applies, r.Block)
+			}
+			if tells := strings.Contains(r.Block, "did not fit and"); r.Block != "" && tells != (missing > 0) {
+				t.Errorf("%d are missing, and the block says\n%s", missing, r.Block)
+			}
+			if r.Block == "" && missing > 0 && c.Budget.Chars > 300 {
+				t.Errorf("%d are missing without a word", missing)
+			}
+		})
+	}
+}
+
+// ordinal is the number in a text of structuretest.Random, however short it was cut.
+func ordinal(text string) (n int) {
+	_, _ = fmt.Sscanf(text, "Statement %d", &n)
+	return n
+}
+
+// seedStore writes claims into a project's store and closes it.
+func seedStore(t testing.TB, root string, claims []ken.Claim) {
+	t.Helper()
+	l, err := middleware.Open(context.Background(), middleware.Options{Root: root, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler),
+		Config: settings(func(c *config.Config) { c.Knowledge.Embeddings = false })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := make([]store.Incoming, len(claims))
+	for i := range claims {
+		in[i].Claim = claims[i]
+	}
+	for i, o := range s.Import(t.Context(), in) {
+		if o.Err != nil {
+			t.Fatalf("claim %d: %v", i, o.Err)
+		}
+	}
+	release()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,286 @@
+package middleware
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/retriever/scorer"
+	"github.com/kenlayer/ken/retriever/scorer/use"
+	"github.com/kenlayer/ken/store"
+)
+
+// Bounds of what waits to be judged: sessions, and the messages of one.
+const (
+	maxHeeds     = 512
+	heedMessages = 64
+	heedBytes    = 32 << 10 // of what came before, of what followed, and of one message
+)
+
+// heeds are the last turns of sessions, whose answers are judged: which items of the
+// block did they use? That is known in part once an answer is heard, and for good
+// once the person goes on, who may say that it was wrong. It lives in memory alone; a
+// turn whose process dies before is not learned from. The zero value is ready.
+type heeds struct {
+	work sync.Mutex // guards what each of them holds
+
+	mu   sync.Mutex // guards the rest
+	at   map[string]*list.Element
+	used *list.List // of *heed, the latest first
+}
+
+// heed is the last turn of a session.
+type heed struct {
+	key     string
+	owner   string
+	receipt ken.Receipt
+	before  []ken.Message // up to the person's message, the newest
+	answer  []ken.Message // what followed
+	heard   bool          // the last of answer was heard, and no request had it yet
+	next    string        // what the person said then; "" until that is known
+}
+
+func heedKey(owner, session string) string { return owner + "\x00" + session }
+
+// verdicts are what answers used, of some turns of an owner.
+type verdicts struct {
+	owner    string
+	uses     map[string][]ken.Use // by turn
+	outcomes []scorer.Outcome     // of those that are known for good
+}
+
+// judge adds what a turn's answer used, as far as that is known.
+func (v *verdicts) judge(h *heed, ended bool) {
+	uses := h.uses()
+	if len(uses) == 0 {
+		return
+	}
+	if v.uses == nil {
+		v.uses = map[string][]ken.Use{}
+	}
+	v.uses[h.receipt.Turn] = uses
+	if ended {
+		v.outcomes = append(v.outcomes, scorer.Outcome{Ranking: h.receipt.Ranking, Used: uses, Shown: scorer.ShownOf(h.receipt.Items)})
+	}
+}
+
+// heed takes up records of turns and answers, in their order, and judges. It runs on
+// the recorder's goroutine.
+func (l *Layer) heed(owner string, recs []record) (v verdicts) {
+	v.owner = owner
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("judge what answers used", "panic", p)
+			v = verdicts{owner: owner}
+		}
+	}()
+	l.heeds.work.Lock()
+	defer l.heeds.work.Unlock()
+	for i := range recs {
+		r := &recs[i]
+		if !r.note || r.about.ID == "" {
+			continue
+		}
+		key := heedKey(owner, r.about.ID)
+		switch h := l.heeds.find(key); {
+		case r.answer != nil && (r.unkept || h == nil || len(r.messages) == 0): // of a turn that leaves nothing, or that had no block
+		case r.answer != nil:
+			h.hear(r.messages[0])
+			v.judge(h, false)
+		case r.unkept: // it ends the turn before, and is no word on it
+			if h = l.heeds.take(key); h != nil {
+				v.judge(h, true)
+			}
+		case r.receipt != nil && l.cfg.Middleware.Inject:
+			l.turn(key, r, &v)
+		}
+	}
+	return v
+}
+
+// turn takes up a request: of the session's last turn, or of a new one, which ends
+// that.
+func (l *Layer) turn(key string, r *record, v *verdicts) {
+	last := lastUser(r.messages)
+	if last < 0 {
+		return
+	}
+	h := l.heeds.find(key)
+	if h != nil && h.receipt.Turn == r.receipt.Turn {
+		h.follow(r.messages[last+1:])
+		return
+	}
+	if h != nil {
+		l.heeds.take(key)
+		h.end(r.messages[:last], r.messages[last].Text)
+		v.judge(h, true)
+	}
+	if len(r.receipt.Items) == 0 {
+		return
+	}
+	next := &heed{key: key, owner: v.owner, receipt: r.receipt.Receipt, before: newest(r.messages[:last+1])}
+	next.follow(r.messages[last+1:])
+	if old := l.heeds.put(next); old != nil {
+		v.judge(old, true)
+	}
+}
+
+// newest are the last of messages, as much of them as is kept. It shares nothing with
+// them.
+func newest(msgs []ken.Message) (out []ken.Message) {
+	room := heedBytes
+	from := len(msgs)
+	for from > 0 && len(msgs)-from < heedMessages && room > 0 {
+		from--
+		room -= len(msgs[from].Text)
+	}
+	for _, m := range msgs[from:] {
+		out = append(out, short(m))
+	}
+	return out
+}
+
+// short is a message as it is kept: a copy, since its words are a part of a request
+// that may be long.
+func short(m ken.Message) ken.Message {
+	out := ken.Message{Role: m.Role, Text: strings.Clone(m.Text[:min(len(m.Text), heedBytes)]), ToolCallID: strings.Clone(m.ToolCallID)}
+	for _, c := range m.ToolCalls[:min(len(m.ToolCalls), heedMessages)] {
+		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: strings.Clone(c.ID), Arguments: strings.Clone(c.Arguments[:min(len(c.Arguments), heedBytes)])})
+	}
+	return out
+}
+
+// follow takes up what a request of the turn carries behind the person's message.
+func (h *heed) follow(msgs []ken.Message) {
+	if len(msgs) > 0 {
+		h.answer, h.heard = newest(msgs), false
+	}
+}
+
+// hear takes up an answer.
+func (h *heed) hear(m ken.Message) {
+	if h.heard { // asked again: the later one is what goes on
+		h.answer = h.answer[:len(h.answer)-1]
+	}
+	h.answer, h.heard = append(h.answer, short(m)), true
+}
+
+// end takes up that the person goes on. What the next request has between the two
+// messages of the person is the whole answer, with the results of tools.
+func (h *heed) end(before []ken.Message, next string) {
+	from := len(before)
+	for from > 0 && (before[from-1].Role != "user" || budgeter.IsBlock(before[from-1].Text)) {
+		from--
+	}
+	if asked := h.before[len(h.before)-1].Text; from > 0 && short(before[from-1]).Text == asked {
+		h.follow(before[from:])
+	}
+	h.next = short(ken.Message{Text: next}).Text
+}
+
+// uses judges the turn as far as it is known.
+func (h *heed) uses() []ken.Use {
+	return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+}
+
+// write says in the receipts what was used. One that is gone costs no other.
+func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
+	for _, turn := range slices.Sorted(maps.Keys(v.uses)) {
+		if err := book.AddUse(tx, turn, v.uses[turn]); err != nil && !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrCorrupt) {
+			return err
+		}
+	}
+	return nil
+}
+
+// bookUse adds to what one transaction writes of an owner what answers used, and what
+// is learned from it: run write in it, nil for nothing, and settled when it is durable.
+// What fails of it is left out.
+func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfTx) error) (both func(store.ShelfTx) error, settled func()) {
+	if len(v.uses) == 0 {
+		return write, func() {}
+	}
+	learner, book := l.Learner(v.owner), l.Receipts(v.owner)
+	if err := learner.Load(ctx); err != nil {
+		l.o.Log.Warn("keep what answers used", "turns", len(v.uses), "cause", err, "try", ken.Hint(err))
+		return write, func() {}
+	}
+	taken := func() {}
+	return func(tx store.ShelfTx) error {
+		taken = func() {}
+		if write != nil {
+			if err := write(tx); err != nil {
+				return err
+			}
+		}
+		o := store.NewOverlay(tx)
+		did, err := learner.Take(o, v.outcomes)
+		if err == nil {
+			err = v.write(o, book)
+		}
+		if err != nil {
+			l.o.Log.Warn("keep what answers used", "turns", len(v.uses), "cause", err, "try", ken.Hint(err))
+			return nil
+		}
+		taken = did
+		return o.Apply(tx)
+	}, func() { taken() }
+}
+
+// settle judges turns for good that nothing more will be heard of.
+func (l *Layer) settle(ctx context.Context, owner string, done []*heed) {
+	v := verdicts{owner: owner}
+	l.heeds.work.Lock()
+	for _, h := range done {
+		v.judge(h, true)
+	}
+	l.heeds.work.Unlock()
+	both, settled := l.bookUse(ctx, v, nil)
+	if both == nil {
+		return
+	}
+	if err := (tenant{l, owner}).Update(ctx, both); err != nil {
+		l.o.Log.Warn("keep what answers used", "cause", err, "try", ken.Hint(err))
+		return
+	}
+	settled()
+}
+
+// heedAll judges for good what waits. Nothing is recorded any more.
+func (l *Layer) heedAll() {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("judge what answers used", "panic", p)
+		}
+	}()
+	byOwner := map[string][]*heed{}
+	for _, h := range l.heeds.all() {
+		byOwner[h.owner] = append(byOwner[h.owner], h)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
+	defer cancel()
+	for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
+		l.settle(ctx, owner, byOwner[owner])
+	}
+}
+
+// heedEnd judges for good the last turn of a session that ends. Of one that is deleted
+// nothing is learned.
+func (l *Layer) heedEnd(ctx context.Context, owner, id string, deleted bool) {
+	owner = l.owned(owner)
+	if h := l.heeds.take(heedKey(owner, id)); h != nil && !deleted {
+		l.settle(ctx, owner, []*heed{h})
+	}
+}
+
+// forgetUse takes claims that are gone out of what is known of their use.
+func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error {
+	return l.Learner(owner).Forget(ctx, ids...)
+}
