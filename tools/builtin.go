@@ -15,5 +15,12 @@ func builtin() []Tool {
 		knowledgeDispute(),
 		knowledgeHistory(),
 		knowledgeExplain(),
+		entitySearch(),
+		entityShow(),
+		constraintAdd(),
+		dependencyAdd(),
+		taskCreate(),
+		taskUpdate(),
+		taskList(),
 	}
 }

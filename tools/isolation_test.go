@@ -60,6 +60,8 @@ func TestOwnersAreIsolated(t *testing.T) {
 		"knowledge_recall": `{"question":"Zebra orbital shop Nairobi","limit":50,"statuses":["observed","disputed","superseded","hypothesis"],"documents":true}`,
 		"memory_list":      `{"limit":50}`,
 		"memory_stats":     `{}`,
+		"entity_search":    `{}`,
+		"task_list":        `{}`,
 	} {
 		res := a.call(nil, tool, args)
 		if strings.Contains(string(res.JSON)+res.Text, "ebra") || strings.Contains(string(res.JSON), id) {

@@ -66,7 +66,7 @@ func memoryStats() Tool {
 		func(ctx context.Context, c *Call, _ statsIn) (*Stats, error) {
 			out := &Stats{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
 			f := c.filter(ken.Statuses())
-			f.Now = c.Now()
+			f.Structural, f.Now = true, c.Now()
 			out.Embedded, out.Records = c.Store.Coverage()
 			for k, err := range c.Store.Scan(ctx, &f, every) {
 				if err != nil {

@@ -60,7 +60,15 @@ func TestAnswersFitTheirSchema(t *testing.T) {
 		"knowledge_dispute": `{"id":"` + other + `","reason":"it is red"}`,
 		"knowledge_history": `{"id":"` + id + `"}`,
 		"knowledge_explain": `{"turn":"` + receipt.Turn + `","claim":"` + id + `"}`,
+		"entity_search":     `{"query":"vault"}`,
+		"entity_show":       `{"name":"vault","superseded":true}`,
+		"constraint_add":    `{"text":"Never open the vault alone.","entities":["vault"],"expires_at":"2099-01-01"}`,
+		"dependency_add":    `{"source":"vault","type":"requires","target":"lever"}`,
+		"task_create":       `{"title":"Oil the vault","about":["vault"],"expires_at":"2099-01-01"}`,
+		"task_update":       `{"id":"T-0001","status":"done"}`,
+		"task_list":         `{"statuses":["done"]}`,
 	}
+	k.operator("The vault has a door of steel.", func(c *ken.Claim) { c.Entities = []string{"vault"} })
 	for _, x := range k.registry.Tools(k.caller) {
 		if args[x.Name] == "" {
 			t.Errorf("%s is not tried", x.Name)
@@ -119,16 +127,19 @@ func TestStats(t *testing.T) {
 	k := newKit(t)
 	k.operator("Deploys run on Tuesday.", func(c *ken.Claim) { c.Kind = ken.KindHot })
 	k.call(nil, "memory_ingest", `{"text":"The ledger closes at noon."}`)
+	k.operator("payments requires ledger", func(c *ken.Claim) {
+		c.Kind, c.Entities, c.Aspect = ken.KindDependency, []string{"payments", "ledger"}, "requires"
+	})
 	k.says(user("Hello there, what is new?"))
 	if err := k.layer.Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	var got tools.Stats
 	res := k.call(&got, "memory_stats", `{}`)
-	if got.Claims != 2 || got.Kinds["hot"] != 1 || got.Trust["agent"] != 1 || got.Trust["operator"] != 1 || got.Tiers["Assumed"] != 1 || got.Sessions != 1 {
+	if got.Claims != 3 || got.Kinds["hot"] != 1 || got.Kinds["dependency"] != 1 || got.Trust["agent"] != 1 || got.Trust["operator"] != 2 || got.Tiers["Assumed"] != 1 || got.Sessions != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if !strings.Contains(res.Text, "kinds: fact 1, hot 1") {
+	if !strings.Contains(res.Text, "kinds: dependency 1, fact 1, hot 1") {
 		t.Errorf("text %q", res.Text)
 	}
 }

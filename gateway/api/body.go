@@ -14,10 +14,13 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// readBody reads the request's body as the route has it. A POST is marked as JSON even
-// when it has no body, since a form of another site's page can't be.
+// bodied reports a method whose requests have a body.
+func bodied(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
+
+// readBody reads the request's body as the route has it. It is marked as JSON even
+// when it is empty, since a form of another site's page can't be.
 func (c *call) readBody(w http.ResponseWriter) error {
-	if c.r.Method != http.MethodPost {
+	if !bodied(c.r.Method) {
 		return nil
 	}
 	if !isJSON(c.r.Header.Get("Content-Type")) {

@@ -49,7 +49,7 @@ func (a *API) export(c *call) (*reply, error) {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if f.Reject(found.Facts()) != "" {
+				if !jsonl.Takes(&f, &found) {
 					continue
 				}
 				events, err := s.History(ctx, found.ID)

@@ -112,7 +112,7 @@ func (k *kit) ask(method, path string, body any, headers ...string) *answer {
 		in = bytes.NewReader(text)
 	}
 	r := httptest.NewRequestWithContext(access.With(k.Context(), k.who), method, path, in)
-	if method == http.MethodPost {
+	if method == http.MethodPost || method == http.MethodPatch {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i < len(headers); i += 2 {

@@ -116,6 +116,8 @@ var tagTexts = [][2]string{
 	{"sessions", "What was said, and what came of it."},
 	{"turns", "What was injected into a model call, and why."},
 	{"attention", "What a person should look at."},
+	{"structure", "Entities, the rules that hold for them, and what depends on what."},
+	{"tasks", "What is to be done."},
 	{"jobs", "Work of the background."},
 	{"export", "Everything, to be kept elsewhere."},
 	{"stats", "Counts."},
@@ -126,7 +128,7 @@ func describe(routes []*route) (*document, error) {
 	doc := &document{OpenAPI: "3.1.1",
 		Info: map[string]string{"title": "Ken", "version": "1",
 			"description": "The knowledge of one owner, who is named by the key and by nothing else. Every error is a problem as RFC 9457 has it. " +
-				"Lists come in pages: next in the body, and the header Link, lead to the one after. Changes are POST and DELETE; a POST is marked " +
+				"Lists come in pages: next in the body, and the header Link, lead to the one after. Changes are POST, PATCH and DELETE; what has a body is marked " +
 				"as application/json, also without a body. Fields may be added: ignore those that you don't know."},
 		Servers:  []map[string]string{{"url": "/"}},
 		Security: []map[string][]string{{"key": {}}, {}},
@@ -174,7 +176,7 @@ func sharedHeaders() map[string]*header {
 	return map[string]*header{
 		"ETag":     {Description: "The version of the answer.", Schema: text},
 		"Link":     {Description: `The next page, as <…>; rel="next".`, Schema: text},
-		"Location": {Description: "Where the claim is.", Schema: text},
+		"Location": {Description: "Where it is.", Schema: text},
 	}
 }
 
@@ -311,7 +313,7 @@ func (r *route) problems() []problemCode {
 	if r.method != http.MethodGet {
 		set[codeCrossSite] = true
 	}
-	if r.method == http.MethodPost {
+	if bodied(r.method) {
 		set[codeMedia], set[codeTooLarge] = true, true
 	}
 	return slices.Sorted(maps.Keys(set))

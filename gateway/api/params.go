@@ -5,6 +5,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/structure/task"
 )
 
 // Bounds of a page.
@@ -43,6 +46,16 @@ var (
 	pConstraint = &param{name: "constraint", form: formFlag, def: "false", about: "Only constraints."}
 	pArchived   = &param{name: "archived", form: formFlag, def: "false", about: "Archived claims too."}
 
+	pName       = &param{name: "name", about: "A name or a part of one; all of them without it.", example: "payments"}
+	pEntity     = &param{name: "entity", must: true, about: "The entity, under any of its names.", example: "payments"}
+	pSuperseded = &param{name: "superseded", form: formFlag, def: "false", about: "What was replaced, too."}
+	pDepth      = &param{name: "depth", form: formNumber, low: 1, high: entity.MaxDepth, def: "1", about: "How many dependencies away to look."}
+	pSource     = &param{name: "source", must: true, about: "What depends.", example: "payments"}
+	pRelation   = &param{name: "relation", must: true, enum: edit.DependencyTypes(), about: "How it depends."}
+	pTarget     = &param{name: "target", must: true, about: "What it depends on.", example: "ledger"}
+	pAbout      = &param{name: "about", about: "Only tasks about this entity.", example: "ledger"}
+	pTaskStatus = &param{name: "task_status", many: true, enum: texts(task.Statuses()), about: "Only tasks in this state; by default those that are not over."}
+
 	pClaim    = &param{name: "claim", must: true, about: "The id of the claim that is asked about."}
 	pAll      = &param{name: "all", form: formFlag, def: "false", about: "What was dismissed, too."}
 	pJobState = &param{name: "state", many: true, enum: texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead}),
@@ -56,6 +69,8 @@ var pathParams = map[string]string{
 	"session": "The session's id, whole.",
 	"item":    "The item's id: 12 hexadecimal digits.",
 	"job":     "The job's id, whole.",
+	"name":    "The entity's name, or another of its names.",
+	"task":    "The task's id, such as T-0001.",
 	"code":    "The last part of a problem's type.",
 }
 

@@ -50,7 +50,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 	}
 	if rep.etag != "" {
 		h.Set("ETag", rep.etag)
-		if r.Method != http.MethodPost && r.Method != http.MethodDelete && unchanged(r, rep.etag) {
+		if !bodied(r.Method) && r.Method != http.MethodDelete && unchanged(r, rep.etag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}

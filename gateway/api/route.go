@@ -60,7 +60,8 @@ func variable(segment string) (string, bool) {
 func table() []*route {
 	routes.once.Do(func() {
 		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
-			attentionRoutes(), jobRoutes(), exportRoutes(), statsRoutes(), aboutRoutes()} {
+			attentionRoutes(), entityRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
+			jobRoutes(), exportRoutes(), statsRoutes(), aboutRoutes()} {
 			routes.all = append(routes.all, group...)
 		}
 	})

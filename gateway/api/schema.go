@@ -15,6 +15,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/structure/task"
 )
 
 // shared are the types that have a schema of their own name. The bodies and answers of
@@ -44,6 +46,14 @@ var shared = map[reflect.Type]string{
 	reflect.TypeFor[EvidenceView]():         "EvidenceView",
 	reflect.TypeFor[Message]():              "Message",
 	reflect.TypeFor[ToolCall]():             "ToolCall",
+	reflect.TypeFor[entity.Hit]():           "EntityHit",
+	reflect.TypeFor[entity.View]():          "Entity",
+	reflect.TypeFor[entity.Claim]():         "EntityClaim",
+	reflect.TypeFor[entity.Constraint]():    "EntityConstraint",
+	reflect.TypeFor[entity.Aspect]():        "EntityAspect",
+	reflect.TypeFor[entity.Dependency]():    "EntityDependency",
+	reflect.TypeFor[entity.Graph]():         "EntityGraph",
+	reflect.TypeFor[task.Task]():            "Task",
 	reflect.TypeFor[struct{}]():             "Nothing",
 }
 
@@ -63,6 +73,7 @@ func plain() map[reflect.Type]*jsonschema.Schema {
 			ken.CutFloor, ken.CutDuplicate, ken.CutBudget, ken.CutPool, ken.CutLate})...),
 		reflect.TypeFor[ken.Severity]():  oneOf(texts([]ken.Severity{ken.SeverityNeutral, ken.SeverityInfo, ken.SeverityWarning})...),
 		reflect.TypeFor[session.State](): oneOf(texts([]session.State{session.Open, session.Ended, session.Harvested, session.Failed})...),
+		reflect.TypeFor[task.Status]():   oneOf(texts(task.Statuses())...),
 		reflect.TypeFor[jobs.State]():    oneOf(texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead})...),
 		reflect.TypeFor[middleware.ItemState](): oneOf(texts([]middleware.ItemState{middleware.ItemSame, middleware.ItemChanged,
 			middleware.ItemForgotten, middleware.ItemMade})...),

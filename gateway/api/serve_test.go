@@ -10,7 +10,9 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/api"
+	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/structure/task"
 )
 
 // filled is a kit with one of everything, and the values of paths that lead to it.
@@ -19,6 +21,8 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 	k := newKit(t)
 	c := k.learn("Payments are retried three times.", func(r *api.LearnRequest) { r.Tags = []string{"payments"} })
 	turn := k.turn("session-one", "how are payments retried?")
+	post[middleware.ClaimView](k, "/api/dependencies", `{"source":"payments","type":"requires","target":"ledger"}`)
+	post[task.Task](k, "/api/tasks", `{"title":"Move the ledger","about":["ledger"]}`)
 	ctx := t.Context()
 	if err := k.layer.End(ctx, "anna", "session-one", session.Closed); err != nil {
 		t.Fatal(err)
@@ -28,14 +32,15 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 		t.Fatalf("jobs %v, %v", jobs, err)
 	}
 	return k, strings.NewReplacer("{id}", c.ID, "{turn}", turn, "{session}", "session-one", "{item}", "000000000000", "{job}", jobs[0].ID,
-		"{code}", "invalid")
+		"{code}", "invalid", "{name}", "payments", "{task}", "T-0001")
 }
 
 // samples are values that parameters accept.
 var samples = map[string]string{"q": "payments", "type": "knowledge", "mode": "keyword", "kind": "fact", "status": "observed",
 	"scope": "repo:a", "min_trust": "agent", "floor": "false", "explain": "1", "limit": "3", "cursor": "", "tag": "payments", "session": "session-one",
 	"project": "p", "constraint": "false", "archived": "true", "reason": "because", "all": "true", "state": "queued",
-	"claim": "0198c0de-0000-7000-8000-000000000001"}
+	"claim": "0198c0de-0000-7000-8000-000000000001", "name": "payments", "superseded": "true", "depth": "2", "entity": "payments",
+	"source": "payments", "relation": "requires", "target": "ledger", "about": "ledger", "task_status": "open"}
 
 // Whatever the table lists is served, with the right that it names and not without, and
 // every parameter that is described is read.
@@ -102,6 +107,8 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 			path += "?q=payments"
 		case "explain":
 			path += "?claim=" + paths.Replace("{id}")
+		case "listConstraints", "listDependencies":
+			path += "?entity=payments"
 		}
 		g, h := k.ask(http.MethodGet, path, nil).want(http.StatusOK), k.ask(http.MethodHead, path, nil).want(http.StatusOK)
 		if line.JSON && line.ID != "search" && g.header.Get("Content-Length") != h.header.Get("Content-Length") {

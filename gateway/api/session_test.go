@@ -162,4 +162,9 @@ func TestStats(t *testing.T) {
 	if again := get[api.Stats](k, "/api/stats"); again.Claims != 2 || again.Statuses["hypothesis"] != 0 {
 		t.Errorf("after forgetting: %+v", again)
 	}
+	// What structure is made of are claims, and no pieces of the repository.
+	k.ask(http.MethodPost, "/api/dependencies", `{"source":"payments","type":"requires","target":"ledger"}`).want(http.StatusOK)
+	if again := get[api.Stats](k, "/api/stats"); again.Claims != 3 || again.Kinds["dependency"] != 1 || again.Documents != 0 {
+		t.Errorf("with a dependency: %+v", again)
+	}
 }

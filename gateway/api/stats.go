@@ -110,7 +110,7 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 		return had, nil
 	}
 	n := &counted{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
-	res, err := s.Newest(c.ctx(), &ken.Filter{Statuses: ken.Statuses(), ClaimsOnly: true}, s.Refs()+1)
+	res, err := s.Newest(c.ctx(), &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true}, s.Refs()+1)
 	if err != nil {
 		return nil, err
 	}

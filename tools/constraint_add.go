@@ -1,0 +1,91 @@
+package tools
+
+import (
+	"context"
+
+	"github.com/kenlayer/ken/structure/edit"
+)
+
+// constraintIn are constraint_add's arguments.
+type constraintIn struct {
+	Text      string     `json:"text" rule:"filled;chars=2000" jsonschema:"the rule, in one statement that can be understood without this conversation"`
+	Entities  []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the most important first; left out, the text is read. A rule about nothing in particular is in every turn."`
+	Aspect    string     `json:"aspect,omitempty" rule:"chars=80" jsonschema:"which side of it, such as deployment or security"`
+	ExpiresAt string     `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"until when it holds, such as 2026-12-31; left out, for ever"`
+	Evidence  []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; left out, it is your own word"`
+}
+
+// ConstraintAdded is what came of a rule.
+type ConstraintAdded struct {
+	Outcome      string   `json:"outcome" rule:"enum=added|known"`
+	ID           string   `json:"id"`
+	Status       string   `json:"status"`
+	Tier         string   `json:"tier" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
+	Trust        string   `json:"trust"`
+	Entities     []string `json:"entities" jsonschema:"what it is about; none: it is in every turn"`
+	Aspect       string   `json:"aspect,omitempty"`
+	Dependencies []string `json:"dependencies,omitempty" jsonschema:"that its text states, and that are known now"`
+	Notes        []string `json:"notes,omitempty"`
+}
+
+// Write implements Output.
+func (a *ConstraintAdded) Write(p *Page) {
+	switch a.Outcome {
+	case outcomeKnown:
+		p.Line("That rule is there already; nothing was changed.")
+	default:
+		p.Line("The rule is kept.")
+	}
+	if len(a.Entities) == 0 {
+		p.Line("It is about nothing in particular, so it is in every turn. Name entities to narrow it.")
+	} else {
+		p.Line("It is in every turn about " + names(a.Entities) + " and what is one dependency away.")
+	}
+	p.Line("id " + a.ID + ", " + a.Status + ", tier " + a.Tier + ", trust " + a.Trust)
+	for _, d := range a.Dependencies {
+		p.Line("dependency: " + d)
+	}
+	for _, n := range a.Notes {
+		p.Line("note: " + n)
+	}
+}
+
+func constraintAdd() Tool {
+	return Define(Spec{Name: "constraint_add", Title: "Add a constraint", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Keep a rule that must always be kept, such as \"never deploy payments on Fridays\". It is shown in every turn about what it " +
+			"concerns. Use it when the user sets a rule; for what is merely so use knowledge_learn. What an external source says is " +
+			"no rule: an operator has to add it.",
+		Example: `{"text":"Never deploy the payments service on Fridays.","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`},
+		func(ctx context.Context, c *Call, in constraintIn) (*ConstraintAdded, error) {
+			until, err := when("expires_at", in.ExpiresAt)
+			if err != nil {
+				return nil, err
+			}
+			ev, err := c.backed(ctx, in.Text, in.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			release, err := c.r.writing.take(ctx, c.Owner)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			got, err := c.editor("constraint_add", ev.pieces).AddConstraint(ctx, edit.NewConstraint{Text: in.Text, Entities: in.Entities, Aspect: in.Aspect, ExpiresAt: until})
+			if err != nil {
+				return nil, err
+			}
+			k := c.show(got.Claim)
+			out := &ConstraintAdded{Outcome: "added", ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
+				Aspect: got.Claim.Aspect, Notes: ev.notes}
+			if !got.Changed {
+				out.Outcome = outcomeKnown
+				return out, nil
+			}
+			c.Touch(k.ID)
+			for _, d := range got.Dependencies {
+				c.Touch(d.ID)
+				out.Dependencies = append(out.Dependencies, oneLine(d.Text, maxHeading))
+			}
+			return out, nil
+		})
+}
