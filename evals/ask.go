@@ -1,7 +1,9 @@
 package evals
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -43,13 +45,20 @@ func listen(pool int) middleware.Middleware {
 // ranking is every candidate that the floor left, best first: those handed on to
 // the block, and behind them those beyond retrieval's top k, which the retriever
 // lists as cut in the same order. It lists what fusion left out of the pool
-// before these: as many as were found beyond the pool's size.
+// before these: as many as were found beyond the pool's size. Rules stand first in
+// every turn that they apply to, which says nothing of how well they answer it: they
+// are put where their words put them.
 func ranking(found *retriever.Result, pool int) []string {
 	var out, beyond []string
+	var in []*retriever.Candidate
 	for i := range found.Candidates {
 		if c := &found.Candidates[i]; !c.Memory {
-			out = append(out, c.Row.ID)
+			in = append(in, c)
 		}
+	}
+	slices.SortStableFunc(in, func(a, b *retriever.Candidate) int { return cmp.Compare(b.Fused, a.Fused) })
+	for _, c := range in {
+		out = append(out, c.Row.ID)
 	}
 	for _, cut := range found.Cut {
 		if cut.Reason == ken.CutPool {

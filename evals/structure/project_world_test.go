@@ -1,0 +1,155 @@
+package structure_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/kenlayer/ken"
+)
+
+// Two made-up projects: testdata/project, a freight platform, on which rules and
+// traversal were developed, and testdata/heldout, a hospital's archive of images,
+// written by somebody who had seen neither, and run when all was done. Each has what
+// a team would have told and written down (facts.tsv), questions with the records
+// that answer them (questions.tsv), and what depends on what in truth (world.tsv), of
+// which a layer is told only the other names.
+var projects = []string{"project", "heldout"}
+
+type world struct {
+	facts     []record
+	questions []question
+	near      map[string][]string // an entity and what is one step from it, itself included
+	names     []otherName         // that an operator tells
+}
+
+type otherName struct{ other, entity string }
+
+// record is a fact; binds is what it is a rule for, "-" for none.
+type record struct{ key, kind, binds, from, text string }
+
+// question has the entity that it is about, "-" for none, and the keys of the
+// records that answer it.
+type question struct {
+	slice, focal string
+	gold         []string
+	text         string
+}
+
+// rows reads a table of tab-separated fields.
+func rows(t testing.TB, dir, name string, fields int) (out [][]string) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + dir + "/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != fields {
+			t.Fatalf("%s: %d fields in %q", name, len(f), line)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func project(t testing.TB, dir string) world {
+	t.Helper()
+	w := world{near: map[string][]string{}}
+	for _, f := range rows(t, dir, "facts.tsv", 5) {
+		w.facts = append(w.facts, record{f[0], f[1], f[2], f[3], f[4]})
+	}
+	for _, f := range rows(t, dir, "world.tsv", 4) {
+		w.step(f[0], f[0])
+		for other := range strings.SplitSeq(f[2], ",") {
+			if other != "" {
+				w.names = append(w.names, otherName{other, f[0]})
+			}
+		}
+		for to := range strings.SplitSeq(f[3], ",") {
+			if to != "" {
+				w.step(f[0], to)
+				w.step(to, f[0])
+			}
+		}
+	}
+	for _, f := range rows(t, dir, "questions.tsv", 4) {
+		q := question{slice: f[0], focal: f[1], text: f[3]}
+		if f[2] != "" {
+			q.gold = strings.Split(f[2], ",")
+		}
+		w.questions = append(w.questions, q)
+	}
+	return w
+}
+
+func (w *world) step(from, to string) {
+	if !slices.Contains(w.near[from], to) {
+		w.near[from] = append(w.near[from], to)
+	}
+}
+
+// rules are the keys of what must be in the block of a question: the rules of what
+// it is about and of what is one step away.
+func (w *world) rules(q *question) (keys []string) {
+	for _, r := range w.facts {
+		if r.binds != "-" && slices.Contains(w.near[q.focal], r.binds) {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
+// owed are those rules of a question's entity that say its name, where the question
+// says it too: what can't be missed, whatever anything was filed under. The others
+// are rules by what only the team knows.
+func (w *world) owed(q *question) (keys []string) {
+	names := []string{q.focal}
+	for _, n := range w.names {
+		if n.entity == q.focal {
+			names = append(names, n.other)
+		}
+	}
+	says := func(text string) bool {
+		text = " " + plainWords(text) + " "
+		return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, " "+plainWords(n)+" ") })
+	}
+	if q.focal == "-" || !says(q.text) {
+		return nil
+	}
+	for _, r := range w.facts {
+		if r.binds == q.focal && says(r.text) {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
+// plainWords are the words of a text, in lower case.
+func plainWords(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+}
+
+// claim is a record as somebody would tell it: text and evidence, nothing of what it
+// is about.
+func (r *record) claim(t testing.TB) ken.Claim {
+	t.Helper()
+	e := ken.FromUserStatement("interview", r.key)
+	switch path, file := strings.CutPrefix(r.from, "file:"); {
+	case file:
+		e = ken.FromFile(path, "", "")
+	case r.from == "test":
+		e = ken.FromTestResult(r.key, "")
+	}
+	c, err := ken.NewClaim(r.text, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Key, c.Kind = r.key, ken.Kind(r.kind)
+	return c
+}
