@@ -85,7 +85,7 @@ func exportClaims(ctx context.Context, s store.Engine, f *ken.Filter, w io.Write
 		if err != nil {
 			return n, fmt.Errorf("read claims: %w", err)
 		}
-		if f.Reject(c.Facts()) != "" {
+		if !jsonl.Takes(f, &c) {
 			continue
 		}
 		events, err := s.History(ctx, c.ID)

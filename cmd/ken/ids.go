@@ -40,14 +40,14 @@ func beginnings(ids []string) []string {
 // what it is.
 type choices func(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error)
 
-// completes completes a command's only argument. Without a store there is nothing
-// to choose from, and none is made.
-func (a *app) completes(list choices) cobra.CompletionFunc {
+// completes completes a command's arguments, each from its own list. Without a store
+// there is nothing to choose from, and none is made.
+func (a *app) completes(lists ...choices) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const noFiles = cobra.ShellCompDirectiveNoFileComp
 		cfg, _, err := a.configuration()
 		root, rootErr := a.project()
-		if len(args) > 0 || err != nil || rootErr != nil {
+		if len(args) >= len(lists) || err != nil || rootErr != nil {
 			return nil, noFiles
 		}
 		if _, err := os.Stat(filepath.Join(statePath(root, cfg), bolt.FolderName(cmp.Or(a.owner, cfg.Knowledge.Owner)))); err != nil {
@@ -56,7 +56,7 @@ func (a *app) completes(list choices) cobra.CompletionFunc {
 		quiet := &app{streams: streams{in: a.in, out: a.out, err: io.Discard}, dir: a.dir, owner: a.owner, quiet: true}
 		var all []string
 		err = quiet.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
-			all, err = list(cmd.Context(), l, s)
+			all, err = lists[len(args)](cmd.Context(), l, s)
 			return err
 		})
 		if err != nil {

@@ -20,6 +20,7 @@ type learnOptions struct {
 	confidence, importance float64
 	tags, entities         []string
 	domain, scope, key     string
+	aspect                 string
 	expires, source        string
 	constraint             bool
 	evidence               evidenceFlags
@@ -31,9 +32,12 @@ func (a *app) learnCommand() *cobra.Command {
 		Use:   "learn [TEXT|-]",
 		Short: "Keep a claim",
 		Long: "Keep a claim and print its id. Without any evidence, the claim is the word of whoever runs the command. " +
-			"A claim with a known --key is a new version of that claim, and no change when nothing differs.",
+			"A claim with a known --key is a new version of that claim, and no change when nothing differs.\n\n" +
+			"What it is about, under which aspect, and whether it is a rule is read from the text, and told beside the id. --entity, --aspect and " +
+			"--constraint say so instead, on an operator's word: no model changes that.",
 		Example: `  ken learn "Payments are idempotent by request id" --file payments/handler.go --tag payments
   ken learn "The flaky test is fixed" --test TestRetry --command "go test ./..." --exit 0
+  ken learn "never deploy the payments service on Fridays; it depends on the ledger"
   ken learn - --key runbook/restart --kind playbook < restart.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.text(args)
@@ -50,7 +54,8 @@ func (a *app) learnCommand() *cobra.Command {
 	f.Float64Var(&o.confidence, "confidence", 1, "a `number` from 0 to 1: that it is true")
 	f.Float64Var(&o.importance, "importance", 0.5, "a `number` from 0 to 1: of knowing it")
 	f.StringArrayVar(&o.tags, "tag", nil, "a `tag` (repeatable)")
-	f.StringArrayVar(&o.entities, "entity", nil, "a named `thing` that it is about (repeatable)")
+	f.StringArrayVar(&o.entities, "entity", nil, "a named `thing` that it is about, the most important first (repeatable)")
+	f.StringVar(&o.aspect, "aspect", "", "which `side` of that it is about, such as deployment or security")
 	f.StringVar(&o.domain, "domain", "", "a `field` of knowledge, such as api or policy")
 	f.StringVar(&o.scope, "scope", "", "where it applies, as `type:id`; default everywhere")
 	f.StringVar(&o.key, "key", "", "a `name` of your own, which makes the command safe to repeat")
@@ -58,7 +63,15 @@ func (a *app) learnCommand() *cobra.Command {
 	f.StringVar(&o.source, "source", "", "`where` it came from, for people")
 	f.BoolVar(&o.constraint, "constraint", false, "a rule that always surfaces where its entity is in scope")
 	o.evidence.add(f)
+	a.completeFlag(cmd, "entity", entityNames)
+	a.completeFlag(cmd, "aspect", words(suggestedAspects()...))
 	return cmd
+}
+
+// learnedView is a claim as it was kept, and the dependencies that it states.
+type learnedView struct {
+	claimView
+	Dependencies []claimView `json:"dependencies,omitempty"`
 }
 
 func (a *app) learn(ctx context.Context, text string, o *learnOptions) error {
@@ -72,20 +85,31 @@ func (a *app) learn(ctx context.Context, text string, o *learnOptions) error {
 	}
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c.Owner = s.Owner()
+		o.file(&c, s)
 		id, err := s.WriteClaim(ctx, c)
 		if err != nil {
 			return err
 		}
+		if err := l.Derive(ctx, a.owner, id); err != nil {
+			fmt.Fprintln(a.err, "ken: the claim is kept; what it depends on is found out later:", err)
+		}
 		if c, err = s.Get(ctx, id); err != nil {
 			return err
 		}
-		if c.Text != text {
-			fmt.Fprintln(a.err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
+		deps, err := stated(ctx, s, &c)
+		if err != nil {
+			return err
 		}
+		a.tellCleaned(text, &c)
 		if a.json {
-			return a.printJSON(viewOf(c, l))
+			v := learnedView{claimView: viewOf(c, l)}
+			for _, d := range deps {
+				v.Dependencies = append(v.Dependencies, viewOf(d, l))
+			}
+			return a.printJSON(v)
 		}
 		fmt.Fprintln(a.out, id)
+		a.tell(understood(&c, deps))
 		return nil
 	})
 }
@@ -100,7 +124,7 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 		ev = append(ev, o.evidence.assertion(now))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
-		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Domain: o.domain, Key: o.key,
+		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
 		Source: o.source, Constraint: o.constraint, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
 	if o.scope != "" {
 		if c.Scope, err = ken.ParseScope(o.scope); err != nil {

@@ -59,7 +59,7 @@ func (a *app) memoryCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.decide(cmd.Context(), args[0], edit(text))
+				return a.decide(cmd.Context(), args[0], rewrite(text))
 			},
 		})
 	return cmd
@@ -80,8 +80,8 @@ func reject(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
 	return c.ID, memoryfile.Reject(ctx, s, c.ID, currentUser(), time.Now())
 }
 
-// edit replaces the text; the same text only approves.
-func edit(text string) decision {
+// rewrite replaces the text; the same text only approves.
+func rewrite(text string) decision {
 	return func(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
 		switch {
 		case c.Status == ken.StatusSuperseded: // before another claim is written

@@ -141,7 +141,7 @@ func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string
 		if text = strings.TrimSpace(text); text == "" || text == c.Text {
 			return "", nil // asks again
 		}
-		did, do = "edited and approved", edit(text)
+		did, do = "edited and approved", rewrite(text)
 	case 's', '\r', '\n':
 		return "skipped", nil
 	default:

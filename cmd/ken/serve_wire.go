@@ -107,6 +107,9 @@ func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics
 	for i := range list {
 		out.Jobs[string(list[i].State)]++
 	}
+	if f, err := l.Filing(ctx, owner); err == nil {
+		out.Filed = f.Counts.ByOutcome()
+	}
 	return out, err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure/reading"
 )
 
 func (a *app) skillAddCommand() *cobra.Command {
@@ -125,7 +127,10 @@ func addSkill(ctx context.Context, s store.Engine, sk *skill.Skill, now time.Tim
 		return out, &ken.Error{Code: ken.CodeRefused, Field: "name", Msg: "playbook " + sk.Name + " was replaced by claim " + have.SupersededBy,
 			Try: "Give it another name, or erase the old one with ken forget " + have.ID + "."}
 	}
-	if out.ID, err = s.WriteClaim(ctx, c); err != nil || !known {
+	if out.ID, err = s.WriteClaim(ctx, c); err != nil {
+		return out, err
+	}
+	if _, err = operatorEditor(s).Describe(ctx, sk.Name, string(reading.Skill), cmp.Or(sk.Title, sk.Name)); err != nil || !known {
 		return out, err
 	}
 	is, err := s.Get(ctx, out.ID)
