@@ -15,9 +15,8 @@ import (
 // part when its messages were swept. Fields of about that are empty leave what was
 // known.
 //
-// Errors: ErrInvalid for an id that is empty, longer than 256 bytes or unclean;
-// ErrUnavailable when other processes keep writing to the same session; what the
-// shelf fails with. Nothing is kept of a call that fails.
+// Errors: ErrInvalid for an id that is empty, longer than 256 bytes or unclean; what
+// the shelf fails with. Nothing is kept of a call that fails.
 func (j *Journal) Append(ctx context.Context, about About, msgs []ken.Message) ([]Entry, error) {
 	return j.append(ctx, about, msgs, false)
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -41,13 +40,6 @@ type Noted struct {
 	Err     error   // as of Append
 }
 
-// errMoved says that a session is no longer as it was when a decision was made.
-var errMoved = errors.New("session: it changed meanwhile")
-
-// maxTries bounds how often a record starts again because another process wrote
-// to the same session meanwhile.
-const maxTries = 8
-
 // Record keeps several notes in one transaction, those of a session in their order,
 // and returns what came of each. A session that fails does so alone. also, if it is
 // not nil, writes in the same transaction, once, whatever becomes of the sessions;
@@ -62,22 +54,16 @@ func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.Shel
 			todo = append(todo, i)
 		}
 	}
-	for try := 0; len(todo) > 0 || try == 0 && also != nil; try++ {
-		if try == maxTries {
-			for _, i := range todo {
-				out[i] = Noted{Err: &ken.Error{Code: ken.CodeUnavailable, Field: "session",
-					Msg: "other processes keep writing to session " + notes[i].About.ID, Try: "Give each process sessions of its own."}}
-			}
-			break
-		}
-		todo = j.record(ctx, notes, todo, also, out)
-		also = nil
+	if len(todo) > 0 || also != nil {
+		j.record(ctx, notes, todo, also, out)
 	}
 	return out
 }
 
-// record is one attempt. It returns the notes that are to be tried again.
-func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx) error, out []Noted) (again []int) {
+// record keeps the notes of todo, and says in out what came of them. What is new is
+// decided, cleaned and annotated before the transaction, so that it is short, and
+// once more in it for a session that another process wrote to meanwhile.
+func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx) error, out []Noted) {
 	parts := partsOf(j, notes, todo)
 	taken, err := take(ctx, parts)
 	defer func() {
@@ -92,7 +78,7 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 	now := j.now()
 	if err == nil {
 		for _, p := range parts {
-			p.prepare(ctx, now)
+			p.prepare(now, func(at int) { p.annotate(ctx, at) })
 		}
 		err = j.write(ctx, parts, also)
 	}
@@ -101,18 +87,11 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 			p.m.restore(p.was)
 		}
 		for _, n := range p.notes {
-			switch {
-			case errors.Is(p.err, errMoved):
-				again = append(again, n.i)
-			case p.err != nil:
+			if out[n.i] = (Noted{Entries: n.entries}); p.err != nil {
 				out[n.i] = Noted{Err: p.err}
-			default:
-				out[n.i] = Noted{Entries: n.entries}
 			}
 		}
 	}
-	slices.Sort(again)
-	return again
 }
 
 // take waits until nobody else is at the sessions. All take in one order, so that
@@ -135,25 +114,13 @@ func (j *Journal) look(ctx context.Context, parts []*part) error {
 	}
 	return j.shelf.View(ctx, func(r store.ShelfReader) error {
 		for _, p := range parts {
-			p.known, p.joins = false, false
-			rec, err := getRecord(r, p.m.id)
-			if err == nil {
-				err = p.m.load(r, rec)
-			}
-			if p.err = err; err != nil {
-				continue
-			}
-			p.was, p.looked = p.m.before(), true
-			if rec != nil {
-				p.known, p.joins, p.lastAt = true, rec.lacks(j.o.Process), rec.LastAt
-			}
+			p.look(r)
 		}
 		return ctx.Err()
 	})
 }
 
-// write keeps what was prepared of the sessions that are still as they were. What
-// a session fails with is its part's error.
+// write keeps what was prepared. What a session fails with is its part's error.
 func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx) error) error {
 	var todo []*part
 	for _, p := range parts {

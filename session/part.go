@@ -29,7 +29,8 @@ type noting struct {
 	i        int   // its place in the Record
 	about    About // cleaned
 	entries  []Entry
-	digests  []digest // of the entries
+	fresh    []incoming // what the entries are of
+	files    map[*ken.Message]map[string]string
 	injected []injected
 }
 
@@ -57,13 +58,31 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
 	return parts
 }
 
+// look takes the memo to where the session is.
+func (p *part) look(r store.ShelfReader) {
+	p.known, p.joins = false, false
+	rec, err := getRecord(r, p.m.id)
+	if err == nil {
+		err = p.m.load(r, rec)
+	}
+	if p.err = err; err != nil {
+		return
+	}
+	p.was, p.looked = p.m.before(), true
+	if rec != nil {
+		p.known, p.joins, p.lastAt = true, rec.lacks(p.j.o.Process), rec.LastAt
+	}
+}
+
 // prepare decides what is new, in memory: the memo has it then as if it were kept,
-// so that each note finds those before it. restore takes that back.
-func (p *part) prepare(ctx context.Context, now time.Time) {
+// so that each note finds those before it. restore takes that back. annotate is
+// called with the place of each note, when its entries are known.
+func (p *part) prepare(now time.Time, annotate func(at int)) {
 	if p.now = now; p.err != nil {
 		return
 	}
 	for i, n := range p.notes {
+		n.entries, n.injected = nil, nil
 		in := p.m.read(n.Messages)
 		fresh, line := in, (*line)(nil)
 		if !n.all {
@@ -74,9 +93,9 @@ func (p *part) prepare(ctx context.Context, now time.Time) {
 			continue
 		}
 		p.enter(n, fresh)
-		p.annotate(ctx, i)
+		annotate(i)
 		for i := range n.entries {
-			p.m.note(&n.entries[i], n.digests[i])
+			p.m.note(&n.entries[i], n.fresh[i].digest)
 		}
 		p.m.stamp.last += uint64(len(n.entries))
 		p.m.came(in, line)
@@ -95,8 +114,8 @@ func (p *part) enter(n *noting, fresh []incoming) {
 		e := Entry{Seq: p.m.stamp.last + uint64(i) + 1, At: at, Message: *x.clean}
 		e.cut(p.j.o.MaxMessageBytes)
 		n.entries = append(n.entries, e)
-		n.digests = append(n.digests, x.digest)
 	}
+	n.fresh = fresh
 }
 
 // inject makes injections of items, each id and text once.
@@ -117,15 +136,19 @@ func (p *part) writes() bool {
 	})
 }
 
-// write keeps the part if the session is still as it was looked at. It may run
-// again.
+// write keeps the part. When the session is not as it was looked at any more, what
+// is new of the part is decided again. It may run again.
 func (p *part) write(tx store.ShelfTx) error {
 	rec, err := getRecord(tx, p.m.id)
 	if err != nil {
 		return err
 	}
 	if rec.stamp() != p.was.stamp {
-		return errMoved
+		p.m.restore(p.was)
+		if p.look(tx); p.err != nil {
+			return p.err
+		}
+		p.prepare(p.now, p.annotated)
 	}
 	changed := false
 	for _, n := range p.notes {
@@ -182,7 +205,7 @@ func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
 	rec.joined(p.j.o.Process)
 	for i := range n.entries {
 		e := &n.entries[i]
-		if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, n.digests[i])); err != nil {
+		if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, n.fresh[i].digest)); err != nil {
 			return err
 		}
 		rec.Last, rec.LastAt = e.Seq, e.At
@@ -229,6 +252,18 @@ func (p *part) annotate(ctx context.Context, at int) {
 		e := n.entries[i]
 		p.ask(ctx, &e, p.call(ctx, at, i))
 		n.entries[i].Files = cleanFiles(e.Files)
+		if n.files == nil {
+			n.files = map[*ken.Message]map[string]string{}
+		}
+		n.files[n.fresh[i].raw] = n.entries[i].Files
+	}
+}
+
+// annotated repeats what annotate came to, for entries that were decided again.
+func (p *part) annotated(at int) {
+	n := p.notes[at]
+	for i := range n.entries {
+		n.entries[i].Files = n.files[n.fresh[i].raw]
 	}
 }
 

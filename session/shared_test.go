@@ -195,6 +195,37 @@ func TestTwoProcessesWithOneSessionAtOnce(t *testing.T) {
 	}
 }
 
+// However busy another process is with the session, each record gets its turn, with
+// what was found out about its messages, and what the other one kept is not new.
+func TestAnotherProcessIsAlwaysFaster(t *testing.T) {
+	var other *session.Journal
+	n := 0
+	b := newBench(t, session.Options{Process: "one", Alive: living("one", "two"), Annotate: func(ctx context.Context, e *session.Entry, _ *ken.ToolCall) {
+		e.Files = map[string]string{e.Message.Text + ".go": "1"}
+		if n++; n > 40 {
+			t.Fatal("it is looked at again and again")
+		}
+		both := user("both 1")
+		if _, err := other.Append(ctx, session.About{ID: "s"}, []ken.Message{both, user(fmt.Sprintf("two's %d", n))}); err != nil {
+			t.Error(err)
+		}
+	}})
+	other = session.NewJournal(b.shelf, session.Options{Process: "two", Alive: living("one", "two"), Now: b.clock.now})
+	got := b.append(t, "s", user("one's 1"), user("both 1"), user("one's 2"))
+	if diff := cmp.Diff([]string{"one's 1", "one's 2"}, texts(got)); diff != "" {
+		t.Errorf("new (-want +got):\n%s", diff)
+	}
+	tr := b.read(t, "s")
+	if diff := cmp.Diff([]string{"both 1", "two's 1", "two's 2", "two's 3", "one's 1", "one's 2"}, texts(tr.Entries)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	for _, e := range tr.Entries[4:] {
+		if e.Files[e.Message.Text+".go"] != "1" {
+			t.Errorf("%s has lost its files: %v", e.Message.Text, e.Files)
+		}
+	}
+}
+
 // A process that only repeats what another one kept is at the session all the same.
 func TestAProcessThatSaysNothingNewIsAtTheSession(t *testing.T) {
 	b := newBench(t, session.Options{Process: "one", Alive: living("one", "two")})
