@@ -2,9 +2,10 @@ package config
 
 import (
 	"os"
-	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Gateway is the proxy that ken serve runs.
@@ -105,7 +106,7 @@ func gatewayKeyFields(k *GatewayKey) []key {
 	}
 }
 
-var keyHashForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var keyHashForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // keyHash is the hash of a key. Who puts the key itself there must not find it in
 // a message.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 var (
@@ -52,7 +52,7 @@ func path() kind[string] {
 	return k
 }
 
-var ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+var ownerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
 // owner is a name that can also be a folder's.
 func owner() kind[string] {
@@ -60,7 +60,7 @@ func owner() kind[string] {
 		ownerName.MatchString)
 }
 
-var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
 
 // variable is the name of an environment variable that holds a secret. Lower case
 // is refused because keys tend to have it and names of variables don't.
@@ -181,7 +181,7 @@ func listenAddress() kind[string] {
 		})
 }
 
-var hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
 // hostName is a name or address without a port.
 func hostName() kind[string] {

@@ -1,9 +1,10 @@
 package config
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // lineWidth is where comments of the rendered file wrap.
@@ -75,8 +76,8 @@ func (k *key) value(words []string) string {
 }
 
 var (
-	plain    = regexp.MustCompile(`^([0-9]+(ms|[smh])|[A-Za-z/.][A-Za-z0-9_./-]*)$`)
-	reserved = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$`)
+	plain    = lazyregexp.New(`^([0-9]+(ms|[smh])|[A-Za-z/.][A-Za-z0-9_./-]*)$`)
+	reserved = lazyregexp.New(`(?i)^(true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$`)
 )
 
 // scalar writes a string, in quotes unless it can't be taken for something else.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // MarshalJSON writes NaN as null, and six digits.
@@ -182,7 +182,7 @@ func round(v float64, digits int) float64 {
 }
 
 // interval is a pair of numbers that took four lines.
-var interval = regexp.MustCompile(`\[\s+(-?[0-9.e-]+),\s+(-?[0-9.e-]+)\s+\]`)
+var interval = lazyregexp.New(`\[\s+(-?[0-9.e-]+),\s+(-?[0-9.e-]+)\s+\]`)
 
 // Write writes the report as JSON: indented, but each column of PerQuery, which
 // comes last, on one line.

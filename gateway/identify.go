@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // doors decides who may come in.
@@ -51,7 +51,7 @@ func newDoors(keys []config.GatewayKey, owner string) (*doors, error) {
 // maxName bounds the headers that name something: an owner, a session, a branch.
 const maxName = 256
 
-var ownerForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
 // identify says who a request comes from. With keys the owner is the key's,
 // whatever a header says; without, everybody may do everything, and names the

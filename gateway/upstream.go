@@ -3,11 +3,11 @@ package gateway
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // upstream is an API that requests are passed on to.
@@ -21,7 +21,7 @@ type upstream struct {
 	seen atomic.Pointer[sighting]
 }
 
-var versionSegment = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
+var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
 
 // parseUpstream reads a base URL as clients know it: version included, or left out
 // when the path is empty.

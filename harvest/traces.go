@@ -2,13 +2,13 @@ package harvest
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -65,7 +65,7 @@ func NewTraces(c *ken.Claim) *Traces {
 }
 
 // dated is a day, which points at nobody.
-var dated = regexp.MustCompile(`^\d{4}[-/.]\d\d[-/.]\d\d`)
+var dated = lazyregexp.New(`^\d{4}[-/.]\d\d[-/.]\d\d`)
 
 // points reports a word that names one person or thing.
 func points(w string) bool {

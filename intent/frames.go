@@ -1,6 +1,9 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // A frame is what people put around a question without being about it: "can you
 // give me a comprehensive summary of …", "… throughout our conversations". Its
@@ -47,7 +50,7 @@ type phrases struct {
 	ends bool
 }
 
-var frames = func() (out [2]*phrases) {
+var frames = sync.OnceValue(func() (out [2]*phrases) {
 	for i, list := range frameParts {
 		out[i] = &phrases{}
 		for line := range strings.Lines(list) {
@@ -57,7 +60,7 @@ var frames = func() (out [2]*phrases) {
 		}
 	}
 	return out
-}()
+})
 
 func (p *phrases) add(slots []string) {
 	if len(slots) == 0 {
@@ -99,7 +102,7 @@ func (p *phrases) longest(words []word) int {
 
 // markFrames sets frame on the words of frames.
 func markFrames(words []word) {
-	behind := false
+	behind, frames := false, frames()
 	for i := 0; i < len(words); {
 		n := frames[0].longest(words[i:])
 		if behind && n == 0 {

@@ -1,6 +1,9 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // phaticParts are things that people say to be polite, to keep a conversation
 // going, or to steer it: nothing that was learned answers them. The notation is
@@ -56,7 +59,7 @@ const phaticParts = `
 	nice to meet|see you
 	thank|thanks you? for? that|it|this|everything|your_help?`
 
-var phatic = func() *phrases {
+var phatic = sync.OnceValue(func() *phrases {
 	root := &phrases{}
 	for line := range strings.Lines(phaticParts) {
 		if slots := strings.Fields(line); len(slots) > 0 {
@@ -64,12 +67,12 @@ var phatic = func() *phrases {
 		}
 	}
 	return root
-}()
+})
 
 // onlyPhatic reports whether such phrases and words of courtesy are all that was
 // said, with at least one phrase among them.
 func onlyPhatic(words []word) bool {
-	found := false
+	found, phatic := false, phatic()
 	for i := 0; i < len(words); {
 		w := &words[i]
 		if n := phatic.longest(words[i:]); n > 0 && w.quoted != '`' {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // logFormat writes a commit as hash, author's time, subject and body, each ended
@@ -104,9 +104,9 @@ func unixTime(s string) time.Time {
 }
 
 var (
-	trailer = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9-]*: .|\(cherry picked from commit )`)
+	trailer = lazyregexp.New(`^(?:[A-Za-z][A-Za-z0-9-]*: .|\(cherry picked from commit )`)
 	// issueTrailer names what a commit is about; the others name people and tools.
-	issueTrailer = regexp.MustCompile(`(?i)^(?:fixes|closes|resolves|refs?|references|see(?:-also)?|issue|bug|updates): `)
+	issueTrailer = lazyregexp.New(`(?i)^(?:fixes|closes|resolves|refs?|references|see(?:-also)?|issue|bug|updates): `)
 )
 
 // trimTrailers drops the last paragraph of a body when it is made of trailers,

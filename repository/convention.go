@@ -2,9 +2,10 @@ package repository
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // ownFolders are never entered and never counted.
@@ -110,8 +111,8 @@ func fileConvention(name string, size int64) Reason {
 
 var (
 	// goGenerated is the rule of the go command: https://go.dev/s/generatedcode.
-	goGenerated = regexp.MustCompile(`^// Code generated .* DO NOT EDIT\.$`)
-	generated   = regexp.MustCompile(`(?i)@generated\b|\bcode generated\b.*\bdo not edit\b|\bauto-?(matically )?generated\b.*\bdo not (edit|modify)\b|\bthis file (is|was) (auto-?|automatically )generated\b`)
+	goGenerated = lazyregexp.New(`^// Code generated .* DO NOT EDIT\.$`)
+	generated   = lazyregexp.New(`(?i)@generated\b|\bcode generated\b.*\bdo not edit\b|\bauto-?(matically )?generated\b.*\bdo not (edit|modify)\b|\bthis file (is|was) (auto-?|automatically )generated\b`)
 )
 
 // generatedLines is how far from the top a generator leaves its mark.

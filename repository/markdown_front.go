@@ -1,9 +1,10 @@
 package repository
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // maxFrontMatter is the number of lines after which an unclosed opening rule is
@@ -45,8 +46,8 @@ var statusWords = map[string]bool{
 }
 
 var (
-	statusLine    = regexp.MustCompile(`(?i)^[\s>*+-]*\**status\**\s*:\s*\**\s*(.+)$`)
-	statusHeading = regexp.MustCompile(`(?i)^#{1,6}\s+status\s*#*$`)
+	statusLine    = lazyregexp.New(`(?i)^[\s>*+-]*\**status\**\s*:\s*\**\s*(.+)$`)
+	statusHeading = lazyregexp.New(`(?i)^#{1,6}\s+status\s*#*$`)
 )
 
 // statusLines is how far from the top a document states its status.

@@ -1,8 +1,9 @@
 package repository
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 type atomKind int
@@ -24,10 +25,10 @@ type atom struct {
 }
 
 var (
-	atxHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	setextRule = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	listItem   = regexp.MustCompile(`^[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)`)
-	mdLink     = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	atxHeading = lazyregexp.New(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	setextRule = lazyregexp.New(`^ {0,3}(=+|-+)[ \t]*$`)
+	listItem   = lazyregexp.New(`^[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)`)
+	mdLink     = lazyregexp.New(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
 // scanMarkdown finds the atoms of lines[from:], which are contiguous but for

@@ -2,12 +2,12 @@ package repository
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // secretGlobs are lower-case file names whose whole purpose is to hold secrets.
@@ -43,7 +43,7 @@ func secretFile(rel string) bool {
 }
 
 // npmToken is the line that makes an .npmrc a secret; without one it is settings.
-var npmToken = regexp.MustCompile(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
+var npmToken = lazyregexp.New(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
 
 // withholdFile reports whether the content says that no part of a file may be
 // shown.

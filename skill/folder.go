@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Bounds of a skill's folder: more than any skill that is one.
@@ -65,7 +65,7 @@ func list(dir, self string) ([]File, error) {
 }
 
 // link is a Markdown link's target, without a title.
-var link = regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?[^)]*\)`)
+var link = lazyregexp.New(`\]\(\s*<?([^)\s>]+)>?[^)]*\)`)
 
 // missing returns the relative links of a text that lead to no file of the folder,
 // each once, in their order.

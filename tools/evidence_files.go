@@ -11,10 +11,10 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // maxEvidenceFile bounds the files that are hashed while an agent waits: 16 MiB take
@@ -66,7 +66,7 @@ func (c *Call) file(name, field string) (ken.Evidence, error) {
 	return e, nil
 }
 
-var commitHash = regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`)
+var commitHash = lazyregexp.New(`^[0-9a-fA-F]{7,64}$`)
 
 // commit is a commit of the project's repository, if git knows it.
 func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, why string, err error) {

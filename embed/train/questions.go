@@ -3,9 +3,10 @@ package train
 import (
 	"context"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // spoken are the sources whose passages are turns of a conversation.
@@ -45,7 +46,7 @@ func Questions(ctx context.Context, pairs []Pair, seed uint64) ([]Pair, error) {
 	return made, nil
 }
 
-var prefix = regexp.MustCompile(`^([A-Z][\w.-]{0,20}(?: [A-Z][\w.-]{0,20})?) ?: `)
+var prefix = lazyregexp.New(`^([A-Z][\w.-]{0,20}(?: [A-Z][\w.-]{0,20})?) ?: `)
 
 // speaker splits a turn into the name before its colon, if any, and its text.
 func speaker(turn string) (name, text string) {
@@ -55,7 +56,7 @@ func speaker(turn string) (name, text string) {
 	return "", turn
 }
 
-var sentences = regexp.MustCompile(`[^.!?]+`)
+var sentences = lazyregexp.New(`[^.!?]+`)
 
 // about returns at most two questions about the speaker of a text.
 func about(r *rand.Rand, name, text string) []string {

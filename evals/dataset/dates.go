@@ -2,10 +2,11 @@ package dataset
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // layouts are the ways in which the sets write a time, in the order of trial.
@@ -25,7 +26,7 @@ var layouts = []string{
 	"January 2, 2006",
 }
 
-var weekday = regexp.MustCompile(`\s*\([A-Za-z]{2,9}\)\s*`)
+var weekday = lazyregexp.New(`\s*\([A-Za-z]{2,9}\)\s*`)
 
 var errTime = errors.New("a date that can't be read")
 

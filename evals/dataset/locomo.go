@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // conversation is one element of a LoCoMo file (Maharana et al. 2024).
@@ -33,7 +34,7 @@ type said struct {
 // evidence is the ids of turns: a list of strings, some of which hold several.
 type evidence []string
 
-var dialogueID = regexp.MustCompile(`D\d+:\d+`)
+var dialogueID = lazyregexp.New(`D\d+:\d+`)
 
 // UnmarshalJSON finds the ids in whatever strings there are.
 func (e *evidence) UnmarshalJSON(b []byte) error {

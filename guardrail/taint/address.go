@@ -159,7 +159,7 @@ func hostForm(s string) bool {
 // so, and it is not System.IO.
 func sureHost(name string) bool {
 	first, rest, _ := strings.Cut(name, ".")
-	return numeric(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary[first] && !empty[first])
+	return numeric(name) || endings[name[strings.LastIndexByte(name, '.')+1:]] && (strings.Contains(rest, ".") || !ordinary()[first] && !empty[first])
 }
 
 // numeric reports four numbers from 0 to 255.

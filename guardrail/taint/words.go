@@ -1,6 +1,9 @@
 package taint
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // A word's weight is what it says that two texts share it: nothing for words that
 // are everywhere, and most for those that are dangerous in a command.
@@ -27,7 +30,8 @@ var dangerous = set(`
 `)
 
 // ordinary words of prose and of programs, beyond those that say nothing.
-var ordinary = set(`
+var ordinary = sync.OnceValue(func() map[string]bool {
+	return set(`
 	able about above across after again against all almost alone along already also although always among another any anybody anyone
 	anything around asked asks away back became because become becomes been before began behind being below best better between big both
 	call called calls can't case cases change changed changes check checks clear close come comes common complete could day days default describe
@@ -58,6 +62,7 @@ var ordinary = set(`
 	account address compliance copy customer except partner payment payments team
 	i'm thank hi hello dear regards best
 `)
+})
 
 // empty words carry a sentence and nothing else.
 var empty = set(`
@@ -66,18 +71,19 @@ var empty = set(`
 `)
 
 // weights of the words above.
-var weights = func() map[string]uint8 {
+var weights = sync.OnceValue(func() map[string]uint8 {
 	out := map[string]uint8{}
-	for words, weight := range map[*map[string]bool]uint8{&ordinary: weightUsual, &dangerous: weightRisk} {
-		for w := range *words {
-			out[w] = max(out[w], weight)
-		}
+	for w := range ordinary() {
+		out[w] = weightUsual
+	}
+	for w := range dangerous {
+		out[w] = weightRisk
 	}
 	for w := range empty {
 		out[w] = weightNone
 	}
 	return out
-}()
+})
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
@@ -89,7 +95,7 @@ func set(words string) map[string]bool {
 
 // weigh returns a word's weight. It is in lower case.
 func weigh(w []byte) uint8 {
-	if have, ok := weights[string(w)]; ok {
+	if have, ok := weights()[string(w)]; ok {
 		return have
 	}
 	if len(w) <= 2 || w[0] == '-' {

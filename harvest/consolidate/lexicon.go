@@ -1,6 +1,9 @@
 package consolidate
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // entry is what is known about a spelling.
 type entry struct {
@@ -9,7 +12,7 @@ type entry struct {
 }
 
 // lexicon holds every spelling that the rules know by name.
-var lexicon = func() map[string]entry {
+var lexicon = sync.OnceValue(func() map[string]entry {
 	m := map[string]entry{}
 	conjugate(m)
 	for _, l := range lists {
@@ -32,7 +35,7 @@ var lexicon = func() map[string]entry {
 	}
 	m["golang"] = entry{"go", name}
 	return m
-}()
+})
 
 // lists give words their traits. A word may stand in several.
 var lists = []struct {

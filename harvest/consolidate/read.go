@@ -159,11 +159,11 @@ func (t *text) word(s string, cut byte) {
 	}
 	low := lower(s)
 	if low == "cannot" {
-		t.add(lexicon["can"], s, cut)
-		t.add(lexicon["not"], s, 0)
+		t.add(lexicon()["can"], s, cut)
+		t.add(lexicon()["not"], s, 0)
 		return
 	}
-	if e, ok := lexicon[low]; ok && !capitals(s, e) {
+	if e, ok := lexicon()[low]; ok && !capitals(s, e) {
 		t.add(e, s, cut)
 		return
 	}
@@ -190,7 +190,7 @@ func (t *text) word(s string, cut byte) {
 	case !unicode.IsLetter(first) && utf8.RuneCountInString(s) <= 2 && !strings.ContainsFunc(s, unicode.IsLetter):
 		e.is |= sign
 		if s == "&" {
-			e = lexicon["and"]
+			e = lexicon()["and"]
 		}
 	case identifier(s):
 		e.is |= name | exact

@@ -162,9 +162,9 @@ func (r *resolver) auxiliary(w *word) bool {
 		}
 	case "get":
 		if r.is(1, past) && !w.has(going) { // "gets rebuilt"
-			e := lexicon["is"]
+			e := lexicon()["is"]
 			if w.has(past) {
-				e = lexicon["was"]
+				e = lexicon()["was"]
 			}
 			w.norm, w.is = e.norm, e.is
 		}

@@ -12,7 +12,7 @@ import (
 func (t *text) contracted(s string, i int, cut byte) {
 	head, tail := lower(s[:i]), lower(s[i+1:])
 	put := func(w, raw string, cut byte) {
-		e, ok := lexicon[w]
+		e, ok := lexicon()[w]
 		if !ok {
 			e.norm = w
 		}
@@ -90,7 +90,7 @@ func (t *text) number(s, low string, cut byte) {
 		t.add(entry{head, is}, s, cut)
 		return
 	}
-	if e, ok := lexicon[tail]; ok && e.is&(unit|timely) != 0 {
+	if e, ok := lexicon()[tail]; ok && e.is&(unit|timely) != 0 {
 		t.add(entry{head, number}, s, cut)
 		t.add(e, s, 0)
 		return

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -79,23 +80,25 @@ func has(words []word, n int, in map[string]bool) bool {
 
 // phrases are things that people say, by their first word. Words are in lower
 // case and without punctuation.
-type phrases map[string][][]string
+type phrases struct{ byFirst func() map[string][][]string }
 
-// list reads phrases that are separated by commas.
+// list reads phrases that are separated by commas, when they are needed first.
 func list(s string) phrases {
-	out := phrases{}
-	for p := range strings.SplitSeq(s, ",") {
-		if words := strings.Fields(p); len(words) > 0 {
-			out[words[0]] = append(out[words[0]], words)
+	return phrases{sync.OnceValue(func() map[string][][]string {
+		out := map[string][][]string{}
+		for p := range strings.SplitSeq(s, ",") {
+			if words := strings.Fields(p); len(words) > 0 {
+				out[words[0]] = append(out[words[0]], words)
+			}
 		}
-	}
-	return out
+		return out
+	})}
 }
 
 // starts returns the number of words of the longest phrase that words start with,
 // 0 for none.
 func (p phrases) starts(words []word) (n int) {
-	for _, phrase := range p[low(words, 0)] {
+	for _, phrase := range p.byFirst()[low(words, 0)] {
 		if len(phrase) > n && follows(words, phrase) {
 			n = len(phrase)
 		}

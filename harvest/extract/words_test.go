@@ -91,10 +91,10 @@ func TestPhrasesAreWrittenAsWordsAre(t *testing.T) {
 		"decisions": decisions, "rules": rules, "hedges": hedges, "hypotheses": hypotheses, "planted": planted, "proposals": proposals,
 		"nexts": nexts, "closings": closings,
 	} {
-		if len(p) == 0 {
+		if len(p.byFirst()) == 0 {
 			t.Errorf("%s is empty", name)
 		}
-		for first, all := range p {
+		for first, all := range p.byFirst() {
 			for _, phrase := range all {
 				text := strings.Join(phrase, " ")
 				if phrase[0] != first || p.starts(wordsOf(text)) != len(phrase) {

@@ -2,7 +2,6 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/harvest/finding/outcome"
 	"github.com/kenlayer/ken/harvest/finding/patch"
 	"github.com/kenlayer/ken/harvest/finding/shell"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -133,7 +133,7 @@ func readCall(e *session.Entry, asked ken.ToolCall, t Tools, p *project) (Call, 
 }
 
 // unfinished is what a tool says of a command that did not come to its end.
-var unfinished = regexp.MustCompile(`(?i)^(?:command (?:running|was|is|did not|timed)|process running|\[?request interrupted|the user|error)|timed out after|running in (?:the )?background`)
+var unfinished = lazyregexp.New(`(?i)^(?:command (?:running|was|is|did not|timed)|process running|\[?request interrupted|the user|error)|timed out after|running in (?:the )?background`)
 
 // implySuccess reads silence: a tool that named an exit code when it was not 0, and
 // never when it was, says 0 by saying nothing. Of Claude Code's Bash that is

@@ -2,18 +2,19 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 var (
-	decisionFolder = regexp.MustCompile(`(?i)(?:^|/)(?:adrs?|decisions|decision-records|architecture-decisions|rfcs?)/`)
-	decisionFile   = regexp.MustCompile(`(?i)^(?:adr[-_ ]?)?\d{1,5}[-_. ].*\.(?:md|mdx|rst|adoc|txt)$|^adr[-_]?\d{1,5}\.(?:md|json)$`)
-	decisionNumber = regexp.MustCompile(`^(?i)(?:adr[-_ ]?)?(\d{1,5})`)
-	statusLine     = regexp.MustCompile(`(?im)^\s*(?:[-*>]\s*)?(?:\**_*status_*\**\s*:\s*\**|\|\s*\**status\**\s*\|)\s*\**["']?(\w[\w -]{2,40})`)
-	statusHeading  = regexp.MustCompile(`(?im)^#{1,4}\s*status\s*:?\s*\n+\s*[*_]*(\w[\w -]{2,40})`)
-	titlePrefix    = regexp.MustCompile(`(?i)^(?:(?:adr|rfc)[-_ ]*)?\d{1,5}\s*[.:—–-]+\s*|^(?:adr|rfc)[-_ ]*\d{1,5}\s+`)
-	knownStatus    = regexp.MustCompile(`(?i)^(proposed|accepted|rejected|deprecated|superseded|draft|approved|implemented|withdrawn|in review|amended)`)
+	decisionFolder = lazyregexp.New(`(?i)(?:^|/)(?:adrs?|decisions|decision-records|architecture-decisions|rfcs?)/`)
+	decisionFile   = lazyregexp.New(`(?i)^(?:adr[-_ ]?)?\d{1,5}[-_. ].*\.(?:md|mdx|rst|adoc|txt)$|^adr[-_]?\d{1,5}\.(?:md|json)$`)
+	decisionNumber = lazyregexp.New(`^(?i)(?:adr[-_ ]?)?(\d{1,5})`)
+	statusLine     = lazyregexp.New(`(?im)^\s*(?:[-*>]\s*)?(?:\**_*status_*\**\s*:\s*\**|\|\s*\**status\**\s*\|)\s*\**["']?(\w[\w -]{2,40})`)
+	statusHeading  = lazyregexp.New(`(?im)^#{1,4}\s*status\s*:?\s*\n+\s*[*_]*(\w[\w -]{2,40})`)
+	titlePrefix    = lazyregexp.New(`(?i)^(?:(?:adr|rfc)[-_ ]*)?\d{1,5}\s*[.:—–-]+\s*|^(?:adr|rfc)[-_ ]*\d{1,5}\s+`)
+	knownStatus    = lazyregexp.New(`(?i)^(proposed|accepted|rejected|deprecated|superseded|draft|approved|implemented|withdrawn|in review|amended)`)
 )
 
 // isDecision reports whether a file is an architecture decision record by its name.
@@ -39,7 +40,7 @@ func decided(name, text string) string {
 		label += " " + n[1]
 	}
 	status := ""
-	for _, re := range []*regexp.Regexp{statusLine, statusHeading} {
+	for _, re := range []*lazyregexp.Regexp{statusLine, statusHeading} {
 		if s := re.FindStringSubmatch(text); s != nil && status == "" {
 			status = strings.ToLower(knownStatus.FindString(strings.TrimSpace(s[1])))
 		}

@@ -2,8 +2,9 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // requirement is a package that a project needs, and which version.
@@ -13,17 +14,17 @@ type requirement struct {
 
 // requirementLines read the lines of a manifest that require something.
 var requirementLines = []struct {
-	file *regexp.Regexp
-	line *regexp.Regexp // name and version
+	file *lazyregexp.Regexp
+	line *lazyregexp.Regexp // name and version
 }{
-	{regexp.MustCompile(`^go\.mod$`), regexp.MustCompile(`^\s*(?:require\s+)?([\w.-]+\.[\w-]+(?:/\S+)?)\s+(v\d\S*)\s*$`)},
-	{regexp.MustCompile(`^(?:package|composer)\.json$`), regexp.MustCompile(`^\s*"((?:@[\w.-]+/)?[\w./-]+)"\s*:\s*"((?:[~^<>=]{0,2}\s?v?\d[\w.+-]*|workspace:\S+|latest|\*))"\s*,?\s*$`)},
-	{regexp.MustCompile(`^(?:requirements.*\.txt|constraints\.txt)$`), regexp.MustCompile(`^\s*([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*((?:[=<>~!]=|[<>])\s*\d[^;#]*)?\s*(?:[;#].*)?$`)},
-	{regexp.MustCompile(`^pyproject\.toml$`), regexp.MustCompile(`^\s*"([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*([=<>~!]=\s*\d[^"]*|[<>]\s*\d[^"]*)"\s*,?\s*$`)},
-	{regexp.MustCompile(`^(?:Cargo|pyproject|Pipfile)(?:\.toml)?$`), regexp.MustCompile(`^\s*([A-Za-z][\w-]*)\s*=\s*(?:"([~^=<>]{0,2}\s?\d[\w.+*-]*)"|\{\s*version\s*=\s*"([^"]+)".*\})\s*$`)},
-	{regexp.MustCompile(`^Gemfile$`), regexp.MustCompile(`^\s*gem\s+["']([\w-]+)["'](?:\s*,\s*["']([^"']+)["'])?`)},
-	{regexp.MustCompile(`\.(?:cs|fs)proj$|^Directory\.Packages\.props$`), regexp.MustCompile(`<Package(?:Reference|Version)\s+Include="([\w.-]+)"\s+Version="([^"]+)"`)},
-	{regexp.MustCompile(`^build\.gradle(?:\.kts)?$`), regexp.MustCompile(`^\s*(?:implementation|api|testImplementation|runtimeOnly|compileOnly)\s*\(?["']([\w.-]+:[\w.-]+):([\w.+-]+)["']`)},
+	{lazyregexp.New(`^go\.mod$`), lazyregexp.New(`^\s*(?:require\s+)?([\w.-]+\.[\w-]+(?:/\S+)?)\s+(v\d\S*)\s*$`)},
+	{lazyregexp.New(`^(?:package|composer)\.json$`), lazyregexp.New(`^\s*"((?:@[\w.-]+/)?[\w./-]+)"\s*:\s*"((?:[~^<>=]{0,2}\s?v?\d[\w.+-]*|workspace:\S+|latest|\*))"\s*,?\s*$`)},
+	{lazyregexp.New(`^(?:requirements.*\.txt|constraints\.txt)$`), lazyregexp.New(`^\s*([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*((?:[=<>~!]=|[<>])\s*\d[^;#]*)?\s*(?:[;#].*)?$`)},
+	{lazyregexp.New(`^pyproject\.toml$`), lazyregexp.New(`^\s*"([A-Za-z][\w.-]*(?:\[[\w,-]+\])?)\s*([=<>~!]=\s*\d[^"]*|[<>]\s*\d[^"]*)"\s*,?\s*$`)},
+	{lazyregexp.New(`^(?:Cargo|pyproject|Pipfile)(?:\.toml)?$`), lazyregexp.New(`^\s*([A-Za-z][\w-]*)\s*=\s*(?:"([~^=<>]{0,2}\s?\d[\w.+*-]*)"|\{\s*version\s*=\s*"([^"]+)".*\})\s*$`)},
+	{lazyregexp.New(`^Gemfile$`), lazyregexp.New(`^\s*gem\s+["']([\w-]+)["'](?:\s*,\s*["']([^"']+)["'])?`)},
+	{lazyregexp.New(`\.(?:cs|fs)proj$|^Directory\.Packages\.props$`), lazyregexp.New(`<Package(?:Reference|Version)\s+Include="([\w.-]+)"\s+Version="([^"]+)"`)},
+	{lazyregexp.New(`^build\.gradle(?:\.kts)?$`), lazyregexp.New(`^\s*(?:implementation|api|testImplementation|runtimeOnly|compileOnly)\s*\(?["']([\w.-]+:[\w.-]+):([\w.+-]+)["']`)},
 }
 
 // notPackages are keys that look like a requirement and are none.

@@ -2,12 +2,12 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // maxSentence is the longest sentence that is taken from a file, in characters.
@@ -50,12 +50,12 @@ func describe(name, text string) string {
 }
 
 var (
-	tomlSection = regexp.MustCompile(`(?m)^\[\[?([\w.\-" ]+)\]\]?\s*$`)
-	jsonKey     = regexp.MustCompile(`(?m)^(?:\t| {1,4})"([\w.@/-]{1,60})"\s*:`)
-	sqlObject   = regexp.MustCompile(`(?im)^\s*create\s+(?:or\s+replace\s+)?(?:unique\s+)?((?:table|view|index|function|type|trigger)\s+(?:if\s+not\s+exists\s+)?[\w."]+)`)
-	protoName   = regexp.MustCompile(`(?m)^\s*((?:service|message|enum|rpc)\s+\w+)`)
-	goPackage   = regexp.MustCompile(`(?m)^package (\w+)\s*(?://.*)?$`)
-	boilerplate = regexp.MustCompile(`(?i)copyright|licen[cs]e|spdx|all rights reserved|eslint|prettier|@ts-|go:build|\+build|go:generate|nolint|coding:|frozen_string|use strict|shellcheck|vim:|code generated|pragma`)
+	tomlSection = lazyregexp.New(`(?m)^\[\[?([\w.\-" ]+)\]\]?\s*$`)
+	jsonKey     = lazyregexp.New(`(?m)^(?:\t| {1,4})"([\w.@/-]{1,60})"\s*:`)
+	sqlObject   = lazyregexp.New(`(?im)^\s*create\s+(?:or\s+replace\s+)?(?:unique\s+)?((?:table|view|index|function|type|trigger)\s+(?:if\s+not\s+exists\s+)?[\w."]+)`)
+	protoName   = lazyregexp.New(`(?m)^\s*((?:service|message|enum|rpc)\s+\w+)`)
+	goPackage   = lazyregexp.New(`(?m)^package (\w+)\s*(?://.*)?$`)
+	boilerplate = lazyregexp.New(`(?i)copyright|licen[cs]e|spdx|all rights reserved|eslint|prettier|@ts-|go:build|\+build|go:generate|nolint|coding:|frozen_string|use strict|shellcheck|vim:|code generated|pragma`)
 )
 
 func describeGo(name, text string) string {
@@ -80,7 +80,7 @@ func describeCode(name, text string) string {
 	return what
 }
 
-var docstring = regexp.MustCompile(`(?s)\A(?:#[^\n]*\n|\s)*(?:"""|''')(.{8,}?)(?:"""|'''|\z)`)
+var docstring = lazyregexp.New(`(?s)\A(?:#[^\n]*\n|\s)*(?:"""|''')(.{8,}?)(?:"""|'''|\z)`)
 
 var languages = map[string]string{".py": "Python", ".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript", ".rs": "Rust",
 	".java": "Java", ".kt": "Kotlin", ".rb": "Ruby", ".php": "PHP", ".cs": "C#", ".c": "C", ".h": "C", ".cpp": "C++", ".hpp": "C++", ".swift": "Swift", ".scala": "Scala", ".sh": "shell script"}
@@ -189,7 +189,7 @@ func sentence(s string) string {
 }
 
 // planted is a sentence that is written for a model rather than for a reader.
-var planted = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b`)
+var planted = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b`)
 
 func abbreviated(s string) bool {
 	for _, a := range []string{"e.g", "i.e", "etc", "vs", "cf", "Dr", "Mr", "No", "approx"} {
@@ -201,7 +201,7 @@ func abbreviated(s string) bool {
 }
 
 // captures returns the distinct first groups of a pattern's matches.
-func captures(re *regexp.Regexp, text string, limit int) []string {
+func captures(re *lazyregexp.Regexp, text string, limit int) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, m := range re.FindAllStringSubmatch(text, 200) {

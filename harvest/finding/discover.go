@@ -1,14 +1,14 @@
 package finding
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-var identifier = regexp.MustCompile(`[\pL_][\pL\d_]{2,}`)
+var identifier = lazyregexp.New(`[\pL_][\pL\d_]{2,}`)
 
 func (x *extractor) search(c *Call) {
 	files, n := matches(c.Output, maxMatches)
@@ -46,7 +46,7 @@ func (x *extractor) search(c *Call) {
 	x.add(f)
 }
 
-var entry = regexp.MustCompile(`^(?:\[(?:FILE|DIR)\] |- |[|├└─│\s]+)?([\w.@+][\w.@+-]{0,60}/?)\s*$`)
+var entry = lazyregexp.New(`^(?:\[(?:FILE|DIR)\] |- |[|├└─│\s]+)?([\w.@+][\w.@+-]{0,60}/?)\s*$`)
 
 func (x *extractor) list(c *Call) {
 	if len(c.Paths) != 1 || c.project.outside(c.Paths[0]) || absolute(c.Paths[0]) || strings.HasPrefix(c.Name, "git") {
@@ -70,7 +70,7 @@ func (x *extractor) list(c *Call) {
 	}
 }
 
-var pageTitle = regexp.MustCompile(`(?i)<title[^>]*>((?s:.{3,200}?))</title>|(?m:^#[ \t]+(.{3,200})$)`)
+var pageTitle = lazyregexp.New(`(?i)<title[^>]*>((?s:.{3,200}?))</title>|(?m:^#[ \t]+(.{3,200})$)`)
 
 // fetch keeps the title of a page, nothing else: what a page says is not the
 // project's knowledge, and may be written to be taken for it.

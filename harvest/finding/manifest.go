@@ -1,10 +1,11 @@
 package finding
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // manifests describe files that say how a project is built and run, by name.
@@ -23,16 +24,17 @@ var manifests = map[string]func(string) string{
 }
 
 var (
-	goModule    = regexp.MustCompile(`(?m)^module\s+(\S+)`)
-	goVersion   = regexp.MustCompile(`(?m)^go\s+(\S+)`)
-	goRequire   = regexp.MustCompile(`(?m)^\s*(?:require\s+)?([\w.-]+\.[\w-]+(?:/\S+)?)\s+(v\d\S*)(\s*// indirect)?\s*$`)
-	makeTarget  = regexp.MustCompile(`(?m)^([a-zA-Z][\w./-]*)\s*:(?:[^=]|$)`)
-	cargoName   = regexp.MustCompile(`(?m)^name\s*=\s*"([^"]+)"`)
-	dockerFrom  = regexp.MustCompile(`(?im)^FROM\s+(\S+)`)
-	dockerPort  = regexp.MustCompile(`(?im)^EXPOSE\s+(.+)$`)
-	dockerStart = regexp.MustCompile(`(?im)^(?:CMD|ENTRYPOINT)\s+(.+)$`)
-	yamlTop     = regexp.MustCompile(`(?m)^([A-Za-z][\w.-]*):`)
-	yamlSecond  = regexp.MustCompile(`(?m)^  ([A-Za-z][\w.-]*):\s*$`)
+	goModule    = lazyregexp.New(`(?m)^module\s+(\S+)`)
+	goVersion   = lazyregexp.New(`(?m)^go\s+(\S+)`)
+	goRequire   = lazyregexp.New(`(?m)^\s*(?:require\s+)?([\w.-]+\.[\w-]+(?:/\S+)?)\s+(v\d\S*)(\s*// indirect)?\s*$`)
+	makeTarget  = lazyregexp.New(`(?m)^([a-zA-Z][\w./-]*)\s*:(?:[^=]|$)`)
+	cargoName   = lazyregexp.New(`(?m)^name\s*=\s*"([^"]+)"`)
+	dockerFrom  = lazyregexp.New(`(?im)^FROM\s+(\S+)`)
+	dockerPort  = lazyregexp.New(`(?im)^EXPOSE\s+(.+)$`)
+	dockerStart = lazyregexp.New(`(?im)^(?:CMD|ENTRYPOINT)\s+(.+)$`)
+	yamlTop     = lazyregexp.New(`(?m)^([A-Za-z][\w.-]*):`)
+	yamlSecond  = lazyregexp.New(`(?m)^  ([A-Za-z][\w.-]*):\s*$`)
+	yamlPath    = lazyregexp.New(`(?m)^  (/\S*):\s*$`)
 )
 
 func describeGoMod(text string) string {
@@ -116,12 +118,12 @@ func describeDockerfile(text string) string {
 
 func describeYAML(text string) string {
 	if strings.HasPrefix(text, "openapi:") || strings.HasPrefix(text, "swagger:") {
-		return listed("OpenAPI description of", captures(regexp.MustCompile(`(?m)^  (/\S*):\s*$`), text, 8), 8)
+		return listed("OpenAPI description of", captures(yamlPath, text, 8), 8)
 	}
 	return listed("YAML with the keys", captures(yamlTop, text, 10), 10)
 }
 
-var proseTitle = regexp.MustCompile(`(?m)^(?:#\s+(.+?)\s*#*|title:\s*"?(.+?)"?)\s*$`)
+var proseTitle = lazyregexp.New(`(?m)^(?:#\s+(.+?)\s*#*|title:\s*"?(.+?)"?)\s*$`)
 
 // describeProse gives a document's title and what its first paragraph says.
 func describeProse(text string) string {

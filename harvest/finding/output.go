@@ -1,11 +1,12 @@
 package finding
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // shown returns the text that a tool's result shows: out of JSON, without the
@@ -23,8 +24,8 @@ func shown(output string) string {
 }
 
 var (
-	reminders = regexp.MustCompile(`(?s)<(system-reminder|environment_details|system_warning)>.*?(</(?:system-reminder|environment_details|system_warning)>|\z)`)
-	leading   = regexp.MustCompile(`\A(?:\s*(?:<(?:file|content|path|result|output|files)>[^\n]{0,300}(?:</path>)?|Here's the result of running .*|File: .*|Lines? \d+.*|Contents of .*|Chunk ID: .*|Wall time: .*|Process exited with code .*|` +
+	reminders = lazyregexp.New(`(?s)<(system-reminder|environment_details|system_warning)>.*?(</(?:system-reminder|environment_details|system_warning)>|\z)`)
+	leading   = lazyregexp.New(`\A(?:\s*(?:<(?:file|content|path|result|output|files)>[^\n]{0,300}(?:</path>)?|Here's the result of running .*|File: .*|Lines? \d+.*|Contents of .*|Chunk ID: .*|Wall time: .*|Process exited with code .*|` +
 		`Exit code: .*|Original token count: .*|Total output lines: .*|Output:|--- \S+ ---)(?:\n|\z))+`)
 )
 
@@ -53,7 +54,7 @@ func unwrapped(text string) (string, bool) {
 	return "", false
 }
 
-var lineNumber = regexp.MustCompile(`^\s{0,8}L?\d{1,7}(?:→|\t| ?\| ?|: ?| {2})`)
+var lineNumber = lazyregexp.New(`^\s{0,8}L?\d{1,7}(?:→|\t| ?\| ?|: ?| {2})`)
 
 // unnumbered drops the line numbers in front of most lines.
 func unnumbered(text string) string {

@@ -2,8 +2,9 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // owned is a part of the project and who looks after it.
@@ -15,12 +16,12 @@ type owned struct {
 const maxOwned = 12
 
 var (
-	handle = regexp.MustCompile(`^(?:@[\w./-]+|[\w.+-]+@[\w.-]+\.\w+)$`)
+	handle = lazyregexp.New(`^(?:@[\w./-]+|[\w.+-]+@[\w.-]+\.\w+)$`)
 	// ownerLine is a line that names an owner in a descriptor or in a comment. Code
 	// has such lines with types and variables behind them.
-	ownerLine = regexp.MustCompile(`(?i)^\s*(?:(?:#|//|--|\*|<!--|-)\s*)?(?:code\s?owners?|owners?|owned by|maintainers?|team)\s*:\s*["']?([@\w][\w@./:+ -]{1,60}?)["']?\s*(?:-->)?\s*$`)
-	ownerItem = regexp.MustCompile(`(?m)^\s*-\s*["']?([\w@./-]{2,60})["']?\s*$`)
-	typeWord  = regexp.MustCompile(`(?i)^(?:string|str|int|bool|true|false|null|none|object|user|todo|tbd|n/a|required|optional|any)$`)
+	ownerLine = lazyregexp.New(`(?i)^\s*(?:(?:#|//|--|\*|<!--|-)\s*)?(?:code\s?owners?|owners?|owned by|maintainers?|team)\s*:\s*["']?([@\w][\w@./:+ -]{1,60}?)["']?\s*(?:-->)?\s*$`)
+	ownerItem = lazyregexp.New(`(?m)^\s*-\s*["']?([\w@./-]{2,60})["']?\s*$`)
+	typeWord  = lazyregexp.New(`(?i)^(?:string|str|int|bool|true|false|null|none|object|user|todo|tbd|n/a|required|optional|any)$`)
 )
 
 // owners returns what a file says of who owns what.

@@ -2,11 +2,11 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // attempt is a run of a command.
@@ -124,7 +124,7 @@ func (r *runs) between(text string, from, to uint64) (after string, ok bool) {
 
 // outOfDate is what a tool says when the agent knew an older text of a file than
 // the one that is there. That says nothing of the file.
-var outOfDate = regexp.MustCompile(`(?i)not (?:been )?(?:found|read|unique|match)|no (?:match|such|changes|replacement)|modified since|unexpectedly modified|does not (?:exist|match)|context|multiple|identical|user`)
+var outOfDate = lazyregexp.New(`(?i)not (?:been )?(?:found|read|unique|match)|no (?:match|such|changes|replacement)|modified since|unexpectedly modified|does not (?:exist|match)|context|multiple|identical|user`)
 
 // failedEdits returns the files that edits kept failing on, for another reason
 // than that the agent knew an older text of them.

@@ -2,16 +2,17 @@ package finding
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // matchLine is a line of a search's result that names a file: alone, with a line
 // number and the line, or as a heading.
-var matchLine = regexp.MustCompile(`^(?:File: |# |## |- |\./)?((?:[A-Za-z]:)?[\w.@+~/\\-]*[\w@+-](?:\.[\w-]{1,12})?)(?::\d+.*|:\S.*|-\d+-.*|:$)?$`)
+var matchLine = lazyregexp.New(`^(?:File: |# |## |- |\./)?((?:[A-Za-z]:)?[\w.@+~/\\-]*[\w@+-](?:\.[\w-]{1,12})?)(?::\d+.*|:\S.*|-\d+-.*|:$)?$`)
 
 // contextLine is a line around a match, as grep -C shows it.
-var contextLine = regexp.MustCompile(`^([\w.@+~/\\-]+?\.\w{1,12})-\d+-`)
+var contextLine = lazyregexp.New(`^([\w.@+~/\\-]+?\.\w{1,12})-\d+-`)
 
 // maxMatchLine is how much of a line is read, in bytes: the file's name stands
 // first.

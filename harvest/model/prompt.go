@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -14,7 +15,9 @@ import (
 //go:embed prompts
 var files embed.FS
 
-var prompts = template.Must(template.New("").Delims("<%", "%>").ParseFS(files, "prompts/*.txt"))
+var prompts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Delims("<%", "%>").ParseFS(files, "prompts/*.txt"))
+})
 
 // task is what a request asks for: rules, and the schema of the answer.
 type task struct {
@@ -49,7 +52,7 @@ func repair(problems []string) string {
 
 func fill(name string, data any) string {
 	var b strings.Builder
-	if err := prompts.ExecuteTemplate(&b, name+".txt", data); err != nil {
+	if err := prompts().ExecuteTemplate(&b, name+".txt", data); err != nil {
 		panic(err) // prompts and data are ours
 	}
 	return b.String()

@@ -1,25 +1,25 @@
 package simulate
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 var (
 	// named is something that one could ask for by name: a path, an identifier, what
 	// stands in quotes, a number, an acronym.
-	named = regexp.MustCompile("`[^`]+`|\"[^\"]+\"|\\d|[\\w.-]+/[\\w./-]+|\\w+\\.\\w+|[a-z]+[A-Z]\\w*|[A-Z][a-z]+[A-Z]\\w*|\\w+_\\w+|\\b[A-Z]{2,}\\b|@\\w+|--\\w+")
+	named = lazyregexp.New("`[^`]+`|\"[^\"]+\"|\\d|[\\w.-]+/[\\w./-]+|\\w+\\.\\w+|[a-z]+[A-Z]\\w*|[A-Z][a-z]+[A-Z]\\w*|\\w+_\\w+|\\b[A-Z]{2,}\\b|@\\w+|--\\w+")
 	// properName is a capital letter that no sentence begins with.
-	properName = regexp.MustCompile(`[\pL\d,;:] \p{Lu}\pL+`)
-	instructs  = regexp.MustCompile(`(?i)^(?:please\s+)?(?:always|never|don't|do not|use|prefer|avoid|run|keep|write|answer|call|make sure|ask|the user (?:prefers|wants|likes|avoids))\b`)
-	ofSession  = regexp.MustCompile(`(?i)\b(?:(?:in|during) this (?:session|conversation|chat|turn)|the (?:assistant|agent|user) (?:said|asked|thanked|greeted|replied|says|asks)|as an ai|let me (?:look|check|read|see|try)|i(?:'ll| will) (?:now|look|read|check|try)|tool (?:call|result) (?:returned|said)|you're welcome|happy to help)\b`)
-	passing    = regexp.MustCompile(`(?:^|[\s"'(])(?:/tmp/|/var/folders/|/private/)\S+`)
-	oneWord    = regexp.MustCompile(`^\S*$`)
+	properName = lazyregexp.New(`[\pL\d,;:] \p{Lu}\pL+`)
+	instructs  = lazyregexp.New(`(?i)^(?:please\s+)?(?:always|never|don't|do not|use|prefer|avoid|run|keep|write|answer|call|make sure|ask|the user (?:prefers|wants|likes|avoids))\b`)
+	ofSession  = lazyregexp.New(`(?i)\b(?:(?:in|during) this (?:session|conversation|chat|turn)|the (?:assistant|agent|user) (?:said|asked|thanked|greeted|replied|says|asks)|as an ai|let me (?:look|check|read|see|try)|i(?:'ll| will) (?:now|look|read|check|try)|tool (?:call|result) (?:returned|said)|you're welcome|happy to help)\b`)
+	passing    = lazyregexp.New(`(?:^|[\s"'(])(?:/tmp/|/var/folders/|/private/)\S+`)
+	oneWord    = lazyregexp.New(`^\S*$`)
 )
 
 // Junk says whether a claim is junk, and why. It is when its text

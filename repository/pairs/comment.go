@@ -4,8 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // comment is a doc comment: as it stands in the text, and what its first
@@ -64,7 +65,7 @@ func goComments(text string) []comment {
 	return out
 }
 
-var packageClause = regexp.MustCompile(`(?m)^package \w+`)
+var packageClause = lazyregexp.New(`(?m)^package \w+`)
 
 // paragraph is the first paragraph of a text on one line.
 func paragraph(s string) string {
@@ -73,7 +74,7 @@ func paragraph(s string) string {
 }
 
 // docString is a triple-quoted string at the head of what it describes.
-var docString = regexp.MustCompile("(?s)^[^\"'`]{0,400}?:[ \t]*\r?\n[ \t]*[rRuU]?(\"\"\"(.+?)\"\"\"|'''(.+?)''')")
+var docString = lazyregexp.New("(?s)^[^\"'`]{0,400}?:[ \t]*\r?\n[ \t]*[rRuU]?(\"\"\"(.+?)\"\"\"|'''(.+?)''')")
 
 // comments returns the doc comment of a chunk in any other language: the comment
 // that it starts with, and the doc string of the definition at its head.
@@ -148,7 +149,7 @@ func opened(t string) (body, closes string, ok bool) {
 	return "", "", false
 }
 
-var cDirective = regexp.MustCompile(`^\s*(?:include|define|ifdef|ifndef|if|endif|else|pragma|undef)\b`)
+var cDirective = lazyregexp.New(`^\s*(?:include|define|ifdef|ifndef|if|endif|else|pragma|undef)\b`)
 
 // directive reports what is in a comment for a tool.
 func directive(s string) bool {

@@ -2,12 +2,12 @@ package pairs
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/repository"
 )
 
@@ -43,7 +43,7 @@ func (m *miner) document(d repository.Document) {
 	}
 }
 
-var headingLine = regexp.MustCompile(`(?m)^ {0,3}#{1,6}(?:[ \t].*)?$`)
+var headingLine = lazyregexp.New(`(?m)^ {0,3}#{1,6}(?:[ \t].*)?$`)
 
 // section adds a passage of Markdown without its headings.
 func (m *miner) section(file string, c *ken.Claim) (int, bool) {
@@ -67,7 +67,7 @@ func headings(c *ken.Claim) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return strings.HasPrefix(s, "Status: ") })
 }
 
-var decisionFolder = regexp.MustCompile(`(?i)(?:^|/)(?:adrs?|decisions?|rfcs?)/`)
+var decisionFolder = lazyregexp.New(`(?i)(?:^|/)(?:adrs?|decisions?|rfcs?)/`)
 
 // decisionTitle is the first heading of a decision record, "" for other files.
 func decisionTitle(d repository.Document) string {
@@ -83,7 +83,7 @@ func decisionTitle(d repository.Document) string {
 	return ""
 }
 
-var recordNumber = regexp.MustCompile(`^(?i:(?:adr|rfc|decision)[- ]?)?\d+\s*[:.–—-]\s*`)
+var recordNumber = lazyregexp.New(`^(?i:(?:adr|rfc|decision)[- ]?)?\d+\s*[:.–—-]\s*`)
 
 // described adds a passage of code without its doc comments, and a pair for each.
 func (m *miner) described(file string, c *ken.Claim, found []comment) (int, bool) {
@@ -124,7 +124,7 @@ func pathWords(p string) string {
 	return strings.Join(slices.Compact(words), " ")
 }
 
-var scopePrefix = regexp.MustCompile(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
+var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
 
 // subject is a commit's subject without the package or the type before it.
 func subject(s string) string { return scopePrefix.ReplaceAllString(strings.TrimSpace(s), "") }

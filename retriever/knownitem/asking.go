@@ -2,13 +2,14 @@ package knownitem
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // question turns one of the claim's sentences into a question. The sentence is
@@ -37,7 +38,7 @@ func askable(q string) bool {
 }
 
 // phrase is what assistants say at the end of any answer.
-var phrase = regexp.MustCompile(`(?i)\b(?:any|more|specific) (?:more |other )?questions\b|\bfurther (?:assistance|help|clarification)\b|\blet me know\b`)
+var phrase = lazyregexp.New(`(?i)\b(?:any|more|specific) (?:more |other )?questions\b|\bfurther (?:assistance|help|clarification)\b|\blet me know\b`)
 
 // looksLikeCode reports text with marks that sentences seldom have.
 func looksLikeCode(s string) bool {
@@ -48,19 +49,19 @@ func looksLikeCode(s string) bool {
 var forms = []func(who, s string) string{askWhen, askHow, askWhy, askWhatIf, askWhatIs, askModal, askWhich, askAbout}
 
 var (
-	timePhrase = regexp.MustCompile(`(?i)[ ,]*\b(?:yesterday|today|tonight|recently|ago|(?:a|one|two|three|four|five|six|seven|ten|a few|several|\d+) (?:days?|weeks?|months?|years?|hours?|minutes?) ago` +
+	timePhrase = lazyregexp.New(`(?i)[ ,]*\b(?:yesterday|today|tonight|recently|ago|(?:a|one|two|three|four|five|six|seven|ten|a few|several|\d+) (?:days?|weeks?|months?|years?|hours?|minutes?) ago` +
 		`|(?:last|this|next) (?:night|week(?:end)?|month|year|summer|spring|autumn|fall|winter|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?` +
 		`|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:on|in|since|by) (?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?` +
 		`|in (?:19|20)\d\d|on \d{4}-\d\d-\d\d|the other day)\b`)
-	subjectPast = regexp.MustCompile(`^((?i:I|we|they|he|she|you)|[A-Z][\p{L}'-]+|(?i:the) [\p{L}-]+) (?i:just |finally |also |actually |even |recently )?([\p{L}]+) (.+)$`)
-	toDo        = regexp.MustCompile(`^(?i:to) ([a-z]+ [^,:]{4,80})[,:]`)
-	useTo       = regexp.MustCompile(`^(?i:use|run|call|set|pass|see|start|try|add|open|create|edit|change|with|put|type|press|write)\b[^.;]{2,80}? to ([a-z]+ [^,.;:]{4,80})[.!]?$`)
-	because     = regexp.MustCompile(`^([^,;:]{12,100}?),? (?:because|since it|since they|so that|in order to)\b`)
-	whenIf      = regexp.MustCompile(`^(?i:when|if|once|whenever) ((?:an?|the|it|there|no|[\p{L}]+) [^,;:]{4,90}), `)
-	lateIf      = regexp.MustCompile(`^[^,;:]{8,90}? (?:when|if|whenever) ((?:an?|the|there|no) [^,;:.]{6,90})\.?$`)
-	definition  = regexp.MustCompile(`^((?i:(?:an?|the) )?[\p{L}\d][\p{L}\d ._/-]{1,50}?) (is|are|was|were) (.+)$`)
-	modal       = regexp.MustCompile(`^((?i:(?:an?|the|each|every|all|no) )?[\p{L}\d][\p{L}\d ._/'-]{1,50}?) (must|should|can|can't|cannot|may|will|won't|would) (?:(not|never|only) )?(.+)$`)
-	transitive  = regexp.MustCompile(`^((?i:(?:an?|the|each|every) )?[\p{L}\d][\p{L}\d ._/'()-]{1,50}?) (` + strings.Join(doing, "|") + `) (.+)$`)
+	subjectPast = lazyregexp.New(`^((?i:I|we|they|he|she|you)|[A-Z][\p{L}'-]+|(?i:the) [\p{L}-]+) (?i:just |finally |also |actually |even |recently )?([\p{L}]+) (.+)$`)
+	toDo        = lazyregexp.New(`^(?i:to) ([a-z]+ [^,:]{4,80})[,:]`)
+	useTo       = lazyregexp.New(`^(?i:use|run|call|set|pass|see|start|try|add|open|create|edit|change|with|put|type|press|write)\b[^.;]{2,80}? to ([a-z]+ [^,.;:]{4,80})[.!]?$`)
+	because     = lazyregexp.New(`^([^,;:]{12,100}?),? (?:because|since it|since they|so that|in order to)\b`)
+	whenIf      = lazyregexp.New(`^(?i:when|if|once|whenever) ((?:an?|the|it|there|no|[\p{L}]+) [^,;:]{4,90}), `)
+	lateIf      = lazyregexp.New(`^[^,;:]{8,90}? (?:when|if|whenever) ((?:an?|the|there|no) [^,;:.]{6,90})\.?$`)
+	definition  = lazyregexp.New(`^((?i:(?:an?|the) )?[\p{L}\d][\p{L}\d ._/-]{1,50}?) (is|are|was|were) (.+)$`)
+	modal       = lazyregexp.New(`^((?i:(?:an?|the|each|every|all|no) )?[\p{L}\d][\p{L}\d ._/'-]{1,50}?) (must|should|can|can't|cannot|may|will|won't|would) (?:(not|never|only) )?(.+)$`)
+	transitive  = lazyregexp.New(`^((?i:(?:an?|the|each|every) )?[\p{L}\d][\p{L}\d ._/'()-]{1,50}?) (` + strings.Join(doing, "|") + `) (.+)$`)
 )
 
 // doing are verbs that sentences about software say of their subject.
@@ -95,8 +96,8 @@ func askWhen(who, s string) string {
 
 // askHow turns "To reset it, …" and "Use this to reset it" into "How do I …".
 func askHow(who, s string) string {
-	for _, form := range []*regexp.Regexp{toDo, useTo} {
-		if m := form.FindStringSubmatch(s); m != nil && actions[strings.Fields(m[1])[0]] {
+	for _, form := range []*lazyregexp.Regexp{toDo, useTo} {
+		if m := form.FindStringSubmatch(s); m != nil && actions()[strings.Fields(m[1])[0]] {
 			return "How do I " + asked(who, m[1]) + "?"
 		}
 	}
@@ -118,7 +119,7 @@ func askWhy(who, s string) string {
 
 // askWhatIf asks what follows from a condition.
 func askWhatIf(who, s string) string {
-	for _, form := range []*regexp.Regexp{whenIf, lateIf} {
+	for _, form := range []*lazyregexp.Regexp{whenIf, lateIf} {
 		if m := form.FindStringSubmatch(s); m != nil && !strings.HasPrefix(m[1], "to ") {
 			return "What happens when " + asked(who, m[1]) + "?"
 		}
@@ -202,7 +203,7 @@ func asker(who, subject string) string {
 	return subject
 }
 
-var firstPerson = regexp.MustCompile(`\b(?i:my|our)\b`)
+var firstPerson = lazyregexp.New(`\b(?i:my|our)\b`)
 
 // asked is a part of a sentence from the asker's side: "my dog" is Anna's.
 func asked(who, s string) string {
@@ -244,7 +245,7 @@ func nominal(s string) bool {
 		case "this", "these", "those":
 			return i == 0 && len(words) > 1 && len(words) < 4
 		}
-		if i == 0 && actions[w] || i > 0 && i+1 < len(words) && actions[w] && words[i-1] == "the" {
+		if i == 0 && actions()[w] || i > 0 && i+1 < len(words) && actions()[w] && words[i-1] == "the" {
 			return i > 0
 		}
 	}
@@ -253,7 +254,7 @@ func nominal(s string) bool {
 
 // actions are the base forms of verbs that a question can begin with, as in "How
 // do I …".
-var actions = func() map[string]bool {
+var actions = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, v := range doing {
 		for _, base := range bases(v) {
@@ -267,7 +268,7 @@ var actions = func() map[string]bool {
 	}
 	delete(m, "doe")
 	return m
-}()
+})
 
 // uncapital takes the capital off the start of a sentence, unless the word is a
 // name or an identifier.

@@ -2,12 +2,12 @@ package knownitem
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // minLeft is how many terms of a text must remain beside the passage that the
@@ -35,7 +35,7 @@ func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string
 	return text, hidden
 }
 
-var scopePrefix = regexp.MustCompile(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
+var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
 
 // subject is a commit's first line without the package or type before it.
 func subject(c *ken.Claim) (text, hidden string) {

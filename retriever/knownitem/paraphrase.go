@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
@@ -16,7 +17,7 @@ var synonymLines string
 // synonyms maps each word of synonyms.txt to the words of its line. A line is
 // words that can stand for each other, in their base form; an underscore is a
 // space. No word stands in two lines.
-var synonyms = func() map[string][]string {
+var synonyms = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(synonymLines) {
 		if strings.HasPrefix(line, "#") {
@@ -31,7 +32,7 @@ var synonyms = func() map[string][]string {
 		}
 	}
 	return m
-}()
+})
 
 // paraphrase says a sentence with other words: synonyms where the table has one,
 // other endings elsewhere, function words and the less telling of the rest left
@@ -82,7 +83,7 @@ var openings = []string{"", "", "", "", "where do we ", "anything about ", "how 
 // replace returns a synonym of a word in the same form, and "" when there is none.
 func replace(w string, rng *rand.Rand) string {
 	for _, b := range bases(w) {
-		group := synonyms[b.word]
+		group := synonyms()[b.word]
 		if group == nil {
 			continue
 		}

@@ -2,12 +2,12 @@ package knownitem
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // prose returns the sentences of a claim: of code, those of its comments; of
@@ -49,13 +49,13 @@ func prose(c *ken.Claim) []string {
 }
 
 var (
-	listMark = regexp.MustCompile(`^(?:[-*+]|\d{1,3}[.)]|>)\s+`)
-	mdLink   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	listMark = lazyregexp.New(`^(?:[-*+]|\d{1,3}[.)]|>)\s+`)
+	mdLink   = lazyregexp.New(`!?\[([^\]]*)\]\([^)]*\)`)
 	emphasis = strings.NewReplacer("**", "", "__", "", "`", "", "*", "")
 )
 
 // remark is what a program put into a message in brackets, such as [image: …].
-var remark = regexp.MustCompile(`\[\w+: [^\]]*\]`)
+var remark = lazyregexp.New(`\[\w+: [^\]]*\]`)
 
 // plain takes the markup out of a line of Markdown.
 func plain(l string) string {
@@ -135,7 +135,7 @@ func starts(s string) bool {
 }
 
 // speaker takes "Anna: " off the start of what somebody said.
-var speaker = regexp.MustCompile(`^([A-Z][\p{L}'-]{1,20}(?: [A-Z][\p{L}'-]{1,20})?): +`)
+var speaker = lazyregexp.New(`^([A-Z][\p{L}'-]{1,20}(?: [A-Z][\p{L}'-]{1,20})?): +`)
 
 // labels look like a speaker and are none.
 var labels = map[string]bool{"Note": true, "Notes": true, "Warning": true, "Tip": true, "Example": true, "Examples": true, "Files": true,

@@ -1,6 +1,9 @@
 package knownitem
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // infinitive leads a past form back to its verb, and reports false for a word
 // that is no past form.
@@ -9,7 +12,7 @@ func infinitive(past string) (string, bool) {
 	if past == "was" || past == "were" || past == "had" || past == "did" {
 		return map[string]string{"was": "be", "were": "be", "had": "have", "did": "do"}[past], past == "had" || past == "did"
 	}
-	if base, ok := irregularPast[past]; ok {
+	if base, ok := irregularPast()[past]; ok {
 		return base, true
 	}
 	stem, ok := strings.CutSuffix(past, "ed")
@@ -93,7 +96,7 @@ func inflect(base, ending string) string {
 		return inflect(first, ending) + " " + rest
 	}
 	if ending == "ed" {
-		if past, ok := pastOf[base]; ok {
+		if past, ok := pastOf()[base]; ok {
 			return past
 		}
 		switch base {
@@ -148,22 +151,22 @@ func doubles(base string) bool {
 }
 
 // irregularPast maps past forms to their verb.
-var irregularPast = func() map[string]string {
+var irregularPast = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	words := strings.Fields(irregularVerbs)
 	for i := 0; i+1 < len(words); i += 2 {
 		m[words[i+1]] = words[i]
 	}
 	return m
-}()
+})
 
-var pastOf = func() map[string]string {
+var pastOf = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
-	for past, base := range irregularPast {
+	for past, base := range irregularPast() {
 		m[base] = past
 	}
 	return m
-}()
+})
 
 // A verb and its past form in turn, those whose past form is no other word's.
 const irregularVerbs = `become became begin began break broke bring brought build built buy bought catch caught choose chose come came

@@ -3,8 +3,9 @@ package classify
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Request is one question to a model.
@@ -25,9 +26,9 @@ const temperature = 0.1
 
 // thinkers are models that think unless they are told not to, and read the switch.
 // Later ones of the same names don't know it, and would take it for a word.
-var thinkers = regexp.MustCompile(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
+var thinkers = lazyregexp.New(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
 
-var unswitched = regexp.MustCompile(`2507|coder|next|vl|omni|embed|rerank`)
+var unswitched = lazyregexp.New(`2507|coder|next|vl|omni|embed|rerank`)
 
 // NoThink reports whether a model of that name knows the switch /no_think, which
 // keeps it from reasoning before it answers.

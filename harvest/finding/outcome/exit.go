@@ -1,11 +1,12 @@
 package outcome
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // frameLines is how far from either end a frame reaches. The longest one in use
@@ -15,7 +16,7 @@ const frameLines = 8
 // exitLine is a line of a frame that names the exit code. Frames of Claude Code,
 // Codex, Gemini CLI, OpenHands, Cline, Roo, Cursor, Crush, mini-swe-agent and
 // their like.
-var exitLine = regexp.MustCompile(`(?i)^[\[(<]?\s*(?:` +
+var exitLine = lazyregexp.New(`(?i)^[\[(<]?\s*(?:` +
 	`(?:exit[_ -]?(?:ed|code|status)?|return[_ ]?code)(?:\s+with)?(?:\s+code)?\s*[:=>]?\s*(-?\d{1,10})(?:\s*</\w+>)?` +
 	`|(?:the\s+)?(?:command|process|script|shell)\s+(?:has\s+)?(?:completed|finished|failed|exited|terminated)(?:\s+\w+ly)?\s+with\s+(?:an?\s+)?(?:non-?zero\s+)?(?:exit\s+)?(?:code|status)\s*:?\s*(-?\d{1,10})` +
 	`|command executed in terminal.*\.\s*exit code:\s*(-?\d{1,10})` +
@@ -23,12 +24,12 @@ var exitLine = regexp.MustCompile(`(?i)^[\[(<]?\s*(?:` +
 	`)\s*[.,]?\s*[\])>]?\s*$`)
 
 // frameLine is a line of a frame that says something else.
-var frameLine = regexp.MustCompile(`(?i)^(?:(?:command|directory|cwd|working directory|chunk id|wall time|duration|signal|error|original token count|total output lines|` +
+var frameLine = lazyregexp.New(`(?i)^(?:(?:command|directory|cwd|working directory|chunk id|wall time|duration|signal|error|original token count|total output lines|` +
 	`background pids|process group pgid|status|timed out|session id|stderr|script completed)\b[^a-z]?.{0,200}|` +
 	`\[(?:current working directory|python interpreter|command|the command|process|exit|duration|pid|cwd)\b.*\]|</?[\w-]{1,30}>.{0,200}|` + "```)$")
 
 // outputLine ends the frame in front of an output.
-var outputLine = regexp.MustCompile(`(?i)^(?:command )?output:?|^stdout:`)
+var outputLine = lazyregexp.New(`(?i)^(?:command )?output:?|^stdout:`)
 
 // Exit returns the exit code of a command by the output that its tool returned,
 // and false when the output does not name one.

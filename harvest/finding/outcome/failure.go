@@ -1,11 +1,12 @@
 package outcome
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // MaxErrorLine is the longest line that ErrorLine and Failed return, in
@@ -14,7 +15,7 @@ const MaxErrorLine = 240
 
 // toolFailure is how a tool begins its result when it did not do what it was
 // asked: the agent's own words, or those of the system.
-var toolFailure = regexp.MustCompile(`(?i)^(?:<tool_use_error>|<error>|\[?error\b\s*[:\]]|\[?(?:\w+)?error:|failed to\b|could not\b|can(?:no|')t (?:open|read|find|access|stat)\b|unable to\b|` +
+var toolFailure = lazyregexp.New(`(?i)^(?:<tool_use_error>|<error>|\[?error\b\s*[:\]]|\[?(?:\w+)?error:|failed to\b|could not\b|can(?:no|')t (?:open|read|find|access|stat)\b|unable to\b|` +
 	`(?:no such file|file (?:not found|does not exist|has not been read|has been (?:modified|unexpectedly modified))|path (?:not found|does not exist)|permission denied|access denied)|` +
 	`enoent\b|eacces\b|eisdir\b|string to replace not found|no (?:match|replacement)(?:es)? (?:was |were )?(?:found|performed)|old_string (?:not found|is not unique)|` +
 	`invalid (?:context|patch|arguments|parameters)|(?:\S+ )?(?:command )?timed out\b|operation (?:was )?(?:aborted|cancelled|canceled)|` +
@@ -39,7 +40,7 @@ func Failed(output string) (line string, failed bool) {
 	return clip(tags.ReplaceAllString(first, "")), true
 }
 
-var tags = regexp.MustCompile(`(?i)</?(?:tool_use_error|error|output|stderr|stdout)>`)
+var tags = lazyregexp.New(`(?i)</?(?:tool_use_error|error|output|stderr|stdout)>`)
 
 func failedJSON(v gjson.Result) (string, bool) {
 	said := ""
@@ -82,24 +83,24 @@ func clip(s string) string {
 type errorShape struct {
 	weight int
 	last   bool // of several, the last one decides: a traceback ends with its cause
-	re     *regexp.Regexp
+	re     *lazyregexp.Regexp
 }
 
 var errorShapes = []errorShape{
-	{90, false, regexp.MustCompile(`(?i)^\S*(?:command not found|no such file or directory|permission denied|connection refused|address already in use|cannot connect to)|` +
+	{90, false, lazyregexp.New(`(?i)^\S*(?:command not found|no such file or directory|permission denied|connection refused|address already in use|cannot connect to)|` +
 		`: (?:command not found|permission denied|not found|no such file or directory)$|(?i)connection refused|(?i)cannot connect to|(?i)address already in use|cannot find (?:module|package)|no required module provides`)},
-	{85, false, regexp.MustCompile(`^\S+\.\w{1,5}:\d+(?::\d+)?:? .*\S`)}, // file:line: message
-	{84, false, regexp.MustCompile(`^(?:error\[\w+\]|\S+\(\d+,\d+\): error|error TS\d+|fatal( error)?:|panic:|PANIC|ERROR:? )`)},
-	{80, true, regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?::|$)`)},
-	{78, false, regexp.MustCompile(`^E   .*\S`)}, // pytest
-	{70, false, regexp.MustCompile(`^(?:--- FAIL: |FAILED |FAIL\s+\S|✕ |× |● |not ok )`)},
-	{60, false, regexp.MustCompile(`(?i)^(?:npm ERR! (?:code|missing)|error\b|err\b|[\w./-]+: (?:error|fatal)\b|\S*Error:)`)},
-	{50, false, regexp.MustCompile(`(?i)\b(?:error|failed|failure|fatal|cannot|can't|denied|refused|unable|missing|undefined|unknown|invalid|timed out|no such)\b`)},
-	{20, true, regexp.MustCompile(`^make(?:\[\d+\])?: \*\*\*`)},
+	{85, false, lazyregexp.New(`^\S+\.\w{1,5}:\d+(?::\d+)?:? .*\S`)}, // file:line: message
+	{84, false, lazyregexp.New(`^(?:error\[\w+\]|\S+\(\d+,\d+\): error|error TS\d+|fatal( error)?:|panic:|PANIC|ERROR:? )`)},
+	{80, true, lazyregexp.New(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?::|$)`)},
+	{78, false, lazyregexp.New(`^E   .*\S`)}, // pytest
+	{70, false, lazyregexp.New(`^(?:--- FAIL: |FAILED |FAIL\s+\S|✕ |× |● |not ok )`)},
+	{60, false, lazyregexp.New(`(?i)^(?:npm ERR! (?:code|missing)|error\b|err\b|[\w./-]+: (?:error|fatal)\b|\S*Error:)`)},
+	{50, false, lazyregexp.New(`(?i)\b(?:error|failed|failure|fatal|cannot|can't|denied|refused|unable|missing|undefined|unknown|invalid|timed out|no such)\b`)},
+	{20, true, lazyregexp.New(`^make(?:\[\d+\])?: \*\*\*`)},
 }
 
 // noise are lines that only repeat that something failed.
-var noise = regexp.MustCompile(`(?i)^(?:FAIL|exit(?:ed)?(?: status| code)?:? -?\d+|exit code.*|process exited.*|npm ERR! (?:A complete log|\s*$).*|\d+ (?:errors?|failures?|problems?|failed).*|error: \(none\)|` +
+var noise = lazyregexp.New(`(?i)^(?:FAIL|exit(?:ed)?(?: status| code)?:? -?\d+|exit code.*|process exited.*|npm ERR! (?:A complete log|\s*$).*|\d+ (?:errors?|failures?|problems?|failed).*|error: \(none\)|` +
 	`=+ .*(?:failures|errors|short test summary).* =+|[\[<].*(?:exit code|working directory|returncode).*[\]>]|0 errors?.*|\s*at .*|\S+:\d+ \+0x\w+|\s*File ".*)$`)
 
 // ErrorLine returns the line of an output that says why it failed, "" when none

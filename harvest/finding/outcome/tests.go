@@ -1,10 +1,11 @@
 package outcome
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // MaxTests bounds what Tests returns.
@@ -19,7 +20,7 @@ type Test struct {
 
 // testLine is how a runner reports a test on a line of its own.
 type testLine struct {
-	re     *regexp.Regexp // the first group is the name
+	re     *lazyregexp.Regexp // the first group is the name
 	passed bool
 	group  bool
 	tick   bool // build tools print such lines too
@@ -28,31 +29,31 @@ type testLine struct {
 var testLines = []testLine{
 	// go test: tests with -v, packages always. A package that was not run again
 	// ("(cached)") passed all the same; one without tests says nothing.
-	{regexp.MustCompile(`^\s*--- PASS: (\S+) \(`), true, false, false},
-	{regexp.MustCompile(`^\s*--- FAIL: (\S+) \(`), false, false, false},
-	{regexp.MustCompile(`^ok\s+\t?(\S+)\s+(?:\(cached\)|[\d.]+m?s)`), true, true, false},
-	{regexp.MustCompile(`^FAIL\s+(\S+)\s+(?:[\d.]+m?s|\[[\w ]+\])`), false, true, false},
+	{lazyregexp.New(`^\s*--- PASS: (\S+) \(`), true, false, false},
+	{lazyregexp.New(`^\s*--- FAIL: (\S+) \(`), false, false, false},
+	{lazyregexp.New(`^ok\s+\t?(\S+)\s+(?:\(cached\)|[\d.]+m?s)`), true, true, false},
+	{lazyregexp.New(`^FAIL\s+(\S+)\s+(?:[\d.]+m?s|\[[\w ]+\])`), false, true, false},
 	// pytest: with -v a test a line, at the end what failed, else a file a line.
-	{regexp.MustCompile(`^(\S+\.py::\S+(?: - \S+)?)\s+PASSED\b`), true, false, false},
-	{regexp.MustCompile(`^(\S+\.py::\S+)\s+(?:FAILED|ERROR)\b`), false, false, false},
-	{regexp.MustCompile(`^(?:FAILED|ERROR) (\S+\.py::\S+)`), false, false, false},
-	{regexp.MustCompile(`^(\S+\.py) [.sx]*\.[.sx]*\s+\[\s*\d+%\]$`), true, true, false},
-	{regexp.MustCompile(`^(\S+\.py) [.sxFE]*[FE][.sxFE]*\s+\[\s*\d+%\]$`), false, true, false},
+	{lazyregexp.New(`^(\S+\.py::\S+(?: - \S+)?)\s+PASSED\b`), true, false, false},
+	{lazyregexp.New(`^(\S+\.py::\S+)\s+(?:FAILED|ERROR)\b`), false, false, false},
+	{lazyregexp.New(`^(?:FAILED|ERROR) (\S+\.py::\S+)`), false, false, false},
+	{lazyregexp.New(`^(\S+\.py) [.sx]*\.[.sx]*\s+\[\s*\d+%\]$`), true, true, false},
+	{lazyregexp.New(`^(\S+\.py) [.sxFE]*[FE][.sxFE]*\s+\[\s*\d+%\]$`), false, true, false},
 	// jest and vitest: a file a line.
-	{regexp.MustCompile(`^PASS\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), true, true, false},
-	{regexp.MustCompile(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), false, true, false},
-	{regexp.MustCompile(`^\s*[✓✔] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?\)`), true, true, false},
-	{regexp.MustCompile(`^\s*[×✗❯] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?.*failed`), false, true, false},
-	{regexp.MustCompile(`^\s*[✓✔√] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), true, false, true},
-	{regexp.MustCompile(`^\s*[✕×✗] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), false, false, true},
+	{lazyregexp.New(`^PASS\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), true, true, false},
+	{lazyregexp.New(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), false, true, false},
+	{lazyregexp.New(`^\s*[✓✔] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?\)`), true, true, false},
+	{lazyregexp.New(`^\s*[×✗❯] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?.*failed`), false, true, false},
+	{lazyregexp.New(`^\s*[✓✔√] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), true, false, true},
+	{lazyregexp.New(`^\s*[✕×✗] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), false, false, true},
 	// cargo test.
-	{regexp.MustCompile(`^test (\S+)(?: - should panic)? \.\.\. ok$`), true, false, false},
-	{regexp.MustCompile(`^test (\S+)(?: - should panic)? \.\.\. FAILED$`), false, false, false},
+	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. ok$`), true, false, false},
+	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. FAILED$`), false, false, false},
 	// rspec says by name only what failed.
-	{regexp.MustCompile(`^rspec (\./\S+?:\d+)`), false, false, false},
+	{lazyregexp.New(`^rspec (\./\S+?:\d+)`), false, false, false},
 	// TAP: node --test, bats, prove.
-	{regexp.MustCompile(`^\s*ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), true, false, false},
-	{regexp.MustCompile(`^\s*not ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), false, false, false},
+	{lazyregexp.New(`^\s*ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), true, false, false},
+	{lazyregexp.New(`^\s*not ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), false, false, false},
 }
 
 // wanted are the bytes one of which every line of testLines has near its start;
@@ -60,8 +61,8 @@ var testLines = []testLine{
 var wanted = []string{"--- ", "ok", "FAIL", "PASS", ".py", "✓", "✔", "√", "✕", "×", "✗", "❯", "test ", "rspec ", "ERROR"}
 
 var (
-	junitCase = regexp.MustCompile(`<testcase\b([^>]*?)(/?)>`)
-	attribute = regexp.MustCompile(`\b(classname|name)="([^"]{1,200})"`)
+	junitCase = lazyregexp.New(`<testcase\b([^>]*?)(/?)>`)
+	attribute = lazyregexp.New(`\b(classname|name)="([^"]{1,200})"`)
 )
 
 // Tests returns what the output of a test runner says of each test, in order: the
@@ -90,7 +91,7 @@ func Tests(output string) []Test {
 }
 
 // runnerSays is what a runner that ticks its tests off says elsewhere in its output.
-var runnerSays = regexp.MustCompile(`(?m)^\s*(?:Tests?:?\s|Test (?:Files|Suites)|\d+ (?:passing|failing|tests?|specs?)\b|. tests \d|(?:PASS|FAIL)\s+\S+\.(?:test|spec)\.|[✓✔❯×✗] \S+\.(?:test|spec)\.)`)
+var runnerSays = lazyregexp.New(`(?m)^\s*(?:Tests?:?\s|Test (?:Files|Suites)|\d+ (?:passing|failing|tests?|specs?)\b|. tests \d|(?:PASS|FAIL)\s+\S+\.(?:test|spec)\.|[✓✔❯×✗] \S+\.(?:test|spec)\.)`)
 
 // tests collects results without repetition.
 type tests struct {

@@ -1,13 +1,14 @@
 package patch
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 var (
-	blockMid = regexp.MustCompile(`^={5,9}$`)
-	blockEnd = regexp.MustCompile(`^(?:>{5,9}|\+{5,9}) ?REPLACE>?\s*$`)
+	blockMid = lazyregexp.New(`^={5,9}$`)
+	blockEnd = lazyregexp.New(`^(?:>{5,9}|\+{5,9}) ?REPLACE>?\s*$`)
 )
 
 // parseBlocks reads blocks of what to search and what to put in its place. They

@@ -1,8 +1,9 @@
 package patch
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Op is what happens to a file.
@@ -42,9 +43,9 @@ func Parse(text string) []File {
 }
 
 var (
-	envelope   = regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: `)
-	blockStart = regexp.MustCompile(`(?m)^(?:<{5,9}|-{5,9}) ?SEARCH>?\s*$`)
-	unified    = regexp.MustCompile(`(?m)^(?:\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+)`)
+	envelope   = lazyregexp.New(`(?m)^\*\*\* (?:Add|Update|Delete) File: `)
+	blockStart = lazyregexp.New(`(?m)^(?:<{5,9}|-{5,9}) ?SEARCH>?\s*$`)
+	unified    = lazyregexp.New(`(?m)^(?:\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+)`)
 )
 
 // context takes in what a hunk says of its place.

@@ -2,9 +2,10 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // maxLiteral is the longest text in quotes that stays, in characters: a pattern
@@ -12,19 +13,19 @@ import (
 const maxLiteral = 40
 
 var volatile = []struct {
-	re *regexp.Regexp
+	re *lazyregexp.Regexp
 	to string
 }{
-	{regexp.MustCompile(`(?:/private)?/tmp/[^\s"':]*|/var/(?:folders|tmp)/[^\s"':]*|/dev/shm/[^\s"':]*|\$\{?TMPDIR\}?/?[^\s"':]*|\$\(mktemp[^)]*\)`), "<tmp>"},
-	{regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`), "<time>"},
-	{regexp.MustCompile(`\b\d{8}[-_T]?\d{6}Z?\b|\b\d{10,}\b`), "<time>"},
-	{regexp.MustCompile(`((?:localhost|\d+\.\d+\.\d+\.\d+|\[::1?\]):)\d{2,5}\b`), "${1}<port>"},
-	{regexp.MustCompile(`((?:^|\s)(?:--?port|-p)[ =])\d{4,5}\b`), "${1}<port>"},
-	{regexp.MustCompile(`(?:/home|/Users)/[^/\s"':]+`), "~"},
+	{lazyregexp.New(`(?:/private)?/tmp/[^\s"':]*|/var/(?:folders|tmp)/[^\s"':]*|/dev/shm/[^\s"':]*|\$\{?TMPDIR\}?/?[^\s"':]*|\$\(mktemp[^)]*\)`), "<tmp>"},
+	{lazyregexp.New(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
+	{lazyregexp.New(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`), "<time>"},
+	{lazyregexp.New(`\b\d{8}[-_T]?\d{6}Z?\b|\b\d{10,}\b`), "<time>"},
+	{lazyregexp.New(`((?:localhost|\d+\.\d+\.\d+\.\d+|\[::1?\]):)\d{2,5}\b`), "${1}<port>"},
+	{lazyregexp.New(`((?:^|\s)(?:--?port|-p)[ =])\d{4,5}\b`), "${1}<port>"},
+	{lazyregexp.New(`(?:/home|/Users)/[^/\s"':]+`), "~"},
 }
 
-var hexWord = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+var hexWord = lazyregexp.New(`\b[0-9a-f]{7,64}\b`)
 
 // messages are the options that take a text which is written anew each time, by
 // program.

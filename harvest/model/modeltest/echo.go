@@ -2,11 +2,12 @@ package modeltest
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Answer is what an extraction answers; Facts is left out of a merge's.
@@ -89,7 +90,7 @@ type shown struct {
 	text   string
 }
 
-var header = regexp.MustCompile(`^=== message (\d+): ([a-z]+)(?:[ ,].*)? ===$`)
+var header = lazyregexp.New(`^=== message (\d+): ([a-z]+)(?:[ ,].*)? ===$`)
 
 // part returns the messages that the request asks to report on; nil for a request
 // that is for something else.
