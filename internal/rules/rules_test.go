@@ -16,6 +16,7 @@ var rules = map[string]func(*tree) []string{
 	"package comments":           packageComments,
 	"exported names have a doc":  exportedNamesHaveDoc,
 	"tests do not sleep":         testsDoNotSleep,
+	"starts are cheap":           startsAreCheap,
 	"documents name what exists": documentsNameWhatExists,
 }
 
@@ -60,6 +61,8 @@ func TestRulesCanFail(t *testing.T) {
 		{"exported names have a doc", "M has no comment", []string{"x/a.go", comment + "package x\n// T is.\ntype T int\nfunc (T) M() {}\n"}},
 		{"exported names have a doc", "V has no comment", []string{"x/a.go", comment + "package x\nvar V int\n"}},
 		{"tests do not sleep", "x/a_test.go:3:12", []string{"x/a_test.go", "package x\nimport \"time\"\nfunc f() { time.Sleep(1) }\n"}},
+		{"starts are cheap", "x/a.go:3:9", []string{"x/a.go", "package x\nimport \"regexp\"\nvar a = regexp.MustCompile(`a`)\n"}},
+		{"starts are cheap", "x/a.go:3:29", []string{"x/a.go", "package x\nimport \"regexp\"\nvar a = func() any { return regexp.MustCompile(`a`) }()\n"}},
 		{"documents name what exists", "README.md: `x.Gone`", []string{"x/a.go", "package x\n", "README.md", "Call `x.Gone` first.\n"}},
 		{"documents name what exists", "README.md: `ken.Gone()`", []string{"a.go", "package ken\n", "README.md", "`ken.Gone()`\n"}},
 		{"documents name what exists", "docs/a.md: `docs/gone.md`", []string{"docs/a.md", "See `docs/gone.md`.\n"}},
@@ -81,7 +84,8 @@ func TestRulesLetGoodThingsPass(t *testing.T) {
 		"claim.go", "// Package ken is here for a test.\npackage ken\n\n// A is.\ntype A struct{ F int }\n\n// B is.\nfunc (A) B() {}\n",
 		"store/bolt/a.go", "// Package bolt is here for a test.\npackage bolt\nimport (\n_ \""+module+"\"\n_ \""+module+"/store\"\n_ \""+module+"/analysis\"\n)\n"+
 			"// Colours.\nconst (\nRed = 1\n)\nconst (\nBlue = 2 // cold\n)\ntype t int\nfunc (t) Exported() {}\n",
-		"store/a.go", "// Package store is here for a test.\npackage store\n",
+		"store/a.go", "// Package store is here for a test.\npackage store\nimport \"regexp\"\n"+
+			"var late = func() any { return regexp.MustCompile(`a`) }\nfunc f() { _ = regexp.MustCompile(`a`) }\n",
 		"cmd/ken/main.go", "// Command ken is here for a test.\npackage main\nimport _ \""+module+"/store/bolt\"\nfunc Main() {}\n",
 		"store/a_test.go", "package store\nimport (\n\"time\"\n\"testing\"\n\"testing/synctest\"\n)\n"+
 			"func f(t *testing.T) { synctest.Test(t, func(*testing.T) { time.Sleep(1) }) }\n",

@@ -11,7 +11,7 @@ func Common(name string) bool {
 	if len(name) < 2 || number(name) {
 		return true
 	}
-	e := lexicon[name]
+	e := lexicon()[name]
 	if e.is(generic | function | finite | past | adjective | calendar | label) {
 		return true
 	}
@@ -20,7 +20,7 @@ func Common(name string) bool {
 
 // usual reports a word that is no name unless something else tells so: one that is
 // Common, and nouns that stand in texts of every kind.
-func usual(name string) bool { return Common(name) || lexicon[name].is(common) }
+func usual(name string) bool { return Common(name) || lexicon()[name].is(common) }
 
 // number reports digits with dots and commas between them, also 3rd and v2.
 func number(s string) bool {

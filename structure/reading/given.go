@@ -48,7 +48,7 @@ func (r *reader) typeOf(name string) Type {
 		return Person
 	}
 	last := name[strings.LastIndexByte(name, ' ')+1:]
-	switch e := lexicon[last]; {
+	switch e := lexicon()[last]; {
 	case e.is(product):
 		return Tool
 	case e.head > 0 && len(last) < len(name):

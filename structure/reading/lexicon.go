@@ -1,6 +1,9 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // class is what the rules know about a word; a word may have several.
 type class uint32
@@ -41,7 +44,7 @@ type entry struct {
 func (e entry) is(c class) bool { return e.class&c != 0 }
 
 // lexicon holds every word that a rule knows, so that a word is looked up once.
-var lexicon = func() map[string]entry {
+var lexicon = sync.OnceValue(func() map[string]entry {
 	m := make(map[string]entry, 2600)
 	add := func(words string, set func(*entry)) {
 		for w := range strings.FieldsSeq(words) {
@@ -53,7 +56,7 @@ var lexicon = func() map[string]entry {
 	for _, l := range lists {
 		add(l.words, func(e *entry) { e.class |= l.class })
 	}
-	for w := range relations {
+	for w := range relations() {
 		add(w, func(e *entry) { e.class |= relating })
 	}
 	for i, h := range heads {
@@ -68,4 +71,4 @@ var lexicon = func() map[string]entry {
 		})
 	}
 	return m
-}()
+})

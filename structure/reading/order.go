@@ -127,6 +127,9 @@ func (r *reader) forbids(from, i, to int) bool {
 		}
 		at = i - 1
 	}
+	if r.is(next, "ever") { // do not ever
+		next++
+	}
 	if next >= to || r.voice == person || !r.base(next) || chat(r.words[next].low) {
 		return false
 	}

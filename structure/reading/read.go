@@ -236,7 +236,7 @@ func canonical(s string) string {
 			return analysis.Entity(s)
 		}
 	}
-	if i := strings.IndexByte(s, ' '); i > 0 && lexicon[s[:i]].is(determiner) || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") || strings.Contains(s, "  ") {
+	if i := strings.IndexByte(s, ' '); i > 0 && lexicon()[s[:i]].is(determiner) || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") || strings.Contains(s, "  ") {
 		return analysis.Entity(s)
 	}
 	return s

@@ -21,8 +21,11 @@ func (r *reader) regulates(from, i, to int) bool {
 		return r.is(next, "to") && r.is(next+1, "be") && r.participle(next+2) && r.regulated(from, i) && r.noun(from, i)
 	case "cannot", "can't":
 		return r.is(i+1, "be") && alters(r.word(i+2)) && r.regulated(from, i) && r.noun(from, i)
-	case "requires", "require":
-		return consent(r.word(i+1)) || r.words[i].low == "requires" && r.words[min(i+1, to-1)].entry.is(determiner) && consent(r.word(i+2))
+	case "requires", "require", "needs", "need":
+		if r.is(i+1, "to") { // every release needs to be tagged; "the cache needs to be warmed" is a task
+			return (r.is(at, "every") || r.is(at, "each") || r.is(at, "any")) && r.regulated(from, i) && r.noun(from, i)
+		}
+		return consent(r.word(i+1)) || (r.words[min(i+1, to-1)].entry.is(determiner) || figures(r.word(i+1))) && consent(r.word(i+2)) && r.regulated(from, i)
 	case "under", "in", "on":
 		return r.is(i+1, "no") && (r.is(i+2, "circumstances") || r.is(i+2, "case") && r.words[i].low == "in" || r.is(i+2, "account") && r.words[i].low == "on")
 	case "let", "allow", "permit":
@@ -38,7 +41,12 @@ func (r *reader) regulates(from, i, to int) bool {
 		return r.is(i-1, "off") && r.present(from, i)
 	case "whoever", "anybody", "anyone", "everybody", "everyone":
 		return i == at && r.voice == nobody && r.bound(i, to)
+	case "refrain":
+		return r.is(i+1, "from") && r.orders(from, i)
 	case "no":
+		if i == at && r.recurs(i, to) && !r.has(i, to, past|first|auxiliary|finite) { // no deploys on Fridays
+			return true
+		}
 		return (i == at || r.is(i-1, "that")) && i+2 < to && (r.later(i+1, to, "unless") || r.later(i+1, to, "without")) && !r.has(i, to, past|first)
 	case "keep":
 		return r.orders(from, i) && r.later(i, to, "out") && r.voice != user
@@ -53,6 +61,19 @@ func (r *reader) bound(i, to int) bool {
 		case "must", "needs", "has":
 			return r.words[j].low == "must" || r.is(j+1, "to")
 		}
+	}
+	return false
+}
+
+// recurs reports a sentence that ends with days that come again and again: on Fridays,
+// at weekends. On Friday is one day, about which there may be something to report.
+func (r *reader) recurs(i, to int) bool {
+	if to-i < 4 || !r.words[to-2].entry.is(preposition) {
+		return false
+	}
+	switch r.words[to-1].low {
+	case "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekdays", "weekends", "holidays":
+		return true
 	}
 	return false
 }
@@ -87,7 +108,7 @@ func alters(low string) bool {
 // consent reports what somebody has to give first.
 func consent(low string) bool {
 	switch low {
-	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization":
+	case "approval", "sign-off", "signoff", "consent", "permission", "authorisation", "authorization", "approvals", "sign-offs", "signoffs":
 		return true
 	}
 	return false

@@ -25,6 +25,13 @@ func TestRegulations(t *testing.T) {
 		"Whoever touches the scheduler has to update the runbook.",
 		"No release leaves staging unless the smoke tests are green.",
 		"The team agreed that no table is dropped without a backup.",
+		"Every index needs to be built on the replica first.",
+		"A new index needs the approval of the platform team.",
+		"A change of the archive requires two approvals.",
+		"No restarts of the scheduler on Sundays.",
+		"No exports at weekends.",
+		"Don't ever truncate the orders table.",
+		"Please refrain from touching the archive.",
 	} {
 		c := claim(s)
 		if !reading.Read(&c, nil).Constraint {
@@ -55,6 +62,14 @@ func TestWhatIsNoRegulation(t *testing.T) {
 		"Whoever wrote the scheduler knew the runbook.",
 		"No release was cut without a green build last year.",
 		"No, the smoke tests are green.",
+		"No restarts of the scheduler were seen on Sundays.",
+		"No exports on Sunday.",
+		"No news from the vendor.",
+		"The docs of the importer need to be updated.",
+		"Every test needed two minutes.",
+		"The release needs two minutes.",
+		"Don't ever mind the noise.",
+		"Ana: any cake needs my approval.",
 		"Ana: you can't be changed by others, and that is fine.",
 		"Ana: under no circumstances did I expect that cake.",
 	} {

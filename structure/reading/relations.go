@@ -1,6 +1,9 @@
 package reading
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // relation is a phrase that says how what stands before it stands to what follows.
 type relation struct {
@@ -16,7 +19,7 @@ type relation struct {
 // relations are the phrases by their first word, the longer ones first. The strength
 // says how much of the source fails with the target: what is required fails whole,
 // what is used often has a way around. The scale is ours.
-var relations = func() map[string][]relation {
+var relations = sync.OnceValue(func() map[string][]relation {
 	m := map[string][]relation{}
 	add := func(typ string, strength float64, reversed, passive, infinite bool, phrases string) {
 		for p := range strings.SplitSeq(phrases, ",") {
@@ -64,7 +67,7 @@ var relations = func() map[string][]relation {
 		m[verb] = append(m[verb], relation{words: []string{verb}, typ: Informs, strength: 0.6, within: "to"})
 	}
 	return m
-}()
+})
 
 // made is the thing that stands right before "using" at i, as in "a budget tracker
 // using Flask": a noun phrase with an article and two words.
@@ -90,7 +93,7 @@ func (r *reader) made(i int) found {
 
 // relation is the phrase at word i.
 func (r *reader) relation(i, to int) *relation {
-	list := relations[r.words[i].low]
+	list := relations()[r.words[i].low]
 	for k := range list {
 		p := &list[k]
 		if i+len(p.words) > to {

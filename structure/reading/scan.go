@@ -137,7 +137,7 @@ func (r *reader) spell(w *word, low string) {
 			text, w.possessive = text[:n-1], true
 		}
 		if w.possessive { // it's, let's
-			if e, ok := lexicon[low[w.start:w.end]]; ok {
+			if e, ok := lexicon()[low[w.start:w.end]]; ok {
 				text, w.possessive = r.text[w.start:w.end], false
 				w.low, w.entry = low[w.start:w.end], e
 			}
@@ -166,7 +166,7 @@ func (r *reader) spell(w *word, low string) {
 		w.low = strings.ReplaceAll(w.low, "’", "'")
 	}
 	if w.entry == (entry{}) {
-		w.entry = lexicon[w.low]
+		w.entry = lexicon()[w.low]
 	}
 	w.upper = text[0] >= 'A' && text[0] <= 'Z'
 	if text[0] >= utf8.RuneSelf {

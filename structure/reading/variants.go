@@ -62,7 +62,7 @@ func headless(name string) string {
 	if i < 0 {
 		return ""
 	}
-	if e := lexicon[name[i+1:]]; !e.drop || Common(name[:i]) {
+	if e := lexicon()[name[i+1:]]; !e.drop || Common(name[:i]) {
 		return ""
 	}
 	return name[:i]
