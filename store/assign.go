@@ -140,9 +140,20 @@ func addNames(have, more []string) []string {
 func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
 
 // tame takes the rule out of what an external source says, unless an operator made
-// it one.
-func tame(c *ken.Claim) {
-	if c.Constraint && c.AssignedBy != ken.AssignedByOperator && external(c) {
+// it one. What a claim gathered in its life elsewhere made no rule void there, and
+// makes none here.
+func tame(c *ken.Claim, prior []ken.ClaimEvent) {
+	if !c.Constraint || c.AssignedBy == ken.AssignedByOperator {
+		return
+	}
+	first := *c
+	first.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), func(e ken.Evidence) bool {
+		return slices.ContainsFunc(prior, func(ev ken.ClaimEvent) bool {
+			later := ev.Type == ken.EventReinforced || ev.Type == ken.EventTransitioned
+			return later && slices.ContainsFunc(ev.Evidence, func(o ken.Evidence) bool { return o.Kind == e.Kind && o.Reference() == e.Reference() })
+		})
+	})
+	if external(&first) {
 		c.Constraint = false
 	}
 }
@@ -165,7 +176,7 @@ func assign(c *ken.Claim, env Env) {
 		now.Aspect = Clean(strings.TrimSpace(found.Aspect))
 	}
 	now.file(c)
-	tame(c)
+	tame(c, nil)
 }
 
 // keepFiled gives a claim that is written again how the one that is there is filed,

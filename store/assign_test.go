@@ -104,3 +104,26 @@ func TestAHookIsHeldToWhatItMayDo(t *testing.T) {
 		}
 	}
 }
+
+// A rule that an agent's tool backed later is one where it is moved to, as it was where
+// it comes from. What rested on an external source when it was written is none.
+func TestARuleSurvivesAMove(t *testing.T) {
+	page := ken.FromURL("https://example.org", someDay, "")
+	told := ken.FromUserStatement("s", "m")
+	for name, tt := range map[string]struct {
+		event ken.EventType
+		want  bool
+	}{"backed later": {ken.EventReinforced, true}, "confirmed later": {ken.EventTransitioned, true}, "written so": {ken.EventWritten, false}} {
+		c := baseClaim()
+		c.Constraint, c.AssignedBy, c.Evidence = true, ken.AssignedByRules, []ken.Evidence{told, page}
+		prior := []ken.ClaimEvent{{Type: ken.EventWritten}, {Type: tt.event, Evidence: []ken.Evidence{page}}}
+		_, ev, err := store.WriteCommand(among(), byKey(), c, prior, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got ken.Claim
+		if err := json.Unmarshal(decode(t, ev).Claim, &got); err != nil || got.Constraint != tt.want {
+			t.Errorf("%s: constraint %v, %v", name, got.Constraint, err)
+		}
+	}
+}

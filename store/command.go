@@ -20,11 +20,14 @@ import (
 // the claim that holds a key, "" for none. prior is the life that an imported claim
 // had elsewhere. A known key with other content revises that
 // claim, keeping its id and links, and with the same text its status and evidence
-// too: other words nobody has verified. A known id must carry the same content.
+// too: other words nobody has verified. A known id must carry the same content. What
+// rests on what an external source says is a rule only if an operator made it one:
+// otherwise it stays a claim.
 func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Claim, prior []ken.ClaimEvent, env Env) (string, *Event, error) {
 	for i := range prior {
 		prior[i].Reason, prior[i].Evidence = Clean(prior[i].Reason), cleanEvidence(prior[i].Evidence)
 	}
+	tame(&c, prior)
 	if c.Key != "" {
 		id, err := byKey(c.Key)
 		if err != nil {
@@ -69,7 +72,7 @@ func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error)
 		// What was found out about the statement since still holds for it.
 		c.Status, c.Evidence = have.Status, MergeEvidence(have.Evidence, c.Evidence)
 		if !have.Constraint {
-			tame(&c) // of its evidence together
+			tame(&c, nil) // of its evidence together
 		}
 	} else {
 		if have.Status == ken.StatusSuperseded {

@@ -15,10 +15,8 @@ import (
 // Prepare makes a claim fit to be written for owner: reasoning text, secrets and
 // control characters go, defaults and times are filled in, and what is left is
 // validated. Every store calls it on every write, so that nothing reaches a log
-// unclean. A claim that was nothing but reasoning is refused. One that rests on what
-// an external source says is a rule only if an operator made it one: otherwise it
-// stays a claim. Entities stay as they were written, for people; whoever compares
-// them spells them with analysis.Entity first.
+// unclean. A claim that was nothing but reasoning is refused. Entities stay as they were
+// written, for people; whoever compares them spells them with analysis.Entity first.
 func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
 		had := strings.TrimSpace(c.Text) != ""
@@ -38,7 +36,6 @@ func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	if c.Body, err = cleanBody(c.Body); err != nil {
 		return c, err
 	}
-	tame(&c)
 	return PrepareDocument(c, owner, env)
 }
 
