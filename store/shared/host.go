@@ -25,7 +25,7 @@ type host struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	l    net.Listener // nil when nobody can be served; guarded by mend's goroutine
+	l    net.Listener // nil while nobody can be served; guarded by mend's goroutine
 	path string       // of the socket; "" for none
 }
 
@@ -84,24 +84,29 @@ func (h *host) listen() error {
 }
 
 // mend looks after the socket and the file that names it: those who clean up
-// folders for temporary files take both.
+// folders for temporary files take both. What can't be made now, on a full disk or
+// without a file handle to spare, is tried again.
 func (h *host) mend(ctx context.Context) {
 	tick := time.NewTicker(h.s.w.o.Mend)
 	defer tick.Stop()
-	for {
+	for told := h.l == nil; ; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		if h.l == nil || h.there() {
-			continue
+		if h.l != nil {
+			if h.there() {
+				continue
+			}
+			h.server.Drop(h.l) // first: it takes the socket's file with it
+			h.l = nil
 		}
-		h.server.Drop(h.l) // first: it takes the socket's file with it
-		h.l = nil
-		if err := h.listen(); err != nil {
-			h.s.w.o.Log.Warn("other processes can't reach this store any more", "owner", h.s.owner, "cause", err)
+		err := h.listen()
+		if err != nil && !told {
+			h.s.w.o.Log.Warn("other processes can't reach this store for now", "owner", h.s.owner, "cause", err)
 		}
+		told = err != nil
 	}
 }
 

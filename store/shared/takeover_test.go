@@ -204,6 +204,27 @@ func TestASocketThatIsRemovedIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A holder that can't say where it is, as on a full disk, tries until it can.
+func TestAHolderThatCouldNotBeFoundIsFoundAgain(t *testing.T) {
+	root := shortDir(t)
+	o := shared.Options{Mend: time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	first := owners(t, root, o)
+	id := write(t, open(t, first), claim(t, "the port is 8080"))
+	dir := filepath.Join(root, ken.DefaultOwner)
+	names := filepath.Join(dir, "holder.json")
+	eventually(t, "something is in the way", func() bool { // before the file is made again; a folder that is not empty is not replaced
+		return os.Remove(names) == nil && os.MkdirAll(filepath.Join(names, "something"), 0o700) == nil
+	})
+	eventually(t, "nobody is served", func() bool {
+		_, err := os.Lstat(filepath.Join(dir, "ken.sock"))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	must(t, os.RemoveAll(names))
+	if s := open(t, owners(t, root, o)); !s.Has(id) || !first.Holds("") {
+		t.Error("the claim is not there")
+	}
+}
+
 // Nobody else of the machine may connect.
 func TestTheSocketIsTheUsersAlone(t *testing.T) {
 	root := shortDir(t)
