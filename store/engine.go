@@ -91,7 +91,8 @@ type Documents interface {
 // Log is the read side of an engine's log.
 type Log interface {
 	// Events yields the log from a sequence number on, oldest first. It ends after
-	// the last event that is there when it gets to it, or after an error.
+	// the last event that is there when it gets to it, or after an error. Who reads an
+	// event finds the claims and the structure as it left them, or as a later one did.
 	Events(ctx context.Context, from uint64) iter.Seq2[*Event, error]
 	// Seq is the number of the log's last event; 0 while it is empty.
 	Seq() uint64

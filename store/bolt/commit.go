@@ -161,7 +161,6 @@ func storageError(err error) error {
 func (s *Store) publish(p *plan) error {
 	defer s.shown.Store(p.commit) // once all of it is there to be seen
 	s.commit, s.head, s.classes = p.commit, p.head, p.classes
-	s.seq.Store(p.seq)
 	for _, c := range p.changes { // first: who has seen a new row must not read an old claim
 		s.cache.drop(c.ref)
 	}
@@ -173,6 +172,7 @@ func (s *Store) publish(p *plan) error {
 	}
 	s.t.mu.Unlock()
 	s.docs.apply(p.layer.docs)
+	s.seq.Store(p.seq) // who reads an event finds what it changed
 	up := make([]keyword.Doc, 0, len(p.changes))
 	var del []uint32
 	var errs []error

@@ -117,33 +117,16 @@ const eventPage = 512
 // Events yields the log from a sequence number on, oldest first. It ends after
 // the last event that is there when it gets to it, or after an error.
 func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return func(yield func(*store.Event, error) bool) {
-		for {
-			page, err := s.eventsFrom(from)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(page) == 0 {
-				return
-			}
-			for _, ev := range page {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-			from = page[len(page)-1].Seq + 1
-		}
-	}
+	return store.AllEvents(ctx, from, s.eventsFrom)
 }
 
-func (s *Store) eventsFrom(seq uint64) (page []*store.Event, err error) {
+// eventsFrom reads a page of the events whose changes the rows have: a transaction is
+// there to be read before they do.
+func (s *Store) eventsFrom(_ context.Context, seq uint64) (page []*store.Event, err error) {
+	last := s.seq.Load()
 	err = s.view(func(tx *bbolt.Tx) error {
 		cur := tx.Bucket(bEvents).Cursor()
-		for k, v := cur.Seek(key64(seq)); k != nil && len(page) < eventPage; k, v = cur.Next() {
+		for k, v := cur.Seek(key64(seq)); k != nil && binary.BigEndian.Uint64(k) <= last && len(page) < eventPage; k, v = cur.Next() {
 			ev, err := decodeEvent(k, v)
 			if err != nil {
 				return err

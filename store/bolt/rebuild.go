@@ -43,7 +43,7 @@ func (s *Store) rebuild(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		page, err := s.eventsFrom(from)
+		page, err := s.eventsFrom(ctx, from)
 		if err != nil {
 			return err
 		}

@@ -10,34 +10,11 @@ import (
 // eventPage is how many events are read at once.
 const eventPage = 512
 
-// Page reads the log from a sequence number on, a part of it; nothing at its end.
-func (c *Client) Page(ctx context.Context, from uint64) ([]*store.Event, error) {
-	return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
-}
-
 // Events implements store.Log.
 func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return func(yield func(*store.Event, error) bool) {
-		for {
-			page, err := c.Page(ctx, from)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(page) == 0 {
-				return
-			}
-			for _, ev := range page {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-			from = page[len(page)-1].Seq + 1
-		}
-	}
+	return store.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
+		return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
+	})
 }
 
 // Wait implements store.Log.
