@@ -108,10 +108,8 @@ func (c *cache) see(commit uint64, search string, sight []byte) error {
 	if !newest {
 		rows, links = map[store.Ref]seenRow{}, map[store.Ref]link{}
 	}
-	if len(rows) > maxSeen {
-		clear(rows)
-		clear(links)
-		clear(c.whole)
+	if newest {
+		c.room()
 	}
 	err := readSight(sight, rows, links)
 	switch {
@@ -123,6 +121,15 @@ func (c *cache) see(commit uint64, search string, sight []byte) error {
 	return err
 }
 
+// room forgets what is known of records when it is too much; c.mu is held.
+func (c *cache) room() {
+	if len(c.rows) > maxSeen {
+		clear(c.rows)
+		clear(c.links)
+		clear(c.whole)
+	}
+}
+
 // put adds what is known as of a commit.
 func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.Ref]link) {
 	c.mu.Lock()
@@ -130,6 +137,7 @@ func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.R
 	if !c.hearLocked(commit) {
 		return
 	}
+	c.room()
 	maps.Copy(c.rows, rows)
 	for ref, l := range links {
 		have := c.links[ref]
