@@ -61,8 +61,8 @@ func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.Shel
 }
 
 // record keeps the notes of todo, and says in out what came of them. What is new is
-// decided, cleaned and annotated before the transaction, so that it is short, and
-// once more in it for a session that another process wrote to meanwhile.
+// decided, cleaned and annotated before the transaction, so that it is short. Of a
+// session that another process wrote to meanwhile it is decided once more, in it.
 func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx) error, out []Noted) {
 	parts := partsOf(j, notes, todo)
 	taken, err := take(ctx, parts)

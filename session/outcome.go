@@ -56,6 +56,20 @@ func (j *Journal) change(ctx context.Context, id string, fn func(*record) bool) 
 	})
 }
 
+// Claims lists the ids of the claims that a harvest wrote or met, each once, its
+// episode first. It is nil for nil.
+func (o *Outcome) Claims() (ids []string) {
+	if o == nil {
+		return nil
+	}
+	for _, id := range slices.Concat([]string{o.Episode}, o.Learned, o.Reinforced, o.Superseded, o.Disputed, o.Findings, o.Patterns) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // clean makes o the journal's own: cleaned, and shared with nobody.
 func (o *Outcome) clean() {
 	o.Model, o.Note = store.Clean(o.Model), store.Clean(o.Note)

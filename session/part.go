@@ -29,8 +29,8 @@ type noting struct {
 	i        int   // its place in the Record
 	about    About // cleaned
 	entries  []Entry
-	fresh    []incoming // what the entries are of
-	files    map[*ken.Message]map[string]string
+	fresh    []incoming              // what the entries are of
+	earlier  map[*ken.Message]*Entry // what they were when they were decided first
 	injected []injected
 }
 
@@ -82,7 +82,7 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 		return
 	}
 	for i, n := range p.notes {
-		n.entries, n.injected = nil, nil
+		n.injected = nil
 		in := p.m.read(n.Messages)
 		fresh, line := in, (*line)(nil)
 		if !n.all {
@@ -103,19 +103,35 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 	}
 }
 
-// enter makes entries of messages.
+// enter makes entries of messages. One that was an entry before is the same again.
 func (p *part) enter(n *noting, fresh []incoming) {
 	at := later(p.now, p.lastAt)
+	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
 	for i, x := range fresh {
-		if x.clean == nil { // it came before, and was forgotten or is said again
-			c, _ := clean(x.raw)
-			x.clean = &c
+		e := &n.entries[i]
+		if was := n.earlier[x.raw]; was != nil {
+			*e = *was
+		} else {
+			if x.clean == nil { // it came before, and was forgotten or is said again
+				c, _ := clean(x.raw)
+				x.clean = &c
+			}
+			e.Message = *x.clean
+			e.cut(p.j.o.MaxMessageBytes)
 		}
-		e := Entry{Seq: p.m.stamp.last + uint64(i) + 1, At: at, Message: *x.clean}
-		e.cut(p.j.o.MaxMessageBytes)
-		n.entries = append(n.entries, e)
+		e.Seq, e.At = p.m.stamp.last+uint64(i)+1, at
 	}
-	n.fresh = fresh
+}
+
+// keepEntries remembers what was made of messages, for when it is decided again which
+// of them are new.
+func (n *noting) keepEntries() {
+	if n.earlier == nil {
+		n.earlier = map[*ken.Message]*Entry{}
+	}
+	for i := range n.entries {
+		n.earlier[n.fresh[i].raw] = &n.entries[i]
+	}
 }
 
 // inject makes injections of items, each id and text once.
@@ -148,7 +164,10 @@ func (p *part) write(tx store.ShelfTx) error {
 		if p.look(tx); p.err != nil {
 			return p.err
 		}
-		p.prepare(p.now, p.annotated)
+		for _, n := range p.notes {
+			n.keepEntries()
+		}
+		p.prepare(p.now, func(int) {}) // it may ask the shelf, which waits for this
 	}
 	changed := false
 	for _, n := range p.notes {
@@ -252,18 +271,6 @@ func (p *part) annotate(ctx context.Context, at int) {
 		e := n.entries[i]
 		p.ask(ctx, &e, p.call(ctx, at, i))
 		n.entries[i].Files = cleanFiles(e.Files)
-		if n.files == nil {
-			n.files = map[*ken.Message]map[string]string{}
-		}
-		n.files[n.fresh[i].raw] = n.entries[i].Files
-	}
-}
-
-// annotated repeats what annotate came to, for entries that were decided again.
-func (p *part) annotated(at int) {
-	n := p.notes[at]
-	for i := range n.entries {
-		n.entries[i].Files = n.files[n.fresh[i].raw]
 	}
 }
 
