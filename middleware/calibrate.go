@@ -128,7 +128,7 @@ func (l *Layer) unchanged(owner string, file stamp) *calibrated {
 }
 
 func (l *Layer) ownerDir(owner string) string {
-	return filepath.Join(under(l.o.Root, l.cfg.Knowledge.DBPath), bolt.FolderName(owner))
+	return filepath.Join(l.cfg.State(l.o.Root), bolt.FolderName(owner))
 }
 
 // Calibrate measures how an owner's store fares with the embedder in use, if that

@@ -32,7 +32,7 @@ func (e *ear) after(body []byte) {
 		x.opened()
 	}
 	if e.journals { // at once, so that whoever ends the session next ends it with the answer
-		x.layer.answered(&x.Turn, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
+		x.layer.answered(&x.Turn, len(body), func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
 	if e.heard == nil && x.thread == nil {
 		return

@@ -50,7 +50,7 @@ func (l *Layer) configured() (embed.Embedder, error) {
 	case config.ProviderBuiltin:
 		return l.builtin()
 	case config.ProviderStatic:
-		path := under(l.o.Root, k.EmbedPath)
+		path := config.InProject(l.o.Root, k.EmbedPath)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return table.Read(path)
 		}
@@ -69,7 +69,7 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, ok := adapt.Find(under(l.o.Root, l.cfg.Knowledge.DBPath), base.Model())
+	path, ok := adapt.Find(l.cfg.State(l.o.Root), base.Model())
 	if !ok {
 		return base, nil
 	}

@@ -67,7 +67,7 @@ type Layer struct {
 	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
 	// carried names the entities that a session was about before this process saw it,
 	// strongest first, such as those of its checkpoint; nil knows none. See carries.
-	carried func(ctx context.Context, t *ken.Turn) []string
+	carried func(ctx context.Context, t *ken.Turn) ([]string, error)
 
 	process   string              // names this process in journals and leases
 	life      *alive.Announcement // guarded by desksMu; nil until there is a desk
@@ -120,10 +120,10 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.handler = chain(l.stages())
 	l.openFiling()
 	l.holding = make(chan struct{}, 1)
-	l.owners = shared.NewOwners(under(root, cfg.Knowledge.DBPath), 0, shared.Options{Log: o.Log, OnHold: l.holds,
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.holds,
 		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
-		l.events = telemetry.Open(under(root, cfg.Telemetry.Events))
+		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
 	if err := l.openStore(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -142,13 +142,6 @@ func configuration(o Options) (config.Config, error) {
 		return config.Load(path)
 	}
 	return config.Default(), nil
-}
-
-func under(root, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(root, path)
 }
 
 // openStore opens the configured owner's store at once, so that the first turn
@@ -176,7 +169,7 @@ func (l *Layer) openStore(ctx context.Context) error {
 // hideState keeps the state folder out of version control, if it is in the
 // project: what it holds is private to this machine.
 func (l *Layer) hideState() error {
-	dir := under(l.o.Root, l.cfg.Knowledge.DBPath)
+	dir := l.cfg.State(l.o.Root)
 	if !strings.HasPrefix(dir, l.o.Root+string(filepath.Separator)) {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 const processesDir = ".processes"
 
 func (l *Layer) processes() string {
-	return filepath.Join(under(l.o.Root, l.cfg.Knowledge.DBPath), processesDir)
+	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
 }
 
 // announce has other processes know that this one lives, from before anything bears

@@ -79,11 +79,11 @@ func (l *Layer) carries(ctx context.Context, st *State) (names []string) {
 	if l.carried == nil {
 		return nil
 	}
-	err := protect(ctx, st, func(ctx context.Context, st *State) error {
-		names = l.carried(ctx, t)
-		return nil
+	err := protect(ctx, st, func(ctx context.Context, _ *State) (err error) {
+		names, err = l.carried(ctx, t)
+		return err
 	})
-	if err != nil {
+	if err != nil { // the next turn looks again
 		st.degrade("lineage", err)
 		return nil
 	}
@@ -91,17 +91,13 @@ func (l *Layer) carries(ctx context.Context, st *State) (names []string) {
 	return names
 }
 
-// keptFocus names the entities that the checkpoint of a turn's session has in focus. What
-// can't be read is known by the next turn, from what it names itself.
-func (l *Layer) keptFocus(ctx context.Context, t *ken.Turn) []string {
+// keptFocus names the entities that the checkpoint of a turn's session has in focus.
+func (l *Layer) keptFocus(ctx context.Context, t *ken.Turn) ([]string, error) {
 	if !l.remembers(t) {
-		return nil
+		return nil, nil
 	}
 	cp, _, err := l.Journal(t.Owner).Checkpoint(ctx, t.Session)
-	if err != nil {
-		return nil
-	}
-	return cp.Focal
+	return cp.Focal, err
 }
 
 // carry keeps what a turn was about for the next ones of its session: what it named,

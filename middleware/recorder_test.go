@@ -111,6 +111,17 @@ func TestRecorderIsBoundedInBytes(t *testing.T) {
 	}
 }
 
+// An answer that nobody has read yet counts for what it holds.
+func TestRecorderCountsAnswers(t *testing.T) {
+	r := newRecorder(func(string, []record) { t.Error("it was written") }, func() {}, func(func()) {})
+	for range 4 {
+		r.add(record{held: maxWaitingBytes / 3})
+	}
+	if r.waiting != 3 || r.dropped != 1 {
+		t.Errorf("%d wait, %d were left out", r.waiting, r.dropped)
+	}
+}
+
 // What waits is written together, up to a bound and each owner's by itself: an owner
 // whose disk hangs holds up nobody else.
 func TestRecorderWritesTogetherWhatWaits(t *testing.T) {

@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,20 @@ const (
 // beyond maxConversations are forgotten.
 type recovered struct {
 	mu sync.Mutex // guards m
-	m  map[string]recovery
+	m  map[start]recovery
+}
+
+// start is where a conversation starts now. Its first words are hashed: they may be
+// the megabytes of a file.
+type start struct {
+	owner, session, role string
+	text                 uint64
+}
+
+var startSeed = maphash.MakeSeed()
+
+func startOf(t *ken.Turn, first *ken.Message) start {
+	return start{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
 }
 
 type recovery struct {
@@ -38,17 +52,17 @@ type recovery struct {
 	lacks int // messages that it may lack without being cut, since it was wound back
 }
 
-func (r *recovered) get(key string) recovery {
+func (r *recovered) get(key start) recovery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.m[key]
 }
 
-func (r *recovered) put(key string, v recovery) {
+func (r *recovered) put(key start, v recovery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.m == nil {
-		r.m = map[string]recovery{}
+		r.m = map[start]recovery{}
 	}
 	if _, known := r.m[key]; !known && len(r.m) >= maxConversations {
 		for other := range r.m {
@@ -64,7 +78,7 @@ func (r *recovered) forget(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key := range r.m {
-		if strings.HasPrefix(key, owner+"\x00") {
+		if key.owner == owner {
 			delete(r.m, key)
 		}
 	}
@@ -81,7 +95,7 @@ func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bo
 	if len(said) == 0 {
 		return "", time.Time{}, false
 	}
-	key := t.Owner + "\x00" + t.Session + "\x00" + said[0].Role + "\x00" + said[0].Text
+	key := startOf(t, said[0])
 	r := l.recovered.get(key)
 	if !r.given {
 		r = l.lookUp(ctx, t, said, r)

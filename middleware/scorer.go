@@ -3,7 +3,6 @@ package middleware
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -45,14 +44,15 @@ func scorerMode(c *config.Config) scorer.Mode {
 	return scorer.ModeAuto
 }
 
-// loadWait bounds how long a turn waits for what was learned, once: it is at hand
-// where this process holds the folder.
-const loadWait = 50 * time.Millisecond
+// loadShare is how much of a turn's deadline it waits, once, for what was learned: a
+// third, for the legs have theirs still before them. It is at hand where this process
+// holds the folder.
+const loadShare = 3
 
 // learned adds to how a turn searches what was learned from use. It fails open.
 func (l *Layer) learned(ctx context.Context, st *State, o *retriever.Options) {
 	learner := l.Learner(st.Turn.Owner)
-	ctx, cancel := context.WithTimeout(ctx, loadWait)
+	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadShare)
 	defer cancel()
 	if err := learner.Load(ctx); err != nil {
 		st.degrade("scorer", err)

@@ -15,7 +15,7 @@ import (
 // decisions, words alone. One miss is allowed, as a regression in ranking shows in
 // more than one.
 func TestKenKnowsItself(t *testing.T) {
-	c := settings(func(c *config.Config) {
+	c := settings(patient, func(c *config.Config) {
 		c.Repository.Index, c.Repository.GitCommits = true, 0
 		// The first holds the questions. The rest is four fifths of the text, and answers none.
 		c.Repository.Exclude = race.Pick([]string{"self_test.go"}, []string{"*_test.go", "testdata", "clients", "cmd", "embed", "evals", "gateway", "harvest", "tools"})

@@ -311,7 +311,7 @@ func (l *Layer) waits(ctx context.Context, d *desk) (bool, error) {
 // left lists the owners whose stores are on disk: an earlier process may have died
 // with sessions of theirs.
 func (l *Layer) left() (owners []string) {
-	owners, err := bolt.List(under(l.o.Root, l.cfg.Knowledge.DBPath))
+	owners, err := bolt.List(l.cfg.State(l.o.Root))
 	if err != nil {
 		l.o.Log.Warn("look for owners", "cause", err)
 	}

@@ -39,7 +39,7 @@ func TestAConstraintThatFallsWhileTheTurnIsMade(t *testing.T) {
 	}
 	defer release()
 	var ids []string
-	for _, text := range []string{"Never deploy payments on Fridays.", "Payments are frozen.", "Payments stay on PostgreSQL 15."} {
+	for _, text := range []string{"Never deploy payments on Fridays.", "Payments are frozen.", "Payments stay on PostgreSQL 15.", "Payments may not log names."} {
 		c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
 		if err != nil {
 			t.Fatal(err)
@@ -58,16 +58,30 @@ func TestAConstraintThatFallsWhileTheTurnIsMade(t *testing.T) {
 		if _, err := s.Forget(ctx, ids[1], "asked for", ken.Actor{}); err != nil {
 			t.Error(err)
 		}
+		stricter, _ := ken.NewClaim("Payments may log nothing.", ken.FromUserStatement("s", "m2"))
+		stricter.Entities, stricter.Constraint, stricter.AssignedBy = []string{"payments"}, true, ken.AssignedByOperator
+		id, err := s.WriteClaim(ctx, stricter)
+		if err == nil {
+			err = s.Supersede(ctx, ids[3], id)
+		}
+		if ids = append(ids, id); err != nil {
+			t.Error(err)
+		}
 		return "", time.Time{}, false
 	}
 	r := l.Assemble(t.Context(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "deploy payments"}}}).Receipt
 	if len(r.Items) != 1 || r.Items[0].ID != ids[2] || r.OverflowedConstraints != 0 {
 		t.Errorf("%d overflowed\n%s", r.OverflowedConstraints, r.Block)
 	}
-	for _, id := range ids[:2] {
+	for _, id := range []string{ids[0], ids[1], ids[3]} {
 		if !slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.ID == id && c.Reason == ken.CutStatus }) {
 			t.Errorf("%s: cut %v", id, r.Cut)
 		}
+	}
+	l.recovery = nil
+	r = l.Assemble(t.Context(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "deploy payments"}}}).Receipt
+	if len(r.Items) != 2 || !slices.ContainsFunc(r.Items, func(it ken.Item) bool { return it.ID == ids[4] }) {
+		t.Errorf("the turn after it:\n%s", r.Block)
 	}
 }
 
@@ -77,7 +91,7 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 	l := openBare(t)
 	st := &State{Turn: ken.Turn{Owner: "o", Session: "s"}, Receipt: &ken.Receipt{}}
 	asked := 0
-	l.carried = func(context.Context, *ken.Turn) []string { asked++; return []string{"payments"} }
+	l.carried = func(context.Context, *ken.Turn) ([]string, error) { asked++; return []string{"payments"}, nil }
 	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"payments"}) {
 		t.Errorf("%v", got)
 	}
@@ -85,10 +99,20 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"ledger", "payments"}) || asked != 1 {
 		t.Errorf("%v, asked %d times", got, asked)
 	}
-	l.carried = func(context.Context, *ken.Turn) []string { panic("broken") }
+	// A store that does not answer for a moment loses the session nothing for good.
 	st.Turn.Session = "other"
-	if got := l.carries(t.Context(), st); got != nil || len(st.Receipt.Degraded) != 1 {
-		t.Errorf("%v, degraded %v", got, st.Receipt.Degraded)
+	for i, broken := range []func(context.Context, *ken.Turn) ([]string, error){
+		func(context.Context, *ken.Turn) ([]string, error) { panic("broken") },
+		func(context.Context, *ken.Turn) ([]string, error) { return nil, ken.ErrUnavailable },
+	} {
+		l.carried = broken
+		if got := l.carries(t.Context(), st); got != nil || len(st.Receipt.Degraded) != i+1 {
+			t.Errorf("%v, degraded %v", got, st.Receipt.Degraded)
+		}
+	}
+	l.carried = func(context.Context, *ken.Turn) ([]string, error) { return []string{"ledger"}, nil }
+	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"ledger"}) {
+		t.Errorf("%v when it answers again", got)
 	}
 }
 

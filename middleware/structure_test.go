@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -304,8 +305,10 @@ func TestAConstraintThatEndsWhileItsBlockIsSticky(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			now := monday
-			l := open(t, settings(), func(o *middleware.Options) { o.Now = func() time.Time { return now } })
+			var passed atomic.Int64 // what the recorder writes it dates
+			l := open(t, settings(), func(o *middleware.Options) {
+				o.Now = func() time.Time { return monday.Add(time.Duration(passed.Load())) }
+			})
 			c := ruleFor(t, noFridays, "payments")
 			c.ExpiresAt = monday.Add(time.Hour)
 			id := learn(t, l, c)[0]
@@ -319,7 +322,7 @@ func TestAConstraintThatEndsWhileItsBlockIsSticky(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			now = monday.Add(2 * time.Hour)
+			passed.Store(int64(2 * time.Hour))
 			msgs = append(msgs, ken.Message{Role: "assistant", Text: "Done."}, ken.Message{Role: "user", Text: "deploy payments again"})
 			next := l.Assemble(t.Context(), ken.Turn{Session: "s", Messages: msgs})
 			if len(next.Insertions) == 0 || next.Insertions[0] != first.Insertions[0] {

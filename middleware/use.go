@@ -45,6 +45,7 @@ type heed struct {
 	answer  []ken.Message // what followed
 	heard   bool          // the last of answer was heard, and no request had it yet
 	next    string        // what the person said then; "" until that is known
+	known   []ken.Use     // of answer, before anything was said to it; nil for not yet
 }
 
 func heedKey(owner, session string) string { return owner + "\x00" + session }
@@ -75,12 +76,7 @@ func (v *verdicts) judge(h *heed, ended bool) {
 // the recorder's goroutine.
 func (l *Layer) heed(owner string, recs []record) (v verdicts) {
 	v.owner = owner
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("judge what answers used", "panic", p)
-			v = verdicts{owner: owner}
-		}
-	}()
+	defer l.unjudged(&v)
 	l.heeds.work.Lock()
 	defer l.heeds.work.Unlock()
 	for i := range recs {
@@ -103,6 +99,14 @@ func (l *Layer) heed(owner string, recs []record) (v verdicts) {
 		}
 	}
 	return v
+}
+
+// unjudged, deferred, stops a panic: nothing is learned then.
+func (l *Layer) unjudged(v *verdicts) {
+	if p := recover(); p != nil {
+		l.o.Log.Error("judge what answers used", "panic", p)
+		*v = verdicts{owner: v.owner}
+	}
 }
 
 // turn takes up a request: of the session's last turn, or of a new one, which ends
@@ -159,9 +163,19 @@ func short(m ken.Message) ken.Message {
 
 // follow takes up what a request of the turn carries behind the person's message.
 func (h *heed) follow(msgs []ken.Message) {
-	if len(msgs) > 0 {
-		h.answer, h.heard = newest(msgs), false
+	if len(msgs) == 0 {
+		return
 	}
+	answer := newest(msgs)
+	if !slices.EqualFunc(answer, h.answer, same) {
+		h.known = nil
+	}
+	h.answer, h.heard = answer, false
+}
+
+// same reports messages that are kept alike.
+func same(a, b ken.Message) bool {
+	return a.Role == b.Role && a.Text == b.Text && a.ToolCallID == b.ToolCallID && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
 // hear takes up an answer.
@@ -169,7 +183,7 @@ func (h *heed) hear(m ken.Message) {
 	if h.heard { // asked again: the later one is what goes on
 		h.answer = h.answer[:len(h.answer)-1]
 	}
-	h.answer, h.heard = append(h.answer, short(m)), true
+	h.answer, h.heard, h.known = append(h.answer, short(m)), true, nil
 }
 
 // end takes up that the person goes on. What the next request has between the two
@@ -185,9 +199,16 @@ func (h *heed) end(before []ken.Message, next string) {
 	h.next = short(ken.Message{Text: next}).Text
 }
 
-// uses judges the turn as far as it is known.
+// uses judges the turn as far as it is known. Most are judged twice, when the answer is
+// heard and when the person goes on, and the second time there is nothing new.
 func (h *heed) uses() []ken.Use {
-	return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+	if use.Objects(h.next) {
+		return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+	}
+	if h.known == nil {
+		h.known = use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer})
+	}
+	return h.known
 }
 
 // write says in the receipts what was used. One that is gone costs no other.
@@ -236,12 +257,7 @@ func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfT
 
 // settle judges turns for good that nothing more will be heard of.
 func (l *Layer) settle(ctx context.Context, owner string, done []*heed) {
-	v := verdicts{owner: owner}
-	l.heeds.work.Lock()
-	for _, h := range done {
-		v.judge(h, true)
-	}
-	l.heeds.work.Unlock()
+	v := l.judged(owner, done)
 	both, settled := l.bookUse(ctx, v, nil)
 	if both == nil {
 		return
@@ -253,13 +269,20 @@ func (l *Layer) settle(ctx context.Context, owner string, done []*heed) {
 	settled()
 }
 
+// judged are the verdicts on turns that nothing more will be heard of.
+func (l *Layer) judged(owner string, done []*heed) (v verdicts) {
+	v.owner = owner
+	defer l.unjudged(&v)
+	l.heeds.work.Lock()
+	defer l.heeds.work.Unlock()
+	for _, h := range done {
+		v.judge(h, true)
+	}
+	return v
+}
+
 // heedAll judges for good what waits. Nothing is recorded any more.
 func (l *Layer) heedAll() {
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("judge what answers used", "panic", p)
-		}
-	}()
 	byOwner := map[string][]*heed{}
 	for _, h := range l.heeds.all() {
 		byOwner[h.owner] = append(byOwner[h.owner], h)

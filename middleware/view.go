@@ -1,6 +1,13 @@
 package middleware
 
-import "github.com/kenlayer/ken"
+import (
+	"context"
+	"errors"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
 
 // ClaimView is a claim as programs and people are shown it: with what is computed
 // from its evidence.
@@ -15,4 +22,21 @@ type ClaimView struct {
 func (l *Layer) View(c ken.Claim) ClaimView {
 	s := c.Support(nil)
 	return ClaimView{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
+}
+
+// CameOf is View of the claims that came of a harvested session, as they are now. Those
+// that were forgotten since are left out; of a session without an outcome, there is none.
+func (l *Layer) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
+	out := []ClaimView{}
+	for _, id := range info.Outcome.Claims() {
+		c, err := s.Get(ctx, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l.View(c))
+	}
+	return out, nil
 }

@@ -104,15 +104,15 @@ func TestATurnHasOneReceipt(t *testing.T) {
 	onEach(t, func(t *testing.T, shelf store.Shelf) {
 		b := receipt.NewBook(shelf, at(monday))
 		put(t, b, turn("t0", "s"), turn("t1", "s"), turn("t2", "s"))
-		mark := ken.Taint{Tool: "shell", Call: "c1", Claim: "claim-1", Chars: 40}
-		if err := b.Mark(t.Context(), "t1", []ken.Taint{mark}); err != nil {
+		one := ken.Taint{Tool: "shell", Call: "c1", Claim: "claim-1", Chars: 40}
+		if err := mark(t, shelf, b, "t1", []ken.Taint{one}); err != nil {
 			t.Fatal(err)
 		}
 		again := turn("t1", "s")
 		again.Reused, again.Mode = true, ken.ModeKeyword
 		put(t, b, again)
 		got := get(t, b, "t1")
-		if !got.Reused || got.Mode != ken.ModeKeyword || !slices.Equal(got.Taint, []ken.Taint{mark}) {
+		if !got.Reused || got.Mode != ken.ModeKeyword || !slices.Equal(got.Taint, []ken.Taint{one}) {
 			t.Errorf("%+v", got)
 		}
 		if diff := cmp.Diff(names(2, 0), list(t, b, receipt.Query{})); diff != "" {
@@ -135,14 +135,14 @@ func TestMark(t *testing.T) {
 		put(t, b, turn("t1", ""))
 		one, two := ken.Taint{Tool: "shell", Claim: "claim-1", Chars: 40}, ken.Taint{Tool: "write", Claim: "claim-1", Chars: 20}
 		for _, marks := range [][]ken.Taint{{one}, {one, two}, {two}, nil} {
-			if err := b.Mark(t.Context(), "t1", marks); err != nil {
+			if err := mark(t, shelf, b, "t1", marks); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := get(t, b, "t1").Taint; !slices.Equal(got, []ken.Taint{one, two}) {
 			t.Errorf("%+v", got)
 		}
-		if err := b.Mark(t.Context(), "unknown", []ken.Taint{one}); !errors.Is(err, ken.ErrNotFound) {
+		if err := mark(t, shelf, b, "unknown", []ken.Taint{one}); !errors.Is(err, ken.ErrNotFound) {
 			t.Errorf("an unknown turn: %v", err)
 		}
 	})

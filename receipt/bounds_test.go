@@ -170,7 +170,7 @@ func TestCorruptReceipts(t *testing.T) {
 		if _, err := b.Get(t.Context(), "t2"); !errors.Is(err, ken.ErrCorrupt) {
 			t.Errorf("get: %v", err)
 		}
-		if err := b.Mark(t.Context(), "t2", []ken.Taint{{Tool: "x"}}); !errors.Is(err, ken.ErrCorrupt) {
+		if err := mark(t, shelf, b, "t2", []ken.Taint{{Tool: "x"}}); !errors.Is(err, ken.ErrCorrupt) {
 			t.Errorf("mark: %v", err)
 		}
 		if _, err := b.Forget(t.Context(), receipt.Traces{Claims: []string{"claim-1"}}); !errors.Is(err, ken.ErrCorrupt) {

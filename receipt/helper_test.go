@@ -48,6 +48,11 @@ func at(now time.Time, change ...func(*receipt.Options)) receipt.Options {
 
 func count(n int) func(*receipt.Options) { return func(o *receipt.Options) { o.Count = n } }
 
+// mark adds marks to a turn's receipt.
+func mark(t testing.TB, shelf store.Shelf, b *receipt.Book, turn string, taint []ken.Taint) error {
+	return shelf.Update(t.Context(), func(tx store.ShelfTx) error { return b.AddMark(tx, turn, taint) })
+}
+
 // turn is a receipt of a session with two items, as a layer makes one.
 func turn(id, session string) receipt.Record {
 	return receipt.Record{Project: "p", Agent: "a", Model: "m", Branch: "b", Receipt: ken.Receipt{

@@ -89,31 +89,32 @@ func (b *Book) told(err error) error {
 	return err
 }
 
-// Mark adds to the receipt of a turn what its answer turned out to do. A mark that
-// it has is not added again. Errors: ErrNotFound for a turn without a receipt;
-// ErrCorrupt.
-func (b *Book) Mark(ctx context.Context, turn string, taint []ken.Taint) error {
-	return b.shelf.Update(ctx, func(tx store.ShelfTx) error { return b.AddMark(tx, turn, taint) })
+// AddMark adds to the receipt of a turn what its answer turned out to do, within the
+// caller's own transaction. A mark that it has is not added again. Errors: ErrNotFound
+// for a turn without a receipt; ErrCorrupt.
+func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
+	return change(tx, turn, func(rec *Record) bool {
+		had := len(rec.Taint)
+		rec.Taint = union(rec.Taint, taint)
+		return len(rec.Taint) > had
+	})
 }
 
-// AddMark is Mark within the caller's own transaction.
-func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
+// change keeps what fn makes of a turn's receipt, if it says so.
+func change(tx store.ShelfTx, turn string, fn func(*Record) bool) error {
 	n, ok := numberOf(tx, turn)
 	if !ok {
 		return notFound(turn)
 	}
 	rec, err := load(tx, n)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if rec == nil {
+	case rec == nil:
 		return notFound(turn)
-	}
-	all := union(rec.Taint, taint)
-	if len(all) == len(rec.Taint) {
+	case !fn(rec):
 		return nil
 	}
-	rec.Taint = all
 	return keep(tx, n, rec)
 }
 

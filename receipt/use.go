@@ -11,22 +11,13 @@ import (
 // place of what was said before, within the caller's own transaction. Errors:
 // ErrNotFound for a turn without a receipt; ErrCorrupt.
 func (b *Book) AddUse(tx store.ShelfTx, turn string, used []ken.Use) error {
-	n, ok := numberOf(tx, turn)
-	if !ok {
-		return notFound(turn)
-	}
-	rec, err := load(tx, n)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
-		return notFound(turn)
-	}
-	if slices.Equal(rec.Used, used) {
-		return nil
-	}
-	rec.Used = slices.Clone(used)
-	return keep(tx, n, rec)
+	return change(tx, turn, func(rec *Record) bool {
+		if slices.Equal(rec.Used, used) {
+			return false
+		}
+		rec.Used = slices.Clone(used)
+		return true
+	})
 }
 
 // stripUse takes out of a receipt what it says of a claim's place in the ranking and

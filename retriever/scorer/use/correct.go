@@ -25,7 +25,7 @@ var complaints = []string{"is outdated", "that's outdated", "thats outdated", "a
 // that were used, those whose terms it takes up, else the only one. Which of several
 // it means can't be told otherwise.
 func corrected(next string, uses []ken.Use, r *reading) (items []int) {
-	if !objects(next) {
+	if !Objects(next) {
 		return nil
 	}
 	var used []int
@@ -51,8 +51,9 @@ func corrected(next string, uses []ken.Use, r *reading) (items []int) {
 	return items
 }
 
-// objects reports a message that says that what was said before is wrong.
-func objects(text string) bool {
+// Objects reports a person's message that says that what was said before is wrong.
+// Of an exchange whose Next does not, Judge says the same as without a Next.
+func Objects(text string) bool {
 	low := strings.ToLower(strings.TrimSpace(head(text, maxNext)))
 	low = strings.ReplaceAll(low, "’", "'")
 	begins := func(list []string) bool {

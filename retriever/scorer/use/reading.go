@@ -119,7 +119,7 @@ func (r *reading) known(text string) {
 // weightOf is what a term weighs where it stands.
 func weightOf(text string, t analysis.Token) float64 {
 	word := text[t.Start:t.End]
-	digits, letters, upper, marks, wide := 0, 0, 0, 0, 0
+	digits, letters, upper, marks, wide, joint := 0, 0, 0, 0, 0, false
 	for i, c := range word {
 		switch {
 		case unicode.IsDigit(c):
@@ -134,6 +134,7 @@ func weightOf(text string, t analysis.Token) float64 {
 			}
 		default:
 			marks++
+			joint = joint || c == '_' || c == '/' || c == '.'
 		}
 	}
 	switch {
@@ -141,7 +142,7 @@ func weightOf(text string, t analysis.Token) float64 {
 		return weighShort
 	case letters == 0 && marks == 0 && digits < 3:
 		return weighNumber
-	case digits > 0, strings.ContainsAny(word, "_/."), upper > 0 && upper < letters-1, marks > 0 && upper > 0:
+	case digits > 0, joint, upper > 0 && upper < letters-1, marks > 0 && upper > 0:
 		return weighIdentifier
 	case letters > 1 && upper == letters-1 && capital(word), capital(word) && within(text, t.Start):
 		return weighName

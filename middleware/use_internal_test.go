@@ -1,0 +1,57 @@
+package middleware
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	testseed "github.com/kenlayer/ken/internal/seed"
+	"github.com/kenlayer/ken/retriever/scorer/use"
+)
+
+// Whatever becomes of a turn, in whatever order it is told, its verdict is that on all
+// that is known, as if it were judged for the first time.
+func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
+	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	said := []ken.Message{
+		{Role: "assistant", Text: "It listens on port 8071."},
+		{Role: "assistant", Text: "It listens on port 8071."},
+		{Role: "assistant", Text: "I don't know."},
+		{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "a", Arguments: `{"p":"var/log/ledger.log"}`}}},
+		{Role: "tool", ToolCallID: "a", Text: "fine"},
+		{Role: "tool", ToolCallID: "a", Text: "error: not there"},
+	}
+	asked := ken.Message{Role: "user", Text: "Where does it listen?"}
+	verdicts := map[string]bool{}
+	for range 2000 {
+		h := &heed{before: []ken.Message{asked}, receipt: ken.Receipt{Items: []ken.Item{
+			{ID: "a", Text: "The ledger service listens on port 8071."}, {ID: "b", Text: "Logs of it are in var/log/ledger.log."}}}}
+		some := func() (out []ken.Message) {
+			for range r.IntN(3) {
+				out = append(out, said[r.IntN(len(said))])
+			}
+			return out
+		}
+		for step := range 4 {
+			switch r.IntN(4) {
+			case 0:
+				h.follow(some())
+			case 1, 2:
+				h.hear(said[r.IntN(len(said))])
+			default:
+				h.end(append([]ken.Message{asked}, some()...), []string{"Thanks.", "No, that's wrong.", ""}[r.IntN(3)])
+			}
+			want := use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+			if diff := cmp.Diff(want, h.uses()); diff != "" {
+				t.Fatalf("step %d: %s", step, diff)
+			}
+			verdicts[fmt.Sprint(want)] = true
+		}
+	}
+	if len(verdicts) < 5 {
+		t.Errorf("only %d different verdicts: %v", len(verdicts), verdicts)
+	}
+}
