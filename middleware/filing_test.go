@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/harvest/model/modeltest"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/classify"
 )
 
@@ -34,7 +35,7 @@ func engine(t *testing.T, l *middleware.Layer, owner string) store.Engine {
 
 func requires(t *testing.T, s store.Engine, source, target string) bool {
 	t.Helper()
-	_, err := s.ByKey(t.Context(), classify.DependencyKey(source, "requires", target, ken.Scope{}))
+	_, err := s.ByKey(t.Context(), structure.DependencyKey(source, "requires", target, ken.Scope{}))
 	return err == nil
 }
 
@@ -134,6 +135,42 @@ func TestOwnersAreFiledApart(t *testing.T) {
 			if classify.Atomic(&c) && (c.AssignedBy == ken.AssignedByModel) != (owner == "a") {
 				t.Errorf("%s: %q is filed by %q", owner, c.Text, c.AssignedBy)
 			}
+		}
+	}
+}
+
+// A queue that nobody works off, or whose model is down, costs no rule: what was said is
+// one when it is written, and reaches what it depends on, in a process that starts now.
+func TestRulesNeedNoJob(t *testing.T) {
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(down.Close)
+	c := settings(func(c *config.Config) {
+		c.Knowledge.Embeddings = false
+		c.Harvest.Model, c.Harvest.BaseURL = modeltest.Model, down.URL
+	})
+	root := t.TempDir()
+	at := func(o *middleware.Options) { o.Root = root }
+	l := open(t, c, at)
+	h := l.Session(ken.Turn{Session: "s"})
+	learned, err := h.Learn(t.Context(), "Never deploy the payments service on Fridays.", []ken.Evidence{ken.FromUserStatement("s", "m")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Learn(t.Context(), "The checkout depends on payments.", []ken.Evidence{ken.FromUserStatement("s", "m2")}); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := l.File(t.Context(), "")
+	if err != nil || rep.Done > 0 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	waiting, err := l.Jobs("").List(t.Context())
+	if err != nil || len(waiting) == 0 {
+		t.Fatalf("no job waits: %v", err)
+	}
+	for _, started := range []*middleware.Layer{l, open(t, c, at)} {
+		r := started.Assemble(t.Context(), asked("Restart the checkout now.")).Receipt
+		if it := inBlock(&r, learned); it == nil || !it.Constraint {
+			t.Errorf("the rule is missing:\n%s", r.Block)
 		}
 	}
 }

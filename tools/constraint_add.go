@@ -65,7 +65,7 @@ func constraintAdd() Tool {
 			if err != nil {
 				return nil, err
 			}
-			release, err := c.r.writing.take(ctx, c.Owner)
+			release, err := c.r.writing.Take(ctx, c.Owner)
 			if err != nil {
 				return nil, err
 			}

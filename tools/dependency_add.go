@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/structure"
 )
 
 // dependencyIn are dependency_add's arguments.
@@ -41,7 +41,7 @@ func dependencyAdd() Tool {
 			"other. It is kept once, however often it is said.",
 		Example: `{"source":"payments","type":"requires","target":"ledger"}`},
 		func(ctx context.Context, c *Call, in dependencyIn) (*DependencyAdded, error) {
-			ev, err := c.backed(ctx, edit.Sentence(in.Source, in.Type, in.Target), in.Evidence)
+			ev, err := c.backed(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
 			if err != nil {
 				return nil, err
 			}

@@ -81,7 +81,7 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned
 	if echo {
 		return c.outcome(ctx, outcomeEcho, id, notes)
 	}
-	release, err := c.r.writing.take(ctx, c.Owner)
+	release, err := c.r.writing.Take(ctx, c.Owner)
 	if err != nil {
 		return nil, err
 	}

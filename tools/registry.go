@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/locks"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -25,12 +26,14 @@ type Options struct {
 // Registry holds the tools of a layer. It is safe for concurrent use, once every
 // tool was added.
 type Registry struct {
-	layer   *middleware.Layer
-	o       Options
-	tools   []Tool // in the order in which they are listed
-	known   finding.Tools
-	memory  *shownMemory
-	writing locks
+	layer  *middleware.Layer
+	o      Options
+	tools  []Tool // in the order in which they are listed
+	known  finding.Tools
+	memory *shownMemory
+	// writing lets one call at a time learn for an owner: two that say the same at once
+	// would each find the other missing.
+	writing locks.Locks
 }
 
 // New returns the tools of a layer, which stays the caller's to close. change sets

@@ -86,7 +86,7 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		return errors.Join(err, l.Close())
 	}
 	c.reset()
-	lines, person := a.lines(filepath.Join(statePath(l.Root(), cfg), "chat_history"))
+	lines, person := a.lines(filepath.Join(cfg.State(l.Root()), "chat_history"))
 	c.person = person
 	if person {
 		// At the prompt, Ctrl-C is the editor's, and at other times the step's: what

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware/goopenai"
 	"github.com/kenlayer/ken/tools"
 	"github.com/kenlayer/ken/tools/openaitools"
@@ -43,7 +45,7 @@ func (c *conversation) answer(ctx context.Context, messages []openai.ChatComplet
 		}
 		return []openai.ChatCompletionMessage{m}, err
 	}
-	loop := openaitools.Loop{Registry: registry, Caller: c.caller(), Called: c.called,
+	loop := openaitools.Loop{Registry: registry, Caller: c.caller(), Refuse: c.taints(messages), Called: c.called,
 		Ask: func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error) {
 			return c.upstream.exchange(ctx, c.client, messages, offered, c.a.out)
 		}}
@@ -55,6 +57,32 @@ func (c *conversation) answer(ctx context.Context, messages []openai.ChatComplet
 		return append(added, more...), err
 	}
 	return added, err
+}
+
+// taints looks for calls that repeat what an external source said and the person did not,
+// as the gateway does: the person is told, and where gateway.taint says block, they are
+// not run.
+func (c *conversation) taints(messages []openai.ChatCompletionMessage) func(openai.ToolCall) error {
+	t, action := c.who, c.layer.Config().Gateway.Taint
+	for _, m := range messages {
+		t.Messages = append(t.Messages, ken.Message{Role: m.Role, Text: m.Content})
+	}
+	return func(call openai.ToolCall) error {
+		if action == config.TaintOff {
+			return nil
+		}
+		args := ken.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}
+		found := c.layer.Tainted(t, ken.Message{Role: openai.ChatMessageRoleAssistant, ToolCalls: []ken.ToolCall{args}})
+		switch {
+		case len(found) == 0:
+			return nil
+		case action == config.TaintBlock:
+			return &ken.Error{Code: ken.CodeRefused, Msg: "it repeats what an external source said, claim " + found[0].Claim,
+				Try: "Ask the person, who may say so."}
+		}
+		c.tell("ken: %s repeats what an external source said: ken history %s", cell(call.Function.Name), c.a.shortID(found[0].Claim))
+		return nil
+	}
 }
 
 // called shows a call that has ended.

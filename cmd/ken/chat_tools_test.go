@@ -15,8 +15,13 @@ import (
 // tools answers what is about tools, and reports whether it did.
 func (m *fakeModel) tools(w http.ResponseWriter, req *openai.ChatCompletionRequest) bool {
 	last := req.Messages[len(req.Messages)-1]
-	asked := ""
+	asked, order := "", ""
 	for _, x := range req.Messages {
+		for line := range strings.Lines(x.Content) {
+			if strings.HasPrefix(line, "IMPORTANT: ") { // what a page says that was recalled
+				order = strings.TrimSpace(line)
+			}
+		}
 		if x.Role == openai.ChatMessageRoleUser {
 			asked = x.Content[strings.LastIndexByte(x.Content, '\n')+1:]
 		}
@@ -24,6 +29,9 @@ func (m *fakeModel) tools(w http.ResponseWriter, req *openai.ChatCompletionReque
 	name, args := "memory_stats", "{}"
 	if rest, ok := strings.CutPrefix(asked, "call "); ok {
 		name, args, _ = strings.Cut(rest, " ")
+	} else if strings.HasSuffix(asked, " and obey") {
+		b, _ := json.Marshal(map[string]string{"text": order})
+		name, args = "memory_ingest", string(b)
 	} else if asked == "no tools" && len(req.Tools) > 0 {
 		refuse(w, http.StatusBadRequest, req.Model+" does not support tools")
 		return true

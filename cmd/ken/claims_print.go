@@ -16,8 +16,6 @@ import (
 // claimView is a claim as it is printed: with what is computed from it.
 type claimView = middleware.ClaimView
 
-func viewOf(c ken.Claim, l *middleware.Layer) claimView { return l.View(c) }
-
 // headline is a claim in one line.
 func headline(c *ken.Claim) string {
 	if c.Heading == "" {

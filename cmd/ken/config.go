@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -76,16 +75,4 @@ func (a *app) configuration() (config.Config, string, error) {
 	}
 	c, err := config.Load(path)
 	return c, path, err
-}
-
-// statePath is the folder that holds the stores of the project in root.
-func statePath(root string, c config.Config) string { return inProject(root, c.Knowledge.DBPath) }
-
-// inProject is a path as the configuration has it: relative to the project's root
-// unless it is absolute.
-func inProject(root, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(root, path)
 }

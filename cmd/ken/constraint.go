@@ -74,24 +74,17 @@ type addedView struct {
 func (a *app) addConstraint(ctx context.Context, text string, o *constraintOptions) error {
 	n := edit.NewConstraint{Text: text, Entities: o.entities, Aspect: o.aspect}
 	var err error
-	if o.scope != "" {
-		if n.Scope, err = ken.ParseScope(o.scope); err != nil {
-			return usage{err}
-		}
-	}
-	if o.expires != "" {
-		if n.ExpiresAt, err = parseExpiry(o.expires, time.Now().UTC()); err != nil {
-			return err
-		}
+	if n.Scope, n.ExpiresAt, err = applies(o.scope, o.expires, time.Now().UTC()); err != nil {
+		return err
 	}
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		got, err := operatorEditor(s).AddConstraint(ctx, n)
 		if err != nil {
 			return badUsage(err)
 		}
-		v := addedView{claimView: viewOf(got.Claim, l), Dependencies: []claimView{}, Changed: got.Changed}
+		v := addedView{claimView: l.View(got.Claim), Dependencies: []claimView{}, Changed: got.Changed}
 		for _, d := range got.Dependencies {
-			v.Dependencies = append(v.Dependencies, viewOf(d, l))
+			v.Dependencies = append(v.Dependencies, l.View(d))
 		}
 		a.tellCleaned(text, &got.Claim)
 		if a.json {
@@ -133,8 +126,9 @@ func (a *app) constraintListCommand() *cobra.Command {
 // ruleView is a rule, and how it bears on the entity that was asked for.
 type ruleView struct {
 	claimView
-	Distance int    `json:"distance"`      // 0, or 1 for one dependency away
-	Via      string `json:"via,omitempty"` // the entity that it is about, at distance 1
+	Distance int    `json:"distance"`       // 0, or 1 for one dependency away
+	Via      string `json:"via,omitempty"`  // the entity that it is about, at distance 1
+	Says     string `json:"says,omitempty"` // the name in its words by which it is here
 }
 
 func (a *app) listConstraints(ctx context.Context, args []string, f *ken.Filter) error {
@@ -159,10 +153,7 @@ func (a *app) listConstraints(ctx context.Context, args []string, f *ken.Filter)
 		rows := make([][]string, len(rules))
 		for i := range rules {
 			r := &rules[i]
-			about := cmp.Or(strings.Join(r.Entities, ", "), "everything")
-			if r.Via != "" {
-				about += " (via " + r.Via + ")"
-			}
+			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
 			rows[i] = []string{a.shortID(r.ID), r.Tier.String(), about, headline(&r.Claim)}
 		}
 		a.printWhole([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
@@ -196,7 +187,7 @@ func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name stri
 	for i := range v.Constraints {
 		c := &v.Constraints[i]
 		seen[c.ID] = true
-		out = append(out, ruleView{viewOf(c.Whole, l), c.Distance, c.Via})
+		out = append(out, ruleView{l.View(c.Whole), c.Distance, c.Via, c.Says})
 	}
 	all, err := allRules(ctx, l, s, f)
 	for i := range all {
@@ -215,7 +206,7 @@ func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.F
 			return nil, err
 		}
 		if c.Constraint && !c.Kind.Structural() {
-			out = append(out, ruleView{claimView: viewOf(c, l)})
+			out = append(out, ruleView{claimView: l.View(c)})
 		}
 	}
 	slices.SortFunc(out, func(x, y ruleView) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/edit"
 	"github.com/kenlayer/ken/structure/entity"
 )
@@ -39,7 +40,7 @@ func (a *app) dependencyAddCommand() *cobra.Command {
 		Example: `  ken dependency add payments requires ledger --strength 0.9
   ken dependency add payments owned_by ada`,
 		Args:              takes("A", "TYPE", "B"),
-		ValidArgsFunction: a.completes(entityNames, words(edit.DependencyTypes()...), entityNames),
+		ValidArgsFunction: a.completes(entityNames, words(structure.DependencyTypes()...), entityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("strength") && !(strength > 0 && strength <= 1) {
 				return usagef("--strength: %v is outside 0..1, or 0", strength)
@@ -67,7 +68,7 @@ func (a *app) dependencyRemoveCommand() *cobra.Command {
 			"adding it again brings it back.",
 		Example:           `  ken dependency remove payments requires ledger --reason "it has a book of its own now"`,
 		Args:              takes("A", "TYPE", "B"),
-		ValidArgsFunction: a.completes(entityNames, words(edit.DependencyTypes()...), entityNames),
+		ValidArgsFunction: a.completes(entityNames, words(structure.DependencyTypes()...), entityNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
 				return e.RemoveDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], reason)
@@ -154,7 +155,7 @@ func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *k
 		if len(c.Entities) != 2 || names != nil && !slices.Contains(names, c.Entities[0]) && !slices.Contains(names, c.Entities[1]) {
 			continue
 		}
-		out = append(out, dependencyView{c.Entities[0], c.Aspect, c.Entities[1], c.Importance, viewOf(c, l)})
+		out = append(out, dependencyView{c.Entities[0], c.Aspect, c.Entities[1], c.Importance, l.View(c)})
 	}
 	slices.SortFunc(out, func(x, y dependencyView) int {
 		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.Target, y.Target), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Claim.ID, y.Claim.ID))

@@ -63,7 +63,7 @@ func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
 	const check = "store"
 	cfg := l.Config()
 	owner := cmp.Or(a.owner, cfg.Knowledge.Owner)
-	dir := filepath.Join(statePath(l.Root(), cfg), bolt.FolderName(owner))
+	dir := filepath.Join(cfg.State(l.Root()), bolt.FolderName(owner))
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
 	}

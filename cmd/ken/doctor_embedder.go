@@ -74,7 +74,7 @@ func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
 		f.Kind, f.At = kindGateway, cfg.EmbedBaseURL()
 	default:
 		f.Kind = kindBuiltin
-		if r, err := adapt.Load(statePath(l.Root(), cfg)); err == nil && r.Model == f.Model {
+		if r, err := adapt.Load(cfg.State(l.Root())); err == nil && r.Model == f.Model {
 			f.Kind, f.Adapt = kindAdapted, &r
 		}
 	}

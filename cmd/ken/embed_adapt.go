@@ -56,7 +56,7 @@ func (a *app) embedAdaptCommand() *cobra.Command {
 				return err
 			}
 			if o.remove {
-				return a.embedAdaptRemove(statePath(root, cfg))
+				return a.embedAdaptRemove(cfg.State(root))
 			}
 			return a.embedAdapt(cmd.Context(), &o, root, cfg)
 		},
@@ -93,7 +93,7 @@ func (a *app) embedAdapt(ctx context.Context, o *embedAdaptOptions, root string,
 	defer p.done()
 	tuning := adapt.Options{Seed: o.seed, Progress: p.update}
 	tuning.Train.Epochs, tuning.Train.Workers = o.epochs, o.workers
-	state := statePath(root, cfg)
+	state := cfg.State(root)
 	if !o.dryRun {
 		if tuning.Train.Checkpoint, err = prepareState(root, state); err != nil {
 			return err

@@ -120,12 +120,24 @@ func (a *app) printRules(v *entityView) {
 	a.part("constraints", len(v.Constraints))
 	for i := range v.Constraints {
 		r := &v.Constraints[i]
-		via := ""
-		if r.Via != "" {
-			via = " (via " + cell(r.Via) + ")"
-		}
-		a.printKnown(&r.Claim, via)
+		a.printKnown(&r.Claim, reach(r.Via, r.Says))
 	}
+}
+
+// reach says in parentheses how a rule comes to be one of an entity: over a dependency,
+// or by a name in its words; "" for one of its own.
+func reach(via, says string) string {
+	var ways []string
+	if via != "" {
+		ways = append(ways, "via "+cell(via))
+	}
+	if says != "" {
+		ways = append(ways, "says "+cell(says))
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(ways, ", ") + ")"
 }
 
 func (a *app) printLinks(title string, links []entity.Dependency) {

@@ -145,7 +145,7 @@ func (a *app) casesOptions(o *casesOptions) (opts cases.Options, err error) {
 	case o.store != "":
 		opts.State, err = stateFolder(o.store)
 	default:
-		opts.GivenAlone, opts.State = true, statePath(root, cfg)
+		opts.GivenAlone, opts.State = true, cfg.State(root)
 	}
 	return opts, err
 }

@@ -48,15 +48,12 @@ func (a *app) export(ctx context.Context, o *exportOptions) error {
 	if err := filterFlags(&f, o.statuses, o.kinds, o.scopes); err != nil {
 		return err
 	}
-	if f.Statuses == nil {
-		f.Statuses = ken.Statuses()
-	}
 	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
 		p := a.progress()
 		defer p.done()
 		n := 0
 		write := func(w io.Writer) (err error) {
-			n, err = exportClaims(ctx, s, &f, w, p)
+			n, err = jsonl.Export(ctx, s, f, w, func(n int) { p.update("export", n, 0) })
 			return err
 		}
 		if o.out == "" || o.out == "-" {
@@ -77,28 +74,6 @@ func (a *app) export(ctx context.Context, o *exportOptions) error {
 		fmt.Fprintf(a.err, "%d claims written to %s\n", n, o.out)
 		return nil
 	})
-}
-
-// exportClaims writes the claims that f lets in, by age, and counts them.
-func exportClaims(ctx context.Context, s store.Engine, f *ken.Filter, w io.Writer, p *progress) (n int, err error) {
-	for c, err := range s.Claims(ctx) {
-		if err != nil {
-			return n, fmt.Errorf("read claims: %w", err)
-		}
-		if !jsonl.Takes(f, &c) {
-			continue
-		}
-		events, err := s.History(ctx, c.ID)
-		if err != nil {
-			return n, fmt.Errorf("read history of %s: %w", c.ID, err)
-		}
-		if err := jsonl.Write(w, c, events); err != nil {
-			return n, err
-		}
-		n++
-		p.update("export", n, 0)
-	}
-	return n, nil
 }
 
 // replaceFile writes a file next to path and puts it in path's place once it is

@@ -50,7 +50,7 @@ func (a *app) completes(lists ...choices) cobra.CompletionFunc {
 		if len(args) >= len(lists) || err != nil || rootErr != nil {
 			return nil, noFiles
 		}
-		if _, err := os.Stat(filepath.Join(statePath(root, cfg), bolt.FolderName(cmp.Or(a.owner, cfg.Knowledge.Owner)))); err != nil {
+		if _, err := os.Stat(filepath.Join(cfg.State(root), bolt.FolderName(cmp.Or(a.owner, cfg.Knowledge.Owner)))); err != nil {
 			return nil, noFiles
 		}
 		quiet := &app{streams: streams{in: a.in, out: a.out, err: io.Discard}, dir: a.dir, owner: a.owner, quiet: true}

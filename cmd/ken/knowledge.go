@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/lifecycle"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -65,7 +66,7 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 			return err
 		}
 		d := lifecycle.Deps{Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
-			EventsDir: inProject(l.Root(), l.Config().Telemetry.Events)}
+			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
 		policy = policy.Decay(l.Config().Knowledge.DecayDays)
 		plan, err := lifecycle.Plan(ctx, d, policy)
 		if err != nil {

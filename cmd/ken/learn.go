@@ -102,9 +102,9 @@ func (a *app) learn(ctx context.Context, text string, o *learnOptions) error {
 		}
 		a.tellCleaned(text, &c)
 		if a.json {
-			v := learnedView{claimView: viewOf(c, l)}
+			v := learnedView{claimView: l.View(c)}
 			for _, d := range deps {
-				v.Dependencies = append(v.Dependencies, viewOf(d, l))
+				v.Dependencies = append(v.Dependencies, l.View(d))
 			}
 			return a.printJSON(v)
 		}
@@ -126,20 +126,27 @@ func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
 		Confidence: o.confidence, Importance: o.importance, Tags: o.tags, Entities: o.entities, Aspect: o.aspect, Domain: o.domain, Key: o.key,
 		Source: o.source, Constraint: o.constraint, Actor: ken.Actor{Type: "user", ID: o.evidence.person()}}
-	if o.scope != "" {
-		if c.Scope, err = ken.ParseScope(o.scope); err != nil {
-			return c, usage{err}
-		}
-	}
-	if o.expires != "" {
-		if c.ExpiresAt, err = parseExpiry(o.expires, now); err != nil {
-			return c, err
-		}
+	if c.Scope, c.ExpiresAt, err = applies(o.scope, o.expires, now); err != nil {
+		return c, err
 	}
 	if err := c.Validate(); err != nil {
 		return c, usage{err}
 	}
 	return c, nil
+}
+
+// applies reads where something applies and when it ends, of flags that are empty where
+// nobody says so.
+func applies(scope, expires string, now time.Time) (in ken.Scope, until time.Time, err error) {
+	if scope != "" {
+		if in, err = ken.ParseScope(scope); err != nil {
+			return in, until, usage{err}
+		}
+	}
+	if expires != "" {
+		until, err = parseExpiry(expires, now)
+	}
+	return in, until, err
 }
 
 // parseExpiry reads a length of time from now on, in Go's units or days or

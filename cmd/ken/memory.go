@@ -120,7 +120,7 @@ func (a *app) decide(ctx context.Context, id string, do decision) error {
 		if c, err = s.Get(ctx, id); err != nil {
 			return err
 		}
-		return a.printMoved(viewOf(c, l))
+		return a.printMoved(l.View(c))
 	})
 }
 

@@ -49,7 +49,7 @@ func (a *app) review(ctx context.Context, all, list bool) error {
 		case a.json:
 			views := make([]claimView, len(claims))
 			for i := range claims {
-				views[i] = viewOf(claims[i], l)
+				views[i] = l.View(claims[i])
 			}
 			return a.printJSON(map[string]any{"memory": views})
 		case len(claims) == 0:

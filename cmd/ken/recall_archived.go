@@ -31,7 +31,7 @@ func (a *app) recallArchived(ctx context.Context, args []string, o *recallOption
 		rows := make([][]string, len(found))
 		for i := range found {
 			c := &found[i]
-			views[i] = viewOf(*c, l)
+			views[i] = l.View(*c)
 			rows[i] = []string{a.shortID(c.ID), string(c.Status), string(c.Kind), c.ArchivedAt.UTC().Format(minute), headline(c)}
 		}
 		switch {

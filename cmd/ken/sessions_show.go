@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
@@ -27,21 +24,14 @@ func (a *app) showSession(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		v := sessionView{Info: info, Claims: []claimView{}}
+		v := sessionView{Info: info}
 		if cp, ok, err := j.Checkpoint(ctx, info.ID); err != nil {
 			return err
 		} else if ok {
 			v.Checkpoint = &cp
 		}
-		for _, id := range claimsOf(info.Outcome) {
-			c, err := s.Get(ctx, id)
-			if errors.Is(err, ken.ErrNotFound) { // forgotten since
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			v.Claims = append(v.Claims, viewOf(c, l))
+		if v.Claims, err = l.CameOf(ctx, s, &info); err != nil {
+			return err
 		}
 		if a.json {
 			return a.printJSON(v)
@@ -49,19 +39,6 @@ func (a *app) showSession(ctx context.Context, id string) error {
 		a.printSession(&v)
 		return nil
 	})
-}
-
-// claimsOf lists the claims that a harvest wrote or met, each once.
-func claimsOf(o *session.Outcome) (ids []string) {
-	if o == nil {
-		return nil
-	}
-	for _, id := range slices.Concat([]string{o.Episode}, o.Learned, o.Reinforced, o.Superseded, o.Disputed, o.Findings, o.Patterns) {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 func (a *app) printSession(v *sessionView) {

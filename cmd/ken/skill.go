@@ -109,7 +109,7 @@ func (a *app) listSkills(ctx context.Context) error {
 		rows := make([][]string, len(claims))
 		for i := range claims {
 			c := &claims[i]
-			views[i] = view{skillName(c), skillFile(l.Root(), c), viewOf(*c, l)}
+			views[i] = view{skillName(c), skillFile(l.Root(), c), l.View(*c)}
 			rows[i] = []string{views[i].Name, views[i].File, c.Source, headline(c)}
 		}
 		switch {
@@ -131,7 +131,7 @@ func (a *app) showSkill(ctx context.Context, name string) error {
 		case err != nil:
 			return err
 		case a.json:
-			return a.printJSON(viewOf(c, l))
+			return a.printJSON(l.View(c))
 		}
 		if c.Status == ken.StatusDisputed || c.Status == ken.StatusSuperseded {
 			fmt.Fprintf(a.err, "ken: playbook %s is %s: no turn gets it\n", skillName(&c), c.Status)
@@ -163,6 +163,6 @@ func (a *app) removeSkill(ctx context.Context, name string) error {
 		if c, err = s.Get(ctx, c.ID); err != nil {
 			return err
 		}
-		return a.printMoved(viewOf(c, l))
+		return a.printMoved(l.View(c))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
@@ -156,7 +157,7 @@ func skillFile(root string, c *ken.Claim) string {
 	if hash == "" || c.Source == "" || c.Source == "-" {
 		return ""
 	}
-	sk, err := skill.Read(inProject(root, filepath.FromSlash(c.Source)))
+	sk, err := skill.Read(config.InProject(root, filepath.FromSlash(c.Source)))
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		return "gone"

@@ -31,7 +31,7 @@ func (a *app) edited(ctx context.Context, change func(*edit.Editor) (ken.Claim, 
 		if err != nil {
 			return badUsage(err)
 		}
-		return a.printMoved(viewOf(c, l))
+		return a.printMoved(l.View(c))
 	})
 }
 

@@ -39,6 +39,6 @@ func (a *app) supersede(ctx context.Context, oldID, newID string) error {
 		if old, err = s.Get(ctx, old.ID); err != nil {
 			return err
 		}
-		return a.printMoved(viewOf(old, l))
+		return a.printMoved(l.View(old))
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/structure/edit"
@@ -29,15 +28,8 @@ func (a *app) taskAddCommand() *cobra.Command {
 				return err
 			}
 			n := edit.NewTask{Title: title, About: about}
-			if scope != "" {
-				if n.Scope, err = ken.ParseScope(scope); err != nil {
-					return usage{err}
-				}
-			}
-			if expires != "" {
-				if n.ExpiresAt, err = parseExpiry(expires, time.Now().UTC()); err != nil {
-					return err
-				}
+			if n.Scope, n.ExpiresAt, err = applies(scope, expires, time.Now().UTC()); err != nil {
+				return err
 			}
 			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
 				t, err := operatorEditor(s).CreateTask(cmd.Context(), n)

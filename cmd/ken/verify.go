@@ -58,7 +58,7 @@ func (a *app) move(ctx context.Context, id string, t ken.Transition) error {
 		if c, err = s.Get(ctx, c.ID); err != nil {
 			return err
 		}
-		return a.printMoved(viewOf(c, l))
+		return a.printMoved(l.View(c))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/internal/locks"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -52,8 +53,8 @@ func (o Options) withDefaults() Options {
 type API struct {
 	l        *middleware.Layer
 	o        Options
-	instance string // part of the versions of lists
-	locks    locks
+	instance string      // part of the versions of lists
+	changing locks.Locks // of claims, so that a comparison with If-Match and the change are one step in this process
 	counts   counts
 
 	// served is told of every call that a handler has answered, for tests.

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kenlayer/ken/middleware"
@@ -94,16 +92,4 @@ func tags(lines []string) (out []string) {
 		}
 	}
 	return out
-}
-
-// locks make a comparison with If-Match and the change one step. Which lock a claim
-// has is a matter of its id; two may share one.
-type locks [64]sync.Mutex
-
-func (l *locks) lock(owner, id string) (unlock func()) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(owner + "\x00" + id)) // it never fails
-	m := &l[h.Sum32()%uint32(len(l))]
-	m.Lock()
-	return m.Unlock
 }

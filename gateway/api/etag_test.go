@@ -1,12 +1,17 @@
 package api_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -47,6 +52,33 @@ func TestListThatDidNotChangeIsNotSentAgain(t *testing.T) {
 	k.learn("two")
 	if n := len(get[api.ClaimList](k, "/api/claims?limit=5", "If-None-Match", tag).Claims); n != 2 {
 		t.Errorf("%d claims", n)
+	}
+}
+
+// Who waits for another's change of a claim waits for as long as it likes, and nobody
+// waits for the change of another claim, such as one that takes minutes to forget.
+func TestAChangeThatTakesLong(t *testing.T) {
+	k := newKit(t)
+	c := k.learn("The port is 8080.")
+	release, err := k.api.Hold(t.Context(), "anna", c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for i := range 100 { // more than there could be locks for claims to share
+		other := k.learn(fmt.Sprintf("The port of service %d is %d.", i, 8000+i))
+		post[middleware.ClaimView](k, "/api/claims/"+other.ID+"/verify", api.VerifyRequest{})
+	}
+	ctx, cancel := context.WithCancel(access.With(t.Context(), k.who))
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/claims/"+c.ID+"/verify", strings.NewReader("{}"))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	var waiting sync.WaitGroup
+	waiting.Go(func() { k.api.ServeHTTP(w, r) })
+	cancel()
+	waiting.Wait()
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

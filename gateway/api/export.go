@@ -2,12 +2,9 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/store/jsonl"
 )
@@ -30,9 +27,6 @@ func (a *API) export(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Statuses == nil {
-		f.Statuses = ken.Statuses()
-	}
 	return &reply{
 		header: map[string]string{"Content-Disposition": `attachment; filename="claims.jsonl"`},
 		stream: func(ctx context.Context, w io.Writer, flush func()) error {
@@ -41,27 +35,8 @@ func (a *API) export(c *call) (*reply, error) {
 				return err
 			}
 			defer release()
-			out := &flushing{w: w, flush: flush}
-			for found, err := range s.Claims(ctx) {
-				if err != nil {
-					return fmt.Errorf("read claims: %w", err)
-				}
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if !jsonl.Takes(&f, &found) {
-					continue
-				}
-				events, err := s.History(ctx, found.ID)
-				if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
-					continue
-				}
-				if err != nil {
-					return fmt.Errorf("read history of %s: %w", found.ID, err)
-				}
-				if err := jsonl.Write(out, found, events); err != nil {
-					return err
-				}
+			if _, err := jsonl.Export(ctx, s, f, &flushing{w: w, flush: flush}, nil); err != nil {
+				return err
 			}
 			flush()
 			return nil

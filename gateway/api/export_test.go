@@ -162,3 +162,8 @@ var DecodeStrict = decodeStrict
 
 // Tags reads a list of versions.
 var Tags = tags
+
+// Hold keeps everybody else from changing a claim.
+func (a *API) Hold(ctx context.Context, owner, id string) (release func(), err error) {
+	return a.changing.Take(ctx, owner+"\x00"+id)
+}

@@ -77,34 +77,45 @@ func lifeRoutes() []*route {
 		}}
 }
 
-// moving changes a claim if it is the version that the caller knows, and answers with
-// what it has become.
+// moving changes a claim and answers with what it has become.
 func moving(fn moveFunc) func(*API, *call) (*reply, error) {
 	return func(a *API, c *call) (*reply, error) {
-		id, err := c.claimID()
-		if err != nil {
-			return nil, err
-		}
-		defer a.locks.lock(c.who.Owner, id)()
-		return c.withStore(func(s store.Engine) (*reply, error) {
-			had, err := living(c.ctx(), s, id)
-			if err != nil {
-				return nil, err
-			}
-			if err := c.current(a.l.View(had)); err != nil {
-				return nil, err
-			}
-			err = fn(a, c, s, &had)
+		return a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) {
+			err := fn(a, c, s, had)
 			if err != nil && !errors.Is(err, errAsked) {
 				return nil, err
 			}
-			rep, failed := a.view(c, s, id)
+			rep, failed := a.view(c, s, had.ID)
 			if failed == nil && err != nil {
 				rep.status = http.StatusAccepted
 			}
 			return rep, failed
 		})
 	}
+}
+
+// changeClaim runs fn on the claim of the path if it is the version that the caller knows.
+// One call at a time changes a claim.
+func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*reply, error)) (*reply, error) {
+	id, err := c.claimID()
+	if err != nil {
+		return nil, err
+	}
+	release, err := a.changing.Take(c.ctx(), c.who.Owner+"\x00"+id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		had, err := living(c.ctx(), s, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.current(a.l.View(had)); err != nil {
+			return nil, err
+		}
+		return fn(s, &had)
+	})
 }
 
 // errAsked says that a person has to decide.
@@ -175,21 +186,9 @@ func archiveClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 }
 
 func (a *API) forget(c *call) (*reply, error) {
-	id, err := c.claimID()
-	if err != nil {
-		return nil, err
-	}
-	defer a.locks.lock(c.who.Owner, id)()
-	return c.withStore(func(s store.Engine) (*reply, error) {
-		had, err := living(c.ctx(), s, id)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.current(a.l.View(had)); err != nil {
-			return nil, err
-		}
+	return a.changeClaim(c, func(_ store.Engine, had *ken.Claim) (*reply, error) {
 		// A client that goes away must not leave half of it behind.
-		gone, err := a.l.Forget(context.WithoutCancel(c.ctx()), c.who.Owner, id, c.text(pReason), c.actor())
+		gone, err := a.l.Forget(context.WithoutCancel(c.ctx()), c.who.Owner, had.ID, c.text(pReason), c.actor())
 		if err != nil {
 			return nil, err
 		}

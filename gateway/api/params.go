@@ -5,7 +5,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/entity"
 	"github.com/kenlayer/ken/structure/task"
 )
@@ -51,7 +51,7 @@ var (
 	pSuperseded = &param{name: "superseded", form: formFlag, def: "false", about: "What was replaced, too."}
 	pDepth      = &param{name: "depth", form: formNumber, low: 1, high: entity.MaxDepth, def: "1", about: "How many dependencies away to look."}
 	pSource     = &param{name: "source", must: true, about: "What depends.", example: "payments"}
-	pRelation   = &param{name: "relation", must: true, enum: edit.DependencyTypes(), about: "How it depends."}
+	pRelation   = &param{name: "relation", must: true, enum: structure.DependencyTypes(), about: "How it depends."}
 	pTarget     = &param{name: "target", must: true, about: "What it depends on.", example: "ledger"}
 	pAbout      = &param{name: "about", about: "Only tasks about this entity.", example: "ledger"}
 	pTaskStatus = &param{name: "task_status", many: true, enum: texts(task.Statuses()), about: "Only tasks in this state; by default those that are not over."}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/gateway/access"
@@ -100,32 +99,9 @@ func (a *API) getSession(c *call) (*reply, error) {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		out := SessionView{Info: info, Claims: []middleware.ClaimView{}}
-		for _, id := range claimsOf(info.Outcome) {
-			found, err := s.Get(c.ctx(), id)
-			if errors.Is(err, ken.ErrNotFound) { // forgotten since
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out.Claims = append(out.Claims, a.l.View(found))
-		}
-		return &reply{body: out}, nil
+		claims, err := a.l.CameOf(c.ctx(), s, &info)
+		return &reply{body: SessionView{Info: info, Claims: claims}}, err
 	})
-}
-
-// claimsOf lists the claims that a harvest wrote or met, each once.
-func claimsOf(o *session.Outcome) (ids []string) {
-	if o == nil {
-		return nil
-	}
-	for _, id := range slices.Concat([]string{o.Episode}, o.Learned, o.Reinforced, o.Superseded, o.Disputed, o.Findings, o.Patterns) {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 func (a *API) endSession(c *call) (*reply, error) {

@@ -206,22 +206,3 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
-
-func TestTakes(t *testing.T) {
-	fact, dep := ken.Claim{Kind: ken.KindFact, Status: ken.StatusObserved}, ken.Claim{Kind: ken.KindDependency, Status: ken.StatusObserved}
-	old := ken.Claim{Kind: ken.KindDependency, Status: ken.StatusDisputed}
-	for _, tt := range []struct {
-		name string
-		f    ken.Filter
-		want [3]bool
-	}{
-		{"everything that stands", ken.Filter{}, [3]bool{true, true, false}},
-		{"everything", ken.Filter{Statuses: ken.Statuses()}, [3]bool{true, true, true}},
-		{"facts", ken.Filter{Kinds: []ken.Kind{ken.KindFact}}, [3]bool{true, false, false}},
-		{"dependencies", ken.Filter{Kinds: []ken.Kind{ken.KindDependency}}, [3]bool{false, true, false}},
-	} {
-		if got := [3]bool{jsonl.Takes(&tt.f, &fact), jsonl.Takes(&tt.f, &dep), jsonl.Takes(&tt.f, &old)}; got != tt.want {
-			t.Errorf("%s: takes %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}

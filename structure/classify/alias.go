@@ -2,10 +2,12 @@ package classify
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 )
 
 // view looks at the structure as one scope sees it.
@@ -13,11 +15,12 @@ type view struct {
 	st    Store
 	f     ken.Filter
 	links map[string][]store.Link // by name, as read so far
+	sets  map[string][][]string   // by name, as resolved so far
 }
 
 // viewOf looks as claims of that scope do: at its own and at what is unscoped.
 func viewOf(st Store, scope ken.Scope) *view {
-	return &view{st: st, f: ken.Filter{Scopes: []ken.Scope{scope}, Unscoped: true}, links: map[string][]store.Link{}}
+	return &view{st: st, f: ken.Filter{Scopes: []ken.Scope{scope}, Unscoped: true}, links: map[string][]store.Link{}, sets: map[string][][]string{}}
 }
 
 // mostLinks bounds what is read of one name.
@@ -35,61 +38,37 @@ func (v *view) of(ctx context.Context, name string) ([]store.Link, error) {
 	return out[0].Links, nil
 }
 
-// mostNames bounds a walk over aliases.
-const mostNames = 64
-
-// walk returns the names that aliases lead to from one, itself first: up to what it
-// is a name of, or down to the other names.
-func (v *view) walk(ctx context.Context, name string, up bool) (all, ends []string, err error) {
-	all = []string{name}
-	for i := 0; i < len(all) && len(all) < mostNames; i++ {
-		links, err := v.of(ctx, all[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		end := true
-		for _, l := range links {
-			if l.Kind != ken.KindAlias || len(l.Names) < 2 || l.Names[0] == l.Names[1] {
-				continue
-			}
-			from, to := l.Names[0], l.Names[1]
-			if up {
-				from, to = to, from
-			}
-			if from != all[i] {
-				continue
-			}
-			end = false
-			if !slices.Contains(all, to) {
-				all = append(all, to)
-			}
-		}
-		if end {
-			ends = append(ends, all[i])
-		}
+// resolve returns what a name stands for: the names of each entity, the one that it
+// goes by first.
+func (v *view) resolve(ctx context.Context, name string) ([][]string, error) {
+	if sets, ok := v.sets[name]; ok {
+		return sets, nil
 	}
-	return all, ends, nil
+	sets, err := structure.New(v.st, nil).Resolve(ctx, name, &v.f)
+	if err != nil {
+		return nil, fmt.Errorf("resolve a name: %w", err)
+	}
+	v.sets[name] = sets
+	return sets, nil
 }
 
-// meant returns what a name stands for; "" for one that stands for several things. A
-// circle of aliases is one thing, by its first name in byte order.
+// meant returns what a name stands for; "" for one that stands for several things.
 func (v *view) meant(ctx context.Context, name string) (string, error) {
-	all, ends, err := v.walk(ctx, name, true)
-	switch {
-	case err != nil:
+	sets, err := v.resolve(ctx, name)
+	if err != nil || len(sets) != 1 {
 		return "", err
-	case len(ends) == 0:
-		return slices.Min(all), nil
-	case len(ends) > 1:
-		return "", nil
 	}
-	return ends[0], nil
+	return sets[0][0], nil
 }
 
-// names returns all names of an entity, itself first.
+// names returns all names of an entity, itself first; of a name that stands for several
+// things, the name.
 func (v *view) names(ctx context.Context, entity string) ([]string, error) {
-	all, _, err := v.walk(ctx, entity, false)
-	return all, err
+	sets, err := v.resolve(ctx, entity)
+	if err != nil || len(sets) != 1 {
+		return []string{entity}, err
+	}
+	return sets[0], nil
 }
 
 // kind returns the type that an entity was described as; "" for none.

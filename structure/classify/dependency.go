@@ -3,12 +3,12 @@ package classify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Who derived a dependency: the SourceType of its claim.
@@ -16,19 +16,6 @@ const (
 	SourceRules = "structure:rules"
 	SourceModel = "structure:model"
 )
-
-// verbs are the types of dependencies, as a sentence says them.
-var verbs = map[string]string{"uses": "uses", "requires": "requires", "owned_by": "is owned by", "blocks": "blocks", "informs": "informs"}
-
-// DependencyKey is the key of the claim that says that source depends on target in
-// that way: there is one in each scope.
-func DependencyKey(source, kind, target string, scope ken.Scope) string {
-	key := "dependency:" + source + "\x1f" + kind + "\x1f" + target
-	if !scope.IsZero() {
-		key += "\x1f" + scope.String()
-	}
-	return key
-}
 
 // edge is a dependency that a claim was found to state.
 type edge struct {
@@ -38,11 +25,13 @@ type edge struct {
 }
 
 // key is the edge's in the scope of the claim that it is derived from.
-func (e *edge) key(c *ken.Claim) string { return DependencyKey(e.source, e.kind, e.target, c.Scope) }
+func (e *edge) key(c *ken.Claim) string {
+	return structure.DependencyKey(e.source, e.kind, e.target, c.Scope)
+}
 
 // resolved returns the edge between what its names stand for, and why there is none.
 func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
-	if verbs[e.kind] == "" {
+	if !slices.Contains(structure.DependencyTypes(), e.kind) {
 		return e, refusedType, nil
 	}
 	for _, name := range []*string{&e.source, &e.target} {
@@ -52,7 +41,7 @@ func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
 		}
 		meant, err := v.meant(ctx, *name)
 		if err != nil {
-			return e, "", fmt.Errorf("resolve a name: %w", err)
+			return e, "", err
 		}
 		if *name = meant; meant == "" {
 			return e, refusedAmbiguous, nil
@@ -67,7 +56,7 @@ func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
 // claim is what the edge is kept as: it says the same as the claim it is derived
 // from, to the same people and for as long, and no louder.
 func (e *edge) claim(from *ken.Claim, model string) ken.Claim {
-	c := ken.Claim{Kind: ken.KindDependency, Key: e.key(from), Text: e.source + " " + verbs[e.kind] + " " + e.target,
+	c := ken.Claim{Kind: ken.KindDependency, Key: e.key(from), Text: structure.Sentence(e.source, e.kind, e.target),
 		Entities: []string{e.source, e.target}, Aspect: e.kind, Importance: min(max(e.strength, 0), 1),
 		Evidence: e.evidence(from, model), Status: ken.StatusInferred, Confidence: from.Confidence, AssignedBy: e.by,
 		Scope: from.Scope, Project: from.Project, Session: from.Session, Branch: from.Branch, ExpiresAt: from.ExpiresAt,

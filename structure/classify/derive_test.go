@@ -2,16 +2,18 @@ package classify_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/classify"
 )
 
 // derived is a dependency claim, by its key.
 func derived(t testing.TB, s classify.Store, source, kind, target string) ken.Claim {
 	t.Helper()
-	c, err := s.ByKey(t.Context(), classify.DependencyKey(source, kind, target, ken.Scope{}))
+	c, err := s.ByKey(t.Context(), structure.DependencyKey(source, kind, target, ken.Scope{}))
 	if err != nil {
 		t.Fatalf("%s %s %s: %v", source, kind, target, err)
 	}
@@ -46,6 +48,24 @@ func TestFurtherFactsBackADependencyWithoutLoweringItsTrust(t *testing.T) {
 	must(t, classify.Derive(t.Context(), s, ids...))
 	d := derived(t, s, "payments", "requires", "ledger")
 	if len(d.Evidence) != 2 || d.Support(nil).Trust != ken.TrustOperator {
+		t.Errorf("%d pieces, trust %v", len(d.Evidence), d.Support(nil).Trust)
+	}
+}
+
+// So it is where many are looked at together, in whichever order they came.
+func TestWhoIsTrustedMostStatesADependencyFirst(t *testing.T) {
+	r := newRig(t, filer("x"))
+	var facts []ken.Claim
+	for i := range 24 {
+		c := outside(t, fmt.Sprintf("The payments service requires the ledger in step %d.", i))
+		if i%8 == 7 {
+			c.Evidence = fact(t, "x").Evidence
+		}
+		facts = append(facts, c)
+	}
+	r.write(facts...)
+	r.run()
+	if d := derived(t, r.s, "payments", "requires", "ledger"); len(d.Evidence) != 3 || d.Support(nil).Trust != ken.TrustOperator {
 		t.Errorf("%d pieces, trust %v", len(d.Evidence), d.Support(nil).Trust)
 	}
 }
@@ -100,7 +120,7 @@ func TestForgettingAFactForgetsWhatWasDerivedFromIt(t *testing.T) {
 	r.run()
 	_, err := r.s.Forget(t.Context(), ids[0], "asked to", ken.Actor{})
 	must(t, err)
-	if _, err := r.s.ByKey(t.Context(), classify.DependencyKey("payments", "requires", "ledger", ken.Scope{})); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := r.s.ByKey(t.Context(), structure.DependencyKey("payments", "requires", "ledger", ken.Scope{})); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("it is still there: %v", err)
 	}
 	r.run() // the other fact says so as well
@@ -108,6 +128,40 @@ func TestForgettingAFactForgetsWhatWasDerivedFromIt(t *testing.T) {
 	if d := derived(t, r.s, "payments", "requires", "ledger"); len(d.Evidence) != 1 || d.Evidence[0].ID != ids[1] {
 		t.Errorf("it rests on %+v", d.Evidence)
 	}
+}
+
+// Rules read everything again for what was forgotten. A model is asked about a fact once:
+// neither its own answer is a reason to ask again, nor that another fact was forgotten.
+func TestAModelIsAskedAboutAFactOnce(t *testing.T) {
+	r := newRig(t, filer("x"))
+	r.know("payments", "ledger")
+	var ids []string
+	for i := range 12 {
+		ids = append(ids, r.write(fact(t, fmt.Sprintf("Payments and the ledger are counted in step %d.", i), "payments", "ledger"))...)
+		r.run() // as they come
+	}
+	once := func(when string) {
+		t.Helper()
+		seen := map[string]int{}
+		for _, in := range r.model.asked("dependency") {
+			for _, f := range in.Facts {
+				seen[f.Text]++
+			}
+		}
+		for text, n := range seen {
+			if n > 1 {
+				t.Errorf("%s: asked %d times about %q", when, n, text)
+			}
+		}
+		if len(seen) != len(ids) {
+			t.Errorf("%s: asked about %d of %d facts", when, len(seen), len(ids))
+		}
+	}
+	once("as they came")
+	_, err := r.s.Forget(t.Context(), ids[0], "asked to", ken.Actor{})
+	must(t, err)
+	r.run()
+	once("after one was forgotten")
 }
 
 // A dependency that is written just after its fact was forgotten has the fact's words.
@@ -135,12 +189,12 @@ func TestDependenciesStayInTheirScope(t *testing.T) {
 	ids := r.write(one, two)
 	r.run()
 	for i, scope := range []ken.Scope{a, b} {
-		d, err := r.s.ByKey(t.Context(), classify.DependencyKey("payments", "requires", "ledger", scope))
+		d, err := r.s.ByKey(t.Context(), structure.DependencyKey("payments", "requires", "ledger", scope))
 		if err != nil || d.Scope != scope || len(d.Evidence) != 1 || d.Evidence[0].ID != ids[i] {
 			t.Errorf("in %s: %+v, %v", scope, d, err)
 		}
 	}
-	if _, err := r.s.ByKey(t.Context(), classify.DependencyKey("payments", "requires", "ledger", ken.Scope{})); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := r.s.ByKey(t.Context(), structure.DependencyKey("payments", "requires", "ledger", ken.Scope{})); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("everywhere: %v", err)
 	}
 	for _, in := range r.model.asked("dependency") {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -48,14 +49,17 @@ type walker struct {
 	key     string
 	version int
 	handle  func(ctx context.Context, claims []touched) ([]jobs.New, error)
+	// again has all looked at once more after a claim was forgotten: what rested on it
+	// is gone with it, and may have rested on others as well.
+	again bool
 
 	at   *mark  // nil: not read yet
 	kept uint64 // the mark that is on the shelf
 }
 
 func (c *Classifier) walkers() (rules, model *walker) {
-	rules = &walker{key: keyRules, version: rulesVersion, handle: c.byRules}
-	if c.o.Ask != nil {
+	rules = &walker{key: keyRules, version: rulesVersion, handle: c.byRules, again: true}
+	if c.o.Ask != nil { // a model is not asked about everything because one claim was forgotten
 		model = &walker{key: keyModel, version: modelVersion, handle: c.forModel}
 	}
 	return rules, model
@@ -134,15 +138,13 @@ func (c *Classifier) advance(ctx context.Context, w *walker, between func() erro
 		if err != nil {
 			return err
 		}
-		if forgot > w.at.Forgot {
+		if w.again && forgot > w.at.Forgot {
 			again = forgot
 		}
 		if next == w.at.Seq {
 			if again == 0 {
 				return nil
 			}
-			// What rested on a claim that was forgotten is gone with it, and may have
-			// rested on others as well.
 			w.at.Seq, w.at.Forgot, again = 0, again, 0
 			continue
 		}
@@ -181,7 +183,11 @@ func (c *Classifier) read(ctx context.Context, from uint64) (claims []touched, l
 			continue
 		case ken.EventArchived, ken.EventReinforced:
 			continue
-		case ken.EventWritten, ken.EventAssigned:
+		case ken.EventWritten:
+		case ken.EventAssigned:
+			if p, err := ev.Decode(); err == nil && p.Assignment != nil && slices.Equal(p.Assignment.Entities, p.Assignment.Was.Entities) {
+				continue // it is about what it was about: most are a model's own answers
+			}
 		default:
 			changed = true
 		}
@@ -202,8 +208,28 @@ func (c *Classifier) read(ctx context.Context, from uint64) (claims []touched, l
 // what comes together, and a commit is what takes the time.
 const together = 16
 
-// byRules is what the rules do about claims.
+// byRules is what the rules do about claims. The most trusted go first: a dependency is
+// as trusted as who states it first, and others back it only where that costs no trust.
 func (c *Classifier) byRules(ctx context.Context, claims []touched) ([]jobs.New, error) {
+	rounds := map[ken.Trust][]touched{}
+	for _, t := range claims {
+		k, err := c.st.Get(ctx, t.id)
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return nil, fmt.Errorf("read a claim to be filed: %w", err)
+		}
+		trust := k.Support(nil).Trust
+		rounds[trust] = append(rounds[trust], t)
+	}
+	for _, trust := range slices.Backward(slices.Sorted(maps.Keys(rounds))) {
+		if err := c.round(ctx, rounds[trust]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// round derives from claims that are trusted alike.
+func (c *Classifier) round(ctx context.Context, claims []touched) error {
 	errs := make([]error, len(claims))
 	room := make(chan struct{}, together)
 	var all sync.WaitGroup
@@ -219,7 +245,7 @@ func (c *Classifier) byRules(ctx context.Context, claims []touched) ([]jobs.New,
 		})
 	}
 	all.Wait()
-	return nil, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // forModel is which jobs claims need.
@@ -240,11 +266,11 @@ func (c *Classifier) forModel(ctx context.Context, claims []touched) (out []jobs
 			file = append(file, k)
 		}
 		v := viewOf(c.st, k.Scope)
-		own, _, err := v.walk(ctx, spelled(k.Entities)[0], true)
+		own, err := v.resolve(ctx, spelled(k.Entities)[0])
 		if err != nil {
 			return nil, err
 		}
-		others, err := c.others(ctx, v, &k, own)
+		others, err := c.others(ctx, v, &k, slices.Concat(own...))
 		if err != nil {
 			return nil, err
 		}

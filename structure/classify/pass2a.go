@@ -106,7 +106,7 @@ func (c *Classifier) subject(ctx context.Context, g *group) (*subject, error) {
 	v := viewOf(c.st, g.scope)
 	name, err := v.meant(ctx, g.entity)
 	if err != nil {
-		return nil, fmt.Errorf("resolve an entity: %w", err)
+		return nil, err
 	}
 	if name == "" { // several things by now: what the facts call it
 		name = g.entity

@@ -93,7 +93,7 @@ func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
 	p := &pool{v: viewOf(c.st, g.scope), named: map[string][]string{}}
 	source, err := p.v.meant(ctx, g.entity)
 	if err != nil {
-		return nil, fmt.Errorf("resolve an entity: %w", err)
+		return nil, err
 	}
 	if source == "" {
 		c.count(func(n *Counts) { n.refuse(refusedAmbiguous) })

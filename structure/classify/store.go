@@ -6,11 +6,12 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Store is what is read and written: an owner's store.Engine is one.
 type Store interface {
-	store.Structure
+	structure.Source
 	Writer
 
 	// Get reads a claim by its id; ErrNotFound when there is none.

@@ -29,7 +29,7 @@ func (e *Editor) Alias(ctx context.Context, name, other, reason string) (ken.Cla
 func (e *Editor) join(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
-		a, b, err := e.two(ctx, from, into, "from", "into")
+		a, b, err := two(from, into, "from", "into")
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (e *Editor) join(ctx context.Context, from, into, reason string, known ...s
 func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error) {
 	var out ken.Claim
 	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
-		a, b, err := e.two(ctx, old, name, "old", "new")
+		a, b, err := two(old, name, "old", "new")
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (e *Editor) noAlias(ctx context.Context, name string) error {
 }
 
 // two spells two names that must differ.
-func (e *Editor) two(_ context.Context, a, b, fieldA, fieldB string) (string, string, error) {
+func two(a, b, fieldA, fieldB string) (string, string, error) {
 	x, err := spell(fieldA, a)
 	if err != nil {
 		return "", "", err
@@ -177,9 +177,9 @@ func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Clai
 		return *have, nil
 	}
 	evidence := e.evidence(nil)
-	c := e.claim(ken.KindAlias, "alias:"+a, text, evidence)
+	c := e.claim(ken.KindAlias, e.key("alias:"+a), text, evidence)
 	c.Entities, c.Aspect = []string{b, a}, "alias"
-	if have, err = e.held(ctx, "alias:"+a); err != nil {
+	if have, err = e.held(ctx, e.key("alias:"+a)); err != nil {
 		return ken.Claim{}, err
 	}
 	if have != nil {

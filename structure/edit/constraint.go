@@ -49,7 +49,7 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 	if n.Project != "" {
 		at.o.Project = n.Project
 	}
-	c := at.claim(ken.KindFact, constraintKey(n.Text), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
+	c := at.claim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
 	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = true, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
 	if err := c.Validate(); err != nil {
 		return Constraint{}, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/structure/classify"
+	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/edit"
 )
 
@@ -27,7 +27,7 @@ func TestARuleIsFiledWithTheDependencyThatItStates(t *testing.T) {
 		t.Fatalf("dependencies %+v", got.Dependencies)
 	}
 	d := got.Dependencies[0]
-	if d.Key != classify.DependencyKey("payments", "requires", "ledger", ken.Scope{}) || d.Evidence[0].ID != got.Claim.ID {
+	if d.Key != structure.DependencyKey("payments", "requires", "ledger", ken.Scope{}) || d.Evidence[0].ID != got.Claim.ID {
 		t.Errorf("the dependency is %+v", d)
 	}
 	k.wantRules("payments", fridays, "The ledger must stay on PostgreSQL 15.")
@@ -37,16 +37,6 @@ func TestARuleIsFiledWithTheDependencyThatItStates(t *testing.T) {
 	}
 	if v := k.view("ledger"); len(v.Dependents) != 0 {
 		t.Errorf("the dependency outlived its rule: %+v", v.Dependents)
-	}
-}
-
-// Both packages that write dependencies must give one the same key: otherwise it is
-// there twice, and removing it removes a half.
-func TestOneDependencyHasOneKey(t *testing.T) {
-	for _, scope := range []ken.Scope{{}, {Type: ken.ScopeProject, ID: "shop"}} {
-		if a, b := edit.DependencyKey("a b", "uses", "c/d", scope), classify.DependencyKey("a b", "uses", "c/d", scope); a != b {
-			t.Errorf("%q and %q", a, b)
-		}
 	}
 }
 

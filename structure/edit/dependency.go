@@ -10,35 +10,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/structure"
 	"github.com/kenlayer/ken/structure/entity"
-	"github.com/kenlayer/ken/structure/reading"
 )
-
-// DependencyTypes lists how one thing may depend on another. The caller owns the
-// slice.
-func DependencyTypes() []string {
-	return []string{reading.Uses, reading.Requires, reading.OwnedBy, reading.Blocks, reading.Informs}
-}
 
 // DefaultStrength is a dependency's where nobody gives one.
 const DefaultStrength = 0.5
-
-// DependencyKey is the key of the claim that source depends on target; both are
-// spelled as analysis.Entity does.
-func DependencyKey(source, typ, target string, scope ken.Scope) string {
-	return scopedKey(dependencyKey(source, typ, target), scope)
-}
-
-func dependencyKey(source, typ, target string) string {
-	return "dependency:" + source + separator + typ + separator + target
-}
-
-// Sentence says a dependency in words: payments is owned by ada.
-func Sentence(source, typ, target string) string {
-	if typ == reading.OwnedBy {
-		typ = "is owned by"
-	}
-	return source + " " + typ + " " + target
-}
 
 // edge is a dependency as it may be written.
 type edge struct {
@@ -60,8 +35,8 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 		return d, err
 	}
 	switch {
-	case !slices.Contains(DependencyTypes(), typ):
-		return d, invalid("type", "unknown type of dependency "+strconv.Quote(short(typ)), "Use one of "+strings.Join(DependencyTypes(), ", ")+".")
+	case !slices.Contains(structure.DependencyTypes(), typ):
+		return d, invalid("type", "unknown type of dependency "+strconv.Quote(short(typ)), "Use one of "+strings.Join(structure.DependencyTypes(), ", ")+".")
 	case d.source == d.target:
 		return d, invalid("target", strconv.Quote(short(source))+" can't depend on itself", "Name two things.")
 	case !(strength >= 0 && strength <= 1):
@@ -74,7 +49,8 @@ func edgeOf(source, typ, target string, strength float64) (edge, error) {
 
 // claimOf is the claim that a dependency is.
 func (e *Editor) claimOf(d edge, evidence []ken.Evidence) ken.Claim {
-	c := e.claim(ken.KindDependency, dependencyKey(d.source, d.typ, d.target), Sentence(d.shown[0], d.typ, d.shown[1]), evidence)
+	key := structure.DependencyKey(d.source, d.typ, d.target, e.o.Scope)
+	c := e.claim(ken.KindDependency, key, structure.Sentence(d.shown[0], d.typ, d.shown[1]), evidence)
 	c.Entities, c.Aspect, c.Importance = []string{d.source, d.target}, d.typ, d.strength
 	return c
 }
@@ -127,7 +103,7 @@ func (e *Editor) there(ctx context.Context, d *edge) (*ken.Claim, error) {
 	var first *ken.Claim
 	for _, source := range d.sources {
 		for _, target := range d.targets {
-			c, err := e.held(ctx, dependencyKey(source, d.typ, target))
+			c, err := e.held(ctx, structure.DependencyKey(source, d.typ, target, e.o.Scope))
 			if err != nil {
 				return nil, err
 			}
@@ -231,7 +207,7 @@ func (e *Editor) noDependency(ctx context.Context, d edge) error {
 	if there, err := e.between(ctx, d.source, d.target); err == nil && len(there) > 0 {
 		try = "There is: " + strings.Join(there, "; ") + "."
 	}
-	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(short(Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
+	return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no dependency " + strconv.Quote(short(structure.Sentence(d.shown[0], d.typ, d.shown[1]))), Try: try}
 }
 
 // between says which dependencies two names have, either way.
@@ -243,7 +219,7 @@ func (e *Editor) between(ctx context.Context, a, b string) ([]string, error) {
 	var all []string
 	for _, l := range out[0].Links {
 		if l.Kind == ken.KindDependency && len(l.Names) == 2 && slices.Contains(l.Names, b) {
-			all = append(all, Sentence(l.Names[0], l.Type, l.Names[1]))
+			all = append(all, structure.Sentence(l.Names[0], l.Type, l.Names[1]))
 		}
 	}
 	slices.Sort(all)

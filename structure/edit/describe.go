@@ -34,7 +34,7 @@ func (e *Editor) Describe(ctx context.Context, name, typ, text string) (ken.Clai
 }
 
 func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string) (ken.Claim, error) {
-	have, err := e.held(ctx, "entity:"+spelled)
+	have, err := e.held(ctx, e.key("entity:"+spelled))
 	if err != nil {
 		return ken.Claim{}, err
 	}
@@ -42,7 +42,7 @@ func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string)
 	if have != nil && !e.outranks(have, evidence) {
 		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(short(shown))+": claim "+have.ID, "Ask the operator to change it.")
 	}
-	c := e.claim(ken.KindEntity, "entity:"+spelled, text, evidence)
+	c := e.claim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
 	c.Entities, c.Aspect = []string{spelled}, typ
 	if have != nil && stands(have) {
 		c.Text, c.Aspect = orElse(text, have.Text), orElse(typ, have.Aspect)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Options says who edits, and for whom. Evidence must be there; all else may be zero.
@@ -94,27 +95,17 @@ func (e *Editor) by(evidence []ken.Evidence) ken.Assigner {
 
 // claim is a new one of the editor's.
 func (e *Editor) claim(kind ken.Kind, key, text string, evidence []ken.Evidence) ken.Claim {
-	return ken.Claim{Kind: kind, Key: e.key(key), Text: text, Evidence: evidence, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
+	return ken.Claim{Kind: kind, Key: key, Text: text, Evidence: evidence, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: e.o.Scope, Project: e.o.Project, Session: e.o.Session, Branch: e.o.Branch, Actor: e.o.Actor,
 		Source: e.o.Source, SourceType: e.o.SourceType, CreatedAt: e.now(), AssignedBy: e.by(evidence)}
 }
 
 // key is a key within the editor's scope.
-func (e *Editor) key(key string) string { return scopedKey(key, e.o.Scope) }
-
-func scopedKey(key string, scope ken.Scope) string {
-	if scope.IsZero() {
-		return key
-	}
-	return key + separator + scope.String()
-}
-
-// separator stands between the parts of a key: no name holds it.
-const separator = "\x1f"
+func (e *Editor) key(key string) string { return structure.Scoped(key, e.o.Scope) }
 
 // held returns the claim that holds a key, whatever its status; nil when none does.
 func (e *Editor) held(ctx context.Context, key string) (*ken.Claim, error) {
-	c, err := e.s.ByKey(ctx, e.key(key))
+	c, err := e.s.ByKey(ctx, key)
 	if errors.Is(err, ken.ErrNotFound) {
 		return nil, nil
 	}

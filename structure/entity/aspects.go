@@ -10,7 +10,7 @@ import (
 
 // aspects are those of all names of the entity, by weight, each with its claims.
 func (v *viewer) aspects(outlines []store.Outline) error {
-	merged := Merge(outlines)
+	merged := merge(outlines)
 	largest := structure.Degree(merged)
 	for i := range merged {
 		a := &merged[i]
@@ -45,9 +45,9 @@ func (v *viewer) aspects(outlines []store.Outline) error {
 	return nil
 }
 
-// Merge joins the aspects of outlines of one entity's names, by name. The counts of
+// merge joins the aspects of outlines of one entity's names, by name. The counts of
 // other names are added up, so one that two names share counts twice.
-func Merge(outlines []store.Outline) []store.AspectOutline {
+func merge(outlines []store.Outline) []store.AspectOutline {
 	at := map[string]int{}
 	var out []store.AspectOutline
 	for i := range outlines {

@@ -99,6 +99,8 @@ func TestShow(t *testing.T) {
 	k.rule("Never deploy on Fridays.", "deployment", "payments", "fridays")
 	k.rule("Stays on PostgreSQL 15.", "storage", "ledger")
 	k.rule("Never tell.", "", "far away")
+	k.rule("Log nothing that the pay-svc reads.", "logs", "desk")
+	k.rule("Be kind.", "")
 	k.fact("It is written in Go.", "implementation", "payments", "go")
 	k.fact("It has a cache.", "implementation", "pay-svc", "redis")
 	k.fact("Somebody likes it.", "", "payments")
@@ -122,9 +124,9 @@ func TestShow(t *testing.T) {
 		}
 		var rules []string
 		for _, c := range v.Constraints {
-			rules = append(rules, fmt.Sprint(c.Distance, c.Via, ": ", c.Text))
+			rules = append(rules, fmt.Sprint(c.Distance, c.Via, c.Says, ": ", c.Text))
 		}
-		if want := []string{"0: Never deploy on Fridays.", "1ledger: Stays on PostgreSQL 15."}; !slices.Equal(rules, want) {
+		if want := []string{"0: Never deploy on Fridays.", "0pay svc: Log nothing that the pay-svc reads.", "1ledger: Stays on PostgreSQL 15."}; !slices.Equal(rules, want) {
 			t.Errorf("rules %q", rules)
 		}
 		var aspects []string

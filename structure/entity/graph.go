@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -185,8 +186,11 @@ func (g *grower) link(name string, names []string, l *store.Link, follow bool, n
 		}
 	case l.Kind == ken.KindEntity && l.Type == task.Type && follow && len(l.Names) > 1 && !slices.Contains(names, l.Names[0]):
 		c, err := g.p.Claim(g.ctx, l.Ref)
+		if errors.Is(err, ken.ErrNotFound) { // gone meanwhile
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // gone meanwhile
+			return err
 		}
 		if t, ok := task.Of(c, g.o.Now()); !ok || t.Status.Over() {
 			return nil

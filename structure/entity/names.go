@@ -132,7 +132,7 @@ func Known(ctx context.Context, p store.Projections, spelled string, f *ken.Filt
 
 func unknown(ctx context.Context, p store.Projections, name string, f *ken.Filter) error {
 	try := "Check the spelling, or search for a part of the name."
-	if near := Nearest(ctx, p, name, f, 3); len(near) > 0 {
+	if near := nearest(ctx, p, name, f, 3); len(near) > 0 {
 		for i := range near {
 			near[i] = strconv.Quote(clip(near[i]))
 		}
@@ -141,9 +141,9 @@ func unknown(ctx context.Context, p store.Projections, name string, f *ken.Filte
 	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "nothing is known of " + strconv.Quote(clip(guardrail.Sanitize(name))), Try: try}
 }
 
-// Nearest returns the known names that are spelled most like one, at most so many,
+// nearest returns the known names that are spelled most like one, at most so many,
 // the nearest first; none when nothing is near.
-func Nearest(ctx context.Context, p store.Projections, name string, f *ken.Filter, limit int) []string {
+func nearest(ctx context.Context, p store.Projections, name string, f *ken.Filter, limit int) []string {
 	want := spelled(name)
 	if want == "" {
 		return nil

@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,8 +174,11 @@ func typed(ctx context.Context, p store.Projections, o *store.Outline, name stri
 			*typ = l.Type
 		}
 		c, err := p.Claim(ctx, l.Ref)
+		if errors.Is(err, ken.ErrNotFound) { // gone meanwhile
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // gone meanwhile
+			return err
 		}
 		if own {
 			*shown, _ = display(c.Text, name)

@@ -183,67 +183,32 @@ func (v *viewer) depends(links []store.Link, other int) ([]Dependency, error) {
 	return out, nil
 }
 
-// rules are those of the entity and of what is one dependency away, whatever the
-// strength: as in a turn.
-func (v *viewer) rules(outlines []store.Outline) error {
-	seen := map[store.Ref]bool{}
-	add := func(refs []store.Ref, distance int, via string) error {
-		for _, r := range refs {
-			if seen[r] {
-				continue
-			}
-			seen[r] = true
-			c, ok, err := v.read(r)
-			if err != nil {
-				return err
-			}
-			if ok {
-				v.view.Constraints = append(v.view.Constraints, Constraint{c, distance, via})
-			}
-		}
-		return nil
+// rules are those that a turn about the entity has, those of everything apart, and what
+// is behind dependencies that are too weak for a turn.
+func (v *viewer) rules([]store.Outline) error {
+	focal := []structure.Focus{{Name: v.view.Name, Names: v.names}}
+	t, err := structure.New(v.p, nil).Traverse(v.ctx, focal, v.f, structure.Bounds{Aspects: 1, Attributes: 1, Dependencies: 1, MinStrength: -1})
+	if err != nil {
+		return err
 	}
-	near := map[string]bool{}
-	for i := range outlines {
-		if err := add(outlines[i].Constraints, 0, ""); err != nil {
-			return err
+	for _, r := range t.Constraints {
+		if r.Entity == "" {
+			continue
 		}
-		for _, l := range outlines[i].Links {
-			if l.Kind == ken.KindDependency && len(l.Names) == 2 {
-				near[l.Names[0]], near[l.Names[1]] = true, true
-			}
-		}
-	}
-	for _, n := range v.names {
-		delete(near, n)
-	}
-	for _, n := range sorted(near) {
-		found, err := structure.New(v.p, nil).Resolve(v.ctx, n, v.f)
+		c, ok, err := v.read(r.Ref)
 		if err != nil {
 			return err
 		}
-		for _, names := range found {
-			hop, err := v.p.Outlines(v.ctx, names, v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
-			if err != nil {
-				return err
-			}
-			for i := range hop {
-				if err := add(hop[i].Constraints, 1, names[0]); err != nil {
-					return err
-				}
-			}
+		if !ok {
+			continue
 		}
+		rule := Constraint{Claim: c, Distance: r.Distance, Says: r.Says}
+		if r.Distance > 0 {
+			rule.Via = r.Entity
+		}
+		v.view.Constraints = append(v.view.Constraints, rule)
 	}
 	return nil
-}
-
-func sorted(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for s := range set {
-		out = append(out, s)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // replaced are claims about the entity that something else has replaced.

@@ -19,7 +19,7 @@ type View struct {
 	Others  []string `json:"others,omitempty"`
 	Records int      `json:"records"` // that carry its names, links included; one that carries two counts twice
 
-	Constraints  []Constraint `json:"constraints"` // its own first, then those of what is one dependency away
+	Constraints  []Constraint `json:"constraints"` // its own first, then those of what is one dependency away; without those of everything
 	Aspects      []Aspect     `json:"aspects"`     // by weight
 	Dependencies []Dependency `json:"dependencies"`
 	Dependents   []Dependency `json:"dependents"`
@@ -38,6 +38,8 @@ type Constraint struct {
 	Claim
 	Distance int    `json:"distance"`      // 0 its own, 1 of what it depends on or what depends on it
 	Via      string `json:"via,omitempty"` // the entity that the rule is about, at distance 1
+	// Says is the name in its words by which it is here, where it is filed under others.
+	Says string `json:"says,omitempty"`
 }
 
 // Aspect is a side of an entity, with claims.
@@ -67,7 +69,7 @@ type Options struct {
 	Aspects    int // most aspects; default DefaultAspects
 	Attributes int // most attributes of an aspect; default DefaultAttributes
 	Links      int // most dependencies of each direction; default DefaultLinks
-	// Superseded also shows claims that were replaced, at most DefaultLinks.
+	// Superseded also shows claims that were replaced, at most Links.
 	Superseded bool
 }
 

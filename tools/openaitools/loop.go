@@ -28,6 +28,9 @@ type Loop struct {
 	Caller   tools.Caller // who the agent is; see tools.Caller
 	Ask      Ask
 	Rounds   int // most answers that call tools; <= 0 means DefaultRounds
+	// Refuse is asked about each call before it runs; the model is told its error instead
+	// of a result. May be nil.
+	Refuse func(call openai.ToolCall) error
 	// Called is told of each call once it has ended, in order; result is the zero
 	// value with an error. May be nil.
 	Called func(call openai.ToolCall, result tools.Result, err error)
@@ -96,6 +99,14 @@ func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage)
 
 // run runs one call and returns what the model is told.
 func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
+	if l.Refuse != nil {
+		if err := l.Refuse(call); err != nil {
+			if l.Called != nil {
+				l.Called(call, tools.Result{}, err)
+			}
+			return tools.Explain(err)
+		}
+	}
 	if l.Others != nil {
 		if _, err := l.Registry.Lookup(call.Function.Name); err != nil {
 			text, err := l.Others(ctx, call)

@@ -1,13 +1,14 @@
-package tools
+// Package locks lets one call at a time work on something that has a name.
+package locks
 
 import (
 	"context"
 	"sync"
 )
 
-// locks let one call at a time learn for an owner: two that say the same at once
-// would each find the other missing.
-type locks struct {
+// Locks are as many locks as there are names in use. The zero value is ready; it is
+// safe for concurrent use.
+type Locks struct {
 	mu   sync.Mutex // guards held
 	held map[string]*lock
 }
@@ -17,17 +18,18 @@ type lock struct {
 	users int
 }
 
-// take waits for an owner's lock, or for ctx.
-func (l *locks) take(ctx context.Context, owner string) (release func(), err error) {
+// Take waits until nobody else has the lock of a name, or for ctx, whose error it
+// returns. The caller calls release, once.
+func (l *Locks) Take(ctx context.Context, name string) (release func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = map[string]*lock{}
 	}
-	k := l.held[owner]
+	k := l.held[name]
 	if k == nil {
 		k = &lock{token: make(chan struct{}, 1)}
 		k.token <- struct{}{}
-		l.held[owner] = k
+		l.held[name] = k
 	}
 	k.users++
 	l.mu.Unlock()
@@ -35,7 +37,7 @@ func (l *locks) take(ctx context.Context, owner string) (release func(), err err
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if k.users--; k.users == 0 {
-			delete(l.held, owner)
+			delete(l.held, name)
 		}
 	}
 	select {

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// bearer is a client with a key, which says of itself that it is somebody else.
+type bearer struct {
+	t    *testing.T
+	url  string
+	key  string
+	next *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Ken-Key", b.key)
+	r.Header.Set("X-Ken-Owner", "bob")
+	r.Header.Set("X-Ken-Session", "session-of-bob")
+	return b.next.RoundTrip(r)
+}
+
+// ask makes a request and returns the status, the turn that the answer names, and the
+// body.
+func (b bearer) ask(method, path, body string) (status int, turn, text string) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := b.RoundTrip(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header.Get("X-Ken-Turn"), string(got)
+}
+
+// call calls a tool over MCP.
+func (b bearer) call(name string, args map[string]any) string {
+	b.t.Helper()
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(b.t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: b.url + "/mcp", HTTPClient: &http.Client{Transport: b}, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer cs.Close()
+	return mcpCall(b.t, cs, name, args)
+}
+
+// keyedGateway is ken serve as it is put together, with a key of each owner that may
+// do everything.
+func keyedGateway(t *testing.T, owners ...string) (l *middleware.Layer, clients []bearer) {
+	t.Helper()
+	up := upstreamtest.New(t)
+	cfg := config.Default()
+	cfg.Repository.Index, cfg.Middleware.Events = false, false
+	keys := make([]string, len(owners))
+	for i, owner := range owners {
+		keys[i] = access.NewKey()
+		k := config.GatewayKey{Name: owner, Hash: access.HashKey(keys[i]).String(), Owner: owner}
+		for _, r := range access.Rights() {
+			k.Rights = append(k.Rights, string(r))
+		}
+		cfg.Gateway.Keys = append(cfg.Gateway.Keys, k)
+	}
+	log := slog.New(slog.DiscardHandler)
+	s, err := newServing(context.Background(), cfg, log, up.URL+"/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err = middleware.Open(context.Background(), middleware.Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true, Log: log, OnReceipt: s.receipt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g, err := s.gateway(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(g)
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.mcp.Close(); err != nil {
+			t.Error(err)
+		}
+		srv.Close()
+	})
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	for _, key := range keys {
+		clients = append(clients, bearer{t: t, url: srv.URL, key: key, next: tr})
+	}
+	return l, clients
+}
+
+// With a key of ana's, nothing of bob's is to be had: not by the id of a claim, by
+// search, by the receipt of a turn, by session, by an export or by a tool, whatever
+// the headers say. With a key of his own, he has all of it.
+func TestAKeyOpensNothingOfAnotherOwner(t *testing.T) {
+	const secret = "quagmire"
+	l, clients := keyedGateway(t, "ana", "bob")
+	ana, bob := clients[0], clients[1]
+	status, _, learned := bob.ask(http.MethodPost, "/api/claims", `{"text":"The `+secret+` vault opens with a brass lever.","evidence":[{"kind":"decision","id":"d"}]}`)
+	_, rest, _ := strings.Cut(learned, `"id":"`)
+	id, _, _ := strings.Cut(rest, `"`)
+	if status != http.StatusCreated || id == "" {
+		t.Fatalf("learn: %d %s", status, learned)
+	}
+	status, turn, _ := bob.ask(http.MethodPost, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"How does the `+secret+` vault open?"}]}`)
+	if status != http.StatusOK || turn == "" {
+		t.Fatalf("chat: %d, turn %q", status, turn)
+	}
+	if err := l.Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		path   string
+		status int // for ana
+		tells  string
+	}{
+		{"/api/claims/" + id, http.StatusNotFound, secret},
+		{"/api/claims/" + id + "/history", http.StatusNotFound, "claim.written"},
+		{"/api/claims/" + id + "/evidence", http.StatusNotFound, "decision"},
+		{"/api/claims", http.StatusOK, secret},
+		{"/api/search?q=" + secret + "+vault", http.StatusOK, "brass"},
+		{"/api/turns/" + turn, http.StatusNotFound, secret},
+		{"/api/turns/" + turn + "/explain?claim=" + id, http.StatusNotFound, "injected"},
+		{"/api/turns", http.StatusOK, turn},
+		{"/api/sessions/session-of-bob", http.StatusNotFound, "session-of-bob"},
+		{"/api/sessions/session-of-bob/messages", http.StatusNotFound, secret},
+		{"/api/sessions", http.StatusOK, "session-of-bob"},
+		{"/api/export", http.StatusOK, secret},
+	} {
+		if status, _, text := bob.ask(http.MethodGet, tt.path, ""); status != http.StatusOK || !strings.Contains(text, tt.tells) {
+			t.Errorf("bob's own %s: %d %s", tt.path, status, text)
+		}
+		status, _, text := ana.ask(http.MethodGet, tt.path, "")
+		if status != tt.status || status == http.StatusOK && strings.Contains(text, tt.tells) || strings.Contains(text, "brass") {
+			t.Errorf("%s for ana: %d %s", tt.path, status, text)
+		}
+	}
+	for _, tt := range []struct {
+		tool  string
+		args  map[string]any
+		tells string
+	}{
+		{"memory_recall", map[string]any{"query": secret + " vault"}, "brass"},
+		{"memory_list", map[string]any{}, "brass"},
+		{"knowledge_history", map[string]any{"id": id}, "brass"},
+		{"knowledge_explain", map[string]any{"turn": turn, "claim": id}, "injected"},
+		{"knowledge_explain", map[string]any{}, turn},
+		{"recall_session", map[string]any{"session": "session-of-bob"}, secret},
+	} {
+		if text := bob.call(tt.tool, tt.args); !strings.Contains(text, tt.tells) {
+			t.Errorf("bob's own %s %v: %s", tt.tool, tt.args, text)
+		}
+		if text := ana.call(tt.tool, tt.args); strings.Contains(text, tt.tells) || strings.Contains(text, "brass") {
+			t.Errorf("%s %v for ana: %s", tt.tool, tt.args, text)
+		}
+	}
+}
