@@ -60,3 +60,34 @@ func ExampleIndex() {
 	// breaker.go › func (b *Breaker) Do (breaker.go:7) [Breaker.Do Do]
 	// 2 files, 5 chunks, withheld [{.env 0 file name}]
 }
+
+func ExampleFiles() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{"main.go": "package main\n", "api.pb.go": "package main\n", "notes.tmp": "x", ".gitignore": "*.tmp\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	tree, err := repository.Files(context.Background(), dir, repository.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer tree.Close()
+	for _, f := range tree.Files {
+		fmt.Printf("%s %q\n", f.Path, f.Skip)
+	}
+	content, err := tree.Read("main.go", 7)
+	fmt.Println(string(content.Bytes), content.Size, err)
+	// Output:
+	// .gitignore ""
+	// api.pb.go "generated"
+	// main.go ""
+	// package 13 <nil>
+}

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/kenlayer/ken"
 )
 
 const (
@@ -65,21 +62,16 @@ type indexer struct {
 }
 
 func newIndexer(root string, sink Sink, o Options) (*indexer, error) {
-	dir, err := filepath.Abs(root)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	var r *os.Root
-	if err == nil {
-		r, err = os.OpenRoot(dir)
-	}
+	dir, r, err := openRoot(root)
 	if err != nil {
-		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "root", Msg: "can't be opened as a folder",
-			Try: "Name an existing folder that you may read.", Err: err}
+		return nil, err
+	}
+	cut := fmt.Sprintf("%s/%d/%d", cutVersion, o.MaxChunk, o.MinChunk)
+	if o.Standing != nil {
+		cut += "/standing"
 	}
 	return &indexer{root: r, dir: dir, tree: findWorkTree(dir), sink: sink, o: o,
-		lim: limits{max: o.MaxChunk, min: o.MinChunk}, cut: fmt.Sprintf("%s/%d/%d", cutVersion, o.MaxChunk, o.MinChunk),
-		touched: map[string]Known{}}, nil
+		lim: limits{max: o.MaxChunk, min: o.MinChunk}, cut: cut, touched: map[string]Known{}}, nil
 }
 
 func (x *indexer) run(ctx context.Context) error {

@@ -20,6 +20,11 @@ type Options struct {
 	// relative to the root, and neither brings back what is skipped otherwise.
 	Include, Exclude []string
 
+	// Standing, if not nil, says whether what a file holds still stands: the status of its
+	// chunks, or "" for the usual one, which is observed. It is called from several
+	// goroutines, must not keep content, and its answer must follow from its arguments.
+	Standing func(path string, content []byte) ken.Status
+
 	NoHistory  bool // leave git history out, and remove what was indexed of it
 	MaxCommits int  // newest commits to keep; 0 means 2,000
 

@@ -78,6 +78,13 @@ func (x *indexer) read(f file) reading {
 	text := string(got.content)
 	s := source{path: f.path, text: text, hash: doc.Hash, modTime: doc.ModTime}
 	doc.Chunks, doc.Withheld = withhold(text, s.chunks(x.lim))
+	if x.o.Standing != nil {
+		if status := x.o.Standing(f.path, got.content); status != "" {
+			for i := range doc.Chunks {
+				doc.Chunks[i].Status = status
+			}
+		}
+	}
 	return reading{doc: doc}
 }
 

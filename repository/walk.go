@@ -24,6 +24,7 @@ type file struct {
 	path    string
 	size    int64
 	modTime time.Time
+	skip    Reason // as File.Skip
 }
 
 // walker finds the files under a root. It asks for folders and files through
@@ -34,6 +35,8 @@ type walker struct {
 	prefix           string // from the work tree's top to the root
 	o                Options
 	include, exclude []patterns
+	only             *selection // nil for everything
+	keep             bool       // too large and generated ones among the files, too
 	skipped          map[Reason]int
 	withheld         []Withheld
 	files            []file
@@ -121,7 +124,7 @@ func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []
 
 func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []patterns) error {
 	name := e.Name()
-	if ownFolders[name] { // .git may be a file
+	if ownFolders[name] || !w.only.leadsTo(rel) { // .git may be a file
 		return nil
 	}
 	if reason := w.skip(rel, e, siblings, stack); reason != "" {
@@ -136,15 +139,16 @@ func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []pat
 		w.skipped[ReasonUnreadable]++
 		return nil //nolint:nilerr // it is counted
 	}
-	if info.Size() > w.o.MaxFileBytes {
-		w.skipped[ReasonTooLarge]++
-		return nil
+	reason := ReasonTooLarge
+	if info.Size() <= w.o.MaxFileBytes {
+		reason = fileConvention(name, info.Size())
 	}
-	if reason := fileConvention(name, info.Size()); reason != "" {
+	if reason != "" {
 		w.skipped[reason]++
-		return nil
 	}
-	w.files = append(w.files, file{rel, info.Size(), info.ModTime().UTC()})
+	if reason == "" || w.keep && (reason == ReasonTooLarge || reason == ReasonGenerated) {
+		w.files = append(w.files, file{rel, info.Size(), info.ModTime().UTC(), reason})
+	}
 	return nil
 }
 

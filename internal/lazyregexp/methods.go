@@ -18,6 +18,9 @@ func (r *Regexp) FindStringSubmatchIndex(s string) []int { return r.get().FindSt
 // FindAllString returns up to n matches; n < 0 is all.
 func (r *Regexp) FindAllString(s string, n int) []string { return r.get().FindAllString(s, n) }
 
+// FindAllStringIndex returns where up to n matches are; n < 0 is all.
+func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.get().FindAllStringIndex(s, n) }
+
 // FindAllStringSubmatch returns up to n matches and their groups; n < 0 is all.
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.get().FindAllStringSubmatch(s, n)

@@ -1,0 +1,186 @@
+package plainyaml
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxDepth bounds nesting, which costs the YAML parser time with its square.
+const maxDepth = 64
+
+// Parse reads a text of at most limit bytes as one mapping. The node is always a Map.
+func Parse(text string, limit int) (Node, []Fault) {
+	empty := Node{Kind: Map, Line: 1}
+	if len(text) > limit {
+		return empty, []Fault{{1, fmt.Sprintf("%d bytes of YAML; at most %d are read", len(text), limit), "Put long texts below the front matter, or into a file of their own."}}
+	}
+	if strings.TrimSpace(text) == "" {
+		return empty, nil
+	}
+	if deepest(text) > maxDepth {
+		n := Lines(text)
+		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close what was opened."}}
+	}
+	body, err := parse(text)
+	if err != nil {
+		return Lines(text), []Fault{syntax(err)}
+	}
+	if body == nil || body.Type() == ast.NullType || body.Type() == ast.CommentType {
+		return empty, nil
+	}
+	r := reader{}
+	n, ok := r.node(body)
+	if ok && n.Kind != Map {
+		return empty, append(r.faults, Fault{n.Line, "not a list of settings", `Write lines such as "status: accepted".`})
+	}
+	if !ok {
+		n = empty
+	}
+	return n, r.faults
+}
+
+// parse is the YAML parser, whose panics are errors: it is not ours.
+func parse(text string) (body ast.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			body, err = nil, fmt.Errorf("the YAML parser gave up: %v", p)
+		}
+	}()
+	tree, err := parser.ParseBytes([]byte(text), 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range tree.Docs {
+		if doc.Body != nil {
+			return doc.Body, nil
+		}
+	}
+	return nil, nil
+}
+
+// syntax translates the YAML parser's error, whose own text shows the file.
+func syntax(err error) Fault {
+	f := Fault{1, "not valid YAML", "Put a value with a colon in it into quotes, and check the indentation."}
+	var e yaml.Error
+	if errors.As(err, &e) {
+		f.Text += ": " + e.GetMessage()
+		if tk := e.GetToken(); tk != nil && tk.Position != nil {
+			f.Line = max(1, tk.Position.Line)
+		}
+	}
+	if strings.ContainsRune(f.Text, '\t') {
+		f.Text = strings.NewReplacer("character '\t'", "a tab", "'\t'", "a tab").Replace(f.Text)
+		f.Try = "Indent with spaces: YAML has no tabs."
+	}
+	return f
+}
+
+// reader turns the parser's nodes into ours.
+type reader struct{ faults []Fault }
+
+func (r *reader) fault(n ast.Node, text, try string) (Node, bool) {
+	r.faults = append(r.faults, Fault{line(n), text, try})
+	return Node{}, false
+}
+
+func (r *reader) node(n ast.Node) (Node, bool) {
+	switch v := n.(type) {
+	case nil:
+		return Node{}, true
+	case *ast.NullNode:
+		return Node{Line: line(n)}, true
+	case *ast.StringNode:
+		return Node{Kind: Scalar, Line: line(n), Text: v.Value}, true
+	case *ast.LiteralNode:
+		return Node{Kind: Scalar, Line: line(n), Text: v.Value.Value, Block: true}, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return Node{Kind: Scalar, Line: line(n), Text: n.GetToken().Value}, true
+	case *ast.SequenceNode:
+		out := Node{Kind: List, Line: line(n), Flow: v.IsFlowStyle}
+		for _, i := range v.Values {
+			if item, ok := r.node(i); ok {
+				out.Items = append(out.Items, item)
+			}
+		}
+		return out, true
+	case ast.MapNode:
+		return r.fields(n, v), true
+	case *ast.AnchorNode, *ast.AliasNode:
+		return r.fault(n, "an anchor or alias", "Write the value out: anchors and aliases are not followed.")
+	case *ast.TagNode:
+		return r.fault(n, "a tag", "Leave the tag out: tags are not followed.")
+	}
+	return r.fault(n, "not a plain value", "Put the value on the line of its key, in quotes.")
+}
+
+func (r *reader) fields(n ast.Node, m ast.MapNode) Node {
+	out := Node{Kind: Map, Line: line(n)}
+	if v, ok := n.(*ast.MappingNode); ok {
+		out.Flow = v.IsFlowStyle
+	}
+	for it := m.MapRange(); it.Next(); {
+		key, ok := name(it.Key())
+		if !ok {
+			r.fault(it.Key(), "a key that is not a plain word", "Write keys as plain words.")
+			continue
+		}
+		f := Field{Key: key, Line: line(it.Key())}
+		if f.Value, ok = r.node(it.Value()); ok {
+			if f.Value.Line == 0 {
+				f.Value.Line = f.Line
+			}
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	if len(out.Fields) > 0 {
+		out.Line = out.Fields[0].Line
+	}
+	return out
+}
+
+func name(k ast.Node) (string, bool) {
+	switch k := k.(type) {
+	case *ast.StringNode:
+		return k.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return k.GetToken().Value, true
+	}
+	return "", false
+}
+
+func line(n ast.Node) int {
+	if tk := n.GetToken(); tk != nil && tk.Position != nil {
+		return max(1, tk.Position.Line)
+	}
+	return 1
+}
+
+// deepest is how deep brackets and dashes are nested at most, what stands in texts
+// counted as well.
+func deepest(text string) (most int) {
+	for l := range strings.SplitSeq(text, "\n") {
+		dashes := 0
+		for i := range len(l) {
+			if (l[i] == '-' || l[i] == '?') && i+1 < len(l) && l[i+1] == ' ' {
+				dashes++
+			}
+		}
+		most = max(most, dashes)
+	}
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(0, open-1)
+		}
+		most = max(most, open)
+	}
+	return most
+}

@@ -1,0 +1,63 @@
+package projectfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kenlayer/ken"
+)
+
+// retry is how often a lock that somebody has is tried again.
+const retry = 5 * time.Millisecond
+
+// Lock waits until no other holder of the lock of this name is left, in this process or
+// another one, or ctx is done. The file stays when the lock is released; a folder that is
+// made for it is hidden from git. Errors: ken.ErrHeld when ctx is done first,
+// ken.ErrRefused for a link and for a project that can't be written.
+func (f *Folder) Lock(ctx context.Context, name string) (release func() error, err error) {
+	if err := f.hidden(path.Dir(name)); err != nil {
+		return nil, fmt.Errorf("make room for a lock: %w", denied(f.dir, err))
+	}
+	if info, err := f.plain(name); err == nil && !info.Mode().IsRegular() {
+		return nil, refused(name, "is no regular file")
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(f.dir, filepath.FromSlash(name)))
+	ok, err := lock.TryLockContext(ctx, retry)
+	if ok {
+		return lock.Close, nil
+	}
+	_ = lock.Close()
+	if ctx.Err() != nil {
+		return nil, &ken.Error{Code: ken.CodeHeld, Field: name, Msg: "another process is changing these files", Try: "Try again when it is done.", Err: ctx.Err()}
+	}
+	return nil, fmt.Errorf("lock %s: %w", name, denied(name, err))
+}
+
+// hidden makes a folder whose files are of this machine alone, as git is told.
+func (f *Folder) hidden(dir string) error {
+	if _, err := f.plain(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := f.folder(dir); err != nil {
+		return err
+	}
+	file, err := f.root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("*\n")
+	return errors.Join(err, file.Close())
+}
