@@ -1,0 +1,196 @@
+package codegraph
+
+import (
+	"path"
+	"strings"
+)
+
+// maxPrefixes is how many last parts of an import are given up to find a package:
+// "import static shop.cart.Line.total" is about shop.cart.
+const maxPrefixes = 3
+
+// imports finds what a unit imports, and brings packages that are not in the repository
+// into the graph, as those that refinements name.
+func (t *tx) imports(u *unit) (f found) {
+	r := newResolver(&t.v)
+	t.see()
+	r.u = u
+	var skip edgeSet
+	for i := range u.refined {
+		skip |= u.refined[i].kinds
+		for k := range u.refined[i].edges {
+			e := &u.refined[i].edges[k]
+			t.space(e.from)
+			if t.space(e.to); r.standard(e) {
+				t.node(e.to)
+			}
+		}
+	}
+	if !skip.has(eImports) {
+		for _, im := range u.imports {
+			to, guess := r.imports(im)
+			if to < 0 && im.target.kind.space() {
+				to = t.node(im.target)
+			}
+			r.add(u.node, to, eImports, im.line, guess)
+		}
+	}
+	return found{edges: r.edges, loose: r.loose}
+}
+
+func (t *tx) space(r ref) {
+	if r.kind.space() {
+		t.node(r)
+	}
+}
+
+// standard reports whether an edge says that a type implements an interface of Go's
+// standard library: it is worth a node although nothing in the repository declares it.
+func (r *resolver) standard(e *refinedEdge) bool {
+	if e.kind != eImplements || e.to.kind != kInterface || r.v.fams[r.u.fam] != "go" {
+		return false
+	}
+	pkg := ownerOf(r.v.text(e.to.qual))
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".") && !r.space(pkg)
+}
+
+// imports returns what an import leads to in the repository, and whether that is a
+// guess.
+func (r *resolver) imports(im imp) (to int32, guess bool) {
+	switch im.target.kind {
+	case noKind:
+		return -1, false
+	case kFile:
+		return r.importedFile(im)
+	}
+	if to := r.v.byRef(im.target); to >= 0 && r.v.nodes.at(to).flags&inRepo != 0 {
+		return to, false
+	}
+	if to := r.qualified(im.target.qual, eImports); to >= 0 {
+		return to, false
+	}
+	if to := r.ending(r.v.text(im.target.qual), eImports); to >= 0 {
+		return to, true
+	}
+	if r.v.fams[r.u.fam] == "go" || !im.target.kind.space() {
+		return -1, false
+	}
+	q := r.v.text(im.target.qual)
+	for range maxPrefixes - 1 {
+		if q = ownerOf(q); q == "" {
+			break
+		}
+		if x, ok := r.v.names.own(q); ok {
+			if to := r.qualified(x, eImports); to >= 0 {
+				return to, false
+			}
+		}
+	}
+	return -1, false
+}
+
+// importedFile finds the file that is meant: the very path, one with an extension or an
+// index in its place, and last the only one whose path ends so.
+func (r *resolver) importedFile(im imp) (to int32, guess bool) {
+	p := r.v.text(im.target.qual)
+	if to := r.file(p); to >= 0 {
+		return to, false
+	}
+	stems := []string{p}
+	for _, ext := range compiled {
+		if s, ok := strings.CutSuffix(p, ext); ok {
+			stems = append(stems, s)
+		}
+	}
+	for _, s := range stems {
+		for _, ext := range moduleFiles[r.v.fams[r.u.fam]] {
+			if to := r.file(s + ext); to >= 0 {
+				return to, false
+			}
+		}
+	}
+	for _, s := range []string{p, strings.TrimLeft(r.v.text(im.path), "./")} {
+		if to := r.pathEnding(s); to >= 0 {
+			return to, true
+		}
+	}
+	return -1, false
+}
+
+func (r *resolver) file(p string) int32 {
+	x, ok := r.v.names.own(p)
+	if !ok {
+		return -1
+	}
+	i := r.v.byRef(ref{kFile, x})
+	if i < 0 || r.v.nodes.at(i).flags&inRepo == 0 {
+		return -1
+	}
+	return i
+}
+
+// pathEnding returns the only file of the unit's family whose path ends with another
+// path, at a slash. A name without its folder is the end of too many.
+func (r *resolver) pathEnding(p string) int32 {
+	x, ok := r.v.names.own(base(p))
+	if !ok || p == "" || path.Ext(p) == "" {
+		return -1
+	}
+	found, many := int32(-1), false
+	r.v.byName(x, func(i int32, n *node) bool {
+		if n.kind == kFile && n.flags&inRepo != 0 && n.fam == r.u.fam && strings.HasSuffix(r.v.text(n.qual), "/"+p) {
+			many = found >= 0
+			found = i
+		}
+		return !many
+	})
+	if many {
+		return -1
+	}
+	return found
+}
+
+// defines adds the edges to what is in the package, in the file, and in types and
+// namespaces.
+func (r *resolver) defines() {
+	u := r.u
+	r.add(u.home, u.node, eDefines, 0, false)
+	for i := range u.decls {
+		d := &u.decls[i]
+		n := u.nodes[i]
+		if n < 0 {
+			continue
+		}
+		if d.parent >= 0 {
+			r.add(r.nodeOf(d.parent), n, eDefines, d.line, false)
+			continue
+		}
+		r.add(u.node, n, eDefines, d.line, false)
+		if d.kind.member() { // of a type that another file may declare
+			if x, ok := r.v.names.own(ownerOf(r.v.text(d.qual))); ok && x != 0 {
+				r.add(r.qualified(x, eInherits), n, eDefines, d.line, false)
+			}
+		}
+	}
+}
+
+// dependsOn adds up what the package of a file depends on. What its tests import does
+// not count: they may import what imports the package.
+func (r *resolver) dependsOn() {
+	if r.u.home < 0 || r.u.has(forTests) {
+		return
+	}
+	for _, e := range r.edges {
+		if e.meta.kind() != eImports || e.from != r.u.node {
+			continue
+		}
+		to := int32(-1)
+		r.v.homes(e.to, func(h int32) {
+			if to < 0 || r.v.compare(h, to) < 0 {
+				to = h
+			}
+		})
+		r.add(r.u.home, to, eDependsOn, e.meta.line(), e.meta&guessed != 0)
+	}
+}

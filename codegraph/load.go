@@ -1,0 +1,205 @@
+package codegraph
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/kenlayer/ken"
+)
+
+// Load reads what View.Save wrote, to its end. Errors: ken.ErrCorrupt for a file that is
+// damaged, cut off, or of another version, be it only of one package that reads files: the
+// graph has to be built again then; and r's.
+func Load(r io.Reader) (*Graph, error) {
+	in := &summed{r: bufio.NewReaderSize(r, 64<<10)}
+	head := make([]byte, len(fileMagic))
+	if _, err := io.ReadFull(in, head); err != nil || string(head) != fileMagic {
+		return nil, in.fault("is no saved graph")
+	}
+	for _, want := range versions {
+		if v, err := binary.ReadUvarint(in); err != nil || v != want.n {
+			return nil, in.fault("was saved by another version of " + want.of)
+		}
+	}
+	l := &loader{decoder: &decoder{}, g: New()}
+	l.t = l.g.begin()
+	for {
+		more, err := in.section(l.decoder)
+		if err != nil {
+			return nil, in.fault("is damaged")
+		}
+		if !more {
+			break
+		}
+		if l.section(); l.bad || len(l.b) > 0 {
+			return nil, in.fault("is damaged")
+		}
+	}
+	sum := in.sum
+	end := make([]byte, 4)
+	if _, err := io.ReadFull(in, end); err != nil || binary.LittleEndian.Uint32(end) != sum || !l.finish() {
+		return nil, in.fault("is damaged")
+	}
+	if _, err := in.ReadByte(); err == nil || in.err != nil {
+		return nil, in.fault("is damaged")
+	}
+	return l.g, nil
+}
+
+// summed adds up what is read.
+type summed struct {
+	r   *bufio.Reader
+	sum uint32
+	err error // the reader's own, but for the end
+}
+
+func (s *summed) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
+	if err != nil && err != io.EOF { // a wrapped EOF is a failure
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *summed) ReadByte() (byte, error) {
+	var b [1]byte
+	_, err := io.ReadFull(s, b[:])
+	return b[0], err
+}
+
+// section reads the next one; there is none after that of length 0.
+func (s *summed) section(d *decoder) (bool, error) {
+	n, err := binary.ReadUvarint(s)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	var b bytes.Buffer // grows with what there is, whatever the length says
+	if n < 1<<20 {
+		b.Grow(int(n))
+	}
+	if read, err := io.Copy(&b, io.LimitReader(s, int64(min(n, 1<<40)))); err != nil || uint64(read) != n {
+		return false, errDamaged
+	}
+	d.b = b.Bytes()
+	return true, nil
+}
+
+func (s *summed) fault(msg string) error {
+	if s.err != nil {
+		return s.err
+	}
+	return &ken.Error{Code: ken.CodeCorrupt, Field: "graph", Msg: msg, Try: "Build the graph again.", Err: errDamaged}
+}
+
+// loader reads sections. Whatever it reads is checked against what there is, so that a file
+// that was made to look sound can't bring anybody down.
+type loader struct {
+	*decoder
+	g     *Graph
+	t     *tx
+	names []sym
+	sizes [3]uint64 // names, nodes and units that there should be
+	sized bool
+}
+
+func (l *loader) section() {
+	letter := l.b[0]
+	if l.b = l.b[1:]; l.sized == (letter == sectionSizes) {
+		l.fail()
+		return
+	}
+	switch letter {
+	case sectionSizes:
+		l.sizes, l.sized = [3]uint64{l.upTo(maxLoaded), l.upTo(maxLoaded), l.upTo(maxLoaded)}, true
+		some := int(min(l.sizes[0], 1<<20)) // as many as there may be without harm
+		l.names = append(make([]sym, 0, some+1), 0)
+		l.g.names.reserve(some)
+	case sectionFamilies:
+		if l.g.fams = append([]string{""}, l.texts()...); len(l.g.fams) > 255 {
+			l.fail()
+		}
+	case sectionNames:
+		for len(l.b) > 0 {
+			s := l.text()
+			if s == "" || len(s) > 1<<16 {
+				l.fail()
+			}
+			l.names = append(l.names, l.g.names.intern(s))
+		}
+	case sectionNodes:
+		l.t.see()
+		for len(l.b) > 0 {
+			l.node()
+		}
+	case sectionUnit:
+		l.unit()
+	default:
+		l.fail()
+	}
+}
+
+// maxLoaded is the most names, nodes or units.
+const maxLoaded = 1 << 30
+
+// finish makes a view of what was read, if that is all.
+func (l *loader) finish() bool {
+	t := l.t
+	if !l.sized || [3]uint64{uint64(len(l.names) - 1), uint64(t.v.nodes.n), uint64(t.v.units.n)} != l.sizes {
+		return false
+	}
+	t.link()
+	for i := range t.v.nodes.n {
+		n := t.nodes.set(i)
+		n.places = slices.Clip(n.places)
+		if n.flags&inRepo == 0 {
+			t.v.counts.External++
+			if !n.kind.space() && n.kind != kInterface {
+				return false
+			}
+		}
+	}
+	t.external = 0
+	t.count()
+	t.see()
+	v := t.v
+	l.g.view.Store(&v)
+	return true
+}
+
+func (l *loader) sym() sym { return l.names[l.upTo(uint64(len(l.names)-1))] }
+
+func (l *loader) ref() ref { return ref{kindNo(l.upTo(uint64(kindCount - 1))), l.sym()} }
+
+func (l *loader) fam() uint8 { return uint8(l.upTo(uint64(len(l.g.fams) - 1))) }
+
+func (l *loader) node() {
+	kind, flags, fam, qual := kindNo(l.upTo(uint64(kindCount-1))), nodeFlags(l.upTo(7)), l.fam(), l.sym()
+	if kind == noKind || qual == 0 || l.bad {
+		l.fail()
+		return
+	}
+	before := l.t.v.nodes.n
+	i := l.t.node(ref{kind, qual})
+	if i != before { // twice
+		l.fail()
+		return
+	}
+	n := l.t.nodes.set(i)
+	n.flags, n.fam = flags, fam
+}
+
+// number reads that of a node.
+func (l *loader) number() int32 {
+	if l.t.v.nodes.n == 0 {
+		l.fail()
+		return 0
+	}
+	return int32(l.upTo(uint64(l.t.v.nodes.n - 1)))
+}
+
+func (l *loader) line() int32 { return int32(l.upTo(maxLine)) }

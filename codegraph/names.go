@@ -1,0 +1,206 @@
+package codegraph
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// sym is the number of a text that occurs in the graph; 0 is the empty one.
+type sym uint32
+
+// names keeps every text once. Numbers are given in order and never change or go, so
+// that whoever holds the slices as they were sees what was there then. One goroutine
+// adds; the table is what others may not look into meanwhile.
+type names struct {
+	seed  maphash.Seed
+	strs  []string
+	last  []sym    // of each, its last part
+	masks []uint64 // of each, which characters it has
+	words []uint64 // of each, how its words begin
+	bare  []called // which of them have been the bare name of a node
+	among []bool   // of each, whether it is one of those; for the goroutine that adds
+
+	mu    sync.RWMutex // guards table
+	table []uint64     // open addressing: the upper half of the hash, and the number
+	room  strings.Builder
+}
+
+// called is a bare name, with what a search asks of every one of them.
+type called struct {
+	mask, words uint64 // as in names
+	name        sym
+}
+
+const roomSize = 64 << 10 // texts share blocks of so many bytes
+
+func newNames() *names {
+	n := &names{seed: maphash.MakeSeed(), table: make([]uint64, 1<<10), strs: []string{""}, last: []sym{0}, masks: []uint64{0}, words: []uint64{0}, among: []bool{false}}
+	return n
+}
+
+// slot finds a text's place in the table, which is empty when it has none.
+func (n *names) slot(hash uint64, is func(sym) bool) int {
+	for i := int(hash) & (len(n.table) - 1); ; i = (i + 1) & (len(n.table) - 1) {
+		e := n.table[i]
+		if e == 0 || e>>32 == hash>>32 && is(sym(e)) {
+			return i
+		}
+	}
+}
+
+// find returns the number of a text that is known.
+func (n *names) find(s string) (sym, bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.own(s)
+}
+
+// own is find for the goroutine that adds.
+func (n *names) own(s string) (sym, bool) {
+	if s == "" {
+		return 0, true
+	}
+	e := n.table[n.slot(maphash.String(n.seed, s), func(x sym) bool { return n.strs[x] == s })]
+	return sym(e), e != 0
+}
+
+// ownBytes is own without the need of a string.
+func (n *names) ownBytes(b []byte) (sym, bool) {
+	e := n.table[n.slot(maphash.Bytes(n.seed, b), func(x sym) bool { return n.strs[x] == string(b) })]
+	return sym(e), e != 0
+}
+
+// intern returns the number of a text and gives it one if need be. The text is copied.
+func (n *names) intern(s string) sym {
+	if x, ok := n.own(s); ok {
+		return x
+	}
+	last := sym(0)
+	if l := lastPart(s); l != s {
+		last = n.intern(l)
+	}
+	x := sym(len(n.strs))
+	if last == 0 {
+		last = x
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if 4*len(n.strs) > 3*len(n.table) {
+		n.grow()
+	}
+	n.strs = append(n.strs, n.keep(s))
+	n.last = append(n.last, last)
+	n.masks = append(n.masks, maskOf(s))
+	n.words = append(n.words, wordsOf(s))
+	n.among = append(n.among, false)
+	h := maphash.String(n.seed, s)
+	n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
+	return x
+}
+
+// call notes that a text is the bare name of a node.
+func (n *names) call(x sym) {
+	if !n.among[x] {
+		n.among[x] = true
+		n.bare = append(n.bare, called{n.masks[x], n.words[x], x})
+	}
+}
+
+// keep copies a text into the room that it shares with others.
+func (n *names) keep(s string) string {
+	if n.room.Cap()-n.room.Len() < len(s) {
+		n.room = strings.Builder{}
+		n.room.Grow(max(roomSize, len(s)))
+	}
+	at := n.room.Len()
+	n.room.WriteString(s)
+	return n.room.String()[at:]
+}
+
+// reserve makes room for so many more texts, so that adding them moves nothing.
+func (n *names) reserve(more int) {
+	want := len(n.strs) + more
+	n.strs, n.last = slices.Grow(n.strs, more), slices.Grow(n.last, more)
+	n.masks, n.words, n.among = slices.Grow(n.masks, more), slices.Grow(n.words, more), slices.Grow(n.among, more)
+	for 3*len(n.table) < 4*want {
+		n.grow()
+	}
+}
+
+func (n *names) grow() {
+	n.table = make([]uint64, 2*len(n.table))
+	for x := 1; x < len(n.strs); x++ {
+		h := maphash.String(n.seed, n.strs[x])
+		n.table[n.slot(h, func(sym) bool { return false })] = h>>32<<32 | uint64(x)
+	}
+}
+
+// lastPart is what comes after the last separator of a qualified name, and the name
+// itself when it has none. A separator at the very end is part of the name, as in
+// "v.operator/".
+func lastPart(s string) string {
+	if s == "" {
+		return s
+	}
+	return s[strings.LastIndexAny(s[:len(s)-1], "./:#")+1:]
+}
+
+// ownerOf is what comes before the last part, without the separator; empty for a name
+// of one part.
+func ownerOf(s string) string {
+	if l := lastPart(s); len(l) < len(s) {
+		return s[:len(s)-len(l)-1]
+	}
+	return ""
+}
+
+// nameOf is the bare name of a node: it follows from its ID alone, so that it does not
+// matter which of several declarations came first.
+func nameOf(k kindNo, qual string) string {
+	if k == kFile || k == kPackage && strings.Contains(qual, "/") { // gopkg.in/yaml.v3
+		return base(qual)
+	}
+	if k == kDecision {
+		return qual
+	}
+	return lastPart(qual)
+}
+
+// otherLetter marks in a mask what is neither a letter nor a digit of ASCII.
+const otherLetter = 1 << 63
+
+// maskOf tells which characters a text has, whatever their case: a text that another
+// is a subsequence of has all of its bits.
+func maskOf(s string) (m uint64) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z':
+			m |= 1 << (c - 'a')
+		case c >= 'A' && c <= 'Z':
+			m |= 1 << (c - 'A')
+		case c >= '0' && c <= '9':
+			m |= 1 << (26 + c - '0')
+		case c >= 0x80:
+			m |= otherLetter
+		default:
+			m |= 1 << (36 + c%27)
+		}
+	}
+	return m
+}
+
+// wordsOf tells how the words of a text begin: a text one of whose words begins like
+// another text has the bit of that one's beginning.
+func wordsOf(s string) (m uint64) {
+	for i := 0; i+1 < len(s); i++ {
+		if wordStart(s, i) {
+			m |= beginning(s[i:])
+		}
+	}
+	return m
+}
+
+// beginning is a bit for the first two characters of a text that has so many.
+func beginning(s string) uint64 { return 1 << ((int(fold(s[0]))*31 + int(fold(s[1]))) % 64) }

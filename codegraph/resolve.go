@@ -1,0 +1,255 @@
+package codegraph
+
+import (
+	"slices"
+)
+
+// resolver finds out what names mean. It reads a draft whose nodes are all there, and
+// has one goroutine.
+//
+// What a name leads to follows from the files alone, never from the order in which they
+// came: from the qualified name, from the file itself, from its scopes, and from what
+// else has the name in the repository.
+type resolver struct {
+	v      *View
+	memo   map[memoKey]*bearers
+	ends   map[endKey]*ends
+	climbs map[int32]*climb // by type
+	buf    []byte
+
+	u     *unit
+	local []local
+	named map[sym]bool // bare names that the unit uses or declares; nil until needed
+	edges []edge
+	loose bool
+	via   []uint32 // as in unit
+
+	nowhere []string
+}
+
+// local is a name that the unit declares, and where.
+type local struct {
+	name sym
+	decl int32
+}
+
+func newResolver(v *View) *resolver {
+	return &resolver{v: v, memo: map[memoKey]*bearers{}, ends: map[endKey]*ends{}, climbs: map[int32]*climb{}}
+}
+
+// resolve finds the edges of a unit, those of f included.
+func (r *resolver) resolve(u *unit, f *found) {
+	r.u, r.named, r.loose, r.nowhere, r.via = u, nil, f.loose, nil, r.via[:0]
+	r.edges = append(r.edges[:0], f.edges...)
+	if u.decision != nil {
+		r.govern()
+	} else {
+		r.gather()
+		skip := r.refined()
+		if !skip.has(eDefines) {
+			r.defines()
+		}
+		for i := range u.uses {
+			if x := u.uses[i]; !skip.has(x.meta.kind()) {
+				r.use(x)
+			}
+		}
+		if !skip.has(eDependsOn) {
+			r.dependsOn()
+		}
+		if u.has(forTests) && !skip.has(eTests) {
+			r.tests()
+		}
+	}
+	r.settle()
+	slices.SortFunc(r.edges, compareEdges)
+	f.edges = slices.Clone(slices.CompactFunc(r.edges, func(a, b edge) bool {
+		return a.from == b.from && a.to == b.to && a.meta.kind() == b.meta.kind()
+	}))
+	f.loose, f.nowhere = r.loose, r.nowhere
+	slices.Sort(r.via)
+	f.via = slices.Clone(slices.Compact(r.via))
+	f.extra = u.others(f.edges)
+}
+
+// add notes an edge, unless there is nothing on one of its ends or both are the same.
+func (r *resolver) add(from, to int32, k edgeNo, line int32, guess bool) {
+	if from >= 0 && to >= 0 && from != to {
+		r.edges = append(r.edges, edge{from, to, metaOf(k, line, guess)})
+	}
+}
+
+// settle gives edges the kinds that follow from what they lead to: what is called is no
+// type, whatever it looks like. Tests are about types that they make all the same.
+func (r *resolver) settle() {
+	for i := range r.edges {
+		e := &r.edges[i]
+		if k := r.v.nodes.at(e.to).kind; e.meta.kind() == eCalls && (k == kType || k == kInterface) {
+			e.meta = metaOf(eReferences, e.meta.line(), e.meta&guessed != 0)
+		}
+	}
+}
+
+// gather lists the names that the unit declares.
+func (r *resolver) gather() { r.local = r.u.locals(r.local[:0]) }
+
+func (u *unit) locals(out []local) []local {
+	for i := range u.decls {
+		if d := &u.decls[i]; d.kind != noKind {
+			out = append(out, local{d.name, int32(i)})
+		}
+	}
+	slices.SortFunc(out, func(a, b local) int {
+		if a.name != b.name {
+			return int(a.name) - int(b.name)
+		}
+		return int(a.decl) - int(b.decl)
+	})
+	return out
+}
+
+// nodeOf is the node of a declaration, or that of the one around it when it is left out.
+func (r *resolver) nodeOf(decl int32) int32 {
+	for range maxNesting {
+		if decl < 0 {
+			break
+		}
+		if n := r.u.nodes[decl]; n >= 0 {
+			return n
+		}
+		decl = r.u.decls[decl].parent
+	}
+	return r.u.node
+}
+
+// maxNesting bounds how deep declarations lie in each other.
+const maxNesting = 64
+
+// use adds the edges of one use.
+func (r *resolver) use(x use) {
+	from, k, line := r.nodeOf(x.from), x.meta.kind(), x.meta.line()
+	switch {
+	case x.meta&useMember != 0:
+		for _, to := range r.member(x) {
+			r.add(from, to, k, line, true)
+		}
+		return
+	case x.meta&useQualified != 0:
+		if to := r.qualified(x.name, k); to >= 0 {
+			r.add(from, to, r.asked(from, to, k), line, k == eTests) // a test's name is not what it does
+		} else if to, guess := r.inherited(x.name, k); to >= 0 {
+			r.add(from, to, r.asked(from, to, k), line, guess || k == eTests)
+		} else if to = r.ending(r.v.text(x.name), k); to >= 0 {
+			r.add(from, to, r.asked(from, to, k), line, true)
+		}
+		return
+	}
+	if to := r.bare(x, k); to >= 0 {
+		r.add(from, to, r.asked(from, to, k), line, true)
+	}
+}
+
+// asked is the kind of an edge once its end is known: C# has one list for the base and
+// the interfaces of a type.
+func (r *resolver) asked(from, to int32, k edgeNo) edgeNo {
+	if k == eInherits && r.v.fams[r.u.fam] == "csharp" && r.v.nodes.at(from).kind == kType && r.v.nodes.at(to).kind == kInterface {
+		return eImplements
+	}
+	return k
+}
+
+// qualified returns the node of a qualified name that an edge of the kind may lead to.
+func (r *resolver) qualified(x sym, k edgeNo) int32 {
+	best, at := int32(-1), len(prefer[k])
+	r.v.byQual(x, func(i int32, n *node) bool {
+		if p := rank(k, n.kind); p >= 0 && p < at && n.flags&inRepo != 0 {
+			best, at = i, p
+		}
+		return true
+	})
+	return best
+}
+
+// within returns the node of a name in a scope.
+func (r *resolver) within(scope, name string, k edgeNo) int32 {
+	r.buf = append(append(append(r.buf[:0], scope...), '.'), name...)
+	if x, ok := r.v.names.ownBytes(r.buf); ok {
+		return r.qualified(x, k)
+	}
+	return -1
+}
+
+// bare looks for a name in the file, from the inside out, then in its scopes, and then
+// in the whole repository.
+func (r *resolver) bare(x use, k edgeNo) int32 {
+	if to := r.inFile(x, k); to >= 0 {
+		return to
+	}
+	name := r.v.text(x.name)
+	for _, s := range r.u.scopes {
+		if to := r.within(r.v.text(s), name, k); to >= 0 {
+			return to
+		}
+	}
+	if len(name) < minUnique {
+		return -1
+	}
+	if b := r.bearers(x.name); len(b.top) == 1 && rank(k, r.v.nodes.at(b.top[0]).kind) >= 0 {
+		return b.top[0]
+	}
+	return -1
+}
+
+// minUnique is how long a bare name must be to mean something in another package: i and
+// id are variables.
+const minUnique = 3
+
+func (r *resolver) inFile(x use, k edgeNo) int32 {
+	if i := r.u.inside(r.local, x, k); i >= 0 {
+		return r.u.nodes[i]
+	}
+	return -1
+}
+
+// inside returns the declaration of a unit that a bare name in it means, and -1 for none.
+func (u *unit) inside(locals []local, x use, k edgeNo) int32 {
+	at, _ := slices.BinarySearchFunc(locals, x.name, func(l local, x sym) int { return int(l.name) - int(x) })
+	best, depth, kind := int32(-1), -1, 0
+	for ; at < len(locals) && locals[at].name == x.name; at++ {
+		i := locals[at].decl
+		d := &u.decls[i]
+		p, in := rank(k, d.kind), 0
+		if d.parent >= 0 {
+			in = u.around(x.from, d.parent)
+		} else if d.kind.member() {
+			in = -1 // of a type that is declared elsewhere
+		}
+		if p < 0 || in < 0 || in < depth || in == depth && p >= kind {
+			continue
+		}
+		best, depth, kind = i, in, p
+	}
+	return best
+}
+
+// around tells how deep the declaration outer lies when it is i or around it, from 1,
+// and -1 when it is not.
+func (u *unit) around(i, outer int32) int {
+	for range maxNesting {
+		if i < 0 {
+			return -1
+		}
+		if i == outer {
+			depth := 0
+			for range maxNesting {
+				if i < 0 {
+					break
+				}
+				i, depth = u.decls[i].parent, depth+1
+			}
+			return depth
+		}
+		i = u.decls[i].parent
+	}
+	return -1
+}

@@ -1,0 +1,188 @@
+package codegraph
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// The file begins with fileMagic and the versions, and ends with the CRC-32C of
+// everything before. Between are sections, each its length, one of the letters below and
+// its contents, and at last one of length 0. Everything is in an order of its own, so
+// that the same graph gives the same bytes.
+const (
+	fileMagic = "ken graph\n"
+
+	sectionSizes    = 'c' // how many names, nodes and units there are
+	sectionFamilies = 'f'
+	sectionNames    = 't' // some of them
+	sectionNodes    = 'n' // some of them
+	sectionUnit     = 'u' // one
+
+	sectionBytes = 32 << 10 // of one with several entries, and a little more
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Save writes the graph so that Load finds all of it: what the files said, what was
+// refined, the decisions and the edges. Errors are w's.
+func (v *View) Save(w io.Writer) error {
+	sum := crc32.New(castagnoli)
+	s := newSaver(v)
+	o := &sections{w: bufio.NewWriterSize(io.MultiWriter(w, sum), 256<<10)}
+	head := []byte(fileMagic)
+	for _, v := range versions {
+		head = binary.AppendUvarint(head, v.n)
+	}
+	o.write(head)
+	e := &o.encoder
+	e.n(len(s.names))
+	e.n(len(s.nodes))
+	e.n(len(s.units))
+	o.end(sectionSizes, 0)
+	e.texts(s.fams)
+	o.end(sectionFamilies, 0)
+	for _, name := range s.names {
+		e.text(name)
+		o.end(sectionNames, sectionBytes)
+	}
+	o.end(sectionNames, 1)
+	for _, i := range s.nodes {
+		s.node(e, v.nodes.at(i))
+		o.end(sectionNodes, sectionBytes)
+	}
+	o.end(sectionNodes, 1)
+	for _, i := range s.units {
+		s.unit(e, v.unit(i))
+		o.end(sectionUnit, 0)
+	}
+	o.write([]byte{0})
+	if o.err == nil {
+		o.err = o.w.Flush()
+	}
+	if o.err == nil {
+		_, o.err = w.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
+	}
+	return o.err
+}
+
+// sections writes what was encoded, a section at a time.
+type sections struct {
+	encoder
+	w   *bufio.Writer
+	err error
+}
+
+func (o *sections) write(b []byte) {
+	if o.err == nil {
+		_, o.err = o.w.Write(b)
+	}
+}
+
+// end writes a section with what was encoded, if that is so many bytes at least.
+func (o *sections) end(letter byte, least int) {
+	if len(o.b) < least {
+		return
+	}
+	o.write(append(binary.AppendUvarint(nil, uint64(len(o.b)+1)), letter))
+	o.write(o.b)
+	o.b = o.b[:0]
+}
+
+// saver gives new numbers to everything.
+type saver struct {
+	v     *View
+	names []string
+	fams  []string
+	nodes []int32 // in the new order
+	units []int32
+
+	sym    []uint32 // new numbers by old one
+	fam    []uint8
+	number []int32
+}
+
+func newSaver(v *View) *saver {
+	s := &saver{v: v, nodes: v.sorted(), sym: make([]uint32, len(v.strs)), number: make([]int32, v.nodes.n), fam: make([]uint8, len(v.fams))}
+	for k, i := range s.nodes {
+		s.number[i] = int32(k)
+	}
+	for i := range v.units.n {
+		if v.unit(i) != nil {
+			s.units = append(s.units, i)
+		}
+	}
+	slices.SortFunc(s.units, func(a, b int32) int {
+		x, y := v.unit(a), v.unit(b)
+		if x.decision != nil && y.decision != nil {
+			return cmp.Or(cmp.Compare(x.decision.ID, y.decision.ID), cmp.Compare(x.decision.Path, y.decision.Path))
+		}
+		if x.decision != nil || y.decision != nil {
+			return cmp.Compare(map[bool]int{true: 1}[x.decision != nil], map[bool]int{true: 1}[y.decision != nil])
+		}
+		return cmp.Compare(v.text(x.path), v.text(y.path))
+	})
+	used := make([]bool, len(v.strs))
+	fams := make([]bool, len(v.fams))
+	for _, i := range s.nodes {
+		n := v.nodes.at(i)
+		used[n.name], used[n.qual], fams[n.fam] = true, true, true
+	}
+	for _, i := range s.units {
+		u := v.unit(i)
+		fams[u.fam] = true
+		u.syms(func(x sym) { used[x] = true })
+	}
+	for x, yes := range used {
+		if yes && x > 0 {
+			s.names = append(s.names, v.strs[x])
+		}
+	}
+	slices.Sort(s.names)
+	for k, name := range s.names {
+		x, _ := v.names.find(name)
+		s.sym[x] = uint32(k + 1)
+	}
+	for f, yes := range fams {
+		if yes && f > 0 {
+			s.fams = append(s.fams, v.fams[f])
+		}
+	}
+	slices.Sort(s.fams)
+	for f, name := range v.fams {
+		if k, ok := slices.BinarySearch(s.fams, name); ok {
+			s.fam[f] = uint8(k + 1)
+		}
+	}
+	return s
+}
+
+// syms calls with every name of a unit.
+func (u *unit) syms(yield func(sym)) {
+	yield(u.path)
+	yield(u.lang)
+	yield(u.within.qual)
+	for _, x := range u.scopes {
+		yield(x)
+	}
+	for i := range u.decls {
+		yield(u.decls[i].name)
+		yield(u.decls[i].qual)
+	}
+	for i := range u.imports {
+		yield(u.imports[i].path)
+		yield(u.imports[i].target.qual)
+	}
+	for i := range u.uses {
+		yield(u.uses[i].name)
+	}
+	for i := range u.refined {
+		for _, e := range u.refined[i].edges {
+			yield(e.from.qual)
+			yield(e.to.qual)
+		}
+	}
+}
