@@ -1,0 +1,209 @@
+package golang
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// fuel bounds how far types are followed: cycles end, and so do chains of calls that a
+// program has written.
+const fuel = 12
+
+// typeOf says what a value is made of, as far as the file shows it.
+func (u *user) typeOf(e ast.Expr, fuel int) typ {
+	if fuel == 0 {
+		return typ{}
+	}
+	switch x := e.(type) {
+	case *ast.Ident:
+		return u.identType(x, fuel)
+	case *ast.ParenExpr:
+		return u.typeOf(x.X, fuel-1)
+	case *ast.StarExpr:
+		return u.typeOf(x.X, fuel-1)
+	case *ast.UnaryExpr:
+		t := u.typeOf(x.X, fuel-1)
+		switch x.Op {
+		case token.AND:
+			return t
+		case token.ARROW:
+			return u.element(t, 1)
+		}
+	case *ast.SelectorExpr:
+		if id, ok := x.X.(*ast.Ident); ok && u.foreign(id) {
+			return typ{}
+		}
+		_, t := u.member(u.typeOf(x.X, fuel-1), x.Sel.Name, fuel-1)
+		return t
+	case *ast.CallExpr:
+		return u.result(x, 0, fuel-1)
+	case *ast.IndexExpr:
+		return u.indexed(u.typeOf(x.X, fuel-1))
+	case *ast.IndexListExpr:
+		return u.indexed(u.typeOf(x.X, fuel-1))
+	case *ast.SliceExpr:
+		return u.typeOf(x.X, fuel-1)
+	case *ast.CompositeLit:
+		return u.here(x.Type)
+	case *ast.FuncLit:
+		return u.here(x.Type)
+	case *ast.TypeAssertExpr:
+		return u.here(x.Type)
+	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.StructType, *ast.InterfaceType:
+		t := u.here(x)
+		t.is = true
+		return t
+	}
+	return typ{}
+}
+
+// here is a type as written at this place.
+func (u *user) here(e ast.Expr) typ {
+	if e == nil {
+		return typ{}
+	}
+	if f, ok := e.(*ast.FuncType); ok && f == nil {
+		return typ{}
+	}
+	return typ{expr: e, depth: len(u.bound)}
+}
+
+func (u *user) identType(x *ast.Ident, fuel int) typ {
+	if i := u.lookup(x.Name, len(u.bound)); i >= 0 {
+		if b := u.bound[i]; b.role == variable {
+			return b.typ
+		}
+		return typ{expr: x, depth: i + 1, is: true}
+	}
+	if _, ok := u.table.types[x.Name]; ok {
+		return typ{expr: x, is: true}
+	}
+	if f, ok := u.table.funcs[x.Name]; ok {
+		return typ{expr: f.Type, hide: hides(f)}
+	}
+	if v, ok := u.table.values[x.Name]; ok {
+		if v.typ != nil {
+			return typ{expr: v.typ}
+		}
+		return u.atTop(func() typ {
+			if call, ok := ast.Unparen(v.value).(*ast.CallExpr); ok {
+				return u.result(call, v.result, fuel-1)
+			}
+			if v.value == nil || v.result > 0 {
+				return typ{}
+			}
+			return u.typeOf(v.value, fuel-1)
+		})
+	}
+	return typ{}
+}
+
+// atTop runs f where no function's names are seen.
+func (u *user) atTop(f func() typ) typ {
+	saved := u.bound
+	u.bound = nil
+	t := f()
+	u.bound = saved
+	return t
+}
+
+// indexed is what x[i] is: an element, or an instance of what is generic.
+func (u *user) indexed(t typ) typ {
+	if _, ok := t.expr.(*ast.FuncType); ok || t.is {
+		return t
+	}
+	return u.element(t, 1)
+}
+
+// result is the n-th value of a call.
+func (u *user) result(call *ast.CallExpr, n, fuel int) typ {
+	if fuel <= 0 {
+		return typ{}
+	}
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok && u.universe(id.Name) && len(call.Args) > 0 {
+		switch id.Name {
+		case "new", "make":
+			return u.here(call.Args[0])
+		case "append", "min", "max":
+			return u.typeOf(call.Args[0], fuel-1)
+		}
+		return typ{}
+	}
+	t := u.typeOf(call.Fun, fuel-1)
+	if t.is { // a conversion
+		t.is = false
+		return t
+	}
+	f, ok := u.under(t).expr.(*ast.FuncType)
+	if !ok || f.Results == nil {
+		return typ{}
+	}
+	for _, r := range f.Results.List {
+		if n -= max(1, len(r.Names)); n < 0 {
+			return u.under(t).part(r.Type)
+		}
+	}
+	return typ{}
+}
+
+// element is what a value of a type is a row of: for n 0 its key, for 1 its value.
+func (u *user) element(t typ, n int) typ {
+	t = u.under(t)
+	switch x := t.expr.(type) {
+	case *ast.ArrayType:
+		if n == 1 {
+			return t.part(x.Elt)
+		}
+	case *ast.Ellipsis:
+		if n == 1 {
+			return t.part(x.Elt)
+		}
+	case *ast.MapType:
+		return t.part([2]ast.Expr{x.Key, x.Value}[n])
+	case *ast.ChanType:
+		if n == 1 {
+			return t.part(x.Value)
+		}
+	}
+	return typ{}
+}
+
+// under follows names that the file declares to what they are made of. Stars are
+// stripped: fields and methods are found through them all the same.
+func (u *user) under(t typ) typ {
+	for range fuel {
+		if t.expr == nil {
+			return typ{}
+		}
+		switch x := bare(t.expr).(type) {
+		case *ast.Ident:
+			next, ok := u.behind(t, x)
+			if !ok {
+				return typ{}
+			}
+			t = next
+		case *ast.SelectorExpr:
+			return typ{}
+		default:
+			return t.part(x)
+		}
+	}
+	return typ{}
+}
+
+// behind is what the type of a name is made of; ok is false when the file does not
+// say.
+func (u *user) behind(t typ, x *ast.Ident) (typ, bool) {
+	if slices.Contains(t.hide, x.Name) {
+		return typ{}, false
+	}
+	if i := u.lookup(x.Name, t.depth); i >= 0 {
+		return u.bound[i].typ, u.bound[i].role != variable
+	}
+	s, ok := u.table.types[x.Name]
+	if !ok {
+		return typ{}, false
+	}
+	return typ{expr: s.Type, hide: hidden(s.TypeParams)}, true
+}
