@@ -1,0 +1,217 @@
+package lexed
+
+// typedLocals finds what bodies declare for themselves in the languages that write a
+// type before a name: "Type name", the parameters of lambdas, and more names after
+// commas.
+func (r *reader) typedLocals(bodies []span) {
+	for _, b := range bodies {
+		if b.last <= b.first {
+			continue
+		}
+		r.bodyLocals(b.first, min(b.last, len(r.toks)-1))
+	}
+}
+
+func (r *reader) bodyLocals(first, end int) {
+	var open []int
+	for i := first; i <= end; i++ {
+		switch o := r.op(i); {
+		case opens(o):
+			open = append(open, i)
+		case closes(o):
+			for len(open) > 0 && r.match(open[len(open)-1]) <= i {
+				open = open[:len(open)-1]
+			}
+		case o == opArrow || o == opThin:
+			if r.lang.family == cfamily {
+				continue
+			}
+			if r.kind(i-1) == word {
+				r.local(i-1, i-1, r.around(open, end))
+			} else if r.op(i-1) == ')' && r.toks[i-1].match >= 0 {
+				r.arrowParameters(int(r.toks[i-1].match), r.around(open, end))
+			}
+		case r.kind(i) == word && r.lang.family == csharp && r.op(i+1) == '(' && r.csharpLocal(i, r.block(open, end)):
+		case r.kind(i) == word && r.declares(i):
+			r.mark(i, muted)
+			last := r.block(open, end)
+			r.local(i, i, last)
+			r.moreNames(i+1, last)
+		}
+	}
+}
+
+// csharpLocal binds a function in a function with its parameters, and "var (a, b)". It
+// reports whether one stands at i.
+func (r *reader) csharpLocal(i, last int) bool {
+	shut := r.match(i + 1)
+	if r.is(i, "var") {
+		for k := i + 2; k < shut; k++ {
+			r.local(k, i, last)
+		}
+		return true
+	}
+	if after := r.op(shut + 1); after != '{' && after != opArrow || !r.name(i) {
+		return false
+	}
+	if p := r.op(i - 1); p != '>' && p != ']' && p != '?' && (r.kind(i-1) != word || r.lang.keywords[r.text(i-1)] && !typeKeywords[r.text(i-1)]) {
+		return false
+	}
+	r.local(i, i, last)
+	r.mark(i, muted)
+	if r.op(shut+1) == '{' {
+		last = r.match(shut + 1)
+	}
+	r.arrowParameters(i+1, last)
+	return true
+}
+
+// around is the last token of the innermost bracket.
+func (r *reader) around(open []int, end int) int {
+	if len(open) == 0 {
+		return end
+	}
+	return r.match(open[len(open)-1])
+}
+
+// block is the last token of the innermost braces.
+func (r *reader) block(open []int, end int) int {
+	for n := len(open) - 1; n >= 0 && n >= len(open)-maxBack; n-- {
+		if r.op(open[n]) == '{' {
+			return r.match(open[n])
+		}
+	}
+	return end
+}
+
+// declares reports whether the word at i is declared here: a type stands before it, and
+// behind it what can follow a declared name.
+func (r *reader) declares(i int) bool {
+	if !r.name(i) {
+		return false
+	}
+	switch o := r.op(i + 1); o {
+	case '=', ';', ':', ',', ')', '[', '}', opLogic:
+	case '(', '{':
+		if !r.lang.plusplus || r.op(i-1) != '>' && r.kind(i-1) != word || r.lang.keywords[r.text(i-1)] && !typeKeywords[r.text(i-1)] {
+			return false
+		}
+	default:
+		if r.kind(i+1) != word || r.text(i+1) != "in" && r.text(i+1) != "when" && r.text(i+1) != "and" && r.text(i+1) != "or" {
+			return false
+		}
+	}
+	switch p := r.toks[max(i-1, 0)]; {
+	case i == 0:
+		return false
+	case p.kind == word:
+		w := r.text(i - 1)
+		if r.op(i-2) == '.' && r.lang.family == cfamily {
+			return false
+		}
+		return !r.lang.keywords[w] && r.op(i-2) != opThin || typeKeywords[w]
+	case p.op == '>':
+		return r.beforeTypes(i - 1)
+	case p.op == ']':
+		return p.match >= 0 && (int(p.match) == i-2 || r.lang.family == csharp && r.op(i-2) == ',') && (r.kind(int(p.match)-1) == word || r.op(int(p.match)-1) == '>' || closes(r.op(int(p.match)-1)))
+	case p.op == '?':
+		return r.lang.family == csharp && (r.kind(i-2) == word && (typeKeywords[r.text(i-2)] || upper(r.text(i-2)))) && r.op(i+1) != ':'
+	case p.op == '}': // is { Ok: true } name
+		return r.lang.family == csharp && !r.toks[i].first() && (r.op(i+1) == ')' || r.op(i+1) == opLogic || r.op(i+1) == ',')
+	case p.op == '*' || p.op == '&' || p.op == opLogic:
+		return r.lang.family == cfamily && r.pointer(i-1)
+	case p.op == opSpread:
+		return true
+	}
+	return false
+}
+
+var typeKeywords = words(`int long short byte char boolean bool float double void var auto string object decimal dynamic uint ulong
+	ushort sbyte nint nuint unsigned signed const final size_t out ref in wchar_t char8_t char16_t char32_t _Bool`)
+
+// beforeTypes reports whether the ">" at i ends a list of types behind a name.
+func (r *reader) beforeTypes(i int) bool {
+	k := r.angleBack(i)
+	return k > 0 && r.kind(k-1) == word
+}
+
+// angleBack finds the "<" of the ">" at i, at most 100 tokens back; -1 if there is none.
+func (r *reader) angleBack(i int) int {
+	depth := 0
+	for k, n := i, 0; k >= 0 && n < 100; k, n = k-1, n+1 {
+		switch r.op(k) {
+		case '>':
+			depth++
+		case '<':
+			if depth--; depth == 0 {
+				return k
+			}
+		case ';', '{', '}':
+			return -1
+		}
+	}
+	return -1
+}
+
+// pointer reports whether the star at i belongs to a type: a statement or a parameter
+// begins with that type.
+func (r *reader) pointer(i int) bool {
+	for n := 0; n < 4 && (r.op(i) == '*' || r.op(i) == '&' || r.op(i) == opLogic || r.is(i, "const")); n++ {
+		i--
+	}
+	if r.op(i) == '>' {
+		return r.beforeTypes(i)
+	}
+	if r.kind(i) != word {
+		return false
+	}
+	if w := r.text(i); r.lang.keywords[w] {
+		return typeKeywords[w]
+	}
+	for r.op(i-1) == opPath {
+		i -= 2
+	}
+	switch r.op(i - 1) {
+	case ';', '{', '}', '(', ',':
+		return r.op(i-1) != '(' && r.op(i-1) != ',' || r.op(i-1) == '(' && r.is(i-2, "for")
+	}
+	if r.kind(i-1) != word {
+		return r.op(i-1) == ':' || r.op(i-1) == ')' && r.toks[i].first()
+	}
+	switch r.text(i - 1) {
+	case "struct", "union", "enum", "const", "static", "volatile", "register", "class", "typename", "extern":
+		return true
+	}
+	return false
+}
+
+// moreNames binds "b" and "c" of "int a = 1, b, *c[2]".
+func (r *reader) moreNames(i, last int) {
+	for n := 0; i <= last && n < 400; n++ {
+		switch o := r.op(i); {
+		case o == ';' || closes(o) || o == ':' || r.kind(i) == word && r.is(i, "in"):
+			return
+		case o == ',':
+			i++
+			for r.op(i) == '*' || r.op(i) == '&' || r.is(i, "const") {
+				i++
+			}
+			if o := r.op(i + 1); !r.name(i) || o != '=' && o != ',' && o != ';' && o != '[' && o != '(' && o != '{' {
+				return
+			}
+			r.local(i, i, last)
+			r.mark(i, muted)
+		}
+		i = r.skip(i)
+	}
+}
+
+// arrowParameters binds "(a, b)" before an arrow.
+func (r *reader) arrowParameters(open, last int) {
+	r.list(open+1, r.match(open), func(i, end int) {
+		if end > i {
+			r.local(end-1, open, last)
+			r.mark(end-1, muted)
+		}
+	})
+}
