@@ -1,0 +1,153 @@
+package scip
+
+import "strings"
+
+// suffix is the kind of a descriptor, by what ends it.
+type suffix byte
+
+const (
+	namespace     suffix = '/'
+	typeName      suffix = '#'
+	term          suffix = '.'
+	meta          suffix = ':'
+	macro         suffix = '!'
+	method        suffix = '('
+	parameter     suffix = ')'
+	typeParameter suffix = ']'
+)
+
+// descriptor is one step of a symbol's path.
+type descriptor struct {
+	name   string
+	suffix suffix
+}
+
+// symbol is what a SCIP symbol says:
+//
+//	scheme manager package version descriptors
+//
+// where a space within one of the first four is doubled, and "." stands for an empty
+// one of the second to fourth.
+type symbol struct {
+	scheme, manager, pkg, version string
+	descriptors                   []descriptor
+}
+
+// parse reads a symbol. ok is false for one that is local to its document, and for one
+// that breaks the grammar.
+func parse(s string) (out symbol, ok bool) {
+	if strings.HasPrefix(s, "local ") {
+		return out, false
+	}
+	for _, to := range []*string{&out.scheme, &out.manager, &out.pkg, &out.version} {
+		if *to, s, ok = word(s); !ok {
+			return symbol{}, false
+		}
+	}
+	for s != "" {
+		var d descriptor
+		if d, s, ok = next(s); !ok {
+			return symbol{}, false
+		}
+		out.descriptors = append(out.descriptors, d)
+	}
+	return out, len(out.descriptors) > 0
+}
+
+// word takes what stands before a single space.
+func word(s string) (w, rest string, ok bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != ' ' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == ' ' {
+			i++
+			continue
+		}
+		if w = strings.ReplaceAll(s[:i], "  ", " "); w == "." {
+			w = ""
+		}
+		return w, s[i+1:], true
+	}
+	return "", "", false
+}
+
+// next takes a descriptor.
+func next(s string) (d descriptor, rest string, ok bool) {
+	switch s[0] {
+	case '(', '[':
+		closing := map[byte]string{'(': ")", '[': "]"}[s[0]]
+		if d.name, s, ok = name(s[1:]); !ok || !strings.HasPrefix(s, closing) {
+			return d, "", false
+		}
+		d.suffix = suffix(closing[0])
+		return d, s[1:], true
+	}
+	if d.name, s, ok = name(s); !ok || s == "" {
+		return d, "", false
+	}
+	d.suffix, s = suffix(s[0]), s[1:]
+	switch d.suffix {
+	case namespace, typeName, term, meta, macro:
+		return d, s, true
+	case method: // a disambiguator may stand between
+		if i := strings.Index(s, ")."); i >= 0 && !strings.ContainsAny(s[:i], "`(# /") {
+			return d, s[i+2:], true
+		}
+	}
+	return d, "", false
+}
+
+// name takes an identifier, plain or between backticks, with backticks in it doubled.
+func name(s string) (n, rest string, ok bool) {
+	if !strings.HasPrefix(s, "`") {
+		i := strings.IndexFunc(s, func(r rune) bool { return !simple(r) })
+		if i <= 0 {
+			return "", "", false
+		}
+		return s[:i], s[i:], true
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i] != '`' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '`' {
+			i++
+			continue
+		}
+		return strings.ReplaceAll(s[1:i], "``", "`"), s[i+1:], i > 1
+	}
+	return "", "", false
+}
+
+func simple(r rune) bool {
+	return r == '_' || r == '+' || r == '-' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
+}
+
+// String writes a symbol in the notation that parse reads.
+func (s symbol) String() string {
+	var b strings.Builder
+	for i, w := range []string{s.scheme, s.manager, s.pkg, s.version} {
+		if w == "" && i > 0 {
+			w = "."
+		}
+		b.WriteString(strings.ReplaceAll(w, " ", "  ") + " ")
+	}
+	for _, d := range s.descriptors {
+		n := d.name
+		if strings.ContainsFunc(n, func(r rune) bool { return !simple(r) }) {
+			n = "`" + strings.ReplaceAll(n, "`", "``") + "`"
+		}
+		switch d.suffix {
+		case parameter:
+			b.WriteString("(" + n + ")")
+		case typeParameter:
+			b.WriteString("[" + n + "]")
+		case method:
+			b.WriteString(n + "().")
+		default:
+			b.WriteString(n + string(rune(d.suffix)))
+		}
+	}
+	return b.String()
+}
