@@ -1,0 +1,219 @@
+package decision
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/plainyaml"
+)
+
+// Draft is a decision that is to be written. Title and Decision, or Context while it is
+// Proposed, must not be empty.
+type Draft struct {
+	Title   string
+	Status  Status    // Unknown means Proposed
+	Date    time.Time // zero means today
+	Folder  string    // from the root; empty means where the records are
+	Context string
+
+	Deciders, Consulted, Informed []string
+	Tags                          []string
+	Governs                       []string // symbols, paths, globs
+
+	Drivers      []string
+	Options      []Alternative // all that were considered, the chosen one marked
+	Decision     string
+	Consequences string
+	Confirmation string
+	More         string
+
+	supersedes   []pointer
+	supersededBy []string // of an import
+	imported     bool     // any status will do
+	wanted       string   // the ID of an import, if it is free
+}
+
+// Bounds of a draft, in characters and entries.
+const (
+	MaxTitle = 200
+	maxList  = 200
+)
+
+func (d *Draft) validate() error {
+	switch {
+	case strings.TrimSpace(d.Title) == "" || strings.ContainsAny(d.Title, "\r\n"):
+		return invalid("title", "empty, or more than one line", "Name the decision in a few words.")
+	case utf8.RuneCountInString(d.Title) > MaxTitle:
+		return invalid("title", strconv.Itoa(utf8.RuneCountInString(d.Title))+" characters; at most "+strconv.Itoa(MaxTitle), "Put the rest into the context.")
+	case strings.TrimSpace(d.Decision) == "" && (d.Status != Proposed && !d.imported || strings.TrimSpace(d.Context) == ""):
+		return invalid("decision", "empty", "Say what is decided; a proposal may give its context alone.")
+	case d.Status == Superseded && !d.imported:
+		return invalid("status", "a new record can't be superseded", "Create both records, and then supersede this one.")
+	}
+	for _, list := range [][]string{d.Deciders, d.Consulted, d.Informed, d.Tags, d.Governs, d.Drivers} {
+		if len(list) > maxList {
+			return invalid("", "a list has "+strconv.Itoa(len(list))+" entries; at most "+strconv.Itoa(maxList), "Name what matters most.")
+		}
+		for _, s := range list {
+			if strings.ContainsAny(s, "\r\n") {
+				return invalid("", "an entry of a list has several lines: "+quote(s), "Put each entry on one line.")
+			}
+		}
+	}
+	for _, s := range []string{d.Title, d.Context, d.Decision, d.Consequences, d.Confirmation, d.More} {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return invalid("", "a text is not valid UTF-8", "Convert it to UTF-8 first.")
+		}
+		if len(s) > maxSource/8 {
+			return invalid("", "a text of "+strconv.Itoa(len(s))+" bytes; at most "+strconv.Itoa(maxSource/8), "Put long material into files of its own, and link to them.")
+		}
+	}
+	return nil
+}
+
+// render writes a draft in the form of MADR 4, with our keys in its front matter.
+func (d *Draft) render(id string) []byte {
+	var b strings.Builder
+	b.WriteString("---\n")
+	b.WriteString("id: " + id + "\n")
+	b.WriteString("status: " + string(d.Status) + "\n")
+	list := func(key string, items []string) {
+		if len(items) == 0 {
+			return
+		}
+		q := make([]string, len(items))
+		for i, s := range items {
+			q[i] = plainyaml.Quote(strings.TrimSpace(s))
+		}
+		b.WriteString(key + ": [" + strings.Join(q, ", ") + "]\n")
+	}
+	list("superseded_by", d.supersededBy)
+	b.WriteString("date: " + d.Date.Format(time.DateOnly) + "\n")
+	list("decision-makers", d.Deciders)
+	list("consulted", d.Consulted)
+	list("informed", d.Informed)
+	list("tags", d.Tags)
+	list("governs", d.Governs)
+	var over []string
+	for _, p := range d.supersedes {
+		over = append(over, p.in(formFront))
+	}
+	list("supersedes", over)
+	b.WriteString("---\n\n# " + strings.TrimSpace(d.Title) + "\n")
+	section := func(heading, text string) {
+		if text = embed(text); text != "" {
+			b.WriteString("\n" + heading + "\n\n" + text + "\n")
+		}
+	}
+	section("## Context and Problem Statement", d.Context)
+	section("## Decision Drivers", bullets(d.Drivers))
+	var titles []string
+	argued := false
+	for _, o := range d.Options {
+		t := "**" + oneLine(plain(o.Title)) + "**"
+		if o.Chosen {
+			t = "**" + oneLine(plain(o.Title)) + chosenSuffix + "**"
+		}
+		titles = append(titles, t)
+		argued = argued || o.Text != "" || len(o.Pros) > 0 || len(o.Cons) > 0
+	}
+	section("## Considered Options", bullets(titles))
+	section("## Decision Outcome", d.Decision)
+	section("### Consequences", d.Consequences)
+	section("### Confirmation", d.Confirmation)
+	if argued {
+		b.WriteString("\n## Pros and Cons of the Options\n")
+		for _, o := range d.Options {
+			d.argue(&b, o)
+		}
+	}
+	section("## More Information", d.More)
+	return []byte(b.String())
+}
+
+func (d *Draft) argue(b *strings.Builder, o Alternative) {
+	if o.Text == "" && len(o.Pros) == 0 && len(o.Cons) == 0 {
+		return
+	}
+	b.WriteString("\n### " + oneLine(plain(o.Title)) + "\n")
+	if t := embed(o.Text); t != "" {
+		b.WriteString("\n" + t + "\n")
+	}
+	var lines []string
+	for _, p := range o.Pros {
+		lines = append(lines, "Good, because "+oneLine(p))
+	}
+	for _, c := range o.Cons {
+		lines = append(lines, "Bad, because "+oneLine(c))
+	}
+	if len(lines) > 0 {
+		b.WriteString("\n" + bullets(lines) + "\n")
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func bullets(items []string) string {
+	var b strings.Builder
+	for _, i := range items {
+		b.WriteString("- " + oneLine(i) + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// embed makes a text fit below a heading: its own headings go down to the fourth level,
+// where none is a section of the record, and code that is open is closed.
+func embed(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	if at := strings.LastIndex(text, "<!--"); at >= 0 && !strings.Contains(text[at:], "-->") {
+		text = strings.ReplaceAll(text, "<!--", "&lt;!--") // it would hide what comes after
+	}
+	var out []string
+	var code fence
+	for l := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		l = strings.TrimRight(l, " \t")
+		if !code.step(l) {
+			if m := atx.FindStringSubmatch(l); m != nil && len(m[1]) < 4 {
+				l = "#### " + m[2]
+			}
+			if t := strings.TrimSpace(l); t != "" && (strings.Trim(t, "=") == "" || strings.Trim(t, "-") == "") && len(out) > 0 && out[len(out)-1] != "" {
+				out = append(out, "") // a rule, not the mark of a heading
+			}
+		}
+		out = append(out, l)
+	}
+	if code.run > 0 {
+		out = append(out, strings.Repeat(string(code.mark), code.run))
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), " \t\n")
+}
+
+// maxSlug bounds the words in a file's name, in bytes.
+const maxSlug = 60
+
+// slug is the part of a file's name that says what the record is about.
+func slug(title string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(plain(title)) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r > 127 && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	s := strings.Trim(b.String(), "-")
+	if len(s) > maxSlug {
+		s = strings.ToValidUTF8(s[:maxSlug+1], "")
+		if at := strings.LastIndexByte(s, '-'); at > maxSlug/2 {
+			s = s[:at]
+		}
+	}
+	if s == "" {
+		return "decision"
+	}
+	return s
+}
