@@ -1,0 +1,278 @@
+package objective
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/plainyaml"
+)
+
+// sheet is a file as lines that can be exchanged. The end of a line is part of it.
+type sheet struct {
+	lines []string
+	eol   string
+}
+
+func sheetOf(src []byte) *sheet {
+	s := &sheet{eol: "\n"}
+	for l := range strings.Lines(string(src)) {
+		s.lines = append(s.lines, l)
+	}
+	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
+		s.eol = "\r\n"
+	}
+	return s
+}
+
+func (s *sheet) bytes() []byte { return []byte(strings.Join(s.lines, "")) }
+
+// bare is a line without its end.
+func (s *sheet) bare(i int) string { return strings.TrimRight(s.lines[i], "\r\n") }
+
+// replace exchanges lines[from:to] for those of a text.
+func (s *sheet) replace(from, to int, text string) {
+	var now []string
+	for l := range strings.Lines(text) {
+		now = append(now, strings.TrimRight(l, "\n")+s.eol)
+	}
+	if from > 0 && len(now) > 0 && !strings.HasSuffix(s.lines[from-1], "\n") {
+		s.lines[from-1] += s.eol
+	}
+	s.lines = slices.Replace(s.lines, from, to, now...)
+}
+
+// extent is the lines of a field, from its key up to what follows, without the comments
+// and the empty lines before that.
+func (d *document) extent(s *sheet, i int) (from, to int) {
+	from, to = min(d.fields[i].Line-1, len(s.lines)), len(s.lines)
+	if i+1 < len(d.fields) {
+		to = min(d.fields[i+1].Line-1, to)
+	}
+	return from, s.trim(min(from+1, to), to)
+}
+
+// trim moves the end of a range before the empty lines, comments and marks at its end.
+func (s *sheet) trim(from, to int) int {
+	for to > from {
+		t := strings.TrimSpace(s.bare(to - 1))
+		if t != "" && t[0] != '#' && t != "---" && t != "..." {
+			break
+		}
+		to--
+	}
+	return to
+}
+
+// at is the place of the field of a meaning; -1 for none.
+func (d *document) at(meaning string) int {
+	return slices.IndexFunc(d.fields, func(f plainyaml.Field) bool { return meanings[key(f.Key)] == meaning })
+}
+
+// edited returns the file as it says want, and checks that it does.
+func (d *document) edited(want *Objective, what ...string) ([]byte, error) {
+	if err := d.editable(); err != nil {
+		return nil, err
+	}
+	try := "Write each key at the start of its line, as in \"status: active\"."
+	for _, careful := range []bool{true, false} {
+		now := d.src
+		for _, k := range what {
+			now = parse(d.Path, now).with(want, k, careful)
+		}
+		after := parse(d.Path, now)
+		if len(after.problems) == 0 && same(&after.Objective, want) {
+			if kept(d, after) {
+				return now, nil
+			}
+			try = "Change the file by hand: it has keys of its own, which would be lost."
+		}
+	}
+	return nil, &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone", Try: try}
+}
+
+func (d *document) editable() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	p := d.problems[0]
+	return &ken.Error{Code: ken.CodeRefused, Field: place(p.Path, p.Line), Msg: p.Text + "; the file was left alone", Try: p.Try}
+}
+
+// same compares two objectives but for where they stand.
+func same(a, b *Objective) bool {
+	x, y := *a, *b
+	for _, o := range []*Objective{&x, &y} {
+		o.Path, o.Hash = "", ""
+		o.Tasks = slices.Clone(o.Tasks)
+		for i := range o.Tasks {
+			o.Tasks[i].Line = 0
+		}
+		for _, l := range []*[]string{&o.Tags, &o.Decisions, &o.Sessions} {
+			if len(*l) == 0 {
+				*l = nil
+			}
+		}
+		if len(o.Tasks) == 0 {
+			o.Tasks = nil
+		}
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// kept reports whether fields of no meaning here are all there still, those of tasks as
+// well.
+func kept(a, b *document) bool {
+	rest := func(d *document) (out []string) {
+		for _, f := range d.fields {
+			switch meanings[key(f.Key)] {
+			case "":
+				out = append(out, f.Key, flat(f.Value))
+			case "tasks", "completed", "remaining":
+				for _, i := range f.Value.Items {
+					for _, own := range i.Fields {
+						if !taskKey(key(own.Key)) {
+							out = append(out, own.Key, flat(own.Value))
+						}
+					}
+				}
+			}
+		}
+		return out
+	}
+	return slices.Equal(rest(a), rest(b))
+}
+
+// taskKey reports whether a key of a task has a meaning.
+func taskKey(k string) bool {
+	switch k {
+	case "text", "title", "task", "name", "description":
+		return true
+	}
+	return taskKeys[k] != ""
+}
+
+func flat(n plainyaml.Node) string {
+	s := n.Text
+	for _, i := range n.Items {
+		s += "\x00" + flat(i)
+	}
+	for _, f := range n.Fields {
+		s += "\x01" + f.Key + "\x02" + flat(f.Value)
+	}
+	return s
+}
+
+// with returns the file with one key as want has it. careful changes parts of a value where
+// it can; else the lines of the key are written anew.
+func (d *document) with(want *Objective, k string, careful bool) []byte {
+	s := sheetOf(d.src)
+	if k == "tasks" && careful && d.eachTask(s, want) {
+		return s.bytes()
+	}
+	if k == "links" {
+		return d.withLinks(s, want)
+	}
+	i := d.at(k)
+	if k == "tasks" {
+		i = d.oneTaskList(s)
+	}
+	now := block(want, k)
+	if i < 0 {
+		if now != "" {
+			s.replace(d.placeFor(s, k), d.placeFor(s, k), now)
+		}
+		return s.bytes()
+	}
+	from, to := d.extent(s, i)
+	if v := d.fields[i].Value; careful && now != "" && to == from+1 && v.Kind != plainyaml.Map && !v.Block && strings.Count(now, "\n") == 1 {
+		old := s.bare(from)
+		a, b := plainyaml.ValueAt(old)
+		na, nb := plainyaml.ValueAt(strings.TrimRight(now, "\n"))
+		if v.Kind == plainyaml.List {
+			b = a + len(strings.TrimRight(cutComment(old[a:]), " \t"))
+		}
+		value := now[na:nb]
+		if strings.HasPrefix(value, "[") || k == "tags" {
+			value = strings.TrimRight(now[na:], "\n")
+		}
+		if a > 0 && old[a-1] == ':' {
+			value = " " + value
+		}
+		s.lines[from] = old[:a] + value + old[b:] + s.lines[from][len(old):]
+		return s.bytes()
+	}
+	s.replace(from, to, now)
+	return s.bytes()
+}
+
+// cutComment takes the comment off a list in brackets.
+func cutComment(s string) string {
+	if end := strings.LastIndexByte(s, ']'); end >= 0 {
+		return s[:end+1]
+	}
+	return s
+}
+
+// placeFor is the line before which a new key goes: behind the nearest one that comes
+// before it in the usual order, else at the end.
+func (d *document) placeFor(s *sheet, k string) int {
+	for i := slices.Index(order, k) - 1; i >= 0; i-- {
+		if at := d.at(order[i]); at >= 0 {
+			_, to := d.extent(s, at)
+			return to
+		}
+	}
+	return s.trim(0, len(s.lines))
+}
+
+// withLinks writes both lists of links below one key.
+func (d *document) withLinks(s *sheet, want *Objective) []byte {
+	first := -1
+	for i := len(d.fields) - 1; i >= 0; i-- {
+		switch meanings[key(d.fields[i].Key)] {
+		case "links":
+			for _, f := range d.fields[i].Value.Fields {
+				if m := meanings[key(f.Key)]; m != "decisions" && m != "sessions" {
+					return d.src // links of another kind would be lost
+				}
+			}
+		case "decisions", "sessions":
+		default:
+			continue
+		}
+		from, to := d.extent(s, i)
+		s.replace(from, to, "")
+		first = from
+	}
+	if first < 0 {
+		first = d.placeFor(s, "links")
+	}
+	s.replace(first, first, block(want, "links"))
+	return s.bytes()
+}
+
+// oneTaskList takes out all lists of tasks but the first one, and returns its place.
+func (d *document) oneTaskList(s *sheet) int {
+	first := -1
+	for i := len(d.fields) - 1; i >= 0; i-- {
+		switch meanings[key(d.fields[i].Key)] {
+		case "tasks", "completed", "remaining":
+			if first >= 0 {
+				from, to := d.extent(s, first)
+				s.replace(from, to, "")
+			}
+			first = i
+		}
+	}
+	return first
+}
+
+func place(path string, line int) string {
+	if line > 0 {
+		return path + ":" + itoa(line)
+	}
+	return path
+}

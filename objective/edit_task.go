@@ -1,0 +1,145 @@
+package objective
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/plainyaml"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// eachTask brings the tasks to what is wanted by changing items that are there and adding
+// items behind them, and reports false where that is not possible: when a task went away,
+// or the list is written in brackets or as two.
+func (d *document) eachTask(s *sheet, want *Objective) bool {
+	i := d.at("tasks")
+	if i < 0 || d.at("completed") >= 0 || d.at("remaining") >= 0 || len(want.Tasks) < len(d.Tasks) || len(d.Tasks) == 0 {
+		return false
+	}
+	list := d.fields[i].Value
+	if list.Kind != plainyaml.List || list.Flow || len(list.Items) != len(d.Tasks) {
+		return false
+	}
+	_, end := d.extent(s, i)
+	dash := s.dashOf(list.Items[0])
+	if dash < 0 {
+		return false
+	}
+	var added strings.Builder
+	for _, t := range want.Tasks[len(d.Tasks):] {
+		added.WriteString(item(t, strings.Repeat(" ", dash)))
+	}
+	s.replace(end, end, added.String())
+	for k := len(d.Tasks) - 1; k >= 0; k-- { // from the end, so that lines above stay where they are
+		was, now := d.Tasks[k], want.Tasks[k]
+		was.Line, now.Line = 0, 0
+		if was == now {
+			continue
+		}
+		to := end
+		if k+1 < len(list.Items) {
+			to = s.start(list.Items[k+1])
+		}
+		if was.Text != now.Text || was.Done || !s.finish(list.Items[k], to, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// start is the line on which an item's dash stands.
+func (s *sheet) start(n plainyaml.Node) int {
+	i := n.Line - 1
+	if i < len(s.lines) && i > 0 && !strings.HasPrefix(strings.TrimLeft(s.bare(i), " "), "-") {
+		return i - 1 // the dash is alone
+	}
+	return i
+}
+
+// dashOf is the column of an item's dash; -1 when it is not where it is looked for.
+func (s *sheet) dashOf(n plainyaml.Node) int {
+	i := s.start(n)
+	if i < 0 || i >= len(s.lines) {
+		return -1
+	}
+	l := s.bare(i)
+	at := len(l) - len(strings.TrimLeft(l, " "))
+	if !strings.HasPrefix(l[at:], "- ") && l[at:] != "-" {
+		return -1
+	}
+	return at
+}
+
+// finish makes an item, which ends before line to, a task that is done.
+func (s *sheet) finish(n plainyaml.Node, to int, t Task) bool {
+	dash := s.dashOf(n)
+	first := s.start(n)
+	to = s.trim(first+1, to)
+	if dash < 0 || first != n.Line-1 {
+		return false
+	}
+	l := s.bare(first)
+	at := dash + 1
+	for at < len(l) && l[at] == ' ' {
+		at++
+	}
+	indent := strings.Repeat(" ", at)
+	switch {
+	case n.Kind == plainyaml.Scalar && !n.Block && to == first+1:
+		a, b := plainyaml.ScalarAt(l, at)
+		value := l[a:b]
+		if checkbox.MatchString(oneLine(n.Text)) {
+			value = plainyaml.Quote(t.Text)
+		}
+		s.lines[first] = l[:a] + "text: " + value + l[b:] + s.lines[first][len(l):]
+		s.add(to, indent, doneLines(t))
+		return true
+	case n.Kind == plainyaml.Map && !n.Flow:
+		says := doneLines(t)
+		for _, f := range n.Fields {
+			name := taskKeys[key(f.Key)]
+			j := slices.IndexFunc(says, func(l string) bool { return name != "" && strings.HasPrefix(l, name+": ") })
+			if j < 0 || f.Line > len(s.lines) {
+				continue
+			}
+			value := says[j][len(name)+2:]
+			if key(f.Key) == "status" {
+				value = "done"
+			}
+			says = slices.Delete(says, j, j+1)
+			column := 0
+			if f.Line-1 == first {
+				column = at
+			}
+			s.setValue(f.Line-1, column, value)
+		}
+		s.add(to, indent, says)
+		return true
+	}
+	return false
+}
+
+// taskKeys are what keys of a task mean that change when it is done.
+var taskKeys = map[string]string{"done": "done", "completed": "done", "status": "done", "doneat": "done_at", "completedat": "done_at",
+	"by": "by", "doneby": "by", "completedby": "by", "claim": "claim", "claimid": "claim"}
+
+// setValue exchanges the value in a line "key: value" that starts at a column.
+func (s *sheet) setValue(i, column int, value string) {
+	old := s.bare(i)
+	from, to := plainyaml.ValueAt(old[column:])
+	from, to = from+column, to+column
+	if from > 0 && old[from-1] == ':' {
+		value = " " + value
+	}
+	s.lines[i] = old[:from] + value + old[to:] + s.lines[i][len(old):]
+}
+
+func (s *sheet) add(at int, indent string, lines []string) {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(indent + l + "\n")
+	}
+	s.replace(at, at, b.String())
+}

@@ -1,0 +1,105 @@
+package objective
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// Link is a task that is done, or one to add.
+type Link struct {
+	Task  string // its text, its number from 1, or a part of its text that no other has
+	Done  bool   // it is done; else it is to be added
+	By    string // who did it; may be empty
+	Claim string // id of the task's claim; may be empty
+}
+
+// Link marks a task as done, or adds one, and returns the objective. A task that is done
+// already, or there already, stays as it is. Errors: ErrNotFound for an objective, or a
+// task that is said to be done and is not there, with the tasks that remain; ErrInvalid for
+// what fits several; ErrRefused for a file that can't be edited.
+func (s *Store) Link(ctx context.Context, id string, l Link) (Objective, error) {
+	l.Task, l.By, l.Claim = oneLine(l.Task), oneLine(l.By), oneLine(l.Claim)
+	return s.edit(ctx, id, func(o *Objective) error {
+		if !l.Done {
+			if !slices.ContainsFunc(o.Tasks, func(t Task) bool { return strings.EqualFold(t.Text, l.Task) }) {
+				o.Tasks = append(o.Tasks, Task{Text: l.Task, Claim: l.Claim})
+			}
+			return nil
+		}
+		i, err := o.find(l.Task)
+		if err != nil {
+			return err
+		}
+		t := &o.Tasks[i]
+		if !t.Done {
+			t.Done, t.DoneAt, t.By = true, s.now(), l.By
+			if l.Claim != "" {
+				t.Claim = l.Claim
+			}
+		}
+		return nil
+	})
+}
+
+// find returns the place of a task.
+func (o *Objective) find(name string) (int, error) {
+	if name == "" {
+		return 0, invalid("task", "empty", "Name the task by its text.")
+	}
+	var whole, open, part []int
+	want := strings.ToLower(name)
+	for i, t := range o.Tasks {
+		text := strings.ToLower(t.Text)
+		switch {
+		case text == want:
+			whole = append(whole, i)
+			if !t.Done {
+				open = append(open, i)
+			}
+		case strings.Contains(text, want):
+			part = append(part, i)
+		}
+	}
+	switch {
+	case len(open) > 0: // of two with one text, the one that remains
+		return open[0], nil
+	case len(whole) > 0:
+		return whole[0], nil
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(o.Tasks) {
+		return n - 1, nil
+	}
+	switch {
+	case len(part) == 1:
+		return part[0], nil
+	case len(part) > 1:
+		return 0, invalid("task", fmt.Sprintf("%q fits %d tasks", name, len(part)), "Name one of them: "+o.quote(part)+".")
+	}
+	var left []int
+	for i, t := range o.Tasks {
+		if !t.Done {
+			left = append(left, i)
+		}
+	}
+	e := &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: fmt.Sprintf("%s has no task %q", o.ID, name), Try: "Add it first: nothing remains to be done."}
+	if len(left) > 0 {
+		e.Try = "What remains is " + o.quote(left) + "."
+	}
+	return 0, e
+}
+
+func (o *Objective) quote(tasks []int) string {
+	var names []string
+	for _, i := range tasks[:min(len(tasks), 5)] {
+		names = append(names, strconv.Quote(o.Tasks[i].Text))
+	}
+	if len(tasks) > 5 {
+		names = append(names, fmt.Sprintf("%d more", len(tasks)-5))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,272 @@
+package objective
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/plainyaml"
+	"github.com/kenlayer/ken/internal/projectfile"
+)
+
+// document is an objective with where its parts stand in the file.
+type document struct {
+	Objective
+	src      []byte
+	fields   []plainyaml.Field
+	problems []Problem // with any, the file is not written
+}
+
+// Parse reads the YAML of an objective. path is where it lies, from the root, with slashes.
+// What can't be read is a Problem; the rest is there all the same. Parse is a pure function,
+// safe for concurrent use, and panics on no content.
+func Parse(path string, src []byte) (Objective, []Problem) {
+	d := parse(path, src)
+	return d.Objective, d.problems
+}
+
+func (d *document) problem(line int, text, try string) {
+	d.problems = append(d.problems, Problem{d.Path, line, text, try})
+}
+
+func parse(p string, src []byte) *document {
+	d := &document{Objective: Objective{Path: p, Hash: projectfile.Hash(src), ID: idOf(p)}, src: src}
+	text := string(src)
+	switch {
+	case len(src) > maxFile:
+		d.problem(0, fmt.Sprintf("%d bytes; at most %d are read", len(src), maxFile), "Keep long texts in files of their own, and link to them.")
+		return d
+	case bytes.HasPrefix(src, []byte("\xff\xfe")), bytes.HasPrefix(src, []byte("\xfe\xff")), bytes.IndexByte(src, 0) >= 0, !utf8.Valid(src):
+		d.problem(0, "not UTF-8", "Save it as UTF-8.")
+		text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\ufffd")
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if at := strings.IndexByte(text, '\r'); at >= 0 {
+		d.problem(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
+	n, faults := plainyaml.Parse(text, maxFile)
+	for _, f := range faults {
+		d.problem(f.Line, f.Text, f.Try)
+	}
+	d.fields = n.Fields
+	for _, f := range n.Fields {
+		d.field(f)
+	}
+	d.check()
+	slices.SortStableFunc(d.problems, func(a, b Problem) int { return a.Line - b.Line })
+	return d
+}
+
+// key is one spelling of the ways to write a key: "CompletedTasks", "completed_tasks".
+func key(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
+}
+
+// meanings of keys, by their one spelling.
+var meanings = map[string]string{
+	"id": "id", "title": "title", "name": "title", "goal": "title", "description": "description", "status": "status", "state": "status",
+	"owner": "owner", "tags": "tags", "created": "created", "createdat": "created", "updated": "updated", "updatedat": "updated", "links": "links",
+	"decisions": "decisions", "sessions": "sessions", "tasks": "tasks", "completed": "completed", "completedtasks": "completed", "donetasks": "completed",
+	"remaining": "remaining", "remainingtasks": "remaining", "opentasks": "remaining",
+}
+
+func (d *document) field(f plainyaml.Field) {
+	v := f.Value
+	switch meanings[key(f.Key)] {
+	case "id":
+		d.id(v)
+	case "title":
+		d.Title = oneLine(d.text(f.Key, v))
+	case "description":
+		d.Description = strings.TrimSpace(d.text(f.Key, v))
+	case "status":
+		d.status(v)
+	case "owner":
+		d.Owner = oneLine(d.text(f.Key, v))
+	case "tags":
+		d.Tags = d.names(f.Key, v)
+	case "decisions":
+		d.Decisions = append(d.Decisions, d.names(f.Key, v)...)
+	case "sessions":
+		d.Sessions = append(d.Sessions, d.names(f.Key, v)...)
+	case "created":
+		d.Created = d.time(f.Key, v)
+	case "updated":
+		d.Updated = d.time(f.Key, v)
+	case "links":
+		for _, l := range v.Fields {
+			if m := meanings[key(l.Key)]; m == "decisions" || m == "sessions" {
+				d.field(l)
+			}
+		}
+	case "tasks":
+		d.tasks(f.Key, v, false)
+	case "completed":
+		d.tasks(f.Key, v, true)
+	case "remaining":
+		d.tasks(f.Key, v, false)
+	}
+}
+
+func (d *document) id(v plainyaml.Node) {
+	switch id := strings.TrimSpace(v.Text); {
+	case id == "":
+	case d.ID != "" && !strings.EqualFold(id, d.ID):
+		d.problem(v.Line, fmt.Sprintf("the id is %q, the file's name says %s", id, d.ID), "Give both the same id.")
+	default:
+		d.ID = strings.ToUpper(id)
+	}
+}
+
+// words of other tools for a status.
+var statusWords = map[string]Status{
+	"active": Active, "open": Active, "inprogress": Active, "new": Active, "notstarted": Active, "paused": Paused, "onhold": Paused, "blocked": Paused,
+	"done": Done, "completed": Done, "complete": Done, "closed": Done, "finished": Done, "abandoned": Abandoned, "cancelled": Abandoned, "canceled": Abandoned, "dropped": Abandoned,
+}
+
+func (d *document) status(v plainyaml.Node) {
+	s, ok := statusWords[key(v.Text)]
+	if !ok {
+		d.problem(v.Line, fmt.Sprintf("unknown status %q", v.Text), "Use active, paused, done or abandoned.")
+		return
+	}
+	d.Status = s
+}
+
+func (d *document) text(name string, v plainyaml.Node) string {
+	if v.Kind == plainyaml.List || v.Kind == plainyaml.Map {
+		d.problem(v.Line, name+" is no text", "Write a text behind it, in quotes.")
+		return ""
+	}
+	return strings.TrimSpace(v.Text)
+}
+
+func (d *document) names(name string, v plainyaml.Node) (out []string) {
+	if v.Kind == plainyaml.Map {
+		d.problem(v.Line, name+" is no list", "Write a list such as [a, b].")
+	}
+	for _, w := range v.Words(",;") {
+		out = append(out, oneLine(w.Text))
+	}
+	return out
+}
+
+// timeForms are how times are written.
+var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+
+func (d *document) time(name string, v plainyaml.Node) time.Time {
+	text := strings.TrimSpace(v.Text)
+	if text == "" && v.Kind != plainyaml.List && v.Kind != plainyaml.Map {
+		return time.Time{}
+	}
+	for _, form := range timeForms {
+		if t, err := time.Parse(form, text); err == nil && t.Year() > 0 && t.Year() < 10_000 {
+			return t.UTC()
+		}
+	}
+	d.problem(v.Line, fmt.Sprintf("%s is no time: %q", name, text), "Write it as 2026-11-22T09:00:00Z.")
+	return time.Time{}
+}
+
+func (d *document) tasks(name string, v plainyaml.Node, done bool) {
+	if v.Kind == plainyaml.Map || v.Kind == plainyaml.Scalar && strings.TrimSpace(v.Text) != "" {
+		d.problem(v.Line, name+" is no list", "Write a list with one task an item.")
+		return
+	}
+	for _, i := range v.Items {
+		if t, ok := d.task(i, done); ok {
+			d.Tasks = append(d.Tasks, t)
+		}
+	}
+}
+
+var checkbox = lazyregexp.New(`^\[([ xX])\]\s+`)
+
+func (d *document) task(n plainyaml.Node, done bool) (Task, bool) {
+	t := Task{Done: done, Line: n.Line}
+	switch n.Kind {
+	case plainyaml.Scalar:
+		t.Text = oneLine(n.Text)
+		if m := checkbox.FindStringSubmatch(t.Text); m != nil {
+			t.Text, t.Done = t.Text[len(m[0]):], done || m[1] != " "
+		}
+	case plainyaml.Map:
+		for _, f := range n.Fields {
+			switch key(f.Key) {
+			case "text", "title", "task", "name", "description":
+				if t.Text == "" {
+					t.Text = oneLine(d.text(f.Key, f.Value))
+				}
+			case "done", "completed", "status":
+				t.Done = t.Done || d.isDone(f.Value)
+			case "doneat", "completedat":
+				t.DoneAt = d.time(f.Key, f.Value)
+			case "by", "doneby", "completedby":
+				t.By = oneLine(d.text(f.Key, f.Value))
+			case "claim", "claimid":
+				t.Claim = oneLine(d.text(f.Key, f.Value))
+			}
+		}
+	case plainyaml.Null:
+		return t, false
+	}
+	if t.Text == "" {
+		d.problem(n.Line, "a task without a text", "Write \"- text: what is to be done\".")
+		return t, false
+	}
+	return t, true
+}
+
+func (d *document) isDone(v plainyaml.Node) bool {
+	switch key(v.Text) {
+	case "true", "yes", "on", "x", "done", "completed", "complete", "1":
+		return true
+	case "false", "no", "off", "", "open", "todo", "pending", "remaining", "active", "inprogress", "0":
+		return false
+	}
+	d.problem(v.Line, fmt.Sprintf("done is %q", v.Text), "Write true or false.")
+	return false
+}
+
+// check reports what an objective must say and does not.
+func (d *document) check() {
+	if d.Title == "" && (d.at("title") < 0 || len(d.problems) == 0) && (len(d.fields) > 0 || len(d.problems) == 0) {
+		d.problem(0, "no title", "Add a line such as \"title: Ship the new login\".")
+	}
+	if d.Status == "" && !slices.ContainsFunc(d.fields, func(f plainyaml.Field) bool { return meanings[key(f.Key)] == "status" }) {
+		d.Status = Active
+	}
+	if len(d.Tasks) > MaxTasks {
+		d.problem(d.Tasks[MaxTasks].Line, fmt.Sprintf("%d tasks; at most %d", len(d.Tasks), MaxTasks), "Split it into several objectives.")
+	}
+}
+
+var fileID = lazyregexp.New(`(?i)^obj-?0*(\d{1,6})$`)
+
+// idOf is the id that a file's name says; empty for none.
+func idOf(p string) string {
+	if n := numberOf(strings.TrimSuffix(path.Base(p), path.Ext(p))); n > 0 {
+		return spelled(n)
+	}
+	return ""
+}
+
+func numberOf(id string) int {
+	m := fileID.FindStringSubmatch(strings.TrimSpace(id))
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+func spelled(n int) string { return fmt.Sprintf("OBJ-%04d", n) }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

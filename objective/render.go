@@ -1,0 +1,146 @@
+package objective
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/kenlayer/ken/internal/plainyaml"
+)
+
+// order is that of the keys in a file that this package writes.
+var order = []string{"id", "title", "status", "created", "updated", "owner", "tags", "links", "tasks", "description"}
+
+// render writes an objective as a new file.
+func render(o *Objective) []byte {
+	var b strings.Builder
+	for _, k := range order {
+		b.WriteString(block(o, k))
+	}
+	return []byte(b.String())
+}
+
+// block is the lines of one key, or nothing for a value that there is not.
+func block(o *Objective, k string) string {
+	switch k {
+	case "id":
+		return line("id", o.ID)
+	case "title":
+		return line("title", plainyaml.Quote(o.Title))
+	case "status":
+		return line("status", string(o.Status))
+	case "created":
+		return line("created", stamp(o.Created))
+	case "updated":
+		return line("updated", stamp(o.Updated))
+	case "owner":
+		if o.Owner != "" {
+			return line("owner", plainyaml.Quote(o.Owner))
+		}
+	case "tags":
+		return list("tags", o.Tags)
+	case "links":
+		if in := indented(list("decisions", o.Decisions) + list("sessions", o.Sessions)); in != "" {
+			return "links:\n" + in
+		}
+	case "tasks":
+		var b strings.Builder
+		b.WriteString("tasks:\n")
+		for _, t := range o.Tasks {
+			b.WriteString(item(t, "  "))
+		}
+		if len(o.Tasks) == 0 {
+			return "tasks: []\n"
+		}
+		return b.String()
+	case "description":
+		return description(o.Description)
+	}
+	return ""
+}
+
+func line(k, v string) string {
+	if v == "" {
+		return ""
+	}
+	return k + ": " + v + "\n"
+}
+
+func list(k string, items []string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	q := make([]string, len(items))
+	for i, s := range items {
+		q[i] = plainyaml.Quote(s)
+	}
+	return k + ": [" + strings.Join(q, ", ") + "]\n"
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// item is the lines of one task.
+func item(t Task, indent string) string {
+	var b strings.Builder
+	b.WriteString(indent + "- text: " + plainyaml.Quote(t.Text) + "\n")
+	for _, l := range doneLines(t) {
+		b.WriteString(indent + "  " + l + "\n")
+	}
+	return b.String()
+}
+
+// doneLines are what a task says beside its text.
+func doneLines(t Task) (out []string) {
+	add := func(k, v string) {
+		if v != "" {
+			out = append(out, k+": "+v)
+		}
+	}
+	if t.Done {
+		add("done", "true")
+	}
+	add("done_at", stamp(t.DoneAt))
+	if t.By != "" {
+		add("by", plainyaml.Quote(t.By))
+	}
+	if t.Claim != "" {
+		add("claim", plainyaml.Quote(t.Claim))
+	}
+	return out
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		b.WriteString("  " + l)
+	}
+	return b.String()
+}
+
+// description is a block of lines, or quotes where a block would not say the same.
+func description(text string) string {
+	if text == "" {
+		return ""
+	}
+	odd := strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || strings.HasPrefix(text, " ")
+	for l := range strings.Lines(text) {
+		odd = odd || strings.TrimRight(l, "\n") != strings.TrimRight(l, " \n")
+	}
+	if odd {
+		return "description: " + plainyaml.Quote(text) + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("description: |\n")
+	for l := range strings.SplitSeq(text, "\n") {
+		if l != "" {
+			b.WriteString("  " + l)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,149 @@
+package objective
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/guardrail"
+)
+
+// Bounds of what a summary says of one objective.
+const (
+	summaryTitle = 120 // characters
+	summaryTask  = 100
+	shownDone    = 3 // the latest that are done
+	shownNext    = 5
+)
+
+// Summary says in at most maxChars characters (Unicode code points) what the active
+// objectives are, how far they have come, what was done last and what comes next: for the
+// pinned part of a prompt and for the summary of a conversation that was cut. Objectives are
+// in the order given; what does not fit is counted. It is empty without an active one, and
+// when not even the first one's title fits. The same objectives give the same text.
+func Summary(objectives []Objective, maxChars int) string {
+	var active []Objective
+	for _, o := range objectives {
+		if o.Status == Active {
+			active = append(active, o)
+		}
+	}
+	if len(active) == 0 {
+		return ""
+	}
+	// Every title before any task, then what comes next, then what is done: round by
+	// round, so that the last objective is not there for the first one's details.
+	parts := make([][3]string, len(active))
+	used := utf8.RuneCountInString(heading)
+	titles := 0
+	for i, o := range active {
+		title := titleLine(&o)
+		rest := 0
+		if i+1 < len(active) {
+			rest = utf8.RuneCountInString(more(len(active) - i - 1))
+		}
+		if n := utf8.RuneCountInString(title); used+n+rest <= maxChars {
+			parts[i][0] = title
+			used += n
+			titles++
+			continue
+		}
+		break
+	}
+	if titles == 0 {
+		return ""
+	}
+	tail := ""
+	if titles < len(active) {
+		tail = more(len(active) - titles)
+		used += utf8.RuneCountInString(tail)
+	}
+	for round, of := range []func(*Objective) []string{remaining, lately} {
+		for i := range active[:titles] {
+			label := []string{"  next: ", "  done: "}[round]
+			if l := fitted(label, of(&active[i]), maxChars-used); l != "" {
+				parts[i][2-round] = l
+				used += utf8.RuneCountInString(l)
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString(heading)
+	for _, p := range parts {
+		b.WriteString(p[0] + p[1] + p[2])
+	}
+	b.WriteString(tail)
+	return strings.TrimRight(b.String(), "\n")
+}
+
+const heading = "Objectives (active):\n"
+
+func more(n int) string { return fmt.Sprintf("and %d more\n", n) }
+
+func titleLine(o *Objective) string {
+	l := "- " + tidy(o.ID, 40) + " " + tidy(o.Title, summaryTitle)
+	if p := o.Progress(); p.Total > 0 {
+		l += " (" + p.String() + " tasks done)"
+	}
+	return l + "\n"
+}
+
+// remaining are the tasks that come next, with the number of those behind them.
+func remaining(o *Objective) (out []string) {
+	rest := 0
+	for _, t := range o.Tasks {
+		if t.Done {
+			continue
+		}
+		if len(out) == shownNext {
+			rest++
+			continue
+		}
+		out = append(out, tidy(t.Text, summaryTask))
+	}
+	if rest > 0 {
+		out = append(out, fmt.Sprintf("%d more", rest))
+	}
+	return out
+}
+
+// lately are the tasks that were done last, the latest first.
+func lately(o *Objective) (out []string) {
+	var done []Task
+	for _, t := range o.Tasks {
+		if t.Done {
+			done = append(done, t)
+		}
+	}
+	slices.Reverse(done)
+	slices.SortStableFunc(done, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
+	for _, t := range done[:min(len(done), shownDone)] {
+		out = append(out, tidy(t.Text, summaryTask))
+	}
+	return out
+}
+
+// fitted is a line of as many items as fit.
+func fitted(label string, items []string, room int) string {
+	l := ""
+	for i := range items {
+		next := label + strings.Join(items[:i+1], "; ") + "\n"
+		if utf8.RuneCountInString(next) > room {
+			break
+		}
+		l = next
+	}
+	return l
+}
+
+// tidy makes a text fit for a prompt: one line, bounded, without what could close the frame
+// around it.
+func tidy(s string, most int) string {
+	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	s = oneLine(guardrail.Neutralize(s))
+	if utf8.RuneCountInString(s) > most {
+		s = strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
+	}
+	return s
+}
