@@ -78,6 +78,11 @@ type Projections interface {
 	// every record. Result.Cut names at most limit of those that were refused on the
 	// way; a limit below 1 finds nothing.
 	Newest(ctx context.Context, f *ken.Filter, limit int) (Result, error)
+	// Referring returns the records, repository chunks left out, that pass the filter and
+	// carry one of the names, however it is written, or whose evidence points at one of
+	// them as it is written: see References. By ref, each once. The time it takes grows
+	// with what it returns, not with the store.
+	Referring(ctx context.Context, names []string, f *ken.Filter) ([]Ref, error)
 	// Row returns what is known of a record at hand.
 	Row(ref Ref) (Row, bool)
 	// Form returns how the record's text speaks; zero when it is gone.

@@ -45,10 +45,11 @@ var (
 	bShelf   = []byte("shelf")   // key → value, see shelf.go
 	bCommits = []byte("commits") // id 16 → what the write returned, see once.go
 	bAbout   = []byte("about")   // ref 4 → outline.About: what the index of names holds
+	bRefers  = []byte("refers")  // hash 8 of a reference, ref 4 → nothing: claims whose evidence points at it, see refers.go
 
 	// A bucket that is missing is created on opening, so a new one needs no new
 	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
-	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout}
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
 
 	kLayout = []byte("layout")
 	kID     = []byte("store_id")
@@ -56,6 +57,7 @@ var (
 	kCommit = []byte("commit") // number of the last commit, 8
 	kHead   = []byte("head")   // hash of the last event, 32
 	kAbout  = []byte("about")  // number of the last commit that bAbout knows, 8; see structure_upgrade.go
+	kRefers = []byte("refers") // likewise, of bRefers
 )
 
 // Store is one owner's embedded store. It implements ken.Store and
@@ -128,6 +130,9 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	if err := s.openStructure(ctx); err != nil {
 		return fmt.Errorf("load what claims are about: %w", err)
+	}
+	if err := s.openRefers(ctx); err != nil {
+		return fmt.Errorf("load what claims rest on: %w", err)
 	}
 	s.vecs = newVectors(filepath.Join(s.dir, vectorDir), s.o.Embedder)
 	if err := s.vecs.load(s.t); err != nil {

@@ -124,6 +124,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 			}
 		}
 	}
+	refers := refersChange{}
 	for i := range p.changes {
 		c := &p.changes[i]
 		ref := key32(c.ref)
@@ -133,6 +134,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		for path := range cited(old) {
 			del(bCites, citeKey(path, c.ref))
 		}
+		refers.drop(old, c.ref)
 		if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
 			del(bKeys, []byte(old.Key))
 		}
@@ -163,10 +165,12 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		for path := range cited(c.claim) {
 			put(bCites, citeKey(path, c.ref), nil)
 		}
+		refers.keep(c.claim, c.ref)
 		for _, parent := range parents(c.claim) {
 			put(bDerived, pair(parent[:], c.row.id[:]), nil)
 		}
 	}
+	errs = append(errs, refers.put(tx))
 	for path, d := range p.layer.docs {
 		if d == nil {
 			del(bDocs, []byte(path))
@@ -186,6 +190,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 	errs = append(errs, keepCommits(tx, p.layer.commits))
 	put(bMeta, kCommit, key64(p.commit))
 	put(bMeta, kAbout, key64(p.commit))
+	put(bMeta, kRefers, key64(p.commit))
 	put(bMeta, kHead, p.head[:])
 	return errors.Join(errs...)
 }

@@ -45,6 +45,20 @@ func (x *Index) Known(name string, stands func(store.Ref) bool) bool {
 	return false
 }
 
+// Carriers appends to refs every record that carries the name, in no order.
+func (x *Index) Carriers(refs []store.Ref, name string) []store.Ref {
+	n, ok := x.names.number[name]
+	if !ok || name == "" {
+		return refs
+	}
+	for _, g := range x.posts[n] {
+		for _, slot := range g.list {
+			refs = append(refs, x.recs[slot].ref)
+		}
+	}
+	return refs
+}
+
 const (
 	defaultAspects = 64
 	defaultTop     = 20

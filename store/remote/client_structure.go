@@ -36,6 +36,18 @@ func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o 
 	return a.Outlines, nil
 }
 
+// Referring implements store.Projections, in one round trip: the rows come with it.
+func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
+	a, commit, err := call[referringRequest, referringAnswer](ctx, c, kReferring, &referringRequest{names, *f})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cache.see(commit, "", a.Sight); err != nil {
+		return nil, &LostError{Sent: true, Err: err}
+	}
+	return a.Refs, nil
+}
+
 // Names implements store.Structure.
 func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
 	return store.AllNames(ctx, f, c.NamesAfter)

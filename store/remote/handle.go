@@ -159,6 +159,12 @@ var handlers = map[byte]handler{
 		a.Page, a.More, err = s.NamesAfter(ctx, &q.Filter, q.After, min(max(q.N, 1), 1<<14))
 		return a, err
 	}),
+	kReferring: on(func(ctx context.Context, s store.Served, q *referringRequest) (a referringAnswer, err error) {
+		if a.Refs, err = s.Referring(ctx, q.Names, &q.Filter); err == nil {
+			a.Sight = sightOf(s, a.Refs, nil, 0, 0)
+		}
+		return a, err
+	}),
 	kEvents: on(events),
 	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *nothing) (store.LogReport, error) {
 		return s.VerifyLog(ctx)

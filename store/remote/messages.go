@@ -64,6 +64,7 @@ const (
 	kKnown
 	kOutlines
 	kNames
+	kReferring
 )
 
 // answer is the head of every answer. What was asked for follows, be there an error
@@ -183,6 +184,17 @@ type namesAnswer struct {
 	More bool
 }
 
+type referringRequest struct {
+	Names  []string
+	Filter ken.Filter
+}
+
+// referringAnswer brings the rows of the records.
+type referringAnswer struct {
+	Refs  []store.Ref
+	Sight []byte
+}
+
 type cosinesRequest struct {
 	Query []float32
 	Model string
@@ -254,4 +266,4 @@ var forms = []any{answer{}, bye{}, copyRequest{}, importRequest{}, []outcome{}, 
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
 	sightRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{},
 	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
-	namesRequest{}, namesAnswer{}}
+	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}}

@@ -32,6 +32,12 @@ func (e *engine) Newest(ctx context.Context, f *ken.Filter, limit int) (res stor
 	return res, err
 }
 
+// Referring implements store.Projections.
+func (e *engine) Referring(ctx context.Context, names []string, f *ken.Filter) (refs []store.Ref, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { refs, err = s.Referring(ctx, names, f); return err })
+	return refs, err
+}
+
 // Cosines implements store.Projections.
 func (e *engine) Cosines(query []float32, refs []store.Ref) []float64 {
 	out := make([]float64, len(refs))

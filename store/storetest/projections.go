@@ -43,6 +43,7 @@ func RunProjections[S Readable](t *testing.T, open func(t *testing.T, o Options)
 		{"Cosines", testCosines},
 		{"Stale", testStale},
 		{"EmbedderFails", testEmbedderFails},
+		{"Referring", testReferring},
 		{"Outlines", testOutlines},
 		{"OutlinesOrder", testOutlinesOrder},
 		{"OutlinesFilter", testOutlinesFilter},
