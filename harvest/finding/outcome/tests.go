@@ -23,37 +23,38 @@ type testLine struct {
 	re     *lazyregexp.Regexp // the first group is the name
 	passed bool
 	group  bool
-	tick   bool // build tools print such lines too
+	tick   bool   // build tools print such lines too
+	has    string // that every such line has; a tick for "" and tick
 }
 
 var testLines = []testLine{
 	// go test: tests with -v, packages always. A package that was not run again
 	// ("(cached)") passed all the same; one without tests says nothing.
-	{lazyregexp.New(`^\s*--- PASS: (\S+) \(`), true, false, false},
-	{lazyregexp.New(`^\s*--- FAIL: (\S+) \(`), false, false, false},
-	{lazyregexp.New(`^ok\s+\t?(\S+)\s+(?:\(cached\)|[\d.]+m?s)`), true, true, false},
-	{lazyregexp.New(`^FAIL\s+(\S+)\s+(?:[\d.]+m?s|\[[\w ]+\])`), false, true, false},
+	{lazyregexp.New(`^\s*--- PASS: (\S+) \(`), true, false, false, "--- PASS: "},
+	{lazyregexp.New(`^\s*--- FAIL: (\S+) \(`), false, false, false, "--- FAIL: "},
+	{lazyregexp.New(`^ok\s+\t?(\S+)\s+(?:\(cached\)|[\d.]+m?s)`), true, true, false, "ok"},
+	{lazyregexp.New(`^FAIL\s+(\S+)\s+(?:[\d.]+m?s|\[[\w ]+\])`), false, true, false, "FAIL"},
 	// pytest: with -v a test a line, at the end what failed, else a file a line.
-	{lazyregexp.New(`^(\S+\.py::\S+(?: - \S+)?)\s+PASSED\b`), true, false, false},
-	{lazyregexp.New(`^(\S+\.py::\S+)\s+(?:FAILED|ERROR)\b`), false, false, false},
-	{lazyregexp.New(`^(?:FAILED|ERROR) (\S+\.py::\S+)`), false, false, false},
-	{lazyregexp.New(`^(\S+\.py) [.sx]*\.[.sx]*\s+\[\s*\d+%\]$`), true, true, false},
-	{lazyregexp.New(`^(\S+\.py) [.sxFE]*[FE][.sxFE]*\s+\[\s*\d+%\]$`), false, true, false},
+	{lazyregexp.New(`^(\S+\.py::\S+(?: - \S+)?)\s+PASSED\b`), true, false, false, "PASSED"},
+	{lazyregexp.New(`^(\S+\.py::\S+)\s+(?:FAILED|ERROR)\b`), false, false, false, ".py::"},
+	{lazyregexp.New(`^(?:FAILED|ERROR) (\S+\.py::\S+)`), false, false, false, ".py::"},
+	{lazyregexp.New(`^(\S+\.py) [.sx]*\.[.sx]*\s+\[\s*\d+%\]$`), true, true, false, ".py"},
+	{lazyregexp.New(`^(\S+\.py) [.sxFE]*[FE][.sxFE]*\s+\[\s*\d+%\]$`), false, true, false, ".py"},
 	// jest and vitest: a file a line.
-	{lazyregexp.New(`^PASS\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), true, true, false},
-	{lazyregexp.New(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), false, true, false},
-	{lazyregexp.New(`^\s*[✓✔] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?\)`), true, true, false},
-	{lazyregexp.New(`^\s*[×✗❯] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?.*failed`), false, true, false},
-	{lazyregexp.New(`^\s*[✓✔√] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), true, false, true},
-	{lazyregexp.New(`^\s*[✕×✗] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), false, false, true},
+	{lazyregexp.New(`^PASS\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), true, true, false, "PASS"},
+	{lazyregexp.New(`^FAIL\s+(\S+\.(?:test|spec)\.\w+)(?:\s|$)`), false, true, false, "FAIL"},
+	{lazyregexp.New(`^\s*[✓✔] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?\)`), true, true, false, " test"},
+	{lazyregexp.New(`^\s*[×✗❯] (\S+\.(?:test|spec)\.\w+)\s+\(\d+ tests?.*failed`), false, true, false, "failed"},
+	{lazyregexp.New(`^\s*[✓✔√] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), true, false, true, ""},
+	{lazyregexp.New(`^\s*[✕×✗] (\S.{2,120}?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`), false, false, true, ""},
 	// cargo test.
-	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. ok$`), true, false, false},
-	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. FAILED$`), false, false, false},
+	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. ok$`), true, false, false, "... ok"},
+	{lazyregexp.New(`^test (\S+)(?: - should panic)? \.\.\. FAILED$`), false, false, false, "... FAILED"},
 	// rspec says by name only what failed.
-	{lazyregexp.New(`^rspec (\./\S+?:\d+)`), false, false, false},
+	{lazyregexp.New(`^rspec (\./\S+?:\d+)`), false, false, false, "rspec ./"},
 	// TAP: node --test, bats, prove.
-	{lazyregexp.New(`^\s*ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), true, false, false},
-	{lazyregexp.New(`^\s*not ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), false, false, false},
+	{lazyregexp.New(`^\s*ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), true, false, false, "ok "},
+	{lazyregexp.New(`^\s*not ok \d+ (?:- )?(\S[^#]{2,120}?)\s*(?:# time=\S+)?$`), false, false, false, "not ok "},
 }
 
 // wanted are the bytes one of which every line of testLines has near its start;
@@ -98,6 +99,8 @@ type tests struct {
 	ticks bool // the runner ticks tests off
 	all   []Test
 	at    map[string]int
+	room  int  // for tests that failed and groups, beyond MaxTests
+	full  bool // some had no room
 }
 
 func (l *tests) add(t Test) {
@@ -108,7 +111,8 @@ func (l *tests) add(t Test) {
 		l.all[i].Passed = t.Passed
 		return
 	}
-	if len(l.all) == MaxTests {
+	if most := MaxTests; len(l.all) >= most && (t.Passed && !t.Group || len(l.all) >= most+l.room) {
+		l.full = true
 		return
 	}
 	if l.at == nil {
@@ -119,15 +123,11 @@ func (l *tests) add(t Test) {
 }
 
 func (l *tests) line(line string) {
-	likely := false
-	for _, w := range wanted {
-		likely = likely || strings.Contains(line, w)
-	}
-	if !likely {
+	if !likely(line) {
 		return
 	}
 	for _, tl := range testLines {
-		if tl.tick && !l.ticks {
+		if tl.tick && !(l.ticks && strings.ContainsAny(line, "✓✔√✕×✗")) || !strings.Contains(line, tl.has) {
 			continue
 		}
 		if m := tl.re.FindStringSubmatch(line); m != nil {
@@ -135,6 +135,15 @@ func (l *tests) line(line string) {
 			return
 		}
 	}
+}
+
+func likely(line string) bool {
+	for _, w := range wanted {
+		if strings.Contains(line, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // goJSON reads a line of go test -json.

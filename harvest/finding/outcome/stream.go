@@ -1,0 +1,106 @@
+package outcome
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// maxLine is the longest line that a Stream looks at, in bytes.
+const maxLine = 1 << 16
+
+// Stream reads test results out of an output while it is being written, as Tests does
+// out of one that is there, but for JUnit's XML. It keeps results and nothing else: at
+// most MaxTests that passed, and as many that did not. The zero value is ready. It is
+// not safe for concurrent use.
+type Stream struct {
+	line   []byte // begun, not ended
+	long   bool   // the line is longer than what is looked at
+	plain  tests
+	ticked tests // with what build tools print, too
+	ticks  bool  // some were
+	says   bool  // a runner that ticks has said so
+}
+
+// Write takes in a part of the output. It never fails.
+func (s *Stream) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			s.add(p)
+			break
+		}
+		s.add(p[:i])
+		s.end()
+		p = p[i+1:]
+	}
+	return n, nil
+}
+
+func (s *Stream) add(p []byte) {
+	if s.long = s.long || len(s.line)+len(p) > maxLine; !s.long {
+		s.line = append(s.line, p...)
+	}
+}
+
+// end looks at a line.
+func (s *Stream) end() {
+	line := strings.TrimRight(string(s.line), "\r \t")
+	long := s.long
+	s.line, s.long = s.line[:0], false
+	if line == "" || long {
+		return
+	}
+	if line[0] == '{' {
+		s.plain.room = MaxTests
+		s.plain.goJSON(line)
+		s.ticked.room = MaxTests
+		s.ticked.goJSON(line)
+		return
+	}
+	if len(line) > 1<<10 {
+		return
+	}
+	if strings.Contains(line, "\x1b[") {
+		line = colours.ReplaceAllString(line, "")
+	}
+	s.says = s.says || maySay(line) && runnerSays.MatchString(line)
+	if !likely(line) {
+		return
+	}
+	s.plain.room, s.ticked.room, s.ticked.ticks = MaxTests, MaxTests, true
+	s.plain.line(line)
+	s.ticked.line(line)
+	s.ticks = s.ticks || strings.ContainsAny(line, "✓✔√✕×✗❯")
+}
+
+// maySay tells most lines that runnerSays does not match without asking it.
+func maySay(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	if line == "" {
+		return false
+	}
+	switch c := line[0]; {
+	case c >= '0' && c <= '9', c == 'T', c == 'P', c == 'F', c >= 0x80:
+		return true
+	}
+	return strings.HasPrefix(line[1:], " tests ")
+}
+
+// colours are what terminals colour text by.
+var colours = lazyregexp.New(`\x1b\[[0-9;]*m`)
+
+// Tests returns the results so far, in the order in which the tests were first named.
+// complete is false when there were more than are kept.
+func (s *Stream) Tests() (all []Test, complete bool) {
+	if len(s.line) > 0 {
+		s.end()
+	}
+	list := &s.plain
+	if s.ticks && s.says {
+		list = &s.ticked
+	}
+	return append([]Test(nil), list.all...), !list.full
+}

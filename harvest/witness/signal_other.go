@@ -1,0 +1,21 @@
+//go:build !unix
+
+package witness
+
+import (
+	"os"
+	"os/signal"
+)
+
+// Signals returns the signals that are to be passed on, from now until stop is called.
+func Signals() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, os.Interrupt)
+	return c, func() { signal.Stop(c) }
+}
+
+func ends(sig os.Signal) bool { return sig == os.Interrupt }
+
+// heard reports whether the command got a signal by itself: a console tells all that
+// run in it.
+func heard(os.Signal) bool { return true }
