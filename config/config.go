@@ -1,5 +1,11 @@
 package config
 
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/plan"
+)
+
 // Config is everything that can be configured. A value is plain data: copying it
 // copies all but the backing arrays of its lists, which nothing here modifies.
 type Config struct {
@@ -12,6 +18,10 @@ type Config struct {
 	Injection  Injection
 	Breaker    Breaker
 	Repository Repository
+	Graph      Graph
+	Decisions  Decisions
+	Objectives Objectives
+	Agents     []plan.Agent
 	Session    Session
 	Harvest    Harvest
 	Telemetry  Telemetry
@@ -19,7 +29,8 @@ type Config struct {
 }
 
 // section is a mapping of the file: its dotted name, what it is about, and the
-// keys that stand directly in it.
+// keys that stand directly in it. One that is a list instead has a single key, of the
+// section's own name.
 type section struct {
 	name string
 	doc  string
@@ -40,6 +51,10 @@ func (c *Config) sections() []section {
 		{"injection", "How the block reaches the model.", c.Injection.keys()},
 		{"breaker", "When to stop asking an embedding service that fails, and when to try it again. Turns use the keyword leg alone meanwhile.", c.Breaker.keys()},
 		{"repository", "What is read from the repository that the agent works in.", c.Repository.keys()},
+		{"graph", "What is known of the code: what files declare, and how it hangs together.", c.Graph.keys()},
+		{"decisions", "Where architecture decisions are kept.", c.Decisions.keys()},
+		{"objectives", "Goals that outlast a session.", c.Objectives.keys()},
+		{"agents", "Who takes part in the work, and who waits for whom: ken plan shows it, ken plan run does it. None: there is no plan.", agentKeys(&c.Agents)},
 		{"session", "When a conversation is over.", c.Session.keys()},
 		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
@@ -47,11 +62,14 @@ func (c *Config) sections() []section {
 	}
 	for _, s := range all {
 		for i := range s.keys {
-			s.keys[i].path = s.name + "." + s.keys[i].path
+			s.keys[i].path = strings.TrimSuffix(s.name+"."+s.keys[i].path, ".")
 		}
 	}
 	return all
 }
+
+// isList reports whether a list stands where others have keys.
+func (s *section) isList() bool { return len(s.keys) == 1 && s.keys[0].path == s.name }
 
 // keys lists every key bound to its field of c, in the order of the file.
 func (c *Config) keys() []key {

@@ -22,7 +22,7 @@ const maxBytes = 64 << 10
 type decoder struct {
 	file     string // for messages; may be empty
 	sections []section
-	lines    map[string]int // where each dotted key stands
+	lines    map[string]int // where each dotted key stands, and each part of a list, such as gateway.keys[0].name
 }
 
 // decode overlays c with the settings in b.
@@ -89,22 +89,54 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 	if prefix != "" {
 		path = prefix + "." + path
 	}
-	if first, dup := d.lines[path]; dup {
-		return d.located(at, wrong(path, "set again after line "+strconv.Itoa(first), "Keep one of the two."))
-	}
 	k, isSection := d.find(path, s.Value)
 	if !isSection && k == nil {
 		return d.located(at, unknown(path, d.sections))
+	}
+	if first, dup := d.lines[path]; dup {
+		return d.located(at, wrong(path, "set again after line "+strconv.Itoa(first), "Keep one of the two."))
 	}
 	d.lines[path] = at
 	if isSection {
 		return d.section(path, value)
 	}
+	if prefix == "" && value.Type() == ast.NullType { // a list whose every element is commented out
+		return nil
+	}
+	if k.list {
+		d.mark(path, value, listDepth)
+	}
 	words, err := k.words(value)
 	if err == nil {
 		err = k.set(words)
 	}
-	return d.located(at, k.at(err))
+	return d.locate(k.at(err))
+}
+
+// listDepth is how deep lists go: a list of mappings that hold lists.
+const listDepth = 3
+
+// mark notes where the parts of a list stand.
+func (d *decoder) mark(path string, n ast.Node, depth int) {
+	if depth == 0 {
+		return
+	}
+	part := func(name string, at, value ast.Node) {
+		d.lines[name] = line(at)
+		d.mark(name, value, depth-1)
+	}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		for i, e := range list.Values {
+			part(path+"["+strconv.Itoa(i)+"]", e, e)
+		}
+	}
+	if entries, ok := n.(ast.MapNode); ok {
+		for it := entries.MapRange(); it.Next(); {
+			if name, ok := it.Key().(*ast.StringNode); ok {
+				part(path+"."+name.Value, name, it.Value())
+			}
+		}
+	}
 }
 
 // find returns the key at path, or says that a section starts there. A name with
@@ -114,13 +146,13 @@ func (d *decoder) find(path, name string) (k *key, section bool) {
 		return nil, false
 	}
 	for _, s := range d.sections {
-		if s.name == path {
-			return nil, true
-		}
 		for i := range s.keys {
 			if s.keys[i].path == path {
 				return &s.keys[i], false
 			}
+		}
+		if s.name == path {
+			return nil, true
 		}
 	}
 	return nil, false
@@ -142,7 +174,11 @@ func (k *key) words(n ast.Node) ([]string, error) {
 	var words []string
 	for i, e := range elements {
 		if !slices.Contains(k.types, e.Type()) {
-			return nil, k.refuse(k.shown(e))
+			err := k.refuse(k.shown(e))
+			if k.list {
+				err = numbered(i, err)
+			}
+			return nil, err
 		}
 		w := word(e)
 		if k.element != nil {

@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 		"upstream: |\n  x\n", "knowledge:\n  db_path: >-\n    a\n    b\n", "? a\n: b", "--- !t\n...", "breaker: {open: 0.5s}", "{{{", "\x00",
 		"gateway:\n  keys:\n    - name: a\n      hash: " + hash + "\n    - {name: \"b, c\", hash: '" + hash + "1', rights: [chat]}\n",
 		"gateway: {keys: [{name: '#', hash: '" + hash + "', owner: a.b, project: \"x: y\"}]}",
+		"agents:\n  - name: a\n    produces: [artifact:x, \"file:a b\"]\n    command: [sh, -c, \"a\\nb\\t\"]\n    timeout: 90s\n  - {name: b, requires: [artifact:x, symbol:S]}\n", "agents: [[[[[x]]]]]",
 	} {
 		f.Add([]byte(s))
 	}

@@ -123,12 +123,12 @@ func (g *Gateway) check() error {
 	}
 	names, hashes := map[string]bool{}, map[string]bool{}
 	for i, k := range g.Keys {
-		at := "entry " + strconv.Itoa(i+1) + ": "
+		at := "gateway.keys[" + strconv.Itoa(i) + "]"
 		switch {
 		case names[k.Name]:
-			return wrong("gateway.keys", at+"a second key called "+quote(k.Name), "Give each key a name of its own.")
+			return wrong(at+".name", "a second key called "+quote(k.Name), "Give each key a name of its own.")
 		case hashes[k.Hash]:
-			return wrong("gateway.keys", at+"the same hash as another", "Make a key of its own with ken serve key.")
+			return wrong(at+".hash", "the same hash as another", "Make a key of its own with ken serve key.")
 		}
 		names[k.Name], hashes[k.Hash] = true, true
 	}

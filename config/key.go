@@ -20,6 +20,8 @@ type key struct {
 	list bool
 	def  []string
 
+	example string // lines of YAML below the key, for a list that nobody could guess; may be empty
+
 	// element reads an element of a list that is not a scalar; nil for scalars.
 	element func(ast.Node) (string, error)
 
@@ -74,10 +76,10 @@ func bindList[T any](path string, field *[]T, k kind[T], doc string) key {
 		},
 		set: func(words []string) error {
 			var vs []T
-			for _, w := range words {
+			for i, w := range words {
 				v, ok := k.parse(w)
 				if !ok {
-					return k.refuse(quote(w))
+					return numbered(i, k.refuse(quote(w)))
 				}
 				vs = append(vs, v)
 			}
@@ -97,10 +99,10 @@ func (k *key) reset() {
 // check reports a current value that is not allowed.
 func (k *key) check() error { return k.at(k.set(k.get())) }
 
-// at names the key in an error.
+// at names the key in an error, before the part of its value that the error names.
 func (k *key) at(err error) error {
 	if e := (*ken.Error)(nil); errors.As(err, &e) {
-		e.Field = k.path
+		e.Field = k.path + e.Field
 	}
 	return err
 }

@@ -3,20 +3,23 @@ package config
 // Middleware switches the parts of a turn on and off. Without Knowledge, none of
 // the others has an effect.
 type Middleware struct {
-	Knowledge bool // the whole subsystem
-	Guard     bool // cleaning of what the stages read
-	Intent    bool // signals from the messages
-	Keyword   bool // the leg of words
-	Vector    bool // the leg of meaning
-	Pinned    bool // the leg of what always surfaces
-	Sessions  bool // the leg of recent sessions
-	Playbooks bool // the leg of playbooks that fit the turn
-	Floor     bool // the least evidence
-	Inject    bool // the block itself; without it, a dry run
-	Journal   bool // of sessions, which harvesting reads
-	Harvest   bool // what ended sessions taught
-	Ingest    bool // tool outputs as findings
-	Events    bool // the record of turns
+	Knowledge  bool // the whole subsystem
+	Guard      bool // cleaning of what the stages read
+	Intent     bool // signals from the messages
+	Keyword    bool // the leg of words
+	Vector     bool // the leg of meaning
+	Pinned     bool // the leg of what always surfaces
+	Sessions   bool // the leg of recent sessions
+	Playbooks  bool // the leg of playbooks that fit the turn
+	Graph      bool // what the code says of the symbols that a turn names
+	Decisions  bool // the decisions that govern those symbols
+	Objectives bool // the goals that are active
+	Floor      bool // the least evidence
+	Inject     bool // the block itself; without it, a dry run
+	Journal    bool // of sessions, which harvesting reads
+	Harvest    bool // what ended sessions taught
+	Ingest     bool // tool outputs as findings
+	Events     bool // the record of turns
 }
 
 func (m *Middleware) keys() []key {
@@ -36,6 +39,10 @@ func (m *Middleware) keys() []key {
 			"The leg of recent sessions: a short digest of each of the newest. Episodes that bear on a turn are found by its words without it."),
 		bind("playbooks", &m.Playbooks, true, flag(),
 			"The leg of playbooks: those that fit the turn, by what they say of when to use them."),
+		bind("graph", &m.Graph, true, flag(),
+			"Say what the symbols are that a turn names, and who depends on them; what is known about their surroundings counts for the turn, too."),
+		bind("decisions", &m.Decisions, true, flag(), "Say which decisions govern the symbols and files that a turn names. Needs middleware.graph."),
+		bind("objectives", &m.Objectives, true, flag(), "Say in every turn which objectives are active, and how far they have come."),
 		bind("floor", &m.Floor, true, flag(),
 			"Leave out hits with too little evidence that they bear on the turn. false injects the best hits, however poor."),
 		bind("inject", &m.Inject, true, flag(),

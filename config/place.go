@@ -32,12 +32,31 @@ func (d *decoder) syntax(err error) error {
 	return d.located(at, wrong("", msg, "Check the indentation and the quotes around that line."))
 }
 
-// locate adds the line of the key that an error names.
+// locate adds the line of the key that an error names, to each of several that are
+// joined.
 func (d *decoder) locate(err error) error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			_ = d.locate(one) // in place
+		}
+		return err
+	}
 	if e := (*ken.Error)(nil); errors.As(err, &e) {
-		return d.located(d.lines[e.Field], err)
+		return d.located(d.lineOf(e.Field), err)
 	}
 	return err
+}
+
+// lineOf is where a key stands, or the nearest thing around a part of a list.
+func (d *decoder) lineOf(field string) int {
+	for {
+		at, ok := d.lines[field]
+		if ok || !strings.Contains(field, "[") {
+			return at
+		}
+		field = field[:strings.LastIndexAny(field, ".[")]
+	}
 }
 
 // located adds file and line to an error's message; line 0 is unknown.

@@ -80,7 +80,7 @@ func (r records[T]) read(n ast.Node) (v T, err error) {
 		i := slices.IndexFunc(fields, func(k key) bool { return k.path == s.Value })
 		switch {
 		case i < 0:
-			return v, refused("", "unknown key "+quote(s.Value), "Give "+r.names()+".")
+			return v, refused(s.Value, "unknown key", "Give "+r.names()+".")
 		case seen[s.Value]:
 			return v, refused(s.Value, "set twice", "Keep one of the two.")
 		}
@@ -124,19 +124,23 @@ func (r records[T]) format(v T) string {
 }
 
 func refused(name, msg, try string) error {
-	if name != "" {
-		msg = name + ": " + msg
+	err := &ken.Error{Code: ken.CodeInvalid, Msg: msg, Try: try}
+	if name == "" {
+		return err
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Msg: msg, Try: try}
+	return inField(name, err)
 }
 
-// inField says which field of an element an error is about; the key's own path is
-// what Field will be.
-func inField(name string, err error) error {
+// inField says which field of an element an error is about, and numbered which
+// element of a list, from 0. What comes before is added by whoever knows it, at last by
+// key.at.
+func inField(name string, err error) error { return within("."+name, err) }
+
+func numbered(i int, err error) error { return within("["+strconv.Itoa(i)+"]", err) }
+
+func within(part string, err error) error {
 	if e, ok := errors.AsType[*ken.Error](err); ok {
-		e.Msg = name + ": " + e.Msg
+		e.Field = part + e.Field
 	}
 	return err
 }
-
-func numbered(i int, err error) error { return inField("entry "+strconv.Itoa(i+1), err) }

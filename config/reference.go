@@ -18,6 +18,12 @@ func Reference() string {
 		for _, k := range s.keys {
 			b.WriteString("| `" + k.path + "` | `" + k.value(k.def) + "` | " + cell(k.allowed()) + " | " + cell(k.doc) + " |\n")
 		}
+		for _, k := range s.keys {
+			if k.example != "" {
+				_, name := split(k.path)
+				b.WriteString("\n```yaml\n" + name + ":\n" + k.example + "```\n")
+			}
+		}
 	}
 	return b.String()
 }

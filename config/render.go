@@ -25,6 +25,16 @@ func (c Config) YAML() string {
 			indent = "  "
 		}
 		b.WriteByte('\n')
+		if s.isList() {
+			comment(&b, indent, s.doc+" "+s.keys[0].doc)
+			b.WriteString(indent + name + ":" + s.keys[0].elements(indent) + "\n")
+			if len(s.keys[0].get()) == 0 {
+				for line := range strings.Lines(s.keys[0].example) {
+					b.WriteString(indent + "#" + line)
+				}
+			}
+			continue
+		}
 		comment(&b, indent, s.doc)
 		b.WriteString(indent + name + ":\n")
 		indent += "  "
@@ -39,6 +49,19 @@ func (c Config) YAML() string {
 			}
 			b.WriteByte('\n')
 		}
+	}
+	return b.String()
+}
+
+// elements writes a list, one element a line.
+func (k *key) elements(indent string) string {
+	words := k.get()
+	if len(words) == 0 {
+		return " []"
+	}
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString("\n" + indent + "  - " + w)
 	}
 	return b.String()
 }

@@ -19,7 +19,9 @@ func unknown(path string, sections []section) error {
 		if up, name := split(s.name); up == parent {
 			known = append(known, name)
 		}
-		all = append(all, s.name)
+		if !s.isList() {
+			all = append(all, s.name)
+		}
 		for _, k := range s.keys {
 			if s.name == parent {
 				known = append(known, strings.TrimPrefix(k.path, s.name+"."))

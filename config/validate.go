@@ -1,9 +1,13 @@
 package config
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/kenlayer/ken/plan"
+)
 
 // Validate reports the first setting that is not allowed, as an ErrInvalid with
-// its dotted key. Load and Parse have done that already; call it on a Config
+// its dotted key; of agents that don't fit together, all faults, joined. Load and Parse have done that already; call it on a Config
 // that a program filled or changed.
 func (c Config) Validate() error {
 	for _, k := range c.keys() { // of this copy
@@ -12,6 +16,9 @@ func (c Config) Validate() error {
 		}
 	}
 	if err := c.Gateway.check(); err != nil {
+		return err
+	}
+	if err := plan.Check(c.Agents); err != nil {
 		return err
 	}
 	k := &c.Knowledge

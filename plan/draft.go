@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/spelling"
+)
+
+// draft is a plan in the making.
+type draft struct {
+	agents []Agent
+	exists func(Token) bool
+	faults []fault
+
+	asked    map[Token]bool  // what exists said
+	producer map[Token]int   // the first one
+	products []string        // of all agents, for suggestions; nil until they are needed
+	then     [][]edge        // to whom each agent's products go, each agent once
+	from     []map[Token]int // who makes what an agent requires
+}
+
+// fault is what is wrong with an agent.
+type fault struct {
+	agent int
+	err   error
+}
+
+// edge leads from a producer to whoever requires a token of it, or back.
+type edge struct {
+	to     int
+	token  Token
+	number int // in the list of what is required
+}
+
+func newDraft(agents []Agent, exists func(Token) bool) *draft {
+	if exists == nil {
+		exists = func(Token) bool { return false }
+	}
+	n := len(agents)
+	return &draft{agents: agents, exists: exists, asked: map[Token]bool{}, producer: map[Token]int{},
+		then: make([][]edge, n), from: make([]map[Token]int, n)}
+}
+
+// fault notes what is wrong with a field of an agent.
+func (d *draft) fault(agent int, field, msg, try string) {
+	d.faults = append(d.faults, fault{agent, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].%s", agent, field), Msg: msg, Try: try}})
+}
+
+// err is all faults, by the agents that have them.
+func (d *draft) err() error {
+	slices.SortStableFunc(d.faults, func(a, b fault) int { return a.agent - b.agent })
+	all := make([]error, len(d.faults))
+	for i, f := range d.faults {
+		all[i] = f.err
+	}
+	return errors.Join(all...)
+}
+
+// checkNames wants names that differ by more than case, since they are the names of
+// files too.
+func (d *draft) checkNames() {
+	seen := map[string]int{}
+	for i, a := range d.agents {
+		folded := strings.ToLower(a.Name)
+		first, again := seen[folded]
+		switch {
+		case a.Name == "":
+			d.fault(i, "name", "is empty", "Give the agent a name.")
+		case again && d.agents[first].Name == a.Name:
+			d.fault(i, "name", fmt.Sprintf("a second agent called %s, after agents[%d]", a.Name, first), "Give each agent a name of its own.")
+		case again:
+			d.fault(i, "name", fmt.Sprintf("%s and %s of agents[%d] differ by case alone", a.Name, d.agents[first].Name, first), "Give each agent a name of its own.")
+		default:
+			seen[folded] = i
+		}
+	}
+}
+
+func (d *draft) checkTokens() {
+	for i, a := range d.agents {
+		d.checkList(i, "produces", a.Produces)
+		d.checkList(i, "requires", a.Requires)
+	}
+}
+
+func (d *draft) checkList(agent int, field string, tokens []Token) {
+	seen := make(map[Token]bool, len(tokens))
+	for j, t := range tokens {
+		at := fmt.Sprintf("%s[%d]", field, j)
+		if err := t.check(); err != nil {
+			d.fault(agent, at, err.Error(), ken.Hint(err))
+		} else if seen[t] {
+			d.fault(agent, at, t.String()+" stands there twice", "Keep one of the two.")
+		}
+		seen[t] = true
+	}
+}
+
+func (d *draft) findProducers() {
+	for i, a := range d.agents {
+		for j, t := range a.Produces {
+			first, taken := d.producer[t]
+			switch {
+			case !taken:
+				d.producer[t] = i
+			case first != i:
+				d.fault(i, fmt.Sprintf("produces[%d]", j), fmt.Sprintf("%s is produced by %s already", t, d.agents[first].Name),
+					"Let one agent produce it; who needs the work of both requires a token of each.")
+			}
+		}
+	}
+}
+
+// meetNeeds finds out where each required token comes from.
+func (d *draft) meetNeeds() {
+	for i, a := range d.agents {
+		d.from[i] = map[Token]int{}
+		drawn := map[int]bool{}
+		for j, t := range a.Requires {
+			if _, again := d.from[i][t]; again {
+				continue // a fault already
+			}
+			by, made := d.producer[t]
+			switch {
+			case made && by == i:
+				d.fault(i, fmt.Sprintf("requires[%d]", j), fmt.Sprintf("a cycle: %s → %s (it requires %s, which it produces itself)", a.Name, a.Name, t),
+					"Take the token out of one of the two lists.")
+			case made:
+				d.from[i][t] = by
+				if !drawn[by] {
+					drawn[by] = true
+					d.then[by] = append(d.then[by], edge{i, t, j})
+				}
+			case t.check() == nil && !d.there(t):
+				d.unmet(i, j, t)
+			}
+		}
+	}
+}
+
+func (d *draft) there(t Token) bool {
+	if t.Kind == Artifact {
+		return false
+	}
+	is, asked := d.asked[t]
+	if !asked {
+		is = d.exists(t)
+		d.asked[t] = is
+	}
+	return is
+}
+
+// suggestions bounds how many unmet tokens are compared with what is produced.
+const suggestions = 20
+
+func (d *draft) unmet(agent, number int, t Token) {
+	msg, try := "no agent produces it", "Let an agent produce it."
+	switch t.Kind {
+	case File:
+		msg, try = "it is not there, and "+msg, "Let an agent produce it, or create the file."
+	case Symbol:
+		msg, try = "the code has no such symbol, and "+msg, "Let an agent produce it, or see that the symbol is there."
+	}
+	if len(d.faults) < suggestions {
+		if near := d.near(t); near != "" {
+			try = "Did you mean " + near + "?"
+		}
+	}
+	d.fault(agent, fmt.Sprintf("requires[%d]", number), t.String()+": "+msg, try)
+}
+
+func (d *draft) near(t Token) string {
+	if d.products == nil {
+		for t := range d.producer {
+			d.products = append(d.products, t.String())
+		}
+		slices.Sort(d.products)
+	}
+	return nearest(t.String(), d.products)
+}
+
+// nearest returns the one that somebody who wrote s most likely meant, "" for none:
+// two letters in three agree.
+func nearest(s string, all []string) (best string) {
+	lowest := len(s)/3 + 1
+	for _, a := range all {
+		if n := len(a) - len(s); n >= lowest || -n >= lowest {
+			continue
+		}
+		if n := spelling.Distance(s, a); n < lowest {
+			best, lowest = a, n
+		}
+	}
+	return best
+}
