@@ -1,0 +1,119 @@
+package drift
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// DefaultBaseline is where a baseline lies, from the project's root.
+const DefaultBaseline = ".ken/architecture.baseline.json"
+
+// baselineVersion goes up when an older program would misread the file.
+const baselineVersion = 1
+
+// Entry is a violation in a baseline. Beside the fingerprint everything is for people.
+type Entry struct {
+	Fingerprint string `json:"fingerprint"`
+	Rule        Rule   `json:"rule"`
+	File        string `json:"file"`
+	Import      string `json:"import,omitempty"`
+	Layer       string `json:"layer,omitempty"`
+	ImportLayer string `json:"import_layer,omitempty"`
+}
+
+// fixed says in words what is no more.
+func (e *Entry) fixed() string {
+	if e.Rule == RuleUnassigned {
+		return e.File + " is no longer without a layer"
+	}
+	return e.File + " no longer imports " + (&Violation{Import: e.Import}).Imports()
+}
+
+// Baseline is the violations that a team knows of.
+type Baseline struct {
+	Entries []Entry // by file, import and rule
+	known   map[string]bool
+}
+
+func (b *Baseline) has(fingerprint string) bool { return b != nil && b.known[fingerprint] }
+
+// NewBaseline makes a baseline of all violations that a report has, new and known; what
+// is fixed is not in it.
+func NewBaseline(r *Report) *Baseline {
+	b := &Baseline{Entries: []Entry{}, known: map[string]bool{}}
+	for _, v := range slices.Concat(r.Violations, r.Known) {
+		b.add(Entry{v.Fingerprint, v.Rule, v.File, v.Import, v.Layer, v.ImportLayer})
+	}
+	slices.SortFunc(b.Entries, func(x, y Entry) int {
+		return strings.Compare(x.File+"\x00"+x.Import+"\x00"+string(x.Rule), y.File+"\x00"+y.Import+"\x00"+string(y.Rule))
+	})
+	return b
+}
+
+func (b *Baseline) add(e Entry) {
+	if !b.known[e.Fingerprint] {
+		b.known[e.Fingerprint] = true
+		b.Entries = append(b.Entries, e)
+	}
+}
+
+// ParseBaseline reads what JSON wrote; path is named in errors, which are ken.ErrInvalid.
+func ParseBaseline(path string, text []byte) (*Baseline, error) {
+	broken := func(msg string, cause error) error {
+		return &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: msg, Err: cause, Try: "Restore the file, or remove it and run ken drift --update-baseline."}
+	}
+	if strings.Contains(string(text), "\n<<<<<<< ") {
+		return nil, broken("has two versions in it that git could not merge", nil)
+	}
+	var doc struct {
+		Version    int     `json:"version"`
+		Violations []Entry `json:"violations"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, broken("is no baseline", err)
+	}
+	if doc.Version != baselineVersion {
+		return nil, broken(fmt.Sprintf("has version %d; this program reads version %d", doc.Version, baselineVersion), nil)
+	}
+	b := &Baseline{known: map[string]bool{}}
+	for i, e := range doc.Violations {
+		if e.Fingerprint == "" {
+			return nil, broken(fmt.Sprintf("has no fingerprint in entry %d", i+1), nil)
+		}
+		b.add(e)
+	}
+	return b, nil
+}
+
+// JSON writes the baseline with a line for each violation, so that what changes in a
+// project changes as many lines.
+func (b *Baseline) JSON() []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "{\n  \"version\": %d,\n  \"violations\": [", baselineVersion)
+	for i, e := range b.Entries {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n    " + compact(e))
+	}
+	if len(b.Entries) > 0 {
+		out.WriteString("\n  ")
+	}
+	out.WriteString("]\n}\n")
+	return []byte(out.String())
+}
+
+// compact is JSON in one line, without escaping what HTML would need.
+func compact(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "null" // texts and numbers always can be written
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

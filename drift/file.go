@@ -1,0 +1,85 @@
+package drift
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/projectfile"
+)
+
+// Read reads the manifest of a project; path is from its root, with slashes. Errors:
+// ken.ErrNotFound when there is none, ken.ErrInvalid with the line for what is wrong
+// with it, ken.ErrRefused for a link and for what lies outside of root.
+func Read(root, path string) (*Manifest, error) {
+	text, err := read(root, path, MaxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there: nothing says what the layers are",
+			Try: "Run ken init, or ken drift --propose, which prints a manifest of the project as it is."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// ReadBaseline reads the baseline of a project, as Read does its manifest. One that is not
+// there is ken.ErrNotFound.
+func ReadBaseline(root, path string) (*Baseline, error) {
+	text, err := read(root, path, MaxBaseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: path, Msg: "is not there", Try: "Write it with ken drift --update-baseline."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseBaseline(path, text)
+}
+
+// WriteBaseline writes the baseline of a project, all of it or nothing, and reports
+// whether that changed the file. A file that is there and is no baseline is left alone,
+// which is an error.
+func WriteBaseline(root, path string, b *Baseline) (changed bool, err error) {
+	dir, err := projectfile.Open(root)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close() // what was written is closed
+	var was []byte
+	have, err := dir.Read(path, MaxBaseline)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, fmt.Errorf("write the baseline: %w", err)
+	default:
+		if was = have.Bytes; was == nil {
+			was = []byte{}
+		}
+		if _, err := ParseBaseline(path, was); err != nil {
+			return false, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "is no baseline; it was left alone", Err: err, Try: "Move the file away, or name another with --baseline."}
+		}
+	}
+	now := b.JSON()
+	if was != nil && bytes.Equal(was, now) {
+		return false, nil
+	}
+	if err := dir.Commit(projectfile.Change{Path: path, Was: was, Now: now}); err != nil {
+		return false, fmt.Errorf("write the baseline: %w", err)
+	}
+	return true, nil
+}
+
+func read(root, path string, limit int64) ([]byte, error) {
+	dir, err := projectfile.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close() // nothing was written
+	f, err := dir.Read(path, limit)
+	if errors.Is(err, projectfile.ErrTooLarge) {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: fmt.Sprintf("is larger than %d MiB", limit>>20), Try: "Check that it is the right file."}
+	}
+	return f.Bytes, err
+}

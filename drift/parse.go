@@ -1,0 +1,147 @@
+package drift
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/plainyaml"
+	"github.com/kenlayer/ken/internal/spelling"
+)
+
+// Parse reads a manifest; path is where it lies, from the root. Everything that is wrong
+// with it is in the error, which joins a ken.ErrInvalid with the line for each.
+func Parse(path string, text []byte) (*Manifest, error) {
+	r := reader{m: &Manifest{Path: path, Tests: true}, named: map[string]int{}, at: map[string]int{}}
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		r.fault(1, "is no text in UTF-8", "Save the file as UTF-8.")
+		return nil, r.err()
+	}
+	doc, faults := plainyaml.Parse(s, MaxManifest)
+	for _, f := range faults {
+		if strings.Contains(f.Text, "alias") { // to YAML, *.go is one
+			f.Try = "Put a path that begins with * or & into quotes; anchors are not followed."
+		}
+		r.fault(f.Line, f.Text, f.Try)
+	}
+	if len(faults) > 0 {
+		return nil, r.err()
+	}
+	r.manifest(doc)
+	if len(r.faults) > 0 {
+		return nil, r.err()
+	}
+	r.m.index(r.patterns)
+	return r.m, nil
+}
+
+// reader makes a manifest of its YAML and collects what is wrong.
+type reader struct {
+	m        *Manifest
+	patterns []pattern
+	faults   []fault
+	named    map[string]int     // places of layers by name
+	at       map[string]int     // and by path
+	needs    [][]plainyaml.Node // what each layer may depend on
+	stray    bool               // keys of layers stand where none is: nobody knows what they lack
+}
+
+type fault struct {
+	line     int
+	msg, try string
+}
+
+// maxFaults is how many are told of: who has more looks at the file as a whole.
+const maxFaults = 30
+
+func (r *reader) fault(line int, msg, try string) {
+	if len(r.faults) == maxFaults {
+		return
+	}
+	r.faults = append(r.faults, fault{max(line, 1), msg, try})
+}
+
+// err is all faults, by line.
+func (r *reader) err() error {
+	slices.SortStableFunc(r.faults, func(a, b fault) int { return cmp.Compare(a.line, b.line) })
+	errs := make([]error, len(r.faults))
+	for i, f := range r.faults {
+		errs[i] = &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("%s:%d", r.m.Path, f.line), Msg: f.msg, Try: f.try}
+	}
+	return errors.Join(errs...)
+}
+
+// The keys, in the spelling that errors suggest.
+var (
+	manifestKeys = []string{"layers", "strict", "tests"}
+	layerKeys    = []string{"name", "paths", "may_depend_on"}
+)
+
+// bare is a key without what spellings differ in: MayDependOn, mayDependOn and
+// may_depend_on are one.
+func bare(key string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key))
+}
+
+// keys calls with the fields of a mapping under their keys among those known, each once.
+func (r *reader) keys(n plainyaml.Node, known []string, field func(key string, f plainyaml.Field)) {
+	seen := map[string]bool{}
+	for _, f := range n.Fields {
+		if len(r.faults) == maxFaults {
+			return
+		}
+		key, best := "", len(f.Key)
+		for _, k := range known {
+			d := spelling.Distance(bare(f.Key), bare(k))
+			if d < best || key == "" {
+				key, best = k, d
+			}
+		}
+		switch {
+		case best > 0 && slices.ContainsFunc(layerKeys, func(k string) bool { return bare(k) == bare(f.Key) }):
+			r.stray = true
+			r.fault(f.Line, fmt.Sprintf("%q belongs to a layer, and stands beside the list of them", f.Key), layerForm)
+		case best > 0:
+			r.fault(f.Line, fmt.Sprintf("unknown key %q", f.Key), "Use "+key+", or one of "+strings.Join(known, ", ")+".")
+		case seen[key]:
+			r.fault(f.Line, fmt.Sprintf("%q is there twice", f.Key), "Keep one of them.")
+		default:
+			seen[key] = true
+			field(key, f)
+		}
+	}
+}
+
+func (r *reader) manifest(doc plainyaml.Node) {
+	var layers []plainyaml.Field
+	r.keys(doc, manifestKeys, func(key string, f plainyaml.Field) {
+		switch key {
+		case "layers":
+			layers = append(layers, f)
+		case "strict":
+			r.m.Strict = r.flag(f)
+		case "tests":
+			r.m.Tests = r.flag(f)
+		}
+	})
+	for _, f := range layers {
+		r.layers(f)
+	}
+	r.targets()
+}
+
+func (r *reader) flag(f plainyaml.Field) bool {
+	switch strings.ToLower(f.Value.Text) {
+	case "true", "yes", "on":
+		return true
+	case "false", "no", "off":
+		return false
+	}
+	r.fault(f.Line, f.Key+" is neither true nor false", "Write true or false.")
+	return false
+}
