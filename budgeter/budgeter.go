@@ -24,6 +24,18 @@ const Grace = 250 * time.Millisecond
 // is no claim: it is made for the turn, and has no life beyond it.
 const KindCheckpoint ken.Kind = "checkpoint"
 
+// KindObjectives is the kind of an item that says what the project aims at. It is no
+// claim either: files say so.
+const KindObjectives ken.Kind = "objectives"
+
+// KindSymbol is the kind of an item that says what a symbol of the code is, and who
+// depends on it. It is no claim: files say so, and it is made of them for the turn.
+const KindSymbol ken.Kind = "symbol"
+
+// Made reports a kind of items that are made for the turn: they are no claims that
+// could be looked up, disputed or forgotten.
+func Made(k ken.Kind) bool { return k == KindCheckpoint || k == KindObjectives || k == KindSymbol }
+
 // Candidate is something that may enter the block.
 type Candidate struct {
 	// Item has ID, Kind, Tier, Trust, Fused, Legs, Signals, CreatedAt and

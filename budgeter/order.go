@@ -93,6 +93,7 @@ func byMemory(x, y *ken.Item) int {
 
 const (
 	recoveryRank = iota
+	goalRank
 	hotRank
 	approvedRank // patterns, objectives, and kinds that nothing is known of
 	playbookRank
@@ -103,6 +104,8 @@ func memoryRank(k ken.Kind) int {
 	switch k {
 	case KindCheckpoint:
 		return recoveryRank
+	case KindObjectives:
+		return goalRank
 	case ken.KindHot:
 		return hotRank
 	case ken.KindPlaybook:

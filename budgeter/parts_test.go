@@ -82,13 +82,14 @@ func TestDuplicatesNameWhatTheyRepeat(t *testing.T) {
 }
 
 func TestShortIDs(t *testing.T) {
-	list := make([]Candidate, 7)
-	for i, id := range []string{"0195616d-8c00-7000-8000-0000003f9a1c", "0195616d-8c00-7000-8000-00000012AB34",
+	var list []Candidate
+	for _, id := range []string{"0195616d-8c00-7000-8000-0000003f9a1c", "0195616d-8c00-7000-8000-00000012AB34",
 		"0195616d-8c00-7000-8000-000000aaaaaa", "0195616d-8c00-7000-8000-000001aaaaaa", "doc:README.md#3",
 		"0195616d-8c00-7000-8000-0000003f9a1c", "[k:1]\n"} {
-		list[i].Item.ID = id
+		list = append(list, Candidate{Item: ken.Item{ID: id}})
 	}
-	equal(t, "short ids", shortIDs(list), []string{"3f9a1c", "12ab34", "00aaaaaa", "01aaaaaa", "dmemd3", "3f9a1c", "k1"})
+	list = append(list, Candidate{Item: ken.Item{ID: "method:example.com/shop/store.Shelf.Assemble", Kind: KindSymbol}})
+	equal(t, "short ids", shortIDs(list), []string{"3f9a1c", "12ab34", "00aaaaaa", "01aaaaaa", "dmemd3", "3f9a1c", "k1", "775d8d"})
 }
 
 func TestExcerpt(t *testing.T) {

@@ -1,6 +1,12 @@
 package budgeter
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
 
 // shortIDs returns what stands for each candidate's id in the block: its last six
 // letters and digits, and more of them where two ids end alike. Ids that differ in
@@ -15,7 +21,7 @@ func shortIDs(candidates []Candidate) []string {
 		holder := make(map[string]string, len(todo)) // short to whole id, "" for more than one
 		for _, i := range todo {
 			id := candidates[i].Item.ID
-			short[i] = tail(id, size)
+			short[i] = tail(ending(&candidates[i].Item), size)
 			if other, ok := holder[short[i]]; ok && other != id {
 				id = ""
 			}
@@ -32,6 +38,16 @@ func shortIDs(candidates []Candidate) []string {
 		}
 	}
 	return short
+}
+
+// ending is what an item's short id is the end of: its id, or a hash of a symbol's, which
+// would end in the middle of a word.
+func ending(it *ken.Item) string {
+	if it.Kind != KindSymbol {
+		return it.ID
+	}
+	sum := sha256.Sum256([]byte(it.ID))
+	return hex.EncodeToString(sum[:])
 }
 
 // tail returns the last n letters and digits of an id, which may be anything.

@@ -221,12 +221,12 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Signals = ownSignals(r.Signals)
 	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, incognito: t.Incognito,
-		retrieved: st.Found.Retrieved - st.Found.Sessions, memory: st.Found.Memory}
+		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = it.Text
-		// Files change; their old text in a conversation does no harm. A checkpoint is no
-		// record that could be forgotten.
-		if it.Kind != ken.KindDocument && it.Kind != budgeter.KindCheckpoint {
+		// Files change; their old text in a conversation does no harm. What is made for the
+		// turn is no record that could be forgotten.
+		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !projected(&it) {
 			c.claims = append(c.claims, it.ID)
 		}
 	}

@@ -23,6 +23,7 @@ type State struct {
 	p    store.Projections
 	late <-chan store.Result
 
+	code   turnCode
 	filter ken.Filter // of the turn
 	seen   func(id, text string) bool
 }

@@ -123,6 +123,6 @@ func (l *Layer) legs(p store.Projections, s *ken.Signals, noVector string) []ret
 func (l *Layer) indexing() repository.Options {
 	r := &l.cfg.Repository
 	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
-		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars,
+		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.stillHolds(),
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }

@@ -75,7 +75,7 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 		if rec.Items[i].ID != claim {
 			continue
 		}
-		it, err := kept(ctx, s, &rec, i)
+		it, err := l.kept(ctx, s, &rec, i)
 		if err != nil {
 			return e, err
 		}

@@ -60,21 +60,44 @@ func says(c *structure.Constraint) string {
 	return words
 }
 
-// traced finds a constraint from the entities that a turn was about.
+// traced finds a constraint from the entities that a turn was about, or else from the
+// symbols that it named, as the code has them now.
 func (l *Layer) traced(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
 	o := structural(&l.cfg)
 	if o == nil {
 		return structure.Constraint{}, false
 	}
-	f := ken.Filter{Now: rec.At}
-	_, t, err := structure.New(s, nil).Look(ctx, structure.Signs{Carried: rec.Focal}, &f, o.Bounds)
-	if err != nil {
-		return structure.Constraint{}, false
-	}
-	for _, c := range t.Constraints {
-		if row, ok := s.Row(c.Ref); ok && row.ID == id {
-			return c, true
+	signs := structure.Signs{Carried: rec.Focal}
+	for {
+		f := ken.Filter{Now: rec.At}
+		_, t, err := structure.New(s, nil).Look(ctx, signs, &f, o.Bounds)
+		if err != nil {
+			return structure.Constraint{}, false
+		}
+		for _, c := range t.Constraints {
+			if row, ok := s.Row(c.Ref); ok && row.ID == id {
+				return c, true
+			}
+		}
+		if signs.Beside != nil {
+			return structure.Constraint{}, false
+		}
+		if signs.Beside = l.besideThen(ctx, rec); signs.Beside == nil {
+			return structure.Constraint{}, false
 		}
 	}
-	return structure.Constraint{}, false
+}
+
+// besideThen is what hangs together with the symbols that a turn named.
+func (l *Layer) besideThen(ctx context.Context, rec *receipt.Record) []structure.Beside {
+	names := mentions(&rec.Signals, l.o.Root)
+	if l.code.base == nil || len(names) == 0 || !l.owns(rec.Owner) || !l.o.Foreground && !l.code.wasRead() {
+		return nil
+	}
+	base, err := l.ReadCode(ctx)
+	if err != nil {
+		return nil
+	}
+	v := base.View()
+	return beside(v, resolve(v, names, max(l.cfg.Graph.Symbols, fewest)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/retriever"
 )
 
@@ -34,6 +35,14 @@ func (x *explainer) injected(it *KeptItem, i int, standing string) {
 	switch {
 	case it.Kind == "":
 		e.Why = place + ". It has been forgotten since, and with it how it was found."
+	case it.Kind == budgeter.KindSymbol && it.Signals[retriever.SignalDistance] > 0:
+		e.Why = place + ", found by " + found(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
+	case it.Kind == budgeter.KindSymbol:
+		e.Why = place + ", found by " + found(it.Legs) + ": the turn names it. It was made of the files as they were."
+	case it.Kind == budgeter.KindObjectives:
+		e.Why = place + ", and says what the project aims at: files of the project say so."
+	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
+		e.Why = place + ", found by " + found(it.Legs) + ": it is a decision about a symbol that the turn names."
 	case it.State == ItemMade:
 		e.Why = place + ", and says where the session stands: the conversation had lost it."
 	case it.Memory:

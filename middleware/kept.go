@@ -51,7 +51,7 @@ func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) 
 	}
 	out := KeptTurn{Record: rec, Items: make([]KeptItem, len(rec.Items))}
 	for i := range rec.Items {
-		if out.Items[i], err = kept(ctx, s, &rec, i); err != nil {
+		if out.Items[i], err = l.kept(ctx, s, &rec, i); err != nil {
 			return KeptTurn{}, err
 		}
 	}
@@ -59,13 +59,18 @@ func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) 
 }
 
 // kept looks an item up.
-func kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
+func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
 	it := KeptItem{Item: rec.Items[i], State: ItemSame}
 	if !isID(it.ID) {
 		it.State = ItemMade
 		return it, nil
 	}
 	c, err := s.Get(ctx, it.ID)
+	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
+		if d, ok := l.decided(it.ID); ok {
+			c, err = d, nil
+		}
+	}
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		it.State = ItemForgotten

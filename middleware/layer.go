@@ -60,6 +60,7 @@ type Layer struct {
 	late         latecomers
 	lineage      *lineage
 	filing       filing
+	code         code
 	events       *telemetry.Log
 
 	// recovery says where a turn's session stands, for a conversation that lost it;
@@ -119,6 +120,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages())
 	l.openFiling()
+	l.openCode(ctx)
 	l.holding = make(chan struct{}, 1)
 	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.holds,
 		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now, Assign: assign}})
@@ -223,6 +225,7 @@ func (l *Layer) start() {
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
 	l.running.Go(func() { l.calibrateDue(ctx) })
+	l.running.Go(func() { l.keepCode(ctx) })
 	if l.cfg.Middleware.Knowledge {
 		l.tend("")
 		l.running.Go(func() { l.keepTending(ctx) })
@@ -263,15 +266,16 @@ func (l *Layer) lookAfter(ctx context.Context) {
 			return
 		}
 	}
+	var beside sync.WaitGroup
+	defer beside.Wait() // before the store is released
 	if l.files() {
-		var filed sync.WaitGroup
-		defer filed.Wait() // before the store is released
-		filed.Go(func() { l.keepFiling(ctx, s) })
+		beside.Go(func() { l.keepFiling(ctx, s) })
 	}
 	if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
 	}
 	l.calibrateQuietly(ctx, "")
+	beside.Go(func() { l.refineCode(ctx) })
 	for seq := s.Seq(); ctx.Err() == nil && l.keepUp(ctx, s); seq = s.Seq() {
 		if s.Wait(ctx, seq) != nil {
 			return
@@ -346,7 +350,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.heedAll()
-		errs := []error{l.endAll(), l.closeFiling(), l.owners.Close(), l.embedder.Close(), l.vanish()}
+		errs := []error{l.endAll(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.vanish()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}

@@ -30,6 +30,10 @@ type Options struct {
 	// Foreground leaves it to the caller to call Refresh. Otherwise Open starts
 	// indexing and embedding in the background.
 	Foreground bool
+	// Watch follows the project's files as they change, where the configuration lets it:
+	// for processes that stay. Otherwise, what a conversation's tool calls write is
+	// noticed, and the rest at the next start.
+	Watch bool
 	// CountTokens fills in Receipt.Tokens even when no token budget is set. It
 	// loads the tokenizer's table, some tens of milliseconds once.
 	CountTokens bool

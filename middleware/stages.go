@@ -75,6 +75,8 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Text:    said(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),
 		Carried: l.carries(ctx, st),
+		Named:   st.code.named,
+		Beside:  st.code.beside,
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 	})
@@ -155,8 +157,11 @@ func likely(cands []retriever.Candidate) []store.Ref {
 
 // budget fills the block.
 func (l *Layer) budget(ctx context.Context, st *State) error {
-	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+1)
+	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
 	if c, ok := l.checkpoint(ctx, st); ok {
+		cands = append(cands, c)
+	}
+	if c, ok := l.goals(ctx, st); ok {
 		cands = append(cands, c)
 	}
 	for i := range st.Found.Candidates {
@@ -173,6 +178,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		})
 	}
 	store.Fetch(ctx, st.p, likely(st.Found.Candidates))
+	cands = l.withCode(ctx, st, cands)
 	b := l.cfg.Budget
 	memory := b.MemoryChars
 	if memory == 0 {
@@ -221,7 +227,11 @@ func (l *Layer) stages() []Middleware {
 	if l.cfg.Middleware.Guard {
 		out = append(out, stage("guard", l.guard))
 	}
-	return append(out, stage("intent", l.intent), stage("retrieve", l.retrieve), stage("budget", l.budget))
+	out = append(out, stage("intent", l.intent))
+	if l.cfg.Middleware.Graph {
+		out = append(out, stage(legGraph, l.graph))
+	}
+	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
 }
 
 func lastUser(msgs []ken.Message) int {

@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/objective"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/session"
 )
@@ -146,6 +147,34 @@ func TestSwitches(t *testing.T) {
 			a := g.ask(question)
 			if (len(a.Insertions) > 0) != on || !strings.Contains(a.Receipt.Block, "three times") || len(a.Receipt.Items) == 0 {
 				t.Errorf("%+v", a)
+			}
+		}},
+		"graph": {func(m *config.Middleware) *bool { return &m.Graph }, func(t *testing.T, g *rig, on bool) {
+			put(t, g.Root(), shopFiles)
+			r := g.ask("What may I change in depot.Shelf?").Receipt
+			if (cardsIn(&r)[shelfID] != nil) != on {
+				t.Errorf("block %s", r.Block)
+			}
+		}},
+		"decisions": {func(m *config.Middleware) *bool { return &m.Decisions }, func(t *testing.T, g *rig, on bool) {
+			put(t, g.Root(), shopFiles)
+			r := g.ask("What may I change in depot.Shelf?").Receipt
+			if strings.Contains(r.Block, "in the order in which they came") != on || cardsIn(&r)[shelfID] == nil {
+				t.Errorf("block %s", r.Block)
+			}
+		}},
+		"objectives": {func(m *config.Middleware) *bool { return &m.Objectives }, func(t *testing.T, g *rig, on bool) {
+			if g.Objectives() == nil {
+				if on {
+					t.Error("there are no objectives")
+				}
+				return
+			}
+			if _, err := g.Objectives().Create(t.Context(), objective.Draft{Title: "Reach the harbour by dawn"}); err != nil {
+				t.Fatal(err)
+			}
+			if r := g.ask(question).Receipt; strings.Contains(r.Block, "Reach the harbour by dawn") != on {
+				t.Errorf("block %s", r.Block)
 			}
 		}},
 		"events": {func(m *config.Middleware) *bool { return &m.Events }, func(t *testing.T, g *rig, on bool) {

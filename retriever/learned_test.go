@@ -43,7 +43,12 @@ func (r ruled) Row(ref store.Ref) (store.Row, bool) {
 	return row, ok
 }
 
+// plain is a turn's options. The scorer has all the time it needs: what it says must not
+// depend on how busy the machine is.
 func plain(l *retriever.Learned) retriever.Options {
+	if l != nil && l.Scorer != nil {
+		l.Scorer = scorer.NewGuard(l.Scorer, time.Minute)
+	}
 	return retriever.Options{Order: retriever.OrderRRF, Floor: -1, TopK: 4, Learned: l, Legs: []retriever.Leg{says(retriever.LegKeyword, refs(0, 1, 2, 3, 4, 5, 6, 7)...)}}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure"
 )
 
 // Retriever searches one owner's projections. Safe for concurrent use.
@@ -32,6 +33,8 @@ type Turn struct {
 	Text    string
 	Project string
 	Carried []string
+	Named   []string
+	Beside  []structure.Beside
 	Expand  bool // look one dependency further than the entities that the turn names
 }
 

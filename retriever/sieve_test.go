@@ -156,7 +156,7 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 			}
 			legs = append(legs, leg{name, func(context.Context, *retriever.Query) (store.Result, error) { return res, nil }})
 		}
-		o := retriever.Options{Legs: legs, Pool: 1 + rng.IntN(30), TopK: 1 + rng.IntN(10), Order: []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF}[seed%2]}
+		o := retriever.Options{Deadline: 30 * time.Second, Legs: legs, Pool: 1 + rng.IntN(30), TopK: 1 + rng.IntN(10), Order: []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF}[seed%2]}
 		got := retrieve(t, p, o)
 		again := retrieve(t, p, o)
 		if !reflect.DeepEqual(got.Candidates, again.Candidates) || !reflect.DeepEqual(got.Cut, again.Cut) {

@@ -1,5 +1,7 @@
 package structure
 
+import "strings"
+
 // Clause says in words how the step leads to its entity, to stand behind its name:
 // "which payments requires".
 func (s *Step) Clause() string {
@@ -9,7 +11,7 @@ func (s *Step) Clause() string {
 	case s.Type == "owned_by":
 		return "which " + s.Focus + " owns"
 	case s.Out:
-		return "which " + s.Focus + " " + s.Type
+		return "which " + s.Focus + " " + strings.ReplaceAll(s.Type, "_", " ")
 	}
-	return "which " + s.Type + " " + s.Focus
+	return "which " + strings.ReplaceAll(s.Type, "_", " ") + " " + s.Focus
 }

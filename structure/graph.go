@@ -81,7 +81,7 @@ func (g *Graph) Focal(ctx context.Context, s Signs, f *ken.Filter) ([]Focus, err
 // focal entities, filter and bounds give the same result.
 func (g *Graph) Traverse(ctx context.Context, focal []Focus, f *ken.Filter, b Bounds) (Traversal, error) {
 	b = b.withDefaults()
-	return g.traverse(newWalker(ctx, g.src, f, b), focal, b)
+	return g.traverse(newWalker(ctx, g.src, f, b), focal, nil, b)
 }
 
 // Look is Focal and Traverse in one, which asks the store less.
@@ -92,6 +92,6 @@ func (g *Graph) Look(ctx context.Context, s Signs, f *ken.Filter, b Bounds) ([]F
 	if err != nil {
 		return nil, Traversal{}, err
 	}
-	t, err := g.traverse(w, focal, b)
+	t, err := g.traverse(w, focal, s.Beside, b)
 	return focal, t, err
 }

@@ -24,6 +24,10 @@ type Signs struct {
 	// Carried are entities from the session's earlier turns and its checkpoint,
 	// strongest first, as Focus names them.
 	Carried []string
+	// Named are further names of what the turn names, in any spelling, and Beside is
+	// what hangs together with it; see there. Graph.Focal has no use for Beside.
+	Named  []string
+	Beside []Beside
 }
 
 // Origin is what makes an entity focal.
@@ -185,6 +189,9 @@ func mentionsOf(s *Signs) *mentions {
 		for i, name := range list {
 			ms.spelled(name, FromText, n+i, false)
 		}
+	}
+	for i, name := range s.Named {
+		ms.add(mention{name: analysis.Entity(name), from: FromCode, words: 1, at: len(s.Signals.Symbols) + i})
 	}
 	for i, name := range s.Carried {
 		ms.add(mention{name: analysis.Entity(name), from: FromSession, words: 1, at: i})

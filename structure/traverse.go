@@ -44,10 +44,10 @@ type Attribute struct {
 
 // Step is a dependency between a focal entity and another.
 type Step struct {
-	Ref      store.Ref // the claim that says so
+	Ref      store.Ref // the claim that says so; zero for a Beside
 	Focus    string
 	Entity   string // the other one
-	Type     string // uses, requires, owned_by, blocks or informs
+	Type     string // uses, requires, owned_by, blocks or informs; of a Beside, its own
 	Out      bool   // Focus depends on Entity; else the other way round
 	Strength float64
 }
@@ -62,7 +62,7 @@ type Task struct {
 // hop is what one dependency further is worth.
 const hop = 0.5
 
-func (g *Graph) traverse(w *walker, focal []Focus, b Bounds) (Traversal, error) {
+func (g *Graph) traverse(w *walker, focal []Focus, beside []Beside, b Bounds) (Traversal, error) {
 	var t Traversal
 	names := []string{""}
 	for i := range focal {
@@ -88,6 +88,11 @@ func (g *Graph) traverse(w *walker, focal []Focus, b Bounds) (Traversal, error) 
 	if err != nil {
 		return t, err
 	}
+	further, err := c.beside(beside, focal, b)
+	if err != nil {
+		return t, err
+	}
+	steps = append(steps, further...)
 	for i := range steps {
 		c.constraints(steps[i].Entity, w.names(steps[i].Entity), 1, &steps[i].Step)
 	}
@@ -116,6 +121,13 @@ func (g *Graph) surroundings(c *collector, focal []Focus, steps []step, b Bounds
 	told := map[string]int{}
 	var expand []step
 	for _, s := range steps {
+		if s.focus == noFocus { // no claim says so: it is not told
+			if b.Expand && told[""] < b.Dependencies {
+				told[""]++
+				expand = append(expand, s)
+			}
+			continue
+		}
 		if told[s.Focus]++; told[s.Focus] > b.Dependencies {
 			continue
 		}
@@ -132,7 +144,11 @@ func (g *Graph) surroundings(c *collector, focal []Focus, steps []step, b Bounds
 		return err
 	}
 	for _, s := range expand {
-		g.attributes(c, s.Entity, c.w.names(s.Entity), Attribute{Distance: 1, Near: hop * focal[s.focus].From.Near()}, b)
+		near := FromCode.Near()
+		if s.focus != noFocus {
+			near = focal[s.focus].From.Near()
+		}
+		g.attributes(c, s.Entity, c.w.names(s.Entity), Attribute{Distance: 1, Near: hop * near}, b)
 	}
 	return nil
 }
@@ -182,7 +198,7 @@ func (c *collector) constraint(rule Constraint) {
 	}
 }
 
-// step is a dependency of a focal entity, by its place.
+// step is a dependency of a focal entity, by its place, or noFocus.
 type step struct {
 	Step
 	focus int

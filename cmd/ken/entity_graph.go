@@ -24,8 +24,11 @@ type graphOptions struct {
 	scopes      []string
 }
 
+// drawing draws a graph in some format.
+type drawing = func(io.Writer, entity.Graph, ...func(*draw.Words)) error
+
 // pictures are the formats of a graph.
-var pictures = map[string]func(io.Writer, entity.Graph) error{"svg": draw.SVG, "mermaid": draw.Mermaid, "dot": draw.DOT}
+var pictures = map[string]drawing{"svg": draw.SVG, "mermaid": draw.Mermaid, "dot": draw.DOT}
 
 // endings are what files of these formats are called.
 var endings = map[string]string{".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
@@ -54,7 +57,7 @@ func (a *app) entityGraphCommand() *cobra.Command {
 }
 
 // picture chooses the format.
-func (o *graphOptions) picture() (func(io.Writer, entity.Graph) error, error) {
+func (o *graphOptions) picture() (drawing, error) {
 	format := strings.ToLower(o.format)
 	if format == "" {
 		format = endings[strings.ToLower(filepath.Ext(o.out))]

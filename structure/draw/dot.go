@@ -11,9 +11,9 @@ import (
 
 // DOT writes a graph in the language of Graphviz. Nodes have numbers for ids, and
 // names are quoted strings with quotes, backslashes and ampersands escaped: those of
-// escape sequences and character references. Errors are w's.
-func DOT(w io.Writer, g entity.Graph) error {
-	p := see(g)
+// escape sequences and character references. change sets Words. Errors are w's.
+func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
 	var b bytes.Buffer
 	b.WriteString("digraph ken {\n\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n\tedge [fontname=\"Helvetica\", fontsize=11];\n")
 	if rest := p.rest(); rest != "" {
@@ -21,9 +21,9 @@ func DOT(w io.Writer, g entity.Graph) error {
 	}
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		label := quoted(named(n)) + `\n` + quoted(typed(n))
+		label := quoted(named(n)) + `\n` + quoted(p.typed(n))
 		if n.Constraints > 0 {
-			label += `\n` + many(n.Constraints, "constraint")
+			label += `\n` + quoted(many(n.Constraints, p.words.Constraint))
 		}
 		more := ""
 		if i == 0 {

@@ -19,10 +19,10 @@ var update = flag.Bool("update", false, "rewrite testdata")
 
 var formats = []struct {
 	name string
-	draw func(io.Writer, entity.Graph) error
+	draw func(io.Writer, entity.Graph, ...func(*Words)) error
 }{{"svg", SVG}, {"mmd", Mermaid}, {"dot", DOT}}
 
-func drawn(t *testing.T, draw func(io.Writer, entity.Graph) error, g entity.Graph) string {
+func drawn(t *testing.T, draw func(io.Writer, entity.Graph, ...func(*Words)) error, g entity.Graph) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := draw(&b, g); err != nil {

@@ -133,12 +133,12 @@ func named(n *entity.Node) string {
 }
 
 // typed is what a node is, and how much is known of it.
-func typed(n *entity.Node) string {
+func (p *picture) typed(n *entity.Node) string {
 	t := fit(clean(n.Type), maxLabel)
 	if t == "" {
 		t = entity.Unknown
 	}
-	return t + " · " + many(n.Records, "record")
+	return t + " · " + many(n.Records, p.words.Record)
 }
 
 // verb is an edge's type in words.

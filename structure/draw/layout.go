@@ -56,13 +56,13 @@ func boxWidth(p *picture, i int) int {
 	n := &p.nodes[i]
 	top := wide(named(n), nameSize)
 	if n.Constraints > 0 {
-		top += boxPad + badgeWidth(n.Constraints)
+		top += boxPad + p.badgeWidth(n.Constraints)
 	}
-	return max(boxLeast, 2*boxPad+max(top, wide(typed(n), smallSize)))
+	return max(boxLeast, 2*boxPad+max(top, wide(p.typed(n), smallSize)))
 }
 
-func badge(n int) string   { return many(n, "rule") }
-func badgeWidth(n int) int { return wide(badge(n), smallSize) + 12 }
+func (p *picture) badge(n int) string   { return many(n, p.words.Badge) }
+func (p *picture) badgeWidth(n int) int { return wide(p.badge(n), smallSize) + 12 }
 
 // arrange gives every node its column, and returns the nodes of each in their order
 // from above. There is a column on each side for each distance, which may be empty.

@@ -46,7 +46,7 @@ func TestEverythingIsInView(t *testing.T) {
 			b := &l.boxes[i]
 			in("box", b.x, b.y)
 			in("box", b.right(), b.bottom())
-			if inner := b.w - 2*boxPad; wide(named(&p.nodes[i]), nameSize) > inner || wide(typed(&p.nodes[i]), smallSize) > inner {
+			if inner := b.w - 2*boxPad; wide(named(&p.nodes[i]), nameSize) > inner || wide(p.typed(&p.nodes[i]), smallSize) > inner {
 				t.Fatalf("graph %d: the text of %q is wider than its box", k, p.nodes[i].Name)
 			}
 		}

@@ -14,9 +14,10 @@ import (
 // Mermaid writes a graph as a Mermaid flowchart, for Markdown that is shown by
 // something that knows Mermaid. Nodes have numbers for ids. In labels everything but
 // letters, digits and spaces is written as a character reference, so that nothing in
-// a name ends the label, starts a directive, or is markup. Errors are w's.
-func Mermaid(w io.Writer, g entity.Graph) error {
-	p := see(g)
+// a name ends the label, starts a directive, or is markup. change sets Words. Errors are
+// w's.
+func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
 	var b bytes.Buffer
 	b.WriteString("flowchart LR\n")
 	for i := range p.nodes {
@@ -25,9 +26,9 @@ func Mermaid(w io.Writer, g entity.Graph) error {
 		if i == 0 {
 			open, shut = "([", "])"
 		}
-		label := plain(named(n)) + "<br/>" + plain(typed(n))
+		label := plain(named(n)) + "<br/>" + plain(p.typed(n))
 		if n.Constraints > 0 {
-			label += "<br/>" + many(n.Constraints, "constraint")
+			label += "<br/>" + plain(many(n.Constraints, p.words.Constraint))
 		}
 		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, open, label, shut)
 	}

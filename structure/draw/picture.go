@@ -23,10 +23,11 @@ type picture struct {
 	nodes []entity.Node // the root first
 	lines []line        // by from, then to
 	left  int
+	words Words
 }
 
-func see(g entity.Graph) *picture {
-	p := &picture{left: max(g.Left, 0)}
+func see(g entity.Graph, change ...func(*Words)) *picture {
+	p := &picture{left: max(g.Left, 0), words: wordsFor(change)}
 	at := map[string]int{}
 	for _, n := range g.Nodes {
 		if _, twice := at[n.Name]; twice {
@@ -124,9 +125,9 @@ func (p *picture) text() string {
 	var b strings.Builder
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		b.WriteString(named(n) + ": " + typed(n))
+		b.WriteString(named(n) + ": " + p.typed(n))
 		if n.Constraints > 0 {
-			b.WriteString(", " + many(n.Constraints, "constraint"))
+			b.WriteString(", " + many(n.Constraints, p.words.Constraint))
 		}
 		b.WriteString(". ")
 	}

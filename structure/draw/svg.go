@@ -12,10 +12,10 @@ import (
 
 // SVG writes a graph as a picture that needs nothing else: no script, no font, no
 // address, no style of the page that it is put into. It follows the reader's choice of
-// light or dark, and says in words what it shows. Names are XML text in it. Errors
-// are w's.
-func SVG(w io.Writer, g entity.Graph) error {
-	p := see(g)
+// light or dark, and says in words what it shows. Names are XML text in it. change
+// sets Words. Errors are w's.
+func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
 	l := lay(p)
 	var b bytes.Buffer
 	// The ids are in one name space with those of the page.
@@ -29,7 +29,7 @@ func SVG(w io.Writer, g entity.Graph) error {
 		drawLine(&b, &p.lines[i], &l.curves[i])
 	}
 	for i := range p.nodes {
-		drawBox(&b, &p.nodes[i], &l.boxes[i], i == 0)
+		p.drawBox(&b, i, &l.boxes[i])
 	}
 	for i := range p.lines { // over all lines and boxes
 		c := l.curves[i].label
@@ -55,28 +55,28 @@ func drawLine(b *bytes.Buffer, l *line, c *curve) {
 	fmt.Fprintf(b, "\"><title>%s</title></path>\n", escaped(strings.Join(l.said, "; ")))
 }
 
-func drawBox(b *bytes.Buffer, n *entity.Node, at *box, root bool) {
-	class := "node"
-	if root {
+func (p *picture) drawBox(b *bytes.Buffer, i int, at *box) {
+	n, class := &p.nodes[i], "node"
+	if i == 0 {
 		class += " root"
 	}
 	full := clean(n.Display)
 	if full == "" {
 		full = clean(n.Name)
 	}
-	tip := fit(full, 200) + ", " + typed(n)
+	tip := fit(full, 200) + ", " + p.typed(n)
 	if n.Constraints > 0 {
-		tip += ", " + many(n.Constraints, "constraint")
+		tip += ", " + many(n.Constraints, p.words.Constraint)
 	}
 	fmt.Fprintf(b, "<g class=\"%s\"><title>%s</title>", class, escaped(tip))
 	fmt.Fprintf(b, `<rect class="box %s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, kind(n.Type), at.x, at.y, at.w, at.h)
 	fmt.Fprintf(b, `<text class="name" x="%d" y="%d">%s</text>`, at.x+boxPad, at.y+19, escaped(named(n)))
-	fmt.Fprintf(b, `<text class="small soft" x="%d" y="%d">%s</text>`, at.x+boxPad, at.y+35, escaped(typed(n)))
+	fmt.Fprintf(b, `<text class="small soft" x="%d" y="%d">%s</text>`, at.x+boxPad, at.y+35, escaped(p.typed(n)))
 	if n.Constraints > 0 {
-		w := badgeWidth(n.Constraints)
+		w := p.badgeWidth(n.Constraints)
 		x := at.right() - boxPad/2 - w
 		fmt.Fprintf(b, `<rect class="badge" x="%d" y="%d" width="%d" height="16" rx="8"/>`, x, at.y+6, w)
-		fmt.Fprintf(b, `<text class="small rules" x="%d" y="%d" text-anchor="middle">%s</text>`, x+w/2, at.y+18, badge(n.Constraints))
+		fmt.Fprintf(b, `<text class="small rules" x="%d" y="%d" text-anchor="middle">%s</text>`, x+w/2, at.y+18, escaped(p.badge(n.Constraints)))
 	}
 	b.WriteString("</g>\n")
 }

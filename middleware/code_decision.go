@@ -1,0 +1,118 @@
+package middleware
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/retriever"
+)
+
+const (
+	maxGoverning = 3   // decisions of a turn
+	maxSaid      = 900 // characters of one
+	maxPerhaps   = 500 // of one that only names what it is about
+)
+
+// governing is a decision that is about what a turn names.
+type governing struct {
+	path  string
+	sure  bool
+	claim ken.Claim
+}
+
+// governs lists the decisions in force about the symbols of cards: those that list them
+// before those that name them, then in the order of the cards.
+func (l *Layer) governs(cards []card) (out []governing) {
+	if !l.cfg.Middleware.Decisions {
+		return nil
+	}
+	for i := range cards {
+		for _, r := range cards[i].governed {
+			g := governing{path: r.From.Path, sure: r.How == codegraph.Exact}
+			at := slices.IndexFunc(out, func(o governing) bool { return o.path == g.path })
+			if at >= 0 {
+				out[at].sure = out[at].sure || g.sure
+			} else if g.path != "" {
+				out = append(out, g)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b governing) int { return cmp.Compare(rankOf(a.sure), rankOf(b.sure)) })
+	held := out[:0]
+	for _, g := range out {
+		r, err := l.code.base.Decisions().Find(g.path)
+		if err != nil || r.Path != g.path || r.Archived {
+			continue
+		}
+		if g.claim, err = decision.Claim(r); err != nil || !slices.Contains(ken.RecallStatuses(), g.claim.Status) || g.claim.Expired(l.now()) {
+			continue
+		}
+		if held = append(held, g); len(held) == maxGoverning {
+			break
+		}
+	}
+	return held
+}
+
+func rankOf(sure bool) int {
+	if sure {
+		return 0
+	}
+	return 1
+}
+
+// candidate is a decision for the block, at a rank from 1. It is shortened, unless the
+// words of the turn found it as well.
+func (g *governing) candidate(rank int, found bool, tier ken.Tier) budgeter.Candidate {
+	c := &g.claim
+	text, most, score := c.Text, maxSaid, sureStep
+	if !g.sure {
+		most, score = maxPerhaps, perhapsStep
+	}
+	if !found {
+		text = shorter(text, most)
+	}
+	return budgeter.Candidate{Item: ken.Item{ID: c.ID, Key: c.Key, Kind: c.Kind, Tier: tier, Trust: c.Facts().Trust, Source: c.Source, Heading: c.Heading, Text: text,
+		CreatedAt: c.CreatedAt, Entities: c.Entities, Aspect: c.Aspect, Legs: map[string]ken.LegScore{legGraph: {Rank: rank, Score: score}},
+		Signals: map[string]float64{legGraph: score, retriever.SignalDistance: 1}}}
+}
+
+// shorter cuts a text at the end of a sentence, or of a word.
+func shorter(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	s = string([]rune(s)[:most])
+	for _, end := range []string{"\n", ". ", " "} {
+		if at := strings.LastIndex(s, end); at > len(s)/2 {
+			s = s[:at+len(strings.TrimRight(end, " \n"))]
+			break
+		}
+	}
+	return strings.TrimSpace(s) + " …"
+}
+
+// projected reports an item that a file of the project says, and that no store has: it
+// can't be forgotten.
+func projected(it *ken.Item) bool {
+	return it.Kind == ken.KindDecision && strings.HasPrefix(it.Key, decision.KeyPrefix)
+}
+
+// decided is the decision that a claim's id stands for, as its file has it now.
+func (l *Layer) decided(id string) (ken.Claim, bool) {
+	if l.code.base == nil {
+		return ken.Claim{}, false
+	}
+	for _, r := range l.code.base.Decisions().List() {
+		if c, err := decision.Claim(r); err == nil && c.ID == id {
+			return c, true
+		}
+	}
+	return ken.Claim{}, false
+}

@@ -1,0 +1,161 @@
+package middleware_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// calledTool is a tool call and its result, as a chat carries them.
+func calledTool(id, tool string, arguments map[string]string) []string {
+	raw, _ := json.Marshal(arguments)
+	quoted, _ := json.Marshal(string(raw))
+	return []string{
+		fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}]}`, id, tool, quoted),
+		object("role", "tool", "tool_call_id", id, "content", "ok"),
+	}
+}
+
+// The new symbol of a file that a tool call has just written is in the next turn, with
+// no watcher; whichever tool wrote it, and in whichever language.
+func TestANewSymbolIsInTheNextTurn(t *testing.T) {
+	root := shop(t)
+	oldFiles(t, root)
+	l := open(t, settings(), inFolder(root))
+	if _, err := l.ReadCode(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	msgs := []string{object("role", "user", "content", "Write me a scale.")}
+	for i, step := range []struct {
+		tool      string
+		arguments map[string]string
+		files     map[string]string
+		ask, want string
+	}{
+		{"Edit", map[string]string{"file_path": filepath.Join(root, "depot/shelf.go"), "old_string": "x", "new_string": "y"},
+			map[string]string{"depot/shelf.go": shopFiles["depot/shelf.go"] + "\n// TipShelf tips it over.\nfunc TipShelf(s *Shelf) { s.Goods = nil }\n"},
+			"What does TipShelf do?", "Comment: TipShelf tips it over."},
+		{"write_file", map[string]string{"path": "depot/scale.go", "content": "x"},
+			map[string]string{"depot/scale.go": "package depot\n\n// WeighGoods weighs what lies on a shelf.\nfunc WeighGoods(s *Shelf) int { return len(s.Goods) }\n"},
+			"Who calls WeighGoods?", "Comment: WeighGoods weighs"},
+		{"Bash", map[string]string{"command": "cat > web/src/scale.ts <<'EOF'\nx\nEOF"},
+			map[string]string{"web/src/scale.ts": "import { Basket } from './basket'\n\n/** weighBasket weighs. */\nexport function weighBasket(b: Basket): number { return b.total() }\n"},
+			"What is weighBasket for?", "Comment: weighBasket weighs."},
+		{"apply_patch", map[string]string{"input": "*** Begin Patch\n*** Delete File: depot/scale.go\n*** End Patch"},
+			map[string]string{"depot/scale.go": ""}, "Who calls WeighGoods?", ""},
+	} {
+		msgs = append(msgs, calledTool(fmt.Sprint("c", i), step.tool, step.arguments)...)
+		put(t, root, step.files)
+		msgs = append(msgs, object("role", "assistant", "content", "Done."), object("role", "user", "content", step.ask))
+		sent := post(t, l, chatBody(msgs))
+		if step.want == "" {
+			silent(t, sent[strings.LastIndex(sent, "Done."):], "Comment: WeighGoods")
+			continue
+		}
+		says(t, sent, step.want)
+	}
+}
+
+// A turn shows what the files say, also when nobody told that they have changed.
+func TestNothingStaleIsShown(t *testing.T) {
+	root := shop(t)
+	oldFiles(t, root)
+	l := open(t, settings(), inFolder(root))
+	ask := func(q string) ken.Receipt { return l.Assemble(t.Context(), asked(q)).Receipt }
+	before := ask("Who calls FillShelf and what is depot.Shelf?")
+	if len(cardsIn(&before)) != 2 {
+		t.Fatalf("before:\n%s", before.Block)
+	}
+	put(t, root, map[string]string{"cart/cart.go": "package cart\n\n// Fill2Shelf took its place.\nfunc Fill2Shelf() {}\n", "docs/adr/0004-goods-lie-on-shelves.md": ""})
+	after := ask("Who calls FillShelf and what is depot.Shelf?")
+	c := cardsIn(&after)[shelfID]
+	if c == nil || cardsIn(&after)[fillID] != nil {
+		t.Fatalf("after:\n%s", after.Block)
+	}
+	silent(t, after.Block, "cart.FillShelf", "ADR-0004", "in the order in which")
+	if r := ask("What is Fill2Shelf?"); !strings.Contains(r.Block, "Fill2Shelf took its place") {
+		t.Errorf("new:\n%s", r.Block)
+	}
+}
+
+// Two branches under a running layer: whatever is asked right after a change, the block
+// speaks of the branch that lies there.
+func TestBranchesChangeUnderARunningLayer(t *testing.T) {
+	branch := func(name string) map[string]string {
+		files := map[string]string{}
+		for i := range 30 {
+			files[fmt.Sprintf("part%d/part.go", i)] = fmt.Sprintf("package part%d\n\nimport \"example.com/shop/depot\"\n\n// Own%s%d is of branch %s.\nfunc Own%s%d(s *depot.Shelf) { Both%d() }\n\n// Both%d is the one of %s.\nfunc Both%d() {}\n",
+				i, name, i, name, name, i, i, i, name, i)
+		}
+		files["only"+name+"/only.go"] = fmt.Sprintf("package only%s\n\n// Only%s is nowhere else.\nfunc Only%s() {}\n", name, name, name)
+		return files
+	}
+	north, south := branch("North"), branch("South")
+	root := shop(t, north)
+	oldFiles(t, root)
+	var ahead atomic.Int64 // hours
+	l := open(t, settings(), inFolder(root), func(o *middleware.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Hour) }
+	})
+	change := func(from, to map[string]string) {
+		for p := range from {
+			if _, stays := to[p]; !stays {
+				if err := os.Remove(filepath.Join(root, p)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		put(t, root, to)
+		ahead.Add(1)
+	}
+	check := func(here, there string, files map[string]string) {
+		t.Helper()
+		for i := range 4 {
+			r := l.Assemble(t.Context(), asked(fmt.Sprintf("What do OwnNorth%d, OwnSouth%d, Both%d and depot.Shelf do?", i, i, i))).Receipt
+			silent(t, r.Block, "of branch "+there, "the one of "+there, "Own"+there)
+			says(t, r.Block, "of branch "+here, "the one of "+here)
+		}
+		r := l.Assemble(t.Context(), asked("What is Only"+here+", what Only"+there+"?")).Receipt
+		says(t, r.Block, "Only"+here+" is nowhere else")
+		silent(t, r.Block, "Only"+there+" is nowhere else")
+	}
+	check("North", "South", north)
+	change(north, south)
+	check("South", "North", south)
+	change(south, north)
+	check("North", "South", north)
+}
+
+// What lies outside of the project is not read, whatever a tool call or a turn names.
+func TestNothingOutsideIsRead(t *testing.T) {
+	outside := t.TempDir()
+	put(t, outside, map[string]string{"secret.go": "package secret\n\n// OuterThing is nobody's business.\nfunc OuterThing() {}\n"})
+	root := shop(t)
+	if err := os.Symlink(filepath.Join(outside, "secret.go"), filepath.Join(root, "depot/linked.go")); err != nil {
+		t.Skip(err)
+	}
+	l := open(t, settings(), inFolder(root))
+	if _, err := l.ReadCode(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var msgs []string
+	for i, p := range []string{filepath.Join(outside, "secret.go"), "../" + filepath.Base(outside) + "/secret.go", "depot/linked.go"} {
+		msgs = append(msgs, object("role", "user", "content", "Write it."))
+		msgs = append(msgs, calledTool(fmt.Sprint("c", i), "Write", map[string]string{"file_path": p, "content": "x"})...)
+	}
+	msgs = append(msgs, object("role", "user", "content", "What is `OuterThing` in depot/linked.go and "+outside+"/secret.go?"))
+	silent(t, post(t, l, chatBody(msgs)), "nobody's business")
+	for p := range l.Codebase().View().Hashes() {
+		if strings.Contains(p, "secret") || strings.Contains(p, "linked") {
+			t.Errorf("%s is in the graph", p)
+		}
+	}
+}

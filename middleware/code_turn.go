@@ -1,0 +1,260 @@
+package middleware
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/structure"
+)
+
+// turnCode is what the code says of the symbols that a turn names.
+type turnCode struct {
+	cards     []budgeter.Candidate // the surest first, then what is beside them
+	decisions []governing
+
+	named  []string // names under which rules of the symbols may be filed
+	beside []structure.Beside
+}
+
+// readingRounds is how often a turn looks again because files have changed under it.
+const readingRounds = 3
+
+// graph finds the symbols that the turn names, and what the code says of them as the
+// files are now. A turn that names none gets nothing. The code is the project's: other
+// owners than the one that has its documents get nothing of it either.
+func (l *Layer) graph(ctx context.Context, st *State) error {
+	c := &l.code
+	if c.base == nil || !l.owns(st.Turn.Owner) {
+		return nil
+	}
+	t := look{l: l, st: st, until: time.Now().Add(editWait), renewed: map[string]bool{}}
+	edited := t.edited()
+	t.names = mentions(&st.Signals, l.o.Root)
+	if !st.Signals.Asks || len(t.names) == 0 {
+		return nil
+	}
+	if !c.wasRead() {
+		if !l.o.Foreground {
+			t.note("being read")
+			return nil
+		}
+		if _, err := l.ReadCode(ctx); err != nil {
+			return err
+		}
+	}
+	if !t.wait(ctx, edited) {
+		t.note(stillRead)
+	}
+	t.look(ctx)
+	return nil
+}
+
+// stillRead is what a turn is told that could not wait.
+const stillRead = "files have changed, and are still being read"
+
+// look is a turn's look at the code.
+type look struct {
+	l     *Layer
+	st    *State
+	names []mention
+	until time.Time // when the turn goes on, whatever is still to be read
+
+	touched []string        // by tool calls
+	renewed map[string]bool // read again for this turn
+}
+
+// note says in the receipt what is missing. Its cause is left to the retrieval.
+func (t *look) note(why string) {
+	if d, why := &t.st.Receipt.Degraded, legGraph+": "+why; !slices.Contains(*d, why) {
+		*d = append(*d, why)
+	}
+}
+
+// edited has the files read that the conversation's tool calls have changed. Before all
+// files are, whoever reads them in the foreground sees the changes anyway.
+func (t *look) edited() <-chan struct{} {
+	c := &t.l.code
+	if t.l.o.Foreground && !c.wasRead() {
+		return nil
+	}
+	if t.touched = t.l.touched(&t.st.Turn); len(t.touched) == 0 {
+		return nil
+	}
+	stale := c.base.Stale(t.touched...)
+	if len(stale) == 0 {
+		return nil
+	}
+	t.renew(stale)
+	return c.renewal.ask(stale...)
+}
+
+func (t *look) renew(paths []string) {
+	for _, p := range paths {
+		t.renewed[p] = true
+	}
+}
+
+// wait waits until files were read, as long as the turn may, and reports whether they
+// were.
+func (t *look) wait(ctx context.Context, done <-chan struct{}) bool {
+	if done == nil {
+		return true
+	}
+	var late <-chan time.Time
+	if !t.l.o.Foreground {
+		timer := time.NewTimer(time.Until(t.until))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-done:
+		return true
+	case <-late:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// look finds what there is to say, again after files have changed under it: what a turn
+// is told stands in the files as they are.
+func (t *look) look(ctx context.Context) {
+	for round := 1; ; round++ {
+		f := t.find()
+		stale := t.l.code.base.Stale(t.fresh(f.paths())...)
+		if len(stale) == 0 && (round > 1 || len(f.symbols) > 0 || !t.lookAround(ctx)) {
+			t.take(f)
+			return
+		}
+		if len(stale) == 0 {
+			continue
+		}
+		done := t.l.code.renewal.ask(stale...)
+		if slices.ContainsFunc(stale, func(p string) bool { return !slices.Contains(t.touched, p) }) {
+			t.lookAround(ctx) // nobody told of it: others may have changed as well
+		}
+		if round == readingRounds || !t.wait(ctx, done) {
+			t.note(stillRead)
+			t.take(f.without(stale))
+			return
+		}
+		t.renew(stale)
+	}
+}
+
+// fresh leaves out what was read for this turn.
+func (t *look) fresh(paths []string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool { return t.renewed[p] })
+}
+
+// lookAround has all files looked at, now and then, where nobody follows them: after a
+// change of branches, or when a name is unknown. In the foreground it waits, and reports
+// that they were.
+func (t *look) lookAround(ctx context.Context) bool {
+	if t.l.o.Watch && t.l.cfg.Graph.Watch {
+		return false
+	}
+	done := t.l.code.renewal.ask()
+	return done != nil && t.l.o.Foreground && t.wait(ctx, done)
+}
+
+// finds is what a view of the graph has for a turn.
+type finds struct {
+	view      *codegraph.View
+	symbols   []symbol // that the turn names
+	cards     []card   // of those that it is told of, and behind them of what is beside them
+	beside    int      // how many of cards are of what is beside
+	decisions []governing
+}
+
+func (t *look) find() finds {
+	v := t.l.code.base.View()
+	most := t.l.cfg.Graph.Symbols
+	f := finds{view: v, symbols: resolve(v, t.names, max(most, fewest))}
+	for i := range f.symbols[:min(len(f.symbols), most)] {
+		if c, ok := t.l.code.cards.of(v, f.symbols[i].ID); ok {
+			f.cards = append(f.cards, c)
+		}
+	}
+	f.decisions = t.l.governs(f.cards)
+	if t.st.Turn.Weight != ken.WeightHigh || len(f.cards) == 0 {
+		return f
+	}
+	ids := make([]string, len(f.cards))
+	for i := range f.cards {
+		ids[i] = f.cards[i].item.ID
+	}
+	near, _, err := v.Neighbours(ids[:min(len(ids), codegraph.MaxNeighbourhood)], maxNeighbours)
+	for i := range near {
+		n := &near[i]
+		if err != nil || f.beside == most || n.How == codegraph.Guess || n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Test || n.External {
+			continue
+		}
+		if c, ok := t.l.code.cards.of(v, n.ID); ok {
+			f.cards = append(f.cards, c)
+			f.beside++
+		}
+	}
+	return f
+}
+
+// paths are the files that what was found rests on, each once.
+func (f *finds) paths() (out []string) {
+	for i := range f.symbols {
+		out = append(out, filePath(&f.symbols[i].Node))
+	}
+	for i := range f.cards {
+		out = append(out, f.cards[i].paths...)
+	}
+	for i := range f.decisions {
+		out = append(out, f.decisions[i].path)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// filePath is the file that a node is declared in; a package has none.
+func filePath(n *codegraph.Node) string {
+	if n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace && n.Line == 0 {
+		return ""
+	}
+	return n.Path
+}
+
+// without leaves out what rests on files that are not as they were read.
+func (f finds) without(stale []string) finds {
+	is := func(p string) bool { return slices.Contains(stale, p) }
+	f.symbols = slices.DeleteFunc(f.symbols, func(s symbol) bool { return is(filePath(&s.Node)) })
+	named := len(f.cards) - f.beside
+	kept := f.cards[:0:0]
+	for i, c := range f.cards {
+		switch {
+		case !slices.ContainsFunc(c.paths, is):
+			kept = append(kept, c)
+		case i >= named:
+			f.beside--
+		}
+	}
+	f.cards = kept
+	f.decisions = slices.DeleteFunc(f.decisions, func(g governing) bool { return is(g.path) })
+	return f
+}
+
+// take hands what was found on to the stages that follow.
+func (t *look) take(f finds) {
+	c := turnCode{decisions: f.decisions, named: byName(f.symbols), beside: beside(f.view, f.symbols)}
+	named := len(f.cards) - f.beside
+	for i := range f.cards {
+		distance, sure := 0, perhapsStep
+		if i >= named {
+			distance = 1
+		} else if at := slices.IndexFunc(f.symbols, func(s symbol) bool { return s.ID == f.cards[i].item.ID }); at >= 0 {
+			sure = f.symbols[at].sure
+		}
+		c.cards = append(c.cards, f.cards[i].candidate(i+1, distance, sure))
+	}
+	t.st.code = c
+}
