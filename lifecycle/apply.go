@@ -60,6 +60,8 @@ type applier struct {
 	// Journals are swept, and sessions pruned, all at once: the first change of the
 	// sort does it, and the others share its outcome.
 	swept, pruned *outcome
+	graph         *outcome        // likewise, of the graph
+	linked        map[string]bool // by path: decisions in whose files we changed links
 }
 
 type outcome struct{ err error }
@@ -73,7 +75,12 @@ func (a *applier) apply(ctx context.Context, c *Change) (did bool, err error) {
 		return a.archive(ctx, c)
 	case DemotePatterns:
 		return a.demote(ctx, c)
+	case ArchiveDecisions:
+		return a.shelve(ctx, c)
 	case PruneOrphans:
+		if c.Kind == kindGraph || c.Kind == kindNodes {
+			return a.prune(ctx)
+		}
 		if a.d.Documents == nil {
 			return false, nil
 		}
@@ -143,6 +150,8 @@ func (a *applier) remove(ctx context.Context, c *Change) (bool, error) {
 			return true, nil
 		}
 		return err == nil, err
+	case kindState:
+		return a.erase(c)
 	case kindEvents:
 		info, err := os.Lstat(c.ID)
 		switch {

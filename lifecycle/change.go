@@ -17,6 +17,7 @@ type Rule string
 
 // Rules, in the order in which a plan lists them.
 const (
+	ArchiveDecisions  Rule = "archive decisions"
 	ArchiveSuperseded Rule = "archive superseded"
 	DemotePatterns    Rule = "demote patterns"
 	DecayConfidence   Rule = "decay confidence"
@@ -28,8 +29,8 @@ const (
 // Change is one row of a plan.
 type Change struct {
 	Rule Rule   `json:"rule"`
-	Kind string `json:"kind"`         // a claim's kind, or file, journal, session, job, events
-	ID   string `json:"id,omitempty"` // of the claim, session or job; the path of a file
+	Kind string `json:"kind"`         // a claim's kind, or record, file, graph, nodes, journal, session, job, events, state
+	ID   string `json:"id,omitempty"` // of the claim, session or job; the path of a file: of a state file from .ken
 	What string `json:"what"`         // in words, on one line
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -42,7 +43,9 @@ type Change struct {
 	// nothing to do for it, and a plan made after it has it again.
 	Computed bool `json:"computed,omitempty"`
 
-	seen   time.Time     // a claim's UpdatedAt when the plan was made
+	seen   time.Time     // a claim's UpdatedAt when the plan was made, or the time of a state file
+	size   int64         // of a state file
+	hash   string        // of a decision's file
 	grace  time.Duration // of journals
 	before time.Time     // of sessions and files
 }
@@ -55,6 +58,9 @@ type Deps struct {
 	Journal   Journal
 	Queue     Queue
 	EventsDir string // the folder of the event files; "" is none
+	Decisions Decisions
+	Graph     Graph
+	KenDir    string // the project's .ken folder, whose state may be marked ephemeral; "" is none
 
 	Now   func() time.Time // default time.Now
 	Actor ken.Actor        // who does it, for the history; default system gc
@@ -113,4 +119,4 @@ func order(a, b Change) int {
 	return cmp.Or(cmp.Compare(rank[a.Rule], rank[b.Rule]), a.Due.Compare(b.Due), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 }
 
-var rank = map[Rule]int{ArchiveSuperseded: 0, DemotePatterns: 1, DecayConfidence: 2, PruneOrphans: 3, ArchiveExpired: 4, DeleteEphemeral: 5}
+var rank = map[Rule]int{ArchiveDecisions: 0, ArchiveSuperseded: 1, DemotePatterns: 2, DecayConfidence: 3, PruneOrphans: 4, ArchiveExpired: 5, DeleteEphemeral: 6}

@@ -7,5 +7,6 @@
 // Nothing is lost by it that was ever held to be true: claims are archived, not
 // deleted, and [Archived] finds them. What is deleted is the state of a machine:
 // journals of sessions that were harvested, jobs that are done, old event files,
-// entries of files that are gone.
+// entries of files that are gone, and what the project marks ephemeral. Files of
+// superseded decisions move to an archive beside them.
 package lifecycle

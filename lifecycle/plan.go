@@ -20,8 +20,8 @@ func Plan(ctx context.Context, d Deps, p Policy) ([]Change, error) {
 	for _, step := range []struct {
 		what string
 		do   func(context.Context) error
-	}{{"superseded claims", w.superseded}, {"patterns", w.patterns}, {"tiers", w.decayed}, {"documents", w.orphans},
-		{"expired claims", w.expired}, {"journals", w.journals}, {"jobs", w.jobs}, {"events", w.events}} {
+	}{{"decisions", w.records}, {"superseded claims", w.superseded}, {"patterns", w.patterns}, {"tiers", w.decayed}, {"documents", w.orphans},
+		{"graph", w.nodes}, {"expired claims", w.expired}, {"journals", w.journals}, {"jobs", w.jobs}, {"events", w.events}, {"state files", w.state}} {
 		if err := step.do(ctx); err != nil {
 			return nil, fmt.Errorf("look at the %s: %w", step.what, err)
 		}

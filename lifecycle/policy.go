@@ -11,12 +11,14 @@ const Never = -1
 type Policy struct {
 	MemoryReinforceWindowDays int // approved patterns that were not seen again become candidates
 	ConfidenceDecayDays       int // verified claims without new evidence count as inferred; 0 leaves it to the configuration: see Decay
+	ArchiveDecisionsDays      int // files of superseded decisions, from the last change of the file
 	ArchiveSupersededDays     int // from the day that a claim was superseded
 	ArchiveExpiredDays        int // from the day that a claim expired
 	JournalGraceDays          int // messages of a session, from the day that it was harvested
 	DoneJobsDays              int // jobs that are done
 	EventsDays                int // files of events, from the last one in it
 	SessionsDays              int // what is known of a session beside its messages
+	EphemeralStateDays        int // state files that are marked ephemeral, from the last write
 }
 
 // Default returns the policy of a project that has no file.
@@ -74,7 +76,9 @@ var keys = []key{
 	{"confidence_decay_days", 0, 0, "A verified claim without new evidence for so long counts as inferred. Nothing is written: a tier is computed when " +
 		"it is needed. 0: as knowledge.decay_days in config.yaml says, which is 90 by default.",
 		func(p *Policy) *int { return &p.ConfidenceDecayDays }},
-	{"archive_superseded_after_days", 30, 0, "A decision, or any other claim, that was superseded so long ago is archived. Archived claims stay in the store, " +
+	{"archive_decisions_after_days", 30, 0, "The file of a decision that was superseded, and did not change for so long, moves to the folder archive " +
+		"beside it. It is found there as before, and is not told unasked.", func(p *Policy) *int { return &p.ArchiveDecisionsDays }},
+	{"archive_superseded_after_days", 30, 0, "A claim that was superseded so long ago is archived. Archived claims stay in the store, " +
 		"and ken recall --archived finds them.", func(p *Policy) *int { return &p.ArchiveSupersededDays }},
 	{"archive_expired_after_days", 0, 0, "A claim that expired so long ago is archived.", func(p *Policy) *int { return &p.ArchiveExpiredDays }},
 	{"journal_grace_days", 7, 0, "The messages of a session are deleted so long after it was harvested.", func(p *Policy) *int { return &p.JournalGraceDays }},
@@ -82,4 +86,6 @@ var keys = []key{
 	{"events_days", 90, 0, "Files of events to which nothing was added for so long are deleted.", func(p *Policy) *int { return &p.EventsDays }},
 	{"sessions_days", 365, 0, "What ken sessions shows of a harvested session is forgotten after so long, counted from its end.",
 		func(p *Policy) *int { return &p.SessionsDays }},
+	{"ephemeral_state_days", 0, 0, "State files that .ken/.kenignore names are deleted when nothing was written to them for so long.",
+		func(p *Policy) *int { return &p.EphemeralStateDays }},
 }

@@ -22,7 +22,7 @@ func TestLoadWithoutAFile(t *testing.T) {
 // The windows are a contract: what was kept for so long by one version must not go
 // sooner with the next.
 func TestDefault(t *testing.T) {
-	want := Policy{MemoryReinforceWindowDays: 90, ConfidenceDecayDays: 0, ArchiveSupersededDays: 30, ArchiveExpiredDays: 0,
+	want := Policy{MemoryReinforceWindowDays: 90, ConfidenceDecayDays: 0, ArchiveDecisionsDays: 30, ArchiveSupersededDays: 30, ArchiveExpiredDays: 0,
 		JournalGraceDays: 7, DoneJobsDays: 30, EventsDays: 90, SessionsDays: 365}
 	if p := Default(); p != want {
 		t.Errorf("got %+v", p)
