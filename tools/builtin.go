@@ -22,5 +22,17 @@ func builtin() []Tool {
 		taskCreate(),
 		taskUpdate(),
 		taskList(),
+		decisionSearch(),
+		decisionRead(),
+		decisionCreate(),
+		decisionSupersede(),
+		graphSearch(),
+		graphRefs(),
+		graphDependents(),
+		objectiveCreate(),
+		objectiveRead(),
+		objectiveUpdate(),
+		objectiveList(),
+		objectiveLinkTask(),
 	}
 }

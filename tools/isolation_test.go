@@ -71,6 +71,17 @@ func TestOwnersAreIsolated(t *testing.T) {
 	if c := b.claim(id); c.Status != ken.StatusObserved || len(c.Evidence) != 1 {
 		t.Errorf("B's claim has become %+v", c)
 	}
+	// The files of the project are the configured owner's, who is neither.
+	k.files(shop())
+	k.call(nil, "objective_create", `{"title":"Ship the ledger"}`)
+	for _, x := range k.registry.Tools(a.caller) {
+		switch kind, _, _ := strings.Cut(x.Name, "_"); kind {
+		case "decision", "graph", "objective":
+			if told := a.fails(ken.CodeRefused, x.Name, x.Example); strings.Contains(told, "cents") || strings.Contains(told, "ledger") || strings.Contains(told, "OBJ-0001") {
+				t.Errorf("%s: %s", x.Name, told)
+			}
+		}
+	}
 	// Said by A in its own words it is A's, and B's stays alone.
 	a.call(nil, "memory_ingest", `{"text":"`+secretOfB+`"}`)
 	if a.count() != 1 || b.count() != 1 {

@@ -25,12 +25,19 @@ func TestAnswersAreBounded(t *testing.T) {
 	for i := range 60 {
 		k.operator(fmt.Sprintf("Shelf %d: %s", i, long), func(c *ken.Claim) { c.Heading = strings.Repeat("shelf ", 100); c.Session = "old" })
 	}
+	k.files(crowded(long))
 	for name, args := range map[string]string{
 		"memory_recall":    `{"query":"vault gold bars","limit":50}`,
 		"knowledge_recall": `{"question":"vault gold bars","limit":50}`,
 		"memory_list":      `{"limit":50}`,
 		"recall_session":   `{"session":"old","limit":50}`,
 		"memory_stats":     `{}`,
+		"graph_search":     `{"query":"shelf","limit":50}`,
+		"graph_refs":       `{"name":"vault.Open","limit":100}`,
+		"graph_dependents": `{"name":"vault.Open","limit":100}`,
+		"decision_search":  `{"limit":50}`,
+		"objective_read":   `{"id":"OBJ-0001"}`,
+		"objective_list":   `{"limit":50}`,
 	} {
 		res := k.call(nil, name, args)
 		if n := utf8.RuneCountInString(res.Text); n > tools.MaxText || name != "memory_stats" && n < 3000 {
@@ -67,7 +74,21 @@ func TestAnswersFitTheirSchema(t *testing.T) {
 		"task_create":       `{"title":"Oil the vault","about":["vault"],"expires_at":"2099-01-01"}`,
 		"task_update":       `{"id":"T-0001","status":"done"}`,
 		"task_list":         `{"statuses":["done"]}`,
+
+		"decision_search":     `{"query":"cents"}`,
+		"decision_read":       `{"id":"ADR-0001","history":true}`,
+		"decision_create":     decimals,
+		"decision_supersede":  `{"id":"ADR-0001","by":"ADR-0002"}`,
+		"graph_search":        `{"query":"amount"}`,
+		"graph_refs":          `{"name":"money.Amount"}`,
+		"graph_dependents":    `{"name":"money.Amount"}`,
+		"objective_create":    `{"title":"Ship the vault","description":"All of it.","tasks":["Design","Build"],"decisions":["ADR-0001"],"tags":["vault"]}`,
+		"objective_read":      `{"id":"OBJ-0001"}`,
+		"objective_update":    `{"id":"OBJ-0001","status":"paused","tasks":[{"text":"Design","done":true},{"text":"Build"}]}`,
+		"objective_list":      `{}`,
+		"objective_link_task": `{"id":"OBJ-0001","task":"Build","action":"complete"}`,
 	}
+	k.files(shop())
 	k.operator("The vault has a door of steel.", func(c *ken.Claim) { c.Entities = []string{"vault"} })
 	for _, x := range k.registry.Tools(k.caller) {
 		if args[x.Name] == "" {

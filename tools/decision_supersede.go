@@ -1,0 +1,39 @@
+package tools
+
+import (
+	"context"
+
+	"github.com/kenlayer/ken/decision"
+)
+
+// decisionSupersedeIn are decision_supersede's arguments.
+type decisionSupersedeIn struct {
+	ID string `json:"id" rule:"filled;chars=400" jsonschema:"of the decision that holds no more, such as ADR-0042"`
+	By string `json:"by" rule:"filled;chars=400" jsonschema:"of the one that takes its place, which must be accepted"`
+}
+
+func decisionSupersede() Tool {
+	return Define(Spec{Name: "decision_supersede", Title: "Supersede an architecture decision", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Say that an architecture decision is superseded by a newer one that is accepted. Both files say so afterwards, the old one is still found by " +
+			"decision_search, and it is no longer told to anybody by itself.",
+		Example: `{"id":"ADR-0012","by":"ADR-0042"}`},
+		func(ctx context.Context, c *Call, in decisionSupersedeIn) (*DecisionResult, error) {
+			code, err := c.decided(ctx)
+			if err != nil {
+				return nil, err
+			}
+			by, err := code.Decisions().Find(in.By)
+			if err != nil {
+				return nil, err
+			}
+			if by.Status != decision.Accepted {
+				return nil, refused("by", by.Handle+" is not accepted: with it in place of the other, nothing would hold",
+					"Have a person accept it, or name a decision that is accepted.")
+			}
+			was, _, err := code.Decisions().Supersede(ctx, in.ID, by.Handle)
+			if err != nil {
+				return nil, err
+			}
+			return &DecisionResult{"superseded", c.showDecision(&was), nil}, code.Govern(ctx)
+		})
+}

@@ -1,0 +1,58 @@
+package tools
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kenlayer/ken/objective"
+)
+
+// objectiveCreateIn are objective_create's arguments.
+type objectiveCreateIn struct {
+	Title       string   `json:"title" rule:"filled;chars=200" jsonschema:"the goal, in one sentence"`
+	Description string   `json:"description,omitempty" rule:"chars=10000" jsonschema:"when it is reached, and what belongs to it"`
+	Tasks       []string `json:"tasks,omitempty" rule:"items=50;chars=500;filled" jsonschema:"the steps, in their order"`
+	Decisions   []string `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"the decisions that it hangs on, such as ADR-0042"`
+	Tags        []string `json:"tags,omitempty" rule:"items=20;chars=60;filled"`
+}
+
+func objectiveCreate() Tool {
+	return Define(Spec{Name: "objective_create", Title: "Create an objective", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Keep a goal that outlasts this session, with its steps. It gets an id such as OBJ-0001 and is active: every turn of every agent in this project " +
+			"is told of it. One with that title that is not over is not created again. For small things use task_create.",
+		Example: `{"title":"Ship the new login","tasks":["Design","Implement","Test"]}`},
+		func(ctx context.Context, c *Call, in objectiveCreateIn) (*ObjectiveResult, error) {
+			goals, err := c.goals()
+			if err != nil {
+				return nil, err
+			}
+			d := &draft{}
+			want := objective.Draft{Title: d.line("title", in.Title), Description: d.text("description", in.Description), Tasks: d.lines("tasks", in.Tasks),
+				Decisions: d.lines("decisions", in.Decisions), Tags: d.lines("tags", in.Tags)}
+			if c.Session != "" {
+				want.Sessions = []string{c.Session}
+			}
+			if err := c.ours(ctx, d); err != nil {
+				return nil, err
+			}
+			release, err := c.r.writing.Take(ctx, c.Owner)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			had, problems, err := goals.List(ctx, objective.Active, objective.Paused)
+			if err != nil {
+				return nil, err
+			}
+			for i := range had {
+				if strings.EqualFold(squeeze(had[i].Title), want.Title) {
+					return &ObjectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already"), note}, nil
+				}
+			}
+			o, err := goals.Create(ctx, want)
+			if err != nil {
+				return nil, err
+			}
+			return &ObjectiveResult{c.showObjective(&o, nil), d.notes(), note}, nil
+		})
+}

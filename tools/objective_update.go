@@ -1,0 +1,106 @@
+package tools
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kenlayer/ken/objective"
+)
+
+// objectiveUpdateIn are objective_update's arguments.
+type objectiveUpdateIn struct {
+	ID          string            `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
+	Status      string            `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
+	Title       string            `json:"title,omitempty" rule:"chars=200" jsonschema:"the goal, where that has changed"`
+	Description string            `json:"description,omitempty" rule:"chars=10000" jsonschema:"in place of what there was"`
+	Tasks       []ObjectiveTaskIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"all steps, in place of what there was; for one step use objective_link_task"`
+	Decisions   []string          `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"more decisions that it hangs on, such as ADR-0042"`
+	Tags        []string          `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"in place of what there was"`
+}
+
+// ObjectiveTaskIn is a step as an agent writes it.
+type ObjectiveTaskIn struct {
+	Text string `json:"text" rule:"filled;chars=500"`
+	Done bool   `json:"done,omitempty"`
+}
+
+func objectiveUpdate() Tool {
+	return Define(Spec{Name: "objective_update", Title: "Change an objective", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Change an objective: its status (paused, done, abandoned, active again), title, description, steps, tags, and the decisions that it hangs on. What is " +
+			"left out stays as it was. Say done only when the goal is reached, not when its steps are.",
+		Example: `{"id":"OBJ-0001","status":"paused"}`},
+		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*ObjectiveResult, error) {
+			goals, err := c.goals()
+			if err != nil {
+				return nil, err
+			}
+			if in.Status == "" && in.Title == "" && in.Description == "" && in.Tasks == nil && in.Decisions == nil && in.Tags == nil {
+				return nil, invalid("status", "nothing is to be changed", "Give status, title, description, tasks, decisions or tags.")
+			}
+			o, _, err := goals.Read(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			d := &draft{}
+			change := in.change(d, &o, c)
+			if err := c.ours(ctx, d); err != nil {
+				return nil, err
+			}
+			if o, err = goals.Update(ctx, o.ID, change); err != nil {
+				return nil, err
+			}
+			return &ObjectiveResult{c.showObjective(&o, nil), d.notes(), note}, nil
+		})
+}
+
+func (in *objectiveUpdateIn) change(d *draft, was *objective.Objective, c *Call) objective.Update {
+	var u objective.Update
+	if in.Status != "" {
+		s := objective.Status(in.Status)
+		u.Status = &s
+	}
+	if in.Title != "" {
+		s := d.line("title", in.Title)
+		u.Title = &s
+	}
+	if in.Description != "" {
+		s := d.text("description", in.Description)
+		u.Description = &s
+	}
+	u.AddDecisions = d.lines("decisions", in.Decisions)
+	if in.Tags != nil {
+		u.Tags = append([]string{}, d.lines("tags", in.Tags)...)
+	}
+	if c.Session != "" {
+		u.AddSessions = []string{c.Session}
+	}
+	if in.Tasks != nil {
+		u.Tasks = in.tasks(d, was, c)
+	}
+	return u
+}
+
+// tasks are the steps that are wanted, each with what is known of it already.
+func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) []objective.Task {
+	out := []objective.Task{}
+	for i := range in.Tasks {
+		t := objective.Task{Text: d.line("tasks", in.Tasks[i].Text), Done: in.Tasks[i].Done}
+		if t.Text == "" {
+			continue
+		}
+		for _, had := range was.Tasks {
+			if strings.EqualFold(squeeze(had.Text), t.Text) {
+				t.Claim = had.Claim
+				if had.Done && t.Done {
+					t.DoneAt, t.By = had.DoneAt, had.By
+				}
+				break
+			}
+		}
+		if t.Done && t.DoneAt.IsZero() {
+			t.DoneAt, t.By = c.Now(), c.by()
+		}
+		out = append(out, t)
+	}
+	return out
+}
