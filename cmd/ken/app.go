@@ -70,7 +70,10 @@ var errTold = errors.New("told already")
 // fail prints an error, and what to try, and returns the exit status.
 func (a *app) fail(err error) int {
 	var u usage
+	var other exitStatus
 	switch {
+	case errors.As(err, &other):
+		return int(other)
 	case errors.Is(err, errTold):
 		return exitFailed
 	case errors.Is(err, context.Canceled):

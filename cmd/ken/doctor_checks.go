@@ -36,6 +36,7 @@ func (a *app) examine(ctx context.Context, p *progress) []finding {
 	}
 	out = append(out, passed("configuration", "%s", cmp.Or(path, "defaults: there is no file")))
 	out = append(out, examineKnowledge(root)...)
+	out = append(out, a.examinePlan(ctx, &cfg)...)
 
 	l, embedder := a.examineEmbedder(ctx, p, cfg)
 	if l == nil {

@@ -16,12 +16,13 @@ import (
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Write configuration and lifecycle policy with every key and its default",
+		Short: "Write configuration, lifecycle policy and the project's layers",
 		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default, and .ken/knowledge/lifecycle.yaml, " +
-			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. A file that is there already is " +
+			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. Also write .ken/architecture.yaml, " +
+			"which has the project's layers as they are, for ken drift, and .ken/.kenignore, in which state can be marked for ken knowledge gc to delete. A file that is there already is " +
 			"left alone, the configuration also as ken.yaml or where KEN_CONFIG says.",
 		Args: takes(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.project()
 			if err != nil {
 				return err
@@ -38,13 +39,23 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			marks := written{Path: filepath.Join(root, ".ken", lifecycle.IgnoreName)}
+			if marks.Created, err = create(marks.Path, lifecycle.IgnoreExample()); err != nil {
+				return fmt.Errorf("write %s: %w", lifecycle.IgnoreName, err)
+			}
+			layers, err := a.writeArchitecture(cmd.Context(), root)
+			if err != nil {
+				return err
+			}
 			if a.json {
 				return a.printJSON(struct {
 					written
-					Lifecycle written `json:"lifecycle"`
-				}{written{path, created}, kept})
+					Lifecycle    written `json:"lifecycle"`
+					Architecture written `json:"architecture"`
+					Ephemeral    written `json:"ephemeral"`
+				}{written{path, created}, kept, layers, marks})
 			}
-			for _, w := range []written{{path, created}, kept} {
+			for _, w := range []written{{path, created}, kept, layers, marks} {
 				if w.Created {
 					fmt.Fprintf(a.out, "wrote %s\n", w.Path)
 				} else {

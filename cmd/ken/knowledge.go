@@ -33,8 +33,9 @@ func (a *app) gcCommand() *cobra.Command {
 		Use:   "gc",
 		Short: "Show what is due to be archived, demoted or deleted, and do it with --apply",
 		Long: "Show what would change and why; nothing does without --apply. Claims that were superseded or have expired are archived, " +
-			"approved patterns that no session has seen again become candidates, and what is left of gone files is forgotten. Messages of " +
-			"harvested sessions, done jobs and old event files are deleted. A verified claim without new evidence counts as inferred, which " +
+			"approved patterns that no session has seen again become candidates, and what is left of gone files is forgotten, in the graph of the " +
+			"code, too. Files of superseded decisions move to the folder archive beside them. Messages of harvested sessions, done jobs, old event " +
+			"files, and state files that .ken/.kenignore names are deleted. A verified claim without new evidence counts as inferred, which " +
 			"is only told.\n\n" +
 			"After how many days, .ken/knowledge/lifecycle.yaml says; ken init writes it. Archived claims stay in the store: ken recall " +
 			"--archived finds them.",
@@ -65,7 +66,12 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 		if err != nil {
 			return err
 		}
-		d := lifecycle.Deps{Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
+		code, err := a.loadCodebase(ctx, a.progress())
+		if err != nil {
+			return err
+		}
+		defer code.Close() // what was pruned is saved
+		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: filepath.Join(l.Root(), ".ken"), Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
 			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
 		policy = policy.Decay(l.Config().Knowledge.DecayDays)
 		plan, err := lifecycle.Plan(ctx, d, policy)

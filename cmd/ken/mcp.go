@@ -79,7 +79,7 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 	p := a.progress()
 	defer p.done()
 	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
-		lo.Foreground, lo.Progress = false, nil // it lives as long as its client: the background keeps up
+		lo.Foreground, lo.Watch, lo.Progress = false, true, nil // it lives as long as its client: the background keeps up
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/codegraph"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -72,7 +73,7 @@ func (a *app) printItems(items []ken.Item) {
 	}
 	rows := make([][]string, len(items))
 	for i, it := range items {
-		rows[i] = []string{tail(it.ID), it.Tier.String(), legs(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
+		rows[i] = []string{short(it.ID), it.Tier.String(), legs(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
 			cmp.Or(it.Source, it.Heading, it.Text)}
 	}
 	fmt.Fprintln(a.out)
@@ -98,7 +99,7 @@ func (a *app) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
 	}
 	rows := make([][]string, len(shown))
 	for i, c := range shown {
-		rows[i] = []string{tail(c.ID), why(c), name(c.ID)}
+		rows[i] = []string{short(c.ID), why(c), name(c.ID)}
 	}
 	a.printColumns([]string{"ID", "WHY", "WHAT"}, rows)
 	if len(shown) < len(cuts) {
@@ -112,7 +113,7 @@ func why(c ken.Cut) string {
 	case c.Detail == "":
 		return string(c.Reason)
 	case c.Reason == ken.CutDuplicate:
-		return "duplicate of " + tail(c.Detail)
+		return "duplicate of " + short(c.Detail)
 	}
 	return string(c.Reason) + ": " + c.Detail
 }
@@ -137,6 +138,14 @@ func legs(m map[string]ken.LegScore) string {
 		parts = append(parts, fmt.Sprintf("%s #%d", name, m[name].Rank))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// short is an id in a table: its tail, or what a symbol of the code is called.
+func short(id string) string {
+	if _, name, ok := codegraph.Split(id); ok {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return tail(id)
 }
 
 // tail is the short form of an id: its end, because its front is the time. A

@@ -89,7 +89,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return errors.Join(err, in.Close())
 	}
 	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
-		lo.Config, lo.Strict, lo.Foreground, lo.Log, lo.Progress = &cfg, false, false, log, nil
+		lo.Config, lo.Strict, lo.Foreground, lo.Watch, lo.Log, lo.Progress = &cfg, false, false, true, log, nil
 		lo.OnReceipt = s.receipt
 	})
 	if err != nil {

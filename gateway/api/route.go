@@ -60,7 +60,7 @@ func variable(segment string) (string, bool) {
 func table() []*route {
 	routes.once.Do(func() {
 		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
-			attentionRoutes(), entityRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
+			attentionRoutes(), entityRoutes(), provenanceRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
 			jobRoutes(), exportRoutes(), statsRoutes(), aboutRoutes()} {
 			routes.all = append(routes.all, group...)
 		}

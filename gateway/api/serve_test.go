@@ -40,7 +40,8 @@ var samples = map[string]string{"q": "payments", "type": "knowledge", "mode": "k
 	"scope": "repo:a", "min_trust": "agent", "floor": "false", "explain": "1", "limit": "3", "cursor": "", "tag": "payments", "session": "session-one",
 	"project": "p", "constraint": "false", "archived": "true", "reason": "because", "all": "true", "state": "queued",
 	"claim": "0198c0de-0000-7000-8000-000000000001", "name": "payments", "superseded": "true", "depth": "2", "entity": "payments",
-	"source": "payments", "relation": "requires", "target": "ledger", "about": "ledger", "task_status": "open"}
+	"source": "payments", "relation": "requires", "target": "ledger", "about": "ledger", "task_status": "open",
+	"of": "payments", "expired": "true"}
 
 // Whatever the table lists is served, with the right that it names and not without, and
 // every parameter that is described is read.
@@ -107,6 +108,8 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 			path += "?q=payments"
 		case "explain":
 			path += "?claim=" + paths.Replace("{id}")
+		case "getProvenance":
+			path += "?of=payments"
 		case "listConstraints", "listDependencies":
 			path += "?entity=payments"
 		}

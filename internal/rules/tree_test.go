@@ -27,7 +27,7 @@ type tree struct {
 	fset  *token.FileSet
 	files []source
 	docs  map[string]string // Markdown by path
-	paths map[string]bool   // every file and folder
+	paths map[string]bool   // every file and folder but those that load leaves out
 }
 
 // load reads a repository, leaving out hidden folders, test data, what is built and
@@ -39,14 +39,15 @@ func load(t *testing.T, root fs.FS) *tree {
 		if err != nil {
 			return err
 		}
-		tr.paths[p] = true
 		name := d.Name()
 		if d.IsDir() {
 			if p != "." && (name[0] == '.' && name != ".ci" || name == "testdata" || name == "bin" || name == "dist" || name == "node_modules") {
 				return fs.SkipDir
 			}
+			tr.paths[p] = true
 			return nil
 		}
+		tr.paths[p] = true
 		if ext := path.Ext(name); ext != ".go" && ext != ".md" {
 			return nil
 		}

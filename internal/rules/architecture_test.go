@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken/drift"
+)
+
+var update = flag.Bool("update", false, "write .ken/architecture.yaml")
+
+const architectureHead = `# The layers of this project, as internal/rules has them: each top-level folder is one.
+# go test ./internal/rules -run Architecture -update writes this file; make drift checks the imports against it.
+
+strict: true # a folder without a place here is a mistake
+tests: false # a test may use what stands above, such as a store for an end-to-end case
+
+layers:
+`
+
+// TestArchitecture keeps the manifest of ken drift and the order of packages here one: ken drift
+// says of every language what imports_test.go says of Go.
+func TestArchitecture(t *testing.T) {
+	const name = "../../" + drift.DefaultManifest
+	folders := []string{"."}
+	for _, l := range slices.Concat([][]string{leaves}, layers) {
+		for _, f := range l {
+			if _, err := os.Stat("../../" + f); err == nil {
+				folders = append(folders, f)
+			}
+		}
+	}
+	if *update {
+		if err := os.MkdirAll("../../.ken", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(architecture(t, folders)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatalf("%v; run go test ./internal/rules -run Architecture -update", err)
+	}
+	m, err := drift.Parse(drift.DefaultManifest, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !m.Strict || m.Tests || len(m.Layers) != len(folders) {
+		t.Errorf("%d layers for %d folders, strict %v, tests %v", len(m.Layers), len(folders), m.Strict, m.Tests)
+	}
+	for _, from := range folders {
+		if l := m.LayerOf(from + "/x.go"); from != "." && l != from {
+			t.Errorf("%s is in the layer %q", from, l)
+		}
+		for _, to := range folders {
+			if got, want := m.Permits(layerName(from), layerName(to)), permitted(t, from, to); got != want {
+				t.Errorf("%s may depend on %s: %v, want %v; run go test ./internal/rules -run Architecture -update", from, to, got, want)
+			}
+		}
+	}
+}
+
+func layerName(folder string) string {
+	if folder == "." {
+		return "ken"
+	}
+	return folder
+}
+
+// permitted asks the rule itself: it looks at a file of one folder that imports another.
+func permitted(t *testing.T, from, to string) bool {
+	t.Helper()
+	if from == to {
+		return true
+	}
+	file, imports := "x.go", module
+	if from != "." {
+		file = from + "/x.go"
+	}
+	if to != "." {
+		imports += "/" + to
+	}
+	return len(importsPointDown(fixture(t, file, "package x\nimport _ \""+imports+"\"\n"))) == 0
+}
+
+// architecture writes the manifest, what stands lowest first.
+func architecture(t *testing.T, folders []string) string {
+	t.Helper()
+	order := slices.Clone(folders)
+	slices.SortStableFunc(order, func(a, b string) int { return depth(b) - depth(a) })
+	var b strings.Builder
+	b.WriteString(architectureHead)
+	for _, f := range order {
+		var below []string
+		for _, to := range order {
+			if to != f && permitted(t, f, to) {
+				below = append(below, layerName(to))
+			}
+		}
+		path := f + "/"
+		if f == "." {
+			path = `"*.go"`
+		}
+		b.WriteString("  - name: " + layerName(f) + "\n    paths: [" + path + "]\n    may_depend_on: [" + wrapped(below) + "]\n")
+	}
+	return b.String()
+}
+
+// depth is the line of a folder, counted from the top.
+func depth(folder string) int {
+	if folder == "." {
+		return len(layers) + 1
+	}
+	n, _ := layer(folder)
+	return n
+}
+
+// wrapped breaks a list into lines.
+func wrapped(names []string) string {
+	const width = 110
+	var b strings.Builder
+	column := len("    may_depend_on: [")
+	for i, n := range names {
+		if i > 0 {
+			if column += len(n) + 2; column > width {
+				b.WriteString(",\n      ")
+				column = 6 + len(n)
+			} else {
+				b.WriteString(", ")
+			}
+		}
+		b.WriteString(n)
+	}
+	return b.String()
+}
