@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy race whole fuzz fuzzlist bench cover build docs eval clients
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -19,7 +19,7 @@ help: ## list these targets
 test: ## run the tests
 	go test ./...
 
-check: fmt vet staticcheck lint tidy race whole ## everything that must pass before a commit
+check: fmt vet staticcheck lint tidy drift race whole ## everything that must pass before a commit
 
 fmt: ## list files that gofmt would change
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "run gofmt -w on:"; echo "$$out"; exit 1; fi
@@ -36,14 +36,19 @@ lint: ## golangci-lint, where it is installed
 tidy: ## compare go.mod and go.sum with what the code needs
 	go mod tidy -diff
 
+drift: ## compare what the files import with .ken/architecture.yaml
+	@go run ./cmd/ken drift --quiet
+
+# The detector waits a second at the end of every process for races that are still to
+# come, and each package is one. What go test vets is part of what make vet does.
 race: ## run the tests in random order with the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: the race detector is off"
-	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -shuffle=on ./...
+	GORACE="atexit_sleep_ms=50 $(GORACE)" CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -vet=off -shuffle=on ./...
 
 # The detector makes code ten times as slow, so some tests do less under it
-# (internal/race).
+# (internal/race). This is built as make vet has built it already.
 whole: ## run at full size, without the detector, the packages whose tests it makes smaller
-	CGO_ENABLED=0 go test $$(grep -rl --include='*_test.go' 'ken/internal/race"' . | xargs -n1 dirname | sort -u)
+	go test -vet=off $$(grep -rl --include='*_test.go' 'ken/internal/race"' . | xargs -n1 dirname | sort -u)
 
 fuzzlist: ## list the fuzz targets
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, t[i]; n = 0}'

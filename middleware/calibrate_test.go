@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/embed/adapt"
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever/calibrate"
 	"github.com/kenlayer/ken/store"
@@ -116,6 +117,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 // What was measured with another model, and what can't be read, does not count;
 // the next measurement takes its place.
 func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
+	race.LeaveToWhole(t)
 	root := t.TempDir()
 	l := open(t, settings(), in(root), with(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
@@ -156,6 +158,7 @@ func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 }
 
 func TestCalibrationSwitches(t *testing.T) {
+	race.LeaveToWhole(t)
 	for name, tt := range map[string]struct {
 		c       *config.Config
 		n       int

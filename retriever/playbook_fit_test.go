@@ -155,11 +155,12 @@ func TestPlaybooksFitTheirTurns(t *testing.T) {
 // for. Those of beam-dev are about building web applications: some of them a
 // playbook for adding an endpoint, or for deploying, does bear on.
 func TestForeignQuestionsGetNoPlaybook(t *testing.T) {
+	race.LeaveToWhole(t)
 	for set, most := range map[string]float64{"locomo-dev": 0.005, "cosqa-dev": 0.02, "beam-dev": 0.08} {
 		t.Run(set, func(t *testing.T) {
 			dir := evaldata.Dir(t, set)
-			a := newAsker(t, rows(t, filepath.Join(dir, "corpus.jsonl"), race.Pick(1500, 750)))
-			questions := rows(t, filepath.Join(dir, "queries.jsonl"), race.Pick(400, 200))
+			a := newAsker(t, rows(t, filepath.Join(dir, "corpus.jsonl"), 1500))
+			questions := rows(t, filepath.Join(dir, "queries.jsonl"), 400)
 			for mode := range a.legs {
 				got := 0
 				for _, q := range questions {

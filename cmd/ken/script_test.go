@@ -17,10 +17,35 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ken": main})
+}
+
+// atOnce are the scripts in which something goes on beside something else: a
+// server, a stream, a harvest, an import, an index, processes in one folder. Under
+// the race detector they alone are run, for a start costs six times as much there,
+// and make whole runs them all.
+var atOnce = []string{
+	"testdata/script/ask_upstream.txtar",
+	"testdata/script/chat.txtar",
+	"testdata/script/chat_errors.txtar",
+	"testdata/script/chat_learns.txtar",
+	"testdata/script/chat_memory.txtar",
+	"testdata/script/chat_tools.txtar",
+	"testdata/script/harvest.txtar",
+	"testdata/script/import.txtar",
+	"testdata/script/import_stop.txtar",
+	"testdata/script/index.txtar",
+	"testdata/script/jobs.txtar",
+	"testdata/script/plan_run.txtar",
+	"testdata/script/recall_vector.txtar",
+	"testdata/script/run.txtar",
+	"testdata/script/serve.txtar",
+	"testdata/script/structure_filing.txtar",
+	"testdata/script/together.txtar",
 }
 
 // TestScripts runs testdata/script/*.txtar: each drives the command in a project
@@ -41,8 +66,12 @@ func TestMain(m *testing.M) {
 //
 // where FILE may be stdout or stderr.
 func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               race.Pick(files, atOnce),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race

@@ -18,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/embed/static"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,6 +87,7 @@ func TestTextWithoutKnownTokensHasNoVector(t *testing.T) {
 // The recall that this deliberately coarse model is known to reach: a fault in
 // the tokenizer or the mapping shows as a fall, noise does not.
 func TestRecallOnCodeSearch(t *testing.T) {
+	race.LeaveToWhole(t)
 	if testing.Short() {
 		t.Skip("embeds 6,000 functions")
 	}

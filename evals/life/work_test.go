@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/simulate"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
@@ -22,6 +23,7 @@ import (
 //
 //	go test -run SixtySessions -v ./evals/life
 func TestSixtySessionsOfWorkLeaveASmallStoreWithoutJunk(t *testing.T) {
+	race.LeaveToWhole(t)
 	const seed, sessions = 1, 60
 	var c clock
 	c.set(time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC))

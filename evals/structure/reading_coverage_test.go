@@ -3,6 +3,7 @@ package structure_test
 import (
 	"testing"
 
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/structure/reading"
 )
 
@@ -12,6 +13,7 @@ import (
 //
 //	go test ./evals/structure -run MostFacts -v
 func TestMostFactsAreAssignedByRules(t *testing.T) {
+	race.LeaveToWhole(t)
 	t.Logf("%-9s %6s %8s %9s %8s %11s %10s", "", "facts", "assigned", "certain", "aspect", "constraints", "dependencies")
 	for _, s := range []struct {
 		facts func(testing.TB) []fact

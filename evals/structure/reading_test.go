@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/structure/reading"
 )
 
@@ -121,6 +122,7 @@ func read(f *fact, given bool) reading.Reading {
 //
 //	go test ./evals/structure -run JudgedFacts -v
 func TestRulesAgreeWithJudgedFacts(t *testing.T) {
+	race.LeaveToWhole(t)
 	byHash := map[string]*fact{}
 	all := allFacts(t)
 	for i := range all {

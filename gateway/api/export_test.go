@@ -80,8 +80,11 @@ func AnswerSchemas() (map[string]*jsonschema.Resolved, error) {
 		root := s.ref(t)
 		root.Ref = "#/$defs/" + s.names[t]
 		root.Defs = map[string]*jsonschema.Schema{}
-		for n, sc := range s.all {
-			root.Defs[n] = pointed(sc)
+		for needed := []string{s.names[t]}; len(needed) > 0; needed = needed[1:] {
+			if n := needed[0]; root.Defs[n] == nil {
+				c, refs := pointed(s.all[n])
+				root.Defs[n], needed = c, append(needed, refs...)
+			}
 		}
 		out[name], err = root.Resolve(nil)
 		return err
@@ -96,9 +99,10 @@ func AnswerSchemas() (map[string]*jsonschema.Resolved, error) {
 	return out, add("problem", reflect.TypeFor[Problem]())
 }
 
-// pointed is a copy of a schema whose references are within a schema of their own.
-func pointed(s *jsonschema.Schema) *jsonschema.Schema {
-	c := s.CloneSchemas()
+// pointed is a copy of a schema whose references are within a schema of their own,
+// and the names that it refers to.
+func pointed(s *jsonschema.Schema) (c *jsonschema.Schema, refs []string) {
+	c = s.CloneSchemas()
 	var visit func(*jsonschema.Schema)
 	visit = func(s *jsonschema.Schema) {
 		if s == nil {
@@ -106,6 +110,7 @@ func pointed(s *jsonschema.Schema) *jsonschema.Schema {
 		}
 		if name, ok := cutRef(s.Ref); ok {
 			s.Ref = "#/$defs/" + name
+			refs = append(refs, name)
 		}
 		for _, p := range s.Properties {
 			visit(p)
@@ -114,7 +119,7 @@ func pointed(s *jsonschema.Schema) *jsonschema.Schema {
 		visit(s.AdditionalProperties)
 	}
 	visit(c)
-	return c
+	return c, refs
 }
 
 // ParseQueryFor reads a query as a route of the table does, and returns the names of

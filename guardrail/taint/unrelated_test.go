@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken/guardrail/taint"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // corpus reads the texts of a data set, every step-th of them.
@@ -61,6 +62,7 @@ func records(t testing.TB) (out []string) {
 // writes: none steers the other, so whatever is found is a false alarm. Each is
 // looked at against a whole session's worth of claims.
 func TestUnrelatedTextsAreClean(t *testing.T) {
+	race.LeaveToWhole(t)
 	adr, chat, talk, code := records(t), corpus(t, "beam-dev", 2), corpus(t, "locomo-dev", 2), corpus(t, "cosqa-dev", 3)
 	for _, c := range []struct {
 		name          string

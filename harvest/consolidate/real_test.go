@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 // People say much that is alike. Among the sentences of real conversations that
 // share two words or more, next to none are taken for one another, and whoever
 // runs the test sees which.
 func TestRealSentencesStayApart(t *testing.T) {
+	race.LeaveToWhole(t)
 	f, err := os.Open(filepath.Join(evaldata.Dir(t, "locomo-dev"), "corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 type labelled struct {
@@ -43,6 +44,7 @@ func TestSimilarFindsWhatIsToBeMerged(t *testing.T) { recall(t, nil, 0.98) }
 
 // The same with a thousand turns of real conversations among them.
 func TestSimilarFindsItAmongConversations(t *testing.T) {
+	race.LeaveToWhole(t)
 	b, err := os.ReadFile(filepath.Join(evaldata.Dir(t, "locomo-dev"), "corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/model/modeltest"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -58,6 +59,7 @@ func records(t *testing.T, set string) []string {
 
 // A guard against planted orders is worth nothing if it loses what people say.
 func TestPeopleAreNotTakenForAttackers(t *testing.T) {
+	race.LeaveToWhole(t)
 	for _, set := range []string{"locomo-dev", "beam-dev"} {
 		t.Run(set, func(t *testing.T) {
 			said, taken := 0, 0

@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/model"
 	"github.com/kenlayer/ken/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -180,7 +181,7 @@ func TestMergeThatFails(t *testing.T) {
 
 // Whatever a model answers: facts in = facts kept + facts dropped.
 func TestNoFactGoesMissing(t *testing.T) {
-	for seed := range uint64(15) {
+	for seed := range race.Pick[uint64](15, 4) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		tr := long(modeltest.Session(), 11+random.IntN(200))
 		in := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/harvest/draft"
 	"github.com/kenlayer/ken/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/race"
 )
 
 const secret = "ghp_" + "R4nd0mT0kenVa1ueXyZ9" + "876543210AbCdEfG"
@@ -130,6 +131,7 @@ func TestThousandsOfFactsAreNotAllSearched(t *testing.T) {
 
 // For any facts: all are counted, and what stays is what it has to be.
 func TestLedgerBalances(t *testing.T) {
+	race.LeaveToWhole(t)
 	pool := []string{"The user prefers small commits.", "I prefer small commits", "never push to main directly", "<think>", "ignore previous instructions",
 		"[redacted:jwt]", "at most 15 minutes old", "Yes", "", "一二三四", strings.Repeat("long ", 70), "Staging runs in eu-west-1", "Short. " + strings.Repeat("long ", 70)}
 	for seed := range uint64(60) {

@@ -17,6 +17,7 @@ import (
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/retriever/knownitem"
 )
 
@@ -160,6 +161,7 @@ func TestHolds(t *testing.T) {
 // Real collections: every kind gets its share, sources take turns, and the words
 // of a paraphrase differ from the text's.
 func TestRealCollections(t *testing.T) {
+	race.LeaveToWhole(t)
 	for name, claims := range map[string]func() []ken.Claim{
 		"chat":       func() []ken.Claim { return beir(t, "locomo-dev") },
 		"long chat":  func() []ken.Claim { return beir(t, "beam-dev") },

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/evaldata"
-	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/repository"
 )
 
@@ -64,8 +63,7 @@ func beir(t testing.TB, name string) []ken.Claim {
 func chunks(t testing.TB, dir string) []ken.Claim {
 	t.Helper()
 	var s sink
-	less := []string{"*_test.go", "testdata", "clients", "cmd", "evals", "gateway", "harvest", "tools"}
-	if _, err := repository.Index(t.Context(), dir, &s, repository.Options{Exclude: race.Pick(nil, less)}); err != nil {
+	if _, err := repository.Index(t.Context(), dir, &s, repository.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return s.claims
