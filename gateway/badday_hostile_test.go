@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 )
 

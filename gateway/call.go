@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/wire"
 	"github.com/kenlayer/ken/telemetry/trace"

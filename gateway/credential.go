@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 )
 
 // credentialHeaders are where clients put the key of an API.

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/middleware"
 )
 

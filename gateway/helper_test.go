@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"

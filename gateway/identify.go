@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 

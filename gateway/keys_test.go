@@ -8,9 +8,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 )
 

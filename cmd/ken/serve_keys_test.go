@@ -11,8 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 	"github.com/kenlayer/ken/middleware"
 )

@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/middleware"

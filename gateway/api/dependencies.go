@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/structure/edit"

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/gateway/api"
 )
 

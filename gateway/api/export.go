@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/store/jsonl"
 )
 

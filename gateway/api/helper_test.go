@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/middleware"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/attention"
-	"github.com/kenlayer/ken/gateway/access"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )

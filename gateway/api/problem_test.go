@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/gateway/api"
 )
 

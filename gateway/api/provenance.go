@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/provenance"
 	"github.com/kenlayer/ken/store"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 )
 
 // route is one line of the table: what is served, and what is said of it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"

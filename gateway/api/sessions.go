@@ -8,7 +8,7 @@ import (
 	"reflect"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"

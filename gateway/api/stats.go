@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"

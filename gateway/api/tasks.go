@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/structure/edit"
 	"github.com/kenlayer/ken/structure/task"

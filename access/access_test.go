@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/access"
+	"github.com/kenlayer/ken/access"
 )
 
 func TestNobodyMayDoAnything(t *testing.T) {
