@@ -26,6 +26,16 @@ func (v *View) Stamp(path string) (Stamp, bool) {
 	return Stamp{Size: s.size, ModTime: time.Unix(0, s.modTime).UTC(), ReadAt: time.Unix(0, s.readAt).UTC()}, true
 }
 
+// Hash returns the hash of a file's content as the graph knows it, by its path; "" for
+// one that is not in the graph, or of which only the name was looked at.
+func (v *View) Hash(path string) string {
+	i := v.fileUnit(path)
+	if i < 0 {
+		return ""
+	}
+	return v.unit(i).hash
+}
+
 // Holds reports whether the graph has a file at a path, or below it.
 func (v *View) Holds(path string) bool {
 	if v.fileUnit(path) >= 0 {

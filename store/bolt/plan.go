@@ -145,7 +145,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 			put(bAbout, ref, c.about.Append(nil))
 		}
 		if old != nil {
-			for _, parent := range parents(old) {
+			for _, parent := range store.Parents(old) {
 				del(bDerived, pair(parent[:], c.row.id[:]))
 			}
 		}
@@ -166,7 +166,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 			put(bCites, citeKey(path, c.ref), nil)
 		}
 		refers.keep(c.claim, c.ref)
-		for _, parent := range parents(c.claim) {
+		for _, parent := range store.Parents(c.claim) {
 			put(bDerived, pair(parent[:], c.row.id[:]), nil)
 		}
 	}
@@ -204,19 +204,6 @@ func cited(c *ken.Claim) map[string]struct{} {
 	for _, e := range c.Evidence {
 		if e.Kind == ken.EvidenceFile && e.ContentHash != "" && !strings.ContainsRune(e.Path, 0) {
 			out[e.Path] = struct{}{}
-		}
-	}
-	return out
-}
-
-// parents are the claims that a claim was derived from.
-func parents(c *ken.Claim) []uuid.UUID {
-	var out []uuid.UUID
-	for _, e := range c.Evidence {
-		if e.Kind == ken.EvidenceDecision || e.Kind == ken.EvidenceRepositoryMemory {
-			if id, err := uuid.Parse(e.ID); err == nil {
-				out = append(out, id)
-			}
 		}
 	}
 	return out
