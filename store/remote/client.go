@@ -233,8 +233,12 @@ func (c *Client) take(ctx context.Context) (*conn, error) {
 	}
 	c.mu.Unlock()
 	cn, _, err := c.connect(ctx)
-	if _, lost := Lost(err); lost {
+	if err != nil && ctx.Err() == nil {
 		c.broken.Store(true)
+		if _, lost := Lost(err); !lost {
+			// Whoever refuses a client that was let in is another holder, at the same address.
+			err = &LostError{Err: err}
+		}
 	}
 	if err == nil {
 		c.mu.Lock()

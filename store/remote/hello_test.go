@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +58,32 @@ func TestWhoIsNotMeantIsRefused(t *testing.T) {
 		if c != nil {
 			must(t, c.Close())
 		}
+	}
+}
+
+// A client whose holder has gone, and whose address another one serves by now, has lost
+// it, as whoever can look for the new one has to know.
+func TestAnotherHolderAtTheSameAddress(t *testing.T) {
+	s := serve(t, storetest.Options{}, remote.ServerOptions{})
+	c, err := remote.Dial(t.Context(), "unix", s.socket, remote.Options{Owner: ken.DefaultOwner})
+	must(t, err)
+	defer func() { must(t, c.Close()) }()
+	must(t, os.Rename(s.socket, s.socket+"-old")) // the old one still has its connections
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", s.socket)
+	must(t, err)
+	next := remote.NewServer(remote.ServerOptions{Owner: ken.DefaultOwner, Token: "another"})
+	ended := make(chan error, 1)
+	go func() { ended <- next.Serve(l) }()
+	defer func() {
+		next.Shutdown(context.Background(), false)
+		must(t, <-ended)
+	}()
+	_, err = c.Get(t.Context(), "anything")
+	if sent, lost := remote.Lost(err); !lost || sent || !c.Broken() {
+		t.Errorf("sent %t, lost %t, broken %t: %v", sent, lost, c.Broken(), err)
+	}
+	if !errors.Is(err, ken.ErrUnavailable) || !strings.Contains(err.Error(), "token") {
+		t.Errorf("%v", err)
 	}
 }
 
