@@ -71,8 +71,13 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is for http.ResponseController.
-func (w *writer) FlushError() error { return w.control.Flush() }
+// FlushError is for http.ResponseController. It sends the header, if nothing has before.
+func (w *writer) FlushError() error {
+	if w.status == 0 {
+		w.status, w.first = http.StatusOK, w.now()
+	}
+	return w.control.Flush()
+}
 
 // body is a request's body on its way in. It gives each read a time limit, notes
 // the error that ended it, and refuses to grow beyond max bytes. http.Transport may

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -44,6 +45,32 @@ func TestExportCanBeReadBack(t *testing.T) {
 		t.Errorf("narrowed: %s", b)
 	}
 	k.ask(http.MethodGet, "/api/export", nil, "Accept", "application/json").problem(http.StatusNotAcceptable, "not_acceptable", "ndjson")
+}
+
+// An export of nothing is an answer as well, and the server has no fault to find with it.
+func TestExportOfNothing(t *testing.T) {
+	k := newKit(t)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.api.ServeHTTP(w, r.WithContext(access.With(r.Context(), k.who)))
+	}))
+	var faults bytes.Buffer
+	srv.Config.ErrorLog = log.New(&faults, "", 0)
+	srv.Start()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/api/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || len(body) > 0 {
+		t.Errorf("%d, %q, %v", resp.StatusCode, body, err)
+	}
+	if srv.Close(); faults.Len() > 0 { // it waits for the handler
+		t.Errorf("the server says %s", faults.String())
+	}
 }
 
 // An export comes as it is read, and ends when its reader goes.

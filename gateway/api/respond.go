@@ -93,8 +93,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply
 		return
 	}
 	out := &started{w: w}
-	rc := http.NewResponseController(w)
-	err := rep.stream(r.Context(), out, func() { _ = rc.Flush() }) // a writer that can't flush sends at the end
+	err := rep.stream(r.Context(), out, out.flush)
 	switch {
 	case err == nil && !out.yes:
 		w.WriteHeader(http.StatusOK)
@@ -110,13 +109,19 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply
 
 // started knows whether anything was written.
 type started struct {
-	w   io.Writer
+	w   http.ResponseWriter
 	yes bool
 }
 
 func (s *started) Write(b []byte) (int, error) {
 	s.yes = true
 	return s.w.Write(b)
+}
+
+// flush sends what was written, and the header before it.
+func (s *started) flush() {
+	s.yes = true
+	_ = http.NewResponseController(s.w).Flush() // a writer that can't flush sends at the end
 }
 
 // refuse sends an error as a problem.
