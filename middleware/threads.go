@@ -43,9 +43,12 @@ func (t *thread) settled() bool {
 	t.once.Do(func() {
 		h := t.read()
 		t.read = nil
-		for i := range t.messages {
-			t.messages[i] = detached(t.messages[i])
+		// A list of its own: whoever passes the rest of the answer on may still read the turn's.
+		own := make([]ken.Message, len(t.messages), len(t.messages)+1)
+		for i := range own {
+			own[i] = detached(t.messages[i])
 		}
+		t.messages = own
 		switch h.Answer.Finish {
 		case "failed", "cancelled":
 			return

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
@@ -76,6 +77,20 @@ func TestThreadsAreGivenUp(t *testing.T) {
 	ts.put(&thread{owner: "o"}, strings.Repeat("x", maxIDBytes+1), answers("x"))
 	if len(ts.at) != 0 {
 		t.Errorf("%d names", len(ts.at))
+	}
+}
+
+// A thread's messages are its own: the guard may still read the turn's while the answer
+// is settled.
+func TestThreadsLeaveTheTurnAlone(t *testing.T) {
+	body := []byte("the words of a request")
+	turn := []ken.Message{{Role: "user", Text: unsafe.String(&body[0], len(body))}}
+	th := &thread{owner: "o", messages: turn[:1:1], read: answers("x")}
+	if !th.settled() || len(th.messages) != 2 {
+		t.Fatalf("%+v", th.messages)
+	}
+	if &th.messages[0] == &turn[0] || unsafe.StringData(turn[0].Text) != &body[0] || unsafe.StringData(th.messages[0].Text) == &body[0] {
+		t.Error("the turn's messages were changed, or the thread holds the request's body")
 	}
 }
 
