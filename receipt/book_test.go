@@ -24,6 +24,7 @@ func TestWhatIsKept(t *testing.T) {
 		put(t, b, in)
 		want := turn("t1", "s")
 		want.Block, want.Signals.Question, want.Signals.Subject = "", "", ""
+		want.BlockHash = receipt.HashBlock("t1", in.Block)
 		c := &want.Items[0]
 		c.Key, c.Source, c.Heading, c.Text = "", "", "", ""
 		want.Items[1].Text = ""

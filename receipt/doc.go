@@ -12,7 +12,10 @@
 // erased when a claim is forgotten, except where it stood in the ranking, which
 // [Book.Forget] erases too: the id stays and nothing else. Pieces of the repository
 // keep their heading and source, which are the file's, not a claim's. Of messages
-// it has what the signals hold, cleaned.
+// it has what the signals hold, cleaned, and the number under which the session's
+// journal has the last one. A hash of the block proves a block that is written again
+// from elsewhere; it goes when a claim of the block is forgotten, since it could
+// confirm a guess at what that one said.
 //
 // # Layout
 //

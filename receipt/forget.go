@@ -73,6 +73,47 @@ func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
 	return changed, errors.Join(bad...)
 }
 
+// Holds counts the receipts that would go with these sessions, or that Forget would
+// change, and changes nothing. It goes on past one that it can't read, as Forget does.
+func (b *Book) Holds(ctx context.Context, t Traces, sessions []string) (int, error) {
+	var n int
+	var bad []error
+	err := b.shelf.View(ctx, func(r store.ShelfReader) error {
+		n, bad = 0, nil
+		goes := map[uint64]bool{}
+		for _, id := range sessions {
+			if id == "" {
+				continue
+			}
+			for at := range numbers(r, id, ^uint64(0)) {
+				if !goes[at] && r.Get(keyEntry(at)) != nil {
+					goes[at] = true
+					n++
+				}
+			}
+		}
+		for at := range numbers(r, "", ^uint64(0)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if goes[at] {
+				continue
+			}
+			rec, err := load(r, at)
+			switch {
+			case errors.Is(err, ken.ErrCorrupt):
+				bad = append(bad, err)
+			case err != nil:
+				return err
+			case rec != nil && t.strip(rec):
+				n++
+			}
+		}
+		return nil
+	})
+	return n, errors.Join(err, errors.Join(bad...))
+}
+
 // found is what Forget found in some receipts.
 type found struct {
 	touched []uint64
@@ -137,8 +178,11 @@ func (t *Traces) strip(rec *Record) bool {
 	found := false
 	for i := range rec.Items {
 		bare := ken.Item{ID: rec.Items[i].ID}
-		if slices.Contains(t.Claims, bare.ID) && !reflect.DeepEqual(rec.Items[i], bare) {
-			rec.Items[i], found = bare, true
+		if !slices.Contains(t.Claims, bare.ID) {
+			continue
+		}
+		if rec.BlockHash != "" || !reflect.DeepEqual(rec.Items[i], bare) {
+			rec.Items[i], rec.BlockHash, found = bare, "", true
 		}
 	}
 	found = stripUse(rec, t.Claims) || found

@@ -41,6 +41,9 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 			if len(rec.Used) == 0 {
 				rec.Used = had.Used
 			}
+			if rec.Through == 0 {
+				rec.Through = had.Through
+			}
 			return keep(tx, n, &rec)
 		}
 		// Somebody's id of a turn may come again in another session. One that can't be

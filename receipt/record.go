@@ -1,11 +1,14 @@
 package receipt
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/telemetry"
 )
 
 // Record is the receipt of one turn as it is kept, with what the turn says of
@@ -18,11 +21,40 @@ type Record struct {
 	Agent   string `json:"agent,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Branch  string `json:"branch,omitempty"`
+
+	// Context is what the model read, in code points, by where it came from; nil of a
+	// receipt that was kept before that was counted.
+	Context *telemetry.Breakdown `json:"context_chars_breakdown,omitempty"`
+	// Through is the number of the message, by session.Entry.Seq, that the request ended
+	// with, as the session's journal has it; 0 when the journal had none of it, and of a
+	// receipt that was kept before there was such a number.
+	Through uint64 `json:"through,omitempty"`
+	// BlockHash proves what the block was: see HashBlock. It is empty where there was no
+	// block, where a claim of the block was forgotten since, because it could confirm a
+	// guess at what that claim said, and of a receipt that was kept before there were
+	// such hashes.
+	BlockHash string `json:"block_hash,omitempty"`
+}
+
+// HashBlock is "sha256:" and, in hex, the hash of a turn's block, with the turn's id
+// before it, so that two turns with the same block don't show it; "" for no block.
+func HashBlock(turn, block string) string {
+	if block == "" {
+		return ""
+	}
+	h := sha256.New()
+	h.Write([]byte(turn))
+	h.Write([]byte{0})
+	h.Write([]byte(block))
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // lean returns what of a record may be kept. It shares nothing that is changed
 // with r.
 func (r Record) lean() Record {
+	if r.Block != "" {
+		r.BlockHash = HashBlock(r.Turn, r.Block)
+	}
 	r.Block = ""
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
