@@ -82,6 +82,23 @@ type Options struct {
 	Cache *Cache
 }
 
+func (o Options) withDefaults() Options {
+	if o.Chars <= 0 {
+		o.Chars = DefaultChars
+	}
+	if o.MemoryChars == 0 {
+		o.MemoryChars = DefaultMemoryChars
+	}
+	if o.MaxItemChars <= 0 {
+		o.MaxItemChars = DefaultMaxItemChars
+	}
+	if o.PlaybookChars <= 0 {
+		o.PlaybookChars = DefaultPlaybookChars
+	}
+	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
+	return o
+}
+
 // Block is the message of a turn, and the account of how it came about.
 type Block struct {
 	Text   string     // "" when nothing fits: there is never a bare frame
@@ -111,19 +128,7 @@ type Block struct {
 // Grace more. One that could not be loaded, or has no text to show, overflows.
 // Compose keeps nothing of candidates; the maps inside of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
-	if o.Chars <= 0 {
-		o.Chars = DefaultChars
-	}
-	if o.MemoryChars == 0 {
-		o.MemoryChars = DefaultMemoryChars
-	}
-	if o.MaxItemChars <= 0 {
-		o.MaxItemChars = DefaultMaxItemChars
-	}
-	if o.PlaybookChars <= 0 {
-		o.PlaybookChars = DefaultPlaybookChars
-	}
-	o.PlaybookChars = max(o.PlaybookChars, o.MaxItemChars)
+	o = o.withDefaults()
 	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), letGo: func() {}}
 	usual := min(len(candidates), 32)
 	c.block.Items, c.said.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)

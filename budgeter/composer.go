@@ -213,24 +213,31 @@ func (c *composer) load(i int32, memory bool, room int) (entry, bool) {
 		session = claim.Session
 	}
 	e := entry{item: item, short: c.short[i], memory: memory}
-	switch kind := item.Kind; {
-	case isCheckpoint(&item, memory):
-		e.clean()
-		e.item.Text = body(item.Text, max(1, min(c.o.MaxItemChars, room-e.overhead())))
-	case memory && kind == ken.KindPlaybook:
-		e.item.Text = method(&item, c.o.PlaybookChars, c.o.Show)
-	case memory && kind == ken.KindEpisode:
-		e.whole = body(item.Text, c.o.MaxItemChars)
-		e.item.Text = digest(body(item.Text, digestSource))
-		e.item.Source = attributed(item.Source, session)
-	default:
-		e.item.Text = body(item.Text, c.o.MaxItemChars)
-	}
+	e.show(&c.o, session, room)
 	if e.item.Text == "" {
 		c.cut(i, ken.CutFloor, "no text to show")
 		return entry{}, false
 	}
 	return e, true
+}
+
+// show takes of the item's text what a part of the block shows of it, where there is so
+// much room. session is the one that it comes from.
+func (e *entry) show(o *Options, session string, room int) {
+	item := e.item
+	switch kind := item.Kind; {
+	case isCheckpoint(&item, e.memory):
+		e.clean()
+		e.item.Text = body(item.Text, max(1, min(o.MaxItemChars, room-e.overhead())))
+	case e.memory && kind == ken.KindPlaybook:
+		e.item.Text = method(&item, o.PlaybookChars, o.Show)
+	case e.memory && kind == ken.KindEpisode:
+		e.whole = body(item.Text, o.MaxItemChars)
+		e.item.Text = digest(body(item.Text, digestSource))
+		e.item.Source = attributed(item.Source, session)
+	default:
+		e.item.Text = body(item.Text, o.MaxItemChars)
+	}
 }
 
 // claim fetches a candidate's claim, as long as there is time.
@@ -287,17 +294,24 @@ func (c *composer) write() string {
 	if len(c.texts) == 0 && !c.warn {
 		return ""
 	}
-	size := len(preamble) + len(closing) + 80
-	for _, t := range c.texts {
+	warning := ""
+	if c.warn {
+		warning = overflowLine(c.block.OverflowedConstraints)
+	}
+	return framed(warning, c.texts)
+}
+
+// framed is the block of some items, headers included.
+func framed(warning string, texts []string) string {
+	size := len(preamble) + len(warning) + len(closing)
+	for _, t := range texts {
 		size += len(t)
 	}
 	var b strings.Builder
 	b.Grow(size)
 	b.WriteString(preamble)
-	if c.warn {
-		b.WriteString(overflowLine(c.block.OverflowedConstraints))
-	}
-	for _, t := range c.texts {
+	b.WriteString(warning)
+	for _, t := range texts {
 		b.WriteString(t)
 	}
 	b.WriteString(closing)

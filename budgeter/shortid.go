@@ -8,6 +8,10 @@ import (
 	"github.com/kenlayer/ken"
 )
 
+// shortSizes are how many letters and digits a short id has: the first unless two ids
+// end alike.
+var shortSizes = [...]int{6, 8, 12, 20, 32}
+
 // shortIDs returns what stands for each candidate's id in the block: its last six
 // letters and digits, and more of them where two ids end alike. Ids that differ in
 // nothing but punctuation or case can't be told apart.
@@ -17,7 +21,7 @@ func shortIDs(candidates []Candidate) []string {
 	for i := range todo {
 		todo[i] = i
 	}
-	for _, size := range [...]int{6, 8, 12, 20, 32} {
+	for _, size := range shortSizes {
 		holder := make(map[string]string, len(todo)) // short to whole id, "" for more than one
 		for _, i := range todo {
 			id := candidates[i].Item.ID
