@@ -59,6 +59,13 @@ type Item struct {
 	At     time.Time `json:"at"`     // when it happened
 
 	Commands []string `json:"commands,omitempty"` // that do it, the likeliest first
+
+	Dismissed bool `json:"-"` // somebody did not want to see it again; see Options.All
+
+	// Refused is the write of Rejected, and Asked the request of ForgetRequested and
+	// DisputeRequested, whole; nil for other events. Not to be changed.
+	Refused *Rejection `json:"-"`
+	Asked   *Mark      `json:"-"`
 }
 
 // idBytes is how much of the hash names an item: with a thousand of them, two

@@ -74,8 +74,11 @@ func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item
 			return nil, bad
 		}
 		items, err = append(items, asked...), cmp.Or(err, bad)
+		for i := range items {
+			items[i].Dismissed = notes.dismissed[items[i].ID]
+		}
 		if !o.All {
-			items = slices.DeleteFunc(items, func(i Item) bool { return notes.dismissed[i.ID] })
+			items = slices.DeleteFunc(items, func(i Item) bool { return i.Dismissed })
 		}
 	}
 	slices.SortFunc(items, order)

@@ -97,34 +97,6 @@ func trimMarks(tx store.ShelfTx, e Event) error {
 	return nil
 }
 
-// RemoveMarks deletes the marks of claims, which may quote them: whoever forgets a
-// claim calls it. Claims without a mark are no error.
-func RemoveMarks(ctx context.Context, shelf store.Shelf, claims ...string) error {
-	var keys []string
-	err := shelf.View(ctx, func(r store.ShelfReader) error {
-		keys = keys[:0]
-		for _, id := range claims {
-			for _, e := range []Event{ForgetRequested, DisputeRequested} {
-				if key := keyMark(e, id); r.Get(key) != nil {
-					keys = append(keys, key)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	return shelf.Update(ctx, func(tx store.ShelfTx) error {
-		for _, key := range keys {
-			if err := tx.Delete(key); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // readMarks returns every mark. With an ErrCorrupt come those that can be read.
 func readMarks(ctx context.Context, shelf store.Shelf) (marks []Mark, err error) {
 	var bad error
@@ -181,6 +153,6 @@ func (m *Mark) item(c *ken.Claim) Item {
 		text += " Because: " + excerpt(m.Reason)
 	}
 	it := item(m.Event, m.At, text, []string{c.ID}, nil, m.At.Format(time.RFC3339Nano))
-	it.Commands = append(commands, "ken attention dismiss "+it.ID)
+	it.Asked, it.Commands = m, append(commands, "ken attention dismiss "+it.ID)
 	return it
 }

@@ -88,8 +88,8 @@ func TestMarks(t *testing.T) {
 		if items = k.marked(attention.Options{Now: k.now, All: true}); len(items) != 1 {
 			k.Errorf("queue with dismissed ones: %+v", items)
 		}
-		if err := attention.RemoveMarks(ctx, k.Shelf(), id, rule, "nobody"); err != nil {
-			k.Fatal(err)
+		if n, err := attention.Forget(ctx, k.Shelf(), attention.Traces{Claims: []string{id, rule, "nobody"}}); err != nil || n != 2 {
+			k.Fatalf("%d, %v", n, err)
 		}
 		if items = k.marked(attention.Options{Now: k.now, All: true}); len(items) != 0 {
 			k.Errorf("queue %+v", items)

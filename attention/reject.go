@@ -140,5 +140,7 @@ func (r *Rejection) item(key string) Item {
 	if r.Times > 1 {
 		text += fmt.Sprintf(" %d times.", r.Times)
 	}
-	return item(Rejected, r.At, text, nil, nil, key, fmt.Sprint(r.Times))
+	it := item(Rejected, r.At, text, nil, nil, key, fmt.Sprint(r.Times))
+	it.Refused = r
+	return it
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/telemetry"
 )
 
 // Insertion is a block and its place in the conversation.
@@ -31,6 +32,10 @@ type Assembly struct {
 
 	placed   []placed  // the blocks of Insertions, and the turn's own even if it is empty
 	suspects *suspects // the external claims that the session's model has read; nil for none
+
+	// context is what the model reads, by where it comes from. It is counted only for who
+	// writes it down: an event, or a kept receipt.
+	context telemetry.Breakdown
 }
 
 // Assemble prepares one model call: it returns what to insert into t.Messages,
@@ -64,13 +69,10 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 	a := Assembly{}
 	block := &composed{}
 	last := lastUser(t.Messages)
+	why := silent(t, &l.cfg, last)
 	switch {
-	case !l.cfg.Middleware.Knowledge:
-		a.Receipt = l.blank(t, "switched off: middleware.knowledge is false")
-	case t.Weight == ken.WeightNone:
-		a.Receipt = l.blank(t, "the agent's weight is none")
-	case last < 0:
-		a.Receipt = l.blank(t, "there is no user message")
+	case why != "":
+		a.Receipt = l.blank(t, why)
 	case last < up.until:
 		block = l.again(t, named, up.turn(last))
 		a.Receipt = block.receipt
@@ -93,9 +95,26 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 	l.traffic.count(t, at, sizes, append(l.insertions(up.blocks), a.Insertions...), &a.Receipt)
 	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
 	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
+	if l.events != nil || l.keepsReceipt(t) {
+		a.context = a.breakdown(t)
+	}
 	l.report(ctx, t, &a, block)
 	l.observe(t, &a)
 	return a
+}
+
+// silent says why a turn, whose user message is the last at that index, gets nothing;
+// "" when it gets something.
+func silent(t *ken.Turn, c *config.Config, last int) string {
+	switch {
+	case !c.Middleware.Knowledge:
+		return "switched off: middleware.knowledge is false"
+	case t.Weight == ken.WeightNone:
+		return "the agent's weight is none"
+	case last < 0:
+		return "there is no user message"
+	}
+	return ""
 }
 
 // insertions are the blocks that are upstream, as if they were sent.
@@ -205,20 +224,8 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 	r := l.blank(t, "")
 	st := &State{Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t),
 		seen: func(id, text string) bool { have, ok := held[id]; return ok && have == text }}
-	p, release, err := l.projections(ctx, t.Owner)
-	if err != nil {
-		st.degrade("store", err)
-	} else {
-		defer release()
-		st.p = p
-		err := protect(ctx, st, l.handler)
-		st.Receipt = &r // whatever a middleware made of it
-		if err != nil {
-			st.degrade("middleware", err)
-		}
-	}
+	l.send(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
-	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Signals = ownSignals(r.Signals)
 	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, incognito: t.Incognito,
 		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
@@ -231,6 +238,25 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *c
 		}
 	}
 	return c
+}
+
+// send has a handler work on a turn, with its owner's store open. What goes wrong is in
+// the receipt.
+func (l *Layer) send(ctx context.Context, st *State, h Handler) {
+	r := st.Receipt
+	p, release, err := l.projections(ctx, st.Turn.Owner)
+	if err != nil {
+		st.degrade("store", err)
+	} else {
+		defer release()
+		st.p = p
+		err := protect(ctx, st, h)
+		st.Receipt = r // whatever a middleware made of it
+		if err != nil {
+			st.degrade("middleware", err)
+		}
+	}
+	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 }
 
 // ownSignals are signals that share no memory with the messages that they were read

@@ -225,9 +225,15 @@ func (l *Layer) search(owner string) (retriever.Options, string) {
 // searchBy is search for whoever has the calibration already: each look at whether
 // its file has changed is a call of the operating system.
 func (l *Layer) searchBy(c *calibrate.Calibration) (retriever.Options, string) {
-	o := c.Apply(l.retrieval)
-	if c.Harms() && l.cfg.Middleware.Keyword && o.Order == retriever.OrderEvidence {
+	return calibratedBy(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
+}
+
+// calibratedBy is how to search after a calibration, and why there is no vector leg:
+// for the cause given, "" for none, or because the words alone, if they may, find more.
+func calibratedBy(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
+	o = c.Apply(o)
+	if c.Harms() && words && o.Order == retriever.OrderEvidence {
 		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)
 	}
-	return o, l.vectorCause
+	return o, cause
 }

@@ -26,7 +26,12 @@ type State struct {
 	code   turnCode
 	filter ken.Filter // of the turn
 	seen   func(id, text string) bool
+	trial  *trial // nil for a turn
 }
+
+// Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
+// leaves something behind should not do so then.
+func (st *State) Trial() bool { return st.trial != nil }
 
 // Handler does something to a turn.
 type Handler func(ctx context.Context, st *State) error

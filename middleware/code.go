@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -14,11 +15,12 @@ import (
 
 // code is what the layer knows of the project's code, and of its goals.
 type code struct {
-	base       *codebase.Codebase // nil when it is switched off, or can't be opened
-	objectives *objective.Store   // nil likewise
-	reading    chan struct{}      // has a place for whoever reads the code for the first time
-	read       chan struct{}      // closed once it was read
-	edited     chan struct{}      // told when files have changed
+	base       *codebase.Codebase                  // nil when it is switched off, or can't be opened
+	objectives *objective.Store                    // nil likewise
+	reading    chan struct{}                       // has a place for whoever reads the code for the first time
+	read       chan struct{}                       // closed once it was read
+	edited     chan struct{}                       // told when files have changed
+	so         atomic.Pointer[repository.Progress] // how far reading has come
 	renewal    *renewal
 	cards      cards
 }
@@ -45,7 +47,10 @@ func (l *Layer) openCode(ctx context.Context) {
 	if l.cfg.Middleware.Graph {
 		c.base, err = codebase.Open(ctx, codebase.Options{Root: l.o.Root, State: l.cfg.State(l.o.Root), Generated: l.cfg.Graph.Generated,
 			Exclude: l.cfg.Repository.Exclude, Folders: l.cfg.Decisions.Folders, Now: l.o.Now,
-			Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) }})
+			Progress: func(p repository.Progress) {
+				c.so.Store(&p)
+				l.o.Progress(string(p.Stage), p.Done, p.Total)
+			}})
 		if err != nil {
 			l.o.Log.Warn("the layer works without the code graph", "cause", err, "try", ken.Hint(err))
 		}
@@ -76,6 +81,16 @@ func (l *Layer) Codebase() *codebase.Codebase { return l.code.base }
 // Objectives is the project's objectives; nil when middleware.objectives switches them
 // off.
 func (l *Layer) Objectives() *objective.Store { return l.code.objectives }
+
+// CodeRead reports whether ReadCode returns at once, for who can't wait. While it would
+// not, so is how far reading has come, if it has begun.
+func (l *Layer) CodeRead() (so repository.Progress, read bool) {
+	c := &l.code
+	if p := c.so.Load(); p != nil {
+		so = *p
+	}
+	return so, c.base == nil || c.wasRead()
+}
 
 // noCode is why there is no graph.
 func noCode() error {

@@ -20,14 +20,14 @@ const (
 // byName is the names of symbols under which somebody may have filed a rule.
 func byName(symbols []symbol) (names []string) {
 	for i := range symbols {
-		names = append(names, calledBy(&symbols[i].Node)...)
+		names = append(names, CalledBy(&symbols[i].Node)...)
 	}
 	return names
 }
 
-// calledBy are the names of a node, the surest first: with its package or type, whole,
-// and bare where that is no common word.
-func calledBy(n *codegraph.Node) []string {
+// CalledBy are the names under which something may be known of a node of the code, the
+// surest first: with its package or type, whole, and bare where that is no common word.
+func CalledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
 	case codegraph.KindFile:
@@ -104,12 +104,12 @@ func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 		if n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Kind == codegraph.Tests || n.Test {
 			continue
 		}
-		b := structure.Beside{Focus: focusOf(symbols, n.Of), Names: calledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: sureStep}
+		b := structure.Beside{Focus: focusOf(symbols, n.Of), Names: CalledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: sureStep}
 		if n.How == codegraph.Guess {
 			b.Strength = perhapsStep
 		}
 		if of, ok := owner(&n.Node); ok {
-			b.Names = append(b.Names, calledBy(&of)...)
+			b.Names = append(b.Names, CalledBy(&of)...)
 		}
 		add(b)
 	}
@@ -119,7 +119,7 @@ func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 // around are the names of what a node lies in: its type, file and package.
 func around(n *codegraph.Node) (names []string) {
 	if of, ok := owner(n); ok {
-		names = append(names, calledBy(&of)...)
+		names = append(names, CalledBy(&of)...)
 	}
 	if n.Path == "" || n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace {
 		return names

@@ -29,9 +29,6 @@ type governing struct {
 // governs lists the decisions in force about the symbols of cards: those that list them
 // before those that name them, then in the order of the cards.
 func (l *Layer) governs(cards []card) (out []governing) {
-	if !l.cfg.Middleware.Decisions {
-		return nil
-	}
 	for i := range cards {
 		for _, r := range cards[i].governed {
 			g := governing{path: r.From.Path, sure: r.How == codegraph.Exact}

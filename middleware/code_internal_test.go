@@ -66,6 +66,20 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 	}
 }
 
+// Who can't wait is told how far reading has come, and when it is over.
+func TestHowFarTheCodeWasRead(t *testing.T) {
+	l := codeLayer(t)
+	if so, read := l.CodeRead(); read || so.Total > 0 {
+		t.Errorf("before: %+v, read %v", so, read)
+	}
+	if _, err := l.ReadCode(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if so, read := l.CodeRead(); !read || so.Done != so.Total || so.Total == 0 {
+		t.Errorf("afterwards: %+v, read %v", so, read)
+	}
+}
+
 // What fails in the code costs the turn nothing else.
 func TestTheCodeFailsOpen(t *testing.T) {
 	l := codeLayer(t)

@@ -172,14 +172,17 @@ type finds struct {
 
 func (t *look) find() finds {
 	v := t.l.code.base.View()
-	most := t.l.cfg.Graph.Symbols
+	c := t.l.settings(t.st)
+	most := c.Graph.Symbols
 	f := finds{view: v, symbols: resolve(v, t.names, max(most, fewest))}
 	for i := range f.symbols[:min(len(f.symbols), most)] {
 		if c, ok := t.l.code.cards.of(v, f.symbols[i].ID); ok {
 			f.cards = append(f.cards, c)
 		}
 	}
-	f.decisions = t.l.governs(f.cards)
+	if c.Middleware.Decisions {
+		f.decisions = t.l.governs(f.cards)
+	}
 	if t.st.Turn.Weight != ken.WeightHigh || len(f.cards) == 0 {
 		return f
 	}

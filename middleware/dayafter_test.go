@@ -120,6 +120,33 @@ func TestRecoveryOfACompactedConversation(t *testing.T) {
 	}
 }
 
+// A bad day of the model is no cut: questions that got no answer are in the journal,
+// and no longer in the conversation.
+func TestUnansweredQuestionsAreNoCut(t *testing.T) {
+	l := open(t, settings())
+	answer := "Done with that part."
+	p := serve(t, answer)
+	c := converse(t, l, p, ken.Turn{Session: "s1"})
+	for part := range 3 {
+		for try := range 4 {
+			c.ask(fmt.Sprintf("Part %d, try %d.", part, try), false)
+			said(t, l, "", "s1") // how soon a turn is written down is no matter
+			if try < 3 {
+				c.msgs = c.msgs[:len(c.msgs)-1]
+			}
+		}
+		c.answered(answer)
+	}
+	for i, request := range p.requests {
+		if bytes.Contains(request, []byte("Where this session stands")) {
+			t.Fatalf("request %d is told where the session stands: %s", i, request)
+		}
+	}
+	if info, err := l.Journal("").Info(t.Context(), "s1"); err != nil || info.Messages < 14 {
+		t.Errorf("the journal has %d messages, %v", info.Messages, err)
+	}
+}
+
 // The checkpoint is no knowledge: what it repeats of the session's own words can
 // still be learned.
 func TestACheckpointIsNoEcho(t *testing.T) {

@@ -26,11 +26,9 @@ func (l *Layer) openEmbedder() error {
 	k := &l.cfg.Knowledge
 	l.embedder = embed.NewGuard(e, embed.GuardOptions{Timeout: k.EmbedTimeout, Failures: l.cfg.Breaker.Failures,
 		ProbeEvery: l.cfg.Breaker.Open, Cache: embed.NewMemory(0)})
+	l.vectorCause = vectorOff(&l.cfg)
 	switch {
-	case !l.cfg.Middleware.Vector:
-		l.vectorCause = "switched off: middleware.vector is false"
-	case !k.Embeddings:
-		l.vectorCause = "switched off: knowledge.embeddings is false"
+	case l.vectorCause != "":
 	case e.Model() == embed.None().Model():
 		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
@@ -39,6 +37,17 @@ func (l *Layer) openEmbedder() error {
 		}
 	}
 	return nil
+}
+
+// vectorOff says by which switch there is no vector leg; "" when by none.
+func vectorOff(c *config.Config) string {
+	switch {
+	case !c.Middleware.Vector:
+		return "switched off: middleware.vector is false"
+	case !c.Knowledge.Embeddings:
+		return "switched off: knowledge.embeddings is false"
+	}
+	return ""
 }
 
 func (l *Layer) configured() (embed.Embedder, error) {
@@ -98,10 +107,10 @@ func retrieval(c *config.Config) retriever.Options {
 // legs is what a turn asks: everything that is switched on, or only what is
 // pinned when the turn asks for nothing, and the last sessions when it asks to go
 // on with them. noVector says why there is no vector leg.
-func (l *Layer) legs(p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
+func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
 	asks := s.Asks
 	var out []retriever.Leg
-	m := &l.cfg.Middleware
+	m := &c.Middleware
 	if asks && m.Keyword {
 		out = append(out, retriever.Keyword(p))
 	}
@@ -111,10 +120,10 @@ func (l *Layer) legs(p store.Projections, s *ken.Signals, noVector string) []ret
 	if m.Pinned {
 		out = append(out, retriever.Pinned(p))
 	}
-	if (asks || s.Resumes) && m.Sessions && l.cfg.Knowledge.Sessions > 0 {
+	if (asks || s.Resumes) && m.Sessions && c.Knowledge.Sessions > 0 {
 		out = append(out, retriever.Sessions(p))
 	}
-	if asks && m.Playbooks && l.cfg.Knowledge.Playbooks > 0 {
+	if asks && m.Playbooks && c.Knowledge.Playbooks > 0 {
 		out = append(out, retriever.Playbooks(p, l.playbooks))
 	}
 	return out

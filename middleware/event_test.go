@@ -91,6 +91,9 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 	if got[0].AssemblyMS <= 0 || got[0].AssemblyMS != a.Receipt.MS["total"] {
 		t.Errorf("assembly_ms is %v, the receipt says %v", got[0].AssemblyMS, a.Receipt.MS["total"])
 	}
+	if kept, err := l.Turn(context.Background(), "", "turn-1"); err != nil || kept.Context == nil || *kept.Context != want.Breakdown {
+		t.Errorf("the receipt has %+v, %v", kept.Context, err)
+	}
 	if !strings.Contains(got[0].Cause, "embed_provider is none") {
 		t.Errorf("cause %q", got[0].Cause)
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -19,13 +19,14 @@ type Forgotten struct {
 	Claims   []string `json:"forgotten"`          // ids, the one that was asked for first
 	Redacted []string `json:"redacted,omitempty"` // ids of the episodes written anew without it
 	Messages int      `json:"messages,omitempty"` // of journals
+	Sessions []string `json:"sessions,omitempty"` // whose messages these were
 }
 
 // Forget erases a claim for good, found by its id or a unique part of it, and all
 // that still says what it said: claims that were derived from it or say it again,
 // the messages of journals that it came from or that repeat it (all messages of a
 // session that was harvested), what of it was injected, checkpoints, the receipts of
-// the sessions in which it was said, marks of agents. In other receipts its id stays
+// the sessions in which it was said, marks of agents and writes that were refused. In other receipts its id stays
 // and nothing else. Of an episode that tells it, the rest is written anew. A session
 // that goes on does not teach it again. Then the files are rewritten, so that the
 // words are gone from the disk.
@@ -41,12 +42,8 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return out, err
 	}
 	defer release()
-	root, err := s.Get(ctx, id)
+	root, err := forgettable(ctx, s, id)
 	if err != nil {
-		return out, err
-	}
-	if root.Kind == ken.KindDocument { // the store says what to do about it
-		_, err := s.Forget(ctx, root.ID, reason, actor)
 		return out, err
 	}
 	d := l.desk(owner)
@@ -59,40 +56,48 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	}
 	defer let()
 	traces := harvest.NewTraces(&root)
-	others, err := saying(ctx, s, traces, &root)
+	r, err := reachOf(ctx, s, traces, root)
 	if err != nil {
-		return out, fmt.Errorf("look for what else says so: %w", err)
+		return out, err
+	}
+	before, err := l.atWork(ctx, d, "")
+	if err != nil {
+		return out, err
 	}
 	// Journals first: should this end half-way, the claim is still there to be
 	// forgotten again.
-	gone, err := d.journal.Expunge(ctx, session.Traces{Message: traces.Message, Text: traces.In, Claims: idsOf(&root, others)})
-	out.Messages = gone.Messages
+	gone, err := d.journal.Expunge(ctx, r.inJournals())
+	out.Messages, out.Sessions = gone.Messages, gone.Sessions
 	if err := errors.Join(err, forgetSessions(ctx, d, gone.Sessions)); err != nil {
 		return out, err
 	}
 	l.recovered.forget(s.Owner())
 	l.lineage.forget(s.Owner())
 	l.heeds.drop(s.Owner()) // what waits to be judged has the words of claims
-	// A harvest of another process may have read the messages before they went.
+	// A harvest of another process may have read the messages before they went, and have
+	// ended since.
 	waited, err := l.othersHarvests(ctx, d, "")
-	if err == nil && waited {
-		others, err = saying(ctx, s, traces, &root)
+	if err == nil && (waited || len(before) > 0) {
+		r, err = reachOf(ctx, s, traces, root)
 	}
 	if err != nil {
 		return out, fmt.Errorf("wait for harvests of other processes: %w", err)
 	}
-	return out, errors.Join(l.erase(ctx, s, traces, append([]ken.Claim{root}, others...), reason, actor, &out),
-		forgetNotes(ctx, s, d, traces, append(idsOf(&root, others), out.Claims...)), l.forgetUse(ctx, s.Owner(), append(idsOf(&root, others), out.Claims...)),
-		l.renew(ctx, s.Owner(), root.Kind, others))
+	failed := l.erase(ctx, s, r, reason, actor, &out)
+	ids := append(r.ids(), out.Claims...)
+	l.blocks.drop(carrying(s.Owner(), ids, traces))
+	return out, errors.Join(failed, forgetNotes(ctx, s, d, traces, ids), l.forgetUse(ctx, s.Owner(), ids), l.renew(ctx, s.Owner(), r.claims))
 }
 
-// idsOf are the ids of a claim and of what says the same.
-func idsOf(root *ken.Claim, others []ken.Claim) []string {
-	ids := []string{root.ID}
-	for i := range others {
-		ids = append(ids, others[i].ID)
+// carrying tells the blocks of an owner's running conversations that have one of the
+// claims in them, or the words. What files of the project say is their business.
+func carrying(owner string, ids []string, traces *harvest.Traces) func(*composed) bool {
+	return func(c *composed) bool {
+		return c.receipt.Owner == owner && slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
+			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || projected(&it)
+			return slices.Contains(ids, it.ID) || !ofFiles && traces != nil && traces.In(it.Text)
+		})
 	}
-	return ids
 }
 
 // forgetSessions deletes the receipts of sessions in which it was said: what
@@ -109,11 +114,13 @@ func forgetSessions(ctx context.Context, d *desk, sessions []string) error {
 // forgetNotes takes claims that are gone out of what is kept about them.
 func forgetNotes(ctx context.Context, s store.Engine, d *desk, traces *harvest.Traces, ids []string) error {
 	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.In})
-	return errors.Join(err, attention.RemoveMarks(ctx, s.Shelf(), ids...))
+	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: traces.In})
+	return errors.Join(err, marks)
 }
 
 // erase forgets claims, and writes those anew that are something without it.
-func (l *Layer) erase(ctx context.Context, s store.Engine, traces *harvest.Traces, claims []ken.Claim, reason string, actor ken.Actor, out *Forgotten) error {
+func (l *Layer) erase(ctx context.Context, s store.Engine, r *reach, reason string, actor ken.Actor, out *Forgotten) error {
+	claims := append([]ken.Claim{r.root}, r.others...)
 	for i := range claims {
 		c := &claims[i]
 		why := reason
@@ -132,7 +139,7 @@ func (l *Layer) erase(ctx context.Context, s store.Engine, traces *harvest.Trace
 		if i == 0 || c.Kind != ken.KindEpisode {
 			continue
 		}
-		if rest, ok := traces.Without(c); ok {
+		if rest, ok := r.traces.Without(c); ok {
 			id, err := s.WriteClaim(ctx, rest)
 			if err != nil {
 				return fmt.Errorf("write the rest of an episode: %w", err)
@@ -143,23 +150,9 @@ func (l *Layer) erase(ctx context.Context, s store.Engine, traces *harvest.Trace
 	return nil
 }
 
-// saying finds the other claims that say what is to be forgotten.
-func saying(ctx context.Context, s store.Engine, traces *harvest.Traces, root *ken.Claim) (out []ken.Claim, err error) {
-	for c, err := range s.Claims(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if c.ID != root.ID && c.Kind != ken.KindDocument && traces.Claim(&c) {
-			out = append(out, c)
-		}
-	}
-	return out, nil
-}
-
 // renew writes MEMORY.md anew if it may have told of what went.
-func (l *Layer) renew(ctx context.Context, owner string, kind ken.Kind, others []ken.Claim) error {
-	listed := func(k ken.Kind) bool { return k == ken.KindHot || k == ken.KindPattern }
-	if owner != l.cfg.Knowledge.Owner || !listed(kind) && !slices.ContainsFunc(others, func(c ken.Claim) bool { return listed(c.Kind) }) {
+func (l *Layer) renew(ctx context.Context, owner string, gone []ken.Claim) error {
+	if !l.listsAny(owner, gone) {
 		return nil
 	}
 	if _, err := l.SyncMemory(ctx, ""); err != nil {

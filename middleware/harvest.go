@@ -66,7 +66,8 @@ func (l *Layer) policy() lifecycle.Policy {
 	return p.Decay(l.cfg.Knowledge.DecayDays)
 }
 
-// rejection is a refused write as the attention queue keeps it.
+// rejection is a refused write as the attention queue keeps it, without what was to be
+// written.
 func rejection(a session.Action, err error) attention.Rejection {
 	return attention.Rejection{Session: a.SessionID, Branch: a.BranchID, Actor: ken.Actor{Type: a.ActorType, ID: a.ActorID}, Why: err.Error()}
 }

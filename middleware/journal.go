@@ -26,6 +26,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		r := &recs[i]
 		if r.note && l.hearAnswer(r) {
 			notes, kept = append(notes, noteOf(r)), append(kept, r)
+			r.place = len(notes)
 		}
 	}
 	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
@@ -104,15 +105,18 @@ func aspects(items []ken.Item, focal []string) (out []string) {
 
 // bookReceipts returns what writes the records' receipts; nil when there are none.
 // One that is refused, over an id that can't be a key, costs no other.
-func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx) error {
+func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
 	}
 	book := l.Receipts(owner)
-	return func(tx store.ShelfTx) error {
+	return func(tx store.ShelfTx, noted []session.Noted) error {
 		for i := range recs {
 			if recs[i].receipt == nil && recs[i].marks == nil {
 				continue
+			}
+			if at := recs[i].place; at > 0 && recs[i].receipt != nil {
+				recs[i].receipt.Through = noted[at-1].Through
 			}
 			o := store.NewOverlay(tx)
 			if err := recs[i].book(o, book); err != nil {

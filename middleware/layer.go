@@ -118,7 +118,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.cfg.Knowledge.DecayDays = max(l.policy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
 	l.retrieval = retrieval(&l.cfg)
 	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
-	l.handler = chain(l.stages())
+	l.handler = chain(l.stages(&l.cfg))
 	l.openFiling()
 	l.openCode(ctx)
 	l.holding = make(chan struct{}, 1)
@@ -215,6 +215,16 @@ func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l
 
 // Root is the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
+
+// RootOf is Root for the owner whose files the project's are, the configured one, also
+// named "". For others it is "": to compare evidence with files for them would tell what
+// is there.
+func (l *Layer) RootOf(owner string) string {
+	if owner != "" && owner != l.cfg.Knowledge.Owner {
+		return ""
+	}
+	return l.o.Root
+}
 
 // Embedder is the embedder of the turn path, behind its breaker.
 func (l *Layer) Embedder() *embed.Guard { return l.embedder }

@@ -39,6 +39,17 @@ func (g *lineage) get(session string) ([]string, bool) {
 	return el.Value.(lineal).names, true
 }
 
+// peek is get without taking the session for one that is in use.
+func (g *lineage) peek(session string) ([]string, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	el, ok := g.at[session]
+	if !ok {
+		return nil, false
+	}
+	return el.Value.(lineal).names, true
+}
+
 func (g *lineage) put(session string, names []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +84,11 @@ func (l *Layer) carries(ctx context.Context, st *State) (names []string) {
 		return nil
 	}
 	key := t.Owner + "\x00" + t.Session
-	if names, ok := l.lineage.get(key); ok {
+	known := l.lineage.get
+	if st.trial != nil {
+		known = l.lineage.peek
+	}
+	if names, ok := known(key); ok {
 		return names
 	}
 	if l.carried == nil {
@@ -86,6 +101,9 @@ func (l *Layer) carries(ctx context.Context, st *State) (names []string) {
 	if err != nil { // the next turn looks again
 		st.degrade("lineage", err)
 		return nil
+	}
+	if st.trial != nil {
+		return names
 	}
 	l.lineage.put(key, names) // none is worth knowing too: nobody has to look again
 	return names

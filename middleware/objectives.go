@@ -12,18 +12,21 @@ import (
 // objectivesID is the id of the item that says what is aimed at.
 const objectivesID = "objectives"
 
+const objectivesHeading = "What the project aims at"
+
 // goals is what the project aims at, as an item of the turn's memory; false when there
 // is nothing to say. A conversation that holds it already is not told again until
 // something has changed, and one that was cut is.
 func (l *Layer) goals(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
-	if l.code.objectives == nil || l.cfg.Objectives.Chars == 0 || !l.owns(st.Turn.Owner) || !ken.TrustAgent.AtLeast(l.cfg.Retrieval.MinTrust) {
+	o := l.settings(st)
+	if l.code.objectives == nil || !o.Middleware.Objectives || o.Objectives.Chars == 0 || !l.owns(st.Turn.Owner) || !ken.TrustAgent.AtLeast(o.Retrieval.MinTrust) {
 		return c, false
 	}
 	var text string
 	var at time.Time
 	err := protect(ctx, st, func(ctx context.Context, _ *State) error {
 		active, _, err := l.code.objectives.List(ctx, objective.Active)
-		text = objective.Summary(active, l.cfg.Objectives.Chars)
+		text = objective.Summary(active, o.Objectives.Chars)
 		for i := range active {
 			if active[i].Updated.After(at) {
 				at = active[i].Updated
@@ -37,7 +40,7 @@ func (l *Layer) goals(ctx context.Context, st *State) (c budgeter.Candidate, ok 
 	}
 	// Agents may write the files as well as people.
 	return budgeter.Candidate{Memory: true, Item: ken.Item{ID: objectivesID, Kind: budgeter.KindObjectives, Tier: ken.Inferred, Trust: ken.TrustAgent,
-		Source: l.cfg.Objectives.Folder, Heading: "What the project aims at", Text: text, CreatedAt: at}}, text != ""
+		Source: l.cfg.Objectives.Folder, Heading: objectivesHeading, Text: text, CreatedAt: at}}, text != ""
 }
 
 // owns reports whether the project's files are an owner's: those of the one that is

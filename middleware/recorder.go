@@ -26,6 +26,7 @@ type record struct {
 	focal   []string        // the entities in focus
 	receipt *receipt.Record // nil for none
 	marks   *marks          // of an answer's taints; nil for none
+	place   int             // of its note among those of one transaction, from 1; 0 for none
 }
 
 // Bounds of what waits to be written: some seconds of turns that came faster than
@@ -225,7 +226,8 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 		}
 	}
 	if l.keepsReceipt(t) {
-		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch}
+		context := a.context
+		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Context: &context}
 	}
 	if r.note || r.receipt != nil {
 		l.recorder.add(r)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
@@ -86,35 +87,45 @@ func (r *recovered) forget(owner string) {
 
 // recover gives a conversation that was compacted, or resumed without its past,
 // what its session's last checkpoint holds. One that has its messages needs none,
-// nor does one that was wound back to go another way.
+// nor does one that was wound back to go another way, or that took back what got no
+// answer.
 func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
+	r, key := l.recoverable(ctx, t, &l.cfg)
+	if r != (recovery{}) {
+		l.recovered.put(key, r)
+	}
+	return r.told()
+}
+
+// recoverable is what recover gives, as the configuration has it, and where the
+// conversation starts. It keeps nothing.
+func (l *Layer) recoverable(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key start) {
 	if !l.remembers(t) {
-		return "", time.Time{}, false
+		return r, key
 	}
 	said := spoken(t.Messages)
 	if len(said) == 0 {
-		return "", time.Time{}, false
+		return r, key
 	}
-	key := startOf(t, said[0])
-	r := l.recovered.get(key)
-	if !r.given {
-		r = l.lookUp(ctx, t, said, r)
-		if r != (recovery{}) {
-			l.recovered.put(key, r)
-		}
+	key = startOf(t, said[0])
+	if r = l.recovered.get(key); r.given {
+		return r, key
 	}
-	return r.text, r.at, r.given && r.text != ""
+	return l.lookUp(ctx, t, said, r, c), key
 }
 
+// told is what of it a turn is told; false for nothing.
+func (r recovery) told() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
+
 // lookUp decides about a conversation that was not given anything yet.
-func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery) recovery {
+func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
 	j := l.Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	missing := info.Messages - len(said)
 	if err != nil || missing-r.lacks < leastMissing { // a session that is not there yet has nothing to recover
 		return r
 	}
-	if tr, err := j.Read(ctx, t.Session); err != nil || begins(tr.Entries, said) {
+	if tr, err := j.Read(ctx, t.Session); err != nil || begins(tr.Entries, said) || begins(answered(tr.Entries), said) {
 		r.lacks = missing
 		return r
 	}
@@ -122,7 +133,7 @@ func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r 
 	if err != nil || !ok {
 		return r
 	}
-	if l.cfg.Structure.Enabled { // those that still hold surface by themselves: see keptFocus
+	if c.Structure.Enabled { // those that still hold surface by themselves: see keptFocus
 		cp.Constraints = nil
 	}
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
@@ -152,6 +163,20 @@ func begins(entries []session.Entry, said []*ken.Message) bool {
 		return stands(entries, said[0], 0)
 	}
 	return stands(entries, said[0], 0) && stands(entries, said[last-1], last-1)
+}
+
+// answered are the entries without the questions that another one followed: a model
+// that could not be reached answers nothing, and a client takes such a question out
+// of its conversation, however many there are.
+func answered(entries []session.Entry) []session.Entry {
+	out := make([]session.Entry, 0, len(entries))
+	for i := range entries {
+		if next := i + 1; next < len(entries) && entries[i].Message.Role == "user" && entries[next].Message.Role == "user" {
+			continue
+		}
+		out = append(out, entries[i])
+	}
+	return out
 }
 
 // stands reports whether a message is in the journal at about that place.

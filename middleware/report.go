@@ -37,23 +37,47 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
 		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
-		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause}
-	b := &ev.Breakdown
+		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause,
+		Breakdown: a.context}
 	session := 0
-	for _, it := range r.Items {
-		chars := it.Chars
-		if len(a.Insertions) == 0 { // it is a dry run
-			chars = 0
-		}
-		switch {
+	for i := range r.Items {
+		switch it := &r.Items[i]; {
 		case !it.Memory:
 			ev.KnowledgeIncluded++
-		case it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint:
+		case ofSession(it):
 			session++
-			b.SessionContext += chars
 		default:
 			ev.MemoryIncluded++
-			b.Memory += chars
+		}
+	}
+	for _, items := range []int{ev.KnowledgeIncluded, ev.MemoryIncluded, session} {
+		if items > 0 {
+			ev.Artifacts++
+		}
+	}
+	b := &a.context
+	ev.SystemPromptChars = b.SystemPrompt
+	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History
+	return ev
+}
+
+// ofSession reports whether an item of the memory part tells of sessions.
+func ofSession(it *ken.Item) bool {
+	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
+}
+
+// breakdown counts what the model reads, by where it comes from. In a dry run nothing
+// comes of the layer.
+func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
+	if len(a.Insertions) > 0 {
+		for i := range a.Receipt.Items {
+			switch it := &a.Receipt.Items[i]; {
+			case !it.Memory:
+			case ofSession(it):
+				b.SessionContext += it.Chars
+			default:
+				b.Memory += it.Chars
+			}
 		}
 	}
 	for _, ins := range a.Insertions {
@@ -71,12 +95,5 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.Conte
 			b.History += n
 		}
 	}
-	for _, items := range []int{ev.KnowledgeIncluded, ev.MemoryIncluded, session} {
-		if items > 0 {
-			ev.Artifacts++
-		}
-	}
-	ev.SystemPromptChars = b.SystemPrompt
-	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History
-	return ev
+	return b
 }

@@ -65,6 +65,9 @@ func (l *Layer) learned(ctx context.Context, st *State, o *retriever.Options) {
 	}
 	guard := learner.InForce()
 	logs := learner.Explores() && l.judges(&st.Turn)
+	if st.trial != nil {
+		guard, logs = learner.InForceAs(scorerMode(&st.trial.cfg)), false
+	}
 	if guard == nil && !logs {
 		return
 	}

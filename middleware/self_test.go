@@ -18,7 +18,7 @@ func TestKenKnowsItself(t *testing.T) {
 	c := settings(patient, func(c *config.Config) {
 		c.Repository.Index, c.Repository.GitCommits = true, 0
 		// The first holds the questions. The rest is four fifths of the text, and answers none.
-		c.Repository.Exclude = race.Pick([]string{"self_test.go"}, []string{"*_test.go", "testdata", "clients", "cmd", "embed", "evals", "gateway", "harvest", "tools"})
+		c.Repository.Exclude = race.Pick([]string{"self_test.go"}, []string{"*_test.go", "testdata", "clients", "cmd", "console", "embed", "evals", "gateway", "harvest", "tools"})
 		c.Knowledge.DBPath = t.TempDir()
 	})
 	l := open(t, c, func(o *middleware.Options) { o.Root = ".." })

@@ -44,7 +44,7 @@ func (l *Layer) desk(owner string) *desk {
 	t := tenant{l, owner}
 	d := &desk{
 		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.lives, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
-			Annotate: finding.Observe(l.o.Root, l.tools), Log: l.o.Log}),
+			Annotate: finding.Observe(l.RootOf(owner), l.tools), Log: l.o.Log}),
 		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.lives, Now: l.now, Log: l.o.Log}),
 	}
 	d.receipts = receipt.NewBook(t, l.receipts())
@@ -107,8 +107,12 @@ func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session
 	st := tenant{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
 		Actor: ken.Actor{Type: "agent", ID: a.Agent},
-		Rejected: func(ctx context.Context, act session.Action, err error) {
-			if err := attention.Reject(ctx, st, rejection(act, err)); err != nil {
+		Rejected: func(ctx context.Context, act session.Action, text string, err error) {
+			r := rejection(act, err)
+			if !incognito {
+				r.Text = text
+			}
+			if err := attention.Reject(ctx, st, r); err != nil {
 				l.o.Log.Warn("note a refused write", "cause", err)
 			}
 		}}

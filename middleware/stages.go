@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/retriever"
@@ -50,7 +51,7 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 	st.Signals = ken.Signals{Keywords: strings.Fields(q), Symbols: []string{}, Failures: []string{}, Entities: []string{},
 		Question: q, Asks: q != ""}
 	defer func() { st.Receipt.Signals = st.Signals }()
-	if l.cfg.Middleware.Intent {
+	if l.settings(st).Middleware.Intent {
 		st.Signals = intent.Analyze(st.Read)
 	}
 	return nil
@@ -58,15 +59,14 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 
 // retrieve asks the legs. A turn that asks for nothing still gets what is pinned.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	c := l.Calibration(st.Turn.Owner)
-	o, noVector := l.searchBy(c)
-	o.Legs = l.legs(st.p, &st.Signals, noVector)
+	c, o, noVector := l.searchOf(st)
+	o.Legs = l.legs(l.settings(st), st.p, &st.Signals, noVector)
 	l.learned(ctx, st, &o)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
 		late = nil
 	}
-	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust}
+	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.settings(st).Retrieval.MinTrust}
 	st.Found = retriever.New(st.p, o).Retrieve(ctx, retriever.Turn{
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
@@ -85,7 +85,9 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	}
 	r := st.Receipt
 	r.Focal = focalNames(st.Found.Focal)
-	l.carry(&st.Turn, st.Found.Focal)
+	if st.trial == nil {
+		l.carry(&st.Turn, st.Found.Focal)
+	}
 	r.Ranking, r.Explored = st.Found.Ranking, st.Found.Explored
 	r.Mode = st.Found.Mode
 	if c != nil && noVector == "" && st.Signals.Asks {
@@ -103,7 +105,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		r.Cause = l.cause(st, noVector)
 	}
 	have, total := st.p.Coverage()
-	if l.calibrates() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
+	if st.trial == nil && l.calibrates() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
 		l.wantCalibration(st.Turn.Owner, have, total)
 	}
 	if noVector == "" && st.Signals.Asks && have < total {
@@ -119,7 +121,7 @@ func (l *Layer) cause(st *State, noVector string) string {
 		return "the message asks for nothing"
 	case st.Found.Cause != "":
 		return st.Found.Cause
-	case !l.cfg.Middleware.Keyword:
+	case !l.settings(st).Middleware.Keyword:
 		return "switched off: middleware.keyword is false"
 	case st.Found.Mode != ken.ModeHybrid:
 		return noVector
@@ -179,13 +181,16 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	}
 	store.Fetch(ctx, st.p, likely(st.Found.Candidates))
 	cands = l.withCode(ctx, st, cands)
-	b := l.cfg.Budget
+	b, count, cache := l.settings(st).Budget, l.count, l.rendered
+	if st.trial != nil {
+		count, cache = st.trial.count, nil
+	}
 	memory := b.MemoryChars
 	if memory == 0 {
 		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: l.count, MinTier: st.Turn.Weight.MinTier(), Seen: st.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: l.rendered})
+		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: st.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Items = append(r.Items, st.Block.Items...)
@@ -203,6 +208,11 @@ func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate
 	var text string
 	var at time.Time
 	err := protect(ctx, st, func(ctx context.Context, st *State) error {
+		if st.trial != nil {
+			r, _ := l.recoverable(ctx, &st.Turn, &st.trial.cfg)
+			text, at, ok = r.told()
+			return nil
+		}
 		text, at, ok = l.recovery(ctx, &st.Turn)
 		return nil
 	})
@@ -213,7 +223,7 @@ func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate
 	// It is made of what was said and done in the session itself, and speaks with
 	// the agent's voice.
 	return budgeter.Candidate{Memory: true, Item: ken.Item{ID: checkpointID + st.Turn.Session, Kind: budgeter.KindCheckpoint,
-		Tier: ken.Assumed, Trust: ken.TrustAgent, Source: "session " + st.Turn.Session, Heading: "Where this session stands",
+		Tier: ken.Assumed, Trust: ken.TrustAgent, Source: checkpointSource(st.Turn.Session), Heading: checkpointHeading,
 		Text: text, CreatedAt: at}}, ok
 }
 
@@ -221,14 +231,18 @@ func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate
 // follows.
 const checkpointID = "checkpoint:"
 
-// stages is the chain that the configuration asks for.
-func (l *Layer) stages() []Middleware {
+const checkpointHeading = "Where this session stands"
+
+func checkpointSource(session string) string { return "session " + session }
+
+// stages is the chain that a configuration asks for.
+func (l *Layer) stages(c *config.Config) []Middleware {
 	out := append([]Middleware{}, l.o.Use...)
-	if l.cfg.Middleware.Guard {
+	if c.Middleware.Guard {
 		out = append(out, stage("guard", l.guard))
 	}
 	out = append(out, stage("intent", l.intent))
-	if l.cfg.Middleware.Graph {
+	if c.Middleware.Graph {
 		out = append(out, stage(legGraph, l.graph))
 	}
 	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))

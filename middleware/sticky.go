@@ -124,6 +124,32 @@ func (m *memory) get(p fingerprint) *composed {
 	return el.Value.(remembered).c
 }
 
+// drop forgets every turn of which gone says so, and returns how many there were.
+func (m *memory) drop(gone func(*composed) bool) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, el := range m.at {
+		if gone(el.Value.(remembered).c) {
+			m.used.Remove(el)
+			delete(m.at, p)
+			n++
+		}
+	}
+	return n
+}
+
+// count is how many turns it remembers of which has says so.
+func (m *memory) count(has func(*composed) bool) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, el := range m.at {
+		if has(el.Value.(remembered).c) {
+			n++
+		}
+	}
+	return n
+}
+
 // put remembers c in place of stale, which may be nil. When another request of
 // the same turn was faster, that one's block counts, and is returned.
 func (m *memory) put(p fingerprint, c, stale *composed) *composed {

@@ -14,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/retriever/scorer"
 	"github.com/kenlayer/ken/retriever/scorer/use"
+	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -224,7 +225,7 @@ func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 // bookUse adds to what one transaction writes of an owner what answers used, and what
 // is learned from it: run write in it, nil for nothing, and settled when it is durable.
 // What fails of it is left out.
-func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfTx) error) (both func(store.ShelfTx) error, settled func()) {
+func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfTx, []session.Noted) error) (both func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if len(v.uses) == 0 {
 		return write, func() {}
 	}
@@ -234,10 +235,10 @@ func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfT
 		return write, func() {}
 	}
 	taken := func() {}
-	return func(tx store.ShelfTx) error {
+	return func(tx store.ShelfTx, noted []session.Noted) error {
 		taken = func() {}
 		if write != nil {
-			if err := write(tx); err != nil {
+			if err := write(tx, noted); err != nil {
 				return err
 			}
 		}
@@ -262,7 +263,7 @@ func (l *Layer) settle(ctx context.Context, owner string, done []*heed) {
 	if both == nil {
 		return
 	}
-	if err := (tenant{l, owner}).Update(ctx, both); err != nil {
+	if err := (tenant{l, owner}).Update(ctx, func(tx store.ShelfTx) error { return both(tx, nil) }); err != nil {
 		l.o.Log.Warn("keep what answers used", "cause", err, "try", ken.Hint(err))
 		return
 	}

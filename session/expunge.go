@@ -57,11 +57,62 @@ type held struct {
 	checkpoint bool
 }
 
+func (h *held) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
+
+// whole reports whether all of the session's messages go.
+func (h *held) whole(rec *record) bool {
+	return rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part
+}
+
+// Holding is what of a journal holds something that must be forgotten.
+type Holding struct {
+	Expunged            // what Expunge would take out
+	Injected   []string // ids of the sessions with an injection that holds it, sorted
+	Checkpoint []string // and with a checkpoint that does
+}
+
+// Holds looks for what Expunge would take out, and changes nothing. It goes on past a
+// session that it can't read.
+func (j *Journal) Holds(ctx context.Context, t Traces) (Holding, error) {
+	recs, first := j.records(ctx, func(*record) bool { return true })
+	var out Holding
+	for i := range recs {
+		rec := &recs[i]
+		h, err := j.holds(ctx, rec.ID, &t)
+		if err != nil {
+			if ctx.Err() != nil {
+				return out, ctx.Err()
+			}
+			if first == nil {
+				first = fmt.Errorf("look through session %s: %w", rec.ID, err)
+			}
+			continue
+		}
+		n := len(h.messages)
+		if h.whole(rec) {
+			n = rec.Messages
+		}
+		if out.Messages += n; n > 0 {
+			out.Sessions = append(out.Sessions, rec.ID)
+		}
+		if len(h.injections) > 0 {
+			out.Injected = append(out.Injected, rec.ID)
+		}
+		if h.checkpoint {
+			out.Checkpoint = append(out.Checkpoint, rec.ID)
+		}
+	}
+	for _, ids := range [][]string{out.Sessions, out.Injected, out.Checkpoint} {
+		slices.Sort(ids)
+	}
+	return out, first
+}
+
 // expunge looks through a session without holding up those who write, and deletes
 // then. A message never changes once it is there.
 func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, err error) {
 	h, err := j.holds(ctx, id, t)
-	if err != nil || len(h.messages)+len(h.injections) == 0 && !h.checkpoint {
+	if err != nil || h.nothing() {
 		return 0, err
 	}
 	err = j.shelf.Update(ctx, func(tx store.ShelfTx) error {
@@ -70,7 +121,7 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 		if err != nil || rec == nil {
 			return err
 		}
-		if rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part {
+		if h.whole(rec) {
 			gone = rec.Messages
 			return sweep(tx, rec)
 		}

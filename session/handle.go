@@ -31,9 +31,9 @@ type HandleOptions struct {
 	Logger  func(ctx context.Context, a Action) error
 	LogWait time.Duration // default 1 s
 
-	// Rejected is told of a claim that was refused because nothing backs it, with the
-	// error that Learn returns, under the rules of Logger.
-	Rejected func(ctx context.Context, a Action, err error)
+	// Rejected is told of a claim that was refused because nothing backs it, with its
+	// text and the error that Learn returns, under the rules of Logger.
+	Rejected func(ctx context.Context, a Action, text string, err error)
 
 	Log   *slog.Logger     // default: nothing is logged
 	Now   func() time.Time // default time.Now

@@ -179,9 +179,9 @@ func TestRefusedForWantOfEvidence(t *testing.T) {
 			var told []session.Action
 			s := session.New(session.HandleOptions{About: about, Store: st,
 				Logger: func(_ context.Context, a session.Action) error { t.Errorf("logged %+v", a); return nil },
-				Rejected: func(_ context.Context, a session.Action, err error) {
-					if told = append(told, a); !isInvalid(err) || ken.Hint(err) == "" {
-						t.Errorf("told %v", err)
+				Rejected: func(_ context.Context, a session.Action, text string, err error) {
+					if told = append(told, a); text != "payments is fast" || !isInvalid(err) || ken.Hint(err) == "" {
+						t.Errorf("told %q, %v", text, err)
 					}
 				}})
 			if _, err := s.Learn(t.Context(), "payments is fast", nil); !isInvalid(err) {

@@ -60,7 +60,7 @@ func (s *Session) Learn(ctx context.Context, text string, evidence []ken.Evidenc
 	action.ScopeType, action.ScopeID = string(c.Scope.Type), c.Scope.ID
 	if err := c.Validate(); err != nil {
 		if len(c.Evidence) == 0 {
-			s.reject(ctx, action, err)
+			s.reject(ctx, action, c.Text, err)
 		}
 		return "", err
 	}

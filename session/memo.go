@@ -25,6 +25,7 @@ type memo struct {
 	stamp  stamp
 	counts map[digest]int    // how often the journal had a message, a call of an id, an answer to it
 	order  []digest          // of the messages, the last one is number stamp.last
+	seqs   []uint64          // their numbers
 	calls  map[string]uint64 // by id, the number of the message that made the call last
 	lines  []line            // what came in, the last first
 
@@ -101,7 +102,7 @@ func (m *memo) load(r store.ShelfReader, rec *record) error {
 	if m.loaded && m.follow(r, rec) {
 		return nil
 	}
-	m.loaded, m.stamp, m.order = false, rec.stamp(), nil
+	m.loaded, m.stamp, m.order, m.seqs = false, rec.stamp(), nil, nil
 	m.counts, m.calls = seen(r, m.id), map[string]uint64{}
 	for key, b := range r.Scan(allMessages(m.id)) {
 		var row message
@@ -146,7 +147,7 @@ func (m *memo) follow(r store.ShelfReader, rec *record) bool {
 // note takes up a message that the journal has.
 func (m *memo) note(e *Entry, d digest) {
 	m.counts[d]++
-	m.order = append(m.order, d)
+	m.order, m.seqs = append(m.order, d), append(m.seqs, e.Seq)
 	if id := e.Message.ToolCallID; id != "" {
 		m.counts[answerOf(id)]++
 	}
@@ -156,6 +157,17 @@ func (m *memo) note(e *Entry, d digest) {
 			m.counts[callOf(id)]++
 		}
 	}
+}
+
+// place returns the number of the last message of that digest, 0 for none that is still
+// there. A request's last message is mostly the journal's.
+func (m *memo) place(d digest) uint64 {
+	for i := len(m.order) - 1; i >= 0; i-- {
+		if m.order[i] == d {
+			return m.seqs[i]
+		}
+	}
+	return 0
 }
 
 // since returns the digests of what the journal took up after a message.

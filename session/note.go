@@ -37,15 +37,19 @@ type Step struct {
 // Noted is what came of a note.
 type Noted struct {
 	Entries []Entry // the messages that were new, in their order
-	Err     error   // as of Append
+	// Through is the Seq under which the journal has the last of the note's messages
+	// that it keeps; 0 when it has none of them, or has it no longer.
+	Through uint64
+	Err     error // as of Append
 }
 
 // Record keeps several notes in one transaction, those of a session in their order,
 // and returns what came of each. A session that fails does so alone. also, if it is
 // not nil, writes in the same transaction, once, whatever becomes of the sessions;
 // it may be run again from its start, as store.Shelf says, and what it returns is
-// the error of every note that was in it.
-func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.ShelfTx) error) []Noted {
+// the error of every note that was in it. It is given what came of the notes so far,
+// which it must not keep.
+func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.ShelfTx, []Noted) error) []Noted {
 	out := make([]Noted, len(notes))
 	var todo []int
 	for i := range notes {
@@ -63,7 +67,7 @@ func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.Shel
 // record keeps the notes of todo, and says in out what came of them. What is new is
 // decided, cleaned and annotated before the transaction, so that it is short. Of a
 // session that another process wrote to meanwhile it is decided once more, in it.
-func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx) error, out []Noted) {
+func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also func(store.ShelfTx, []Noted) error, out []Noted) {
 	parts := partsOf(j, notes, todo)
 	taken, err := take(ctx, parts)
 	defer func() {
@@ -80,16 +84,21 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 		for _, p := range parts {
 			p.prepare(now, func(at int) { p.annotate(ctx, at) })
 		}
-		err = j.write(ctx, parts, also)
+		err = j.write(ctx, parts, also, out)
 	}
 	for _, p := range parts {
 		if p.err = cmp.Or(err, p.err); p.err != nil && p.looked {
 			p.m.restore(p.was)
 		}
-		for _, n := range p.notes {
-			if out[n.i] = (Noted{Entries: n.entries}); p.err != nil {
-				out[n.i] = Noted{Err: p.err}
-			}
+		p.tell(out)
+	}
+}
+
+// tell says what came of the part's notes.
+func (p *part) tell(out []Noted) {
+	for _, n := range p.notes {
+		if out[n.i] = (Noted{Entries: n.entries, Through: n.through}); p.err != nil {
+			out[n.i] = Noted{Err: p.err}
 		}
 	}
 }
@@ -121,7 +130,7 @@ func (j *Journal) look(ctx context.Context, parts []*part) error {
 }
 
 // write keeps what was prepared. What a session fails with is its part's error.
-func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx) error) error {
+func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx, []Noted) error, out []Noted) error {
 	var todo []*part
 	for _, p := range parts {
 		if p.err == nil && p.writes() {
@@ -144,6 +153,9 @@ func (j *Journal) write(ctx context.Context, parts []*part, also func(store.Shel
 		if also == nil {
 			return nil
 		}
-		return also(tx)
+		for _, p := range parts {
+			p.tell(out)
+		}
+		return also(tx, out)
 	})
 }

@@ -44,7 +44,7 @@ func TestRecordIsOneTransaction(t *testing.T) {
 	again := note("a", user("How is the port set?"), assistant("In config.yaml."), user("Thanks, and the host?"))
 	again.Injected = turn.Injected
 	noted := b.Record(t.Context(), []session.Note{turn, note("b", user("Hello there.")), note("a", assistant("In config.yaml.")), again},
-		func(tx store.ShelfTx) error { return tx.Put("beside/it", nil) })
+		func(tx store.ShelfTx, _ []session.Noted) error { return tx.Put("beside/it", nil) })
 	if n := shelf.updates.Load(); n != 1 {
 		t.Errorf("%d transactions", n)
 	}
@@ -105,7 +105,7 @@ func TestWhatCouldNotBeKeptIsKeptLater(t *testing.T) {
 	b := newBench(t, session.Options{})
 	full := errors.New("the disk is full")
 	b.append(t, "s", user("a"))
-	noted := b.Record(t.Context(), []session.Note{note("s", user("a"), user("b")), note("t", user("x"))}, func(store.ShelfTx) error { return full })
+	noted := b.Record(t.Context(), []session.Note{note("s", user("a"), user("b")), note("t", user("x"))}, func(store.ShelfTx, []session.Noted) error { return full })
 	if !errors.Is(noted[0].Err, full) || !errors.Is(noted[1].Err, full) || len(noted[0].Entries) != 0 {
 		t.Fatalf("%+v", noted)
 	}

@@ -32,6 +32,7 @@ type noting struct {
 	fresh    []incoming              // what the entries are of
 	earlier  map[*ken.Message]*Entry // what they were when they were decided first
 	injected []injected
+	through  uint64 // see Noted
 }
 
 // injected is an injection with its key.
@@ -82,7 +83,7 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 		return
 	}
 	for i, n := range p.notes {
-		n.injected = nil
+		n.injected, n.through = nil, 0
 		in := p.m.read(n.Messages)
 		fresh, line := in, (*line)(nil)
 		if !n.all {
@@ -98,6 +99,9 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 			p.m.note(&n.entries[i], n.fresh[i].digest)
 		}
 		p.m.stamp.last += uint64(len(n.entries))
+		if len(in) > 0 {
+			n.through = p.m.place(in[len(in)-1].digest)
+		}
 		p.m.came(in, line)
 		p.inject(n)
 	}

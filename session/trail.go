@@ -97,10 +97,10 @@ func (s *Session) log(ctx context.Context, a Action) {
 }
 
 // reject tells of a claim that was refused for want of evidence.
-func (s *Session) reject(ctx context.Context, a Action, err error) {
+func (s *Session) reject(ctx context.Context, a Action, text string, err error) {
 	if s.o.Rejected != nil {
 		s.trail.call(ctx, "tell of a refused claim", a, func(ctx context.Context) error {
-			s.o.Rejected(ctx, a, err)
+			s.o.Rejected(ctx, a, text, err)
 			return nil
 		})
 	}

@@ -95,7 +95,7 @@ func TestAHangingLoggerIsWaitedForOnce(t *testing.T) {
 func TestATellerOfRejectionsThatPanics(t *testing.T) {
 	var out bytes.Buffer
 	s := session.New(session.HandleOptions{Log: slog.New(slog.NewTextHandler(&out, nil)),
-		Rejected: func(context.Context, session.Action, error) { panic("boom") }})
+		Rejected: func(context.Context, session.Action, string, error) { panic("boom") }})
 	if _, err := s.Learn(t.Context(), "x", nil); !isInvalid(err) {
 		t.Errorf("learn: %v", err)
 	}

@@ -158,18 +158,21 @@ type Standing struct {
 func (l *Learner) Standing() Standing {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return Standing{l.o.Mode, l.inForce(), l.turns, l.gate}
+	return Standing{l.o.Mode, l.inForce(l.o.Mode), l.turns, l.gate}
 }
 
-func (l *Learner) inForce() bool {
-	return l.guard != nil && (l.o.Mode == ModeOn || l.o.Mode == ModeAuto && l.gate.On)
+func (l *Learner) inForce(m Mode) bool {
+	return l.guard != nil && (m == ModeOn || m == ModeAuto && l.gate.On)
 }
 
 // InForce returns the learned order when it is to decide, else nil.
-func (l *Learner) InForce() *Guard {
+func (l *Learner) InForce() *Guard { return l.InForceAs(l.o.Mode) }
+
+// InForceAs is InForce for another mode than the learner's, to try it.
+func (l *Learner) InForceAs(m Mode) *Guard {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if !l.inForce() {
+	if !l.inForce(m) {
 		return nil
 	}
 	return l.guard

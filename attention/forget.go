@@ -1,0 +1,64 @@
+package attention
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/kenlayer/ken/store"
+)
+
+// Traces says what is to be forgotten: see Forget.
+type Traces struct {
+	// Claims are the ids of claims of which no mark may stay.
+	Claims []string
+	// Text reports a text that holds it; nil for none.
+	Text func(string) bool
+}
+
+// Forget deletes the marks and refused writes that are about what must be forgotten or
+// quote it, and returns how many that were. Whoever forgets a claim calls it. What can't
+// be read goes if its bytes hold it. Errors are those of the shelf.
+func Forget(ctx context.Context, shelf store.Shelf, t Traces) (gone int, err error) {
+	if gone, err = Holds(ctx, shelf, t); err != nil || gone == 0 {
+		return 0, err
+	}
+	err = shelf.Update(ctx, func(tx store.ShelfTx) error {
+		keys := t.keys(tx)
+		gone = len(keys)
+		for _, key := range keys {
+			if err := tx.Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return gone, err
+}
+
+// Holds counts what Forget would delete.
+func Holds(ctx context.Context, shelf store.Shelf, t Traces) (held int, err error) {
+	err = shelf.View(ctx, func(r store.ShelfReader) error {
+		held = len(t.keys(r))
+		return nil
+	})
+	return held, err
+}
+
+func (t *Traces) keys(r store.ShelfReader) (keys []string) {
+	for key, v := range r.Scan(prefixMark) {
+		var m Mark
+		if readable := json.Unmarshal(v, &m) == nil; readable && (slices.Contains(t.Claims, m.Claim) || t.in(m.Reason)) || !readable && t.in(string(v)) {
+			keys = append(keys, key)
+		}
+	}
+	for key, v := range r.Scan(prefixRejected) {
+		var rej Rejection
+		if readable := json.Unmarshal(v, &rej) == nil; readable && (t.in(rej.Text) || t.in(rej.Why)) || !readable && t.in(string(v)) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (t *Traces) in(text string) bool { return t.Text != nil && text != "" && t.Text(text) }

@@ -1,0 +1,241 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+// Why a claim goes with another one.
+const (
+	BlastItself   = "the claim itself"
+	BlastDerived  = "derived from it"
+	BlastSame     = "says the same"
+	BlastRedacted = "an episode that tells it; its rest is written anew"
+)
+
+// BlastClaim is a claim that would be forgotten.
+type BlastClaim struct {
+	ClaimView
+	Why string `json:"why"` // one of the Blast constants
+}
+
+// Blast is what forgetting a claim would take along.
+type Blast struct {
+	Claims   []BlastClaim `json:"claims"`             // the claim itself first, the others in the order in which they would go
+	Messages int          `json:"messages"`           // of journals
+	Sessions []string     `json:"sessions,omitempty"` // whose messages these are, sorted
+	Receipts int          `json:"receipts"`           // that would go, or lose what they say of the claims
+	Memory   bool         `json:"memory"`             // MEMORY.md would be written anew
+}
+
+// WouldForget says what Forget would take along, of a claim by its id, and changes
+// nothing. What is written between the two is not in it. It reads every claim and every
+// journal, as Forget does. Errors: as of Forget.
+func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
+	var out Blast
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	root, err := forgettable(ctx, s, id)
+	if err != nil {
+		return out, err
+	}
+	if err := l.recorder.flush(ctx); err != nil {
+		return out, err
+	}
+	r, err := reachOf(ctx, s, harvest.NewTraces(&root), root)
+	if err != nil {
+		return out, err
+	}
+	d := l.desk(owner)
+	held, err := d.journal.Holds(ctx, r.inJournals())
+	if err != nil {
+		return out, fmt.Errorf("look through the journals: %w", err)
+	}
+	out.Messages, out.Sessions = held.Messages, held.Sessions
+	if out.Receipts, err = d.receipts.Holds(ctx, r.inReceipts(), held.Sessions); err != nil {
+		return out, fmt.Errorf("look through the receipts: %w", err)
+	}
+	out.Memory = l.listsAny(s.Owner(), r.claims)
+	for i := range r.claims {
+		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.why[i]})
+	}
+	return out, nil
+}
+
+// forgettable reads a claim that is to be forgotten. A piece of the repository can't be.
+func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
+	c, err := s.Get(ctx, id)
+	if err == nil && c.Kind == ken.KindDocument {
+		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: c.ID + " is a piece of the repository, not a claim",
+			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
+	}
+	return c, err
+}
+
+// reach is what forgetting a claim takes along, of the store.
+type reach struct {
+	traces *harvest.Traces
+	root   ken.Claim
+	others []ken.Claim // that say the same, by age
+	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
+	why    []string    // of claims
+}
+
+// reachOf looks once through all claims: for those that say what root does, and for what
+// was derived from any of them.
+func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*reach, error) {
+	r := &reach{traces: traces, root: root}
+	children, err := r.scan(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("look for what else says so: %w", err)
+	}
+	taken := map[string]bool{}
+	if err := r.take(ctx, s, root, BlastItself, children, taken); err != nil {
+		return nil, err
+	}
+	for i := range r.others {
+		c := &r.others[i]
+		why := BlastSame
+		if c.Kind == ken.KindEpisode {
+			if _, ok := traces.Without(c); ok {
+				why = BlastRedacted
+			}
+		}
+		if taken[c.ID] {
+			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {
+				r.why[at] = why
+			}
+			continue
+		}
+		if err := r.take(ctx, s, *c, why, children, taken); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// take adds a claim and, first found first, what was derived from it, in the order in
+// which the store's Forget goes.
+func (r *reach) take(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
+	taken[c.ID] = true
+	r.claims, r.why = append(r.claims, c), append(r.why, why)
+	id, _ := uuid.Parse(c.ID) // nothing is derived from what has none
+	for _, child := range children[id] {
+		if taken[child.String()] {
+			continue
+		}
+		next, err := s.Get(ctx, child.String())
+		if errors.Is(err, ken.ErrNotFound) { // it went meanwhile
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.take(ctx, s, next, BlastDerived, children, taken); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanned is how many claims are looked at together, by one goroutine.
+const scanned = 256
+
+// scan finds the others, and returns what was derived from what: ids by those of the
+// claims that their evidence names, in their order. Reading claims is one goroutine's
+// work, and looking whether they say it that of the others.
+func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
+	children := map[uuid.UUID][]uuid.UUID{}
+	type batch struct{ claims []ken.Claim } // once looked at, those that say it
+	var batches []*batch
+	todo := make(chan *batch, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for b := range todo {
+				var kept []ken.Claim
+				for i := range b.claims {
+					if c := &b.claims[i]; c.ID != r.root.ID && r.traces.Claim(c) {
+						kept = append(kept, *c)
+					}
+				}
+				b.claims = kept
+			}
+		})
+	}
+	now := &batch{}
+	hand := func() {
+		batches = append(batches, now)
+		todo <- now
+		now = &batch{}
+	}
+	var failed error
+	for c, err := range s.Claims(ctx) {
+		if failed = err; err != nil {
+			break
+		}
+		if c.Kind == ken.KindDocument {
+			continue
+		}
+		for _, parent := range store.Parents(&c) {
+			if id, err := uuid.Parse(c.ID); err == nil {
+				children[parent] = append(children[parent], id)
+			}
+		}
+		if now.claims = append(now.claims, c); len(now.claims) == scanned {
+			hand()
+		}
+	}
+	hand()
+	close(todo)
+	wg.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	for _, b := range batches {
+		r.others = append(r.others, b.claims...)
+	}
+	for _, ids := range children {
+		slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	}
+	return children, nil
+}
+
+// ids are those of all claims that go.
+func (r *reach) ids() []string {
+	ids := make([]string, len(r.claims))
+	for i := range r.claims {
+		ids[i] = r.claims[i].ID
+	}
+	return ids
+}
+
+// inJournals is what must go out of journals.
+func (r *reach) inJournals() session.Traces {
+	return session.Traces{Message: r.traces.Message, Text: r.traces.In, Claims: r.ids()}
+}
+
+// inReceipts is what must go out of receipts.
+func (r *reach) inReceipts() receipt.Traces {
+	return receipt.Traces{Claims: r.ids(), Text: r.traces.In}
+}
+
+// listsAny reports whether MEMORY.md may tell of one of the claims.
+func (l *Layer) listsAny(owner string, claims []ken.Claim) bool {
+	return owner == l.cfg.Knowledge.Owner && slices.ContainsFunc(claims, func(c ken.Claim) bool { return c.Kind == ken.KindHot || c.Kind == ken.KindPattern })
+}

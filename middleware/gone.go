@@ -1,0 +1,339 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/harvest/memoryfile"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+// Check is one place that was looked at for what was forgotten.
+type Check struct {
+	Name   string `json:"name"`
+	Where  string `json:"where"` // what was looked at, in words
+	Clean  bool   `json:"clean"` // nothing of it was found
+	Detail string `json:"detail,omitempty"`
+}
+
+// CheckForgotten looks, after a Forget, by every path that leads to knowledge for the ids
+// of the claims that are gone, and for what the claim that was asked for said, as Forget
+// looks for it. was are the claims as they were before, which the caller has kept, such
+// as those of WouldForget; in any order, and those that it lacks are looked for by their
+// ids alone. What was said or written after the Forget is found like what it left
+// behind. It reads every claim, every journal and the whole log. It changes nothing.
+//
+// The words are given to no service: where vectors come from one, the nearest to them
+// are not asked for.
+//
+// Errors: those of reading, as of Forget. Then nothing is known.
+func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
+	if err := l.recorder.flush(ctx); err != nil {
+		return nil, err
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	c := checker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
+	for i := range was {
+		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
+			c.traces = harvest.NewTraces(&was[i])
+		}
+	}
+	for _, look := range []func(context.Context) (Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
+		c.checkpoints, c.receipts, c.attention, c.blocks, c.memoryFile, c.chain} {
+		found, err := look(ctx)
+		if err != nil {
+			return c.done, fmt.Errorf("check %s: %w", found.Name, err)
+		}
+		found.Clean = found.Detail == "" || found.Clean
+		c.done = append(c.done, found)
+	}
+	return c.done, nil
+}
+
+// checker is a CheckForgotten on its way.
+type checker struct {
+	l      *Layer
+	s      store.Engine
+	was    []ken.Claim
+	ids    []string
+	traces *harvest.Traces // nil when what was forgotten is not known
+	held   *session.Holding
+	done   []Check
+}
+
+// says reports whether a text says what was forgotten.
+func (c *checker) says(text string) bool { return c.traces != nil && c.traces.In(text) }
+
+// among is the detail of ids that were found.
+func among(what string, ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return what + " " + strings.Join(ids, ", ")
+}
+
+func (c *checker) claims(ctx context.Context) (Check, error) {
+	out := Check{Name: "claims", Where: "the table of claims, by id and by what each of them says"}
+	var left, same []string
+	for _, id := range c.ids {
+		if _, err := c.s.Get(ctx, id); err == nil {
+			left = append(left, id)
+		} else if !errors.Is(err, ken.ErrNotFound) {
+			return out, err
+		}
+	}
+	if c.traces != nil {
+		r := &reach{traces: c.traces}
+		if _, err := r.scan(ctx, c.s); err != nil {
+			return out, err
+		}
+		for i := range r.others {
+			if !slices.Contains(left, r.others[i].ID) {
+				same = append(same, r.others[i].ID)
+			}
+		}
+	}
+	out.Detail = joined(among("still there:", left), among("say the same:", same))
+	return out, nil
+}
+
+// joined are the details that there are.
+func joined(details ...string) string {
+	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
+}
+
+// everything passes every record.
+func everything() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
+
+// nearest is how many hits of a search are looked at.
+const nearest = 100
+
+func (c *checker) keyword(ctx context.Context) (Check, error) {
+	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
+	var left []string
+	for i := range c.was {
+		res, err := c.s.Keyword(ctx, store.EmbedText(&c.was[i]), everything(), nearest)
+		if err != nil {
+			return out, err
+		}
+		left = append(left, c.hits(res)...)
+	}
+	out.Detail = among("found:", left)
+	return out, nil
+}
+
+// hits are those of the ids that a search found.
+func (c *checker) hits(res store.Result) (left []string) {
+	for _, h := range res.Hits {
+		if row, ok := c.s.Row(h.Ref); ok && slices.Contains(c.ids, row.ID) {
+			left = append(left, row.ID)
+		}
+	}
+	return left
+}
+
+func (c *checker) vectors(ctx context.Context) (Check, error) {
+	out := Check{Name: "vectors", Where: "the nearest to what each claim said", Clean: true}
+	e := c.s.Embedder()
+	switch {
+	case e == nil:
+		out.Detail = "no vectors are kept"
+		return out, nil
+	case !embed.IsLocal(e):
+		out.Where = "the records that vectors belong to"
+		for _, id := range c.ids {
+			out.Clean = out.Clean && !c.s.Has(id)
+		}
+		out.Detail = "the service that embeds was not given the words again"
+		return out, nil
+	}
+	var texts []string
+	for i := range c.was {
+		texts = append(texts, store.EmbedText(&c.was[i]))
+	}
+	if len(texts) == 0 {
+		return out, nil
+	}
+	vecs, err := e.Embed(ctx, texts)
+	if err != nil {
+		return out, err
+	}
+	var left []string
+	for _, v := range vecs {
+		res, err := c.s.Vector(ctx, v, everything(), nearest)
+		if err != nil {
+			return out, err
+		}
+		left = append(left, c.hits(res)...)
+	}
+	out.Clean, out.Detail = len(left) == 0, among("found:", left)
+	return out, nil
+}
+
+func (c *checker) structure(ctx context.Context) (Check, error) {
+	out := Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
+	var names []string
+	for i := range c.was {
+		names = append(names, store.SpellEntities(c.was[i].Entities)...)
+	}
+	under, err := c.s.Outlines(ctx, names, everything(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
+	if err != nil {
+		return out, err
+	}
+	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), everything())
+	if err != nil {
+		return out, err
+	}
+	for i := range under {
+		refs = append(refs, under[i].Constraints...)
+		for _, link := range under[i].Links {
+			refs = append(refs, link.Ref)
+		}
+		for _, a := range under[i].Aspects {
+			refs = append(refs, a.Top...)
+		}
+	}
+	var left []string
+	for _, ref := range refs {
+		if row, ok := c.s.Row(ref); ok && slices.Contains(c.ids, row.ID) && !slices.Contains(left, row.ID) {
+			left = append(left, row.ID)
+		}
+	}
+	out.Detail = among("found:", left)
+	return out, nil
+}
+
+func (c *checker) history(ctx context.Context) (Check, error) {
+	out := Check{Name: "history", Where: "the details of the claims' events in the log"}
+	var left []string
+	for _, id := range c.ids {
+		events, err := c.s.History(ctx, id)
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return out, err
+		}
+		if slices.ContainsFunc(events, func(ev ken.ClaimEvent) bool {
+			return ev.Type != ken.EventForgotten && ev.Type != ken.EventSuperseded && !ev.Erased
+		}) {
+			left = append(left, id)
+		}
+	}
+	out.Detail = among("still told of:", left)
+	return out, nil
+}
+
+// journals looks through the journals, once.
+func (c *checker) journals(ctx context.Context) (*session.Holding, error) {
+	if c.held != nil {
+		return c.held, nil
+	}
+	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.says, Claims: c.ids}
+	if c.traces != nil {
+		t.Message = c.traces.Message
+	}
+	held, err := c.l.Journal(c.s.Owner()).Holds(ctx, t)
+	c.held = &held
+	return c.held, err
+}
+
+func (c *checker) messages(ctx context.Context) (Check, error) {
+	out := Check{Name: "journals", Where: "the messages of every session"}
+	held, err := c.journals(ctx)
+	out.Detail = among("said in", held.Sessions)
+	return out, err
+}
+
+func (c *checker) injected(ctx context.Context) (Check, error) {
+	out := Check{Name: "injected texts", Where: "what was put before models, in every session"}
+	held, err := c.journals(ctx)
+	out.Detail = among("in", held.Injected)
+	return out, err
+}
+
+func (c *checker) checkpoints(ctx context.Context) (Check, error) {
+	out := Check{Name: "checkpoints", Where: "where every session stands"}
+	held, err := c.journals(ctx)
+	out.Detail = among("in", held.Checkpoint)
+	return out, err
+}
+
+func (c *checker) receipts(ctx context.Context) (Check, error) {
+	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
+	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.says}, nil)
+	if n > 0 {
+		out.Detail = fmt.Sprintf("%d of them tell more", n)
+	}
+	return out, err
+}
+
+func (c *checker) attention(ctx context.Context) (Check, error) {
+	out := Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
+	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.says})
+	if n > 0 {
+		out.Detail = fmt.Sprintf("%d of them tell of it", n)
+	}
+	return out, err
+}
+
+func (c *checker) blocks(context.Context) (Check, error) {
+	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
+	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.traces)); n > 0 {
+		out.Detail = fmt.Sprintf("%d of them have it", n)
+	}
+	return out, nil
+}
+
+func (c *checker) memoryFile(context.Context) (Check, error) {
+	out := Check{Name: memoryfile.Name, Where: "the file that people read and edit", Clean: true}
+	if c.s.Owner() != c.l.cfg.Knowledge.Owner {
+		out.Detail = "this owner has none"
+		return out, nil
+	}
+	b, err := os.ReadFile(filepath.Join(c.l.o.Root, KnowledgeDir, memoryfile.Name))
+	if errors.Is(err, os.ErrNotExist) {
+		out.Detail = "there is none"
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	var left []string
+	for _, id := range c.ids {
+		if strings.Contains(string(b), id) {
+			left = append(left, id)
+		}
+	}
+	says := ""
+	if c.says(string(b)) {
+		says = "it says so"
+	}
+	out.Detail = joined(among("it has", left), says)
+	out.Clean = out.Detail == ""
+	return out, nil
+}
+
+func (c *checker) chain(ctx context.Context) (Check, error) {
+	out := Check{Name: "log", Where: "the chain of hashes, from the first event to the last", Clean: true}
+	r, err := c.s.VerifyLog(ctx)
+	if errors.Is(err, ken.ErrCorrupt) {
+		out.Clean, out.Detail = false, err.Error()
+		return out, nil
+	}
+	out.Detail = fmt.Sprintf("%d events verify, %d of them without what they said", r.Events, r.Erased)
+	return out, err
+}

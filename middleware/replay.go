@@ -1,0 +1,244 @@
+package middleware
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+// Replay is the block of a turn, written again.
+type Replay struct {
+	Turn  KeptTurn `json:"turn"`
+	Block string   `json:"block"` // without the items in Missing
+	// Exact is true when the receipt's hash proves that Block is, byte for byte, what
+	// the model was given.
+	Exact   bool     `json:"exact"`
+	Missing []string `json:"missing,omitempty"` // ids of the items whose words are gone
+	Why     string   `json:"why,omitempty"`     // it is not exact
+}
+
+// Replay writes the block of one of the owner's turns again, "" for the configured owner,
+// as the model was given it: from the turn's receipt, the texts that its session's
+// journal holds as they were injected, and the claims as they were then. It chooses
+// nothing and searches nothing. Of a dry run it is the block that would have been given.
+// Errors: ErrNotFound for a turn that has no receipt, or none any more.
+func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) {
+	kept, err := l.Turn(ctx, owner, turn)
+	if err != nil {
+		return Replay{}, err
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return Replay{}, err
+	}
+	defer release()
+	p := replayer{l: l, s: s, rec: &kept.Record}
+	if kept.Session != "" {
+		p.session, err = l.Journal(owner).Read(ctx, kept.Session)
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return Replay{}, err
+		}
+	}
+	out := Replay{Turn: kept}
+	var items []budgeter.Kept
+	for i := range kept.Items {
+		it, ok, err := p.item(ctx, &kept.Items[i], kept.Record.Items[i])
+		if err != nil {
+			return Replay{}, err
+		}
+		if ok {
+			items = append(items, it)
+		} else {
+			out.Missing = append(out.Missing, kept.Items[i].ID)
+		}
+	}
+	proves := func(block string) bool { return receipt.HashBlock(kept.Turn, block) == kept.BlockHash }
+	again := budgeter.Rewrite(items, kept.OverflowedConstraints, kept.Chars,
+		budgeter.Options{MaxItemChars: l.cfg.Budget.ItemChars, Show: showPlaybook}, proves)
+	for _, i := range again.Missing {
+		out.Missing = append(out.Missing, items[i].Item.ID)
+	}
+	out.Block, out.Exact = again.Text, again.Proved || kept.Chars == 0 && len(kept.Items) == 0
+	out.Why = inexact(&out)
+	return out, nil
+}
+
+// inexact says why a block is not known to be what the model was given.
+func inexact(r *Replay) string {
+	switch {
+	case r.Exact:
+		return ""
+	case len(r.Missing) == 1:
+		return "the words of one item are gone: they were forgotten, or nothing has them any more as they were"
+	case len(r.Missing) > 1:
+		return fmt.Sprintf("the words of %d items are gone: they were forgotten, or nothing has them any more as they were", len(r.Missing))
+	case r.Turn.BlockHash == "":
+		return "nothing proves it: the receipt was kept without a hash of the block"
+	}
+	return "some item reads otherwise by now, and the journal that had it as it was is gone"
+}
+
+// replayer finds what the items of one receipt said.
+type replayer struct {
+	l       *Layer
+	s       store.Engine
+	rec     *receipt.Record
+	session session.Transcript // empty when there is no journal
+}
+
+// item is what is known of an item's words; false when they are gone. lean is as the
+// receipt has it.
+func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k budgeter.Kept, ok bool, err error) {
+	k = budgeter.Kept{Item: lean}
+	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // also its words in a journal are nobody's business
+		return k, false, nil
+	}
+	k.Texts = p.injected(lean.ID)
+	switch {
+	case budgeter.Made(lean.Kind):
+		p.made(&k)
+	case lean.Kind == ken.KindDocument: // its source and heading are in the receipt
+		k.Item.Text = now.Text
+	default:
+		if k.Claim, err = p.then(ctx, lean.ID); err != nil || k.Claim == nil {
+			return k, false, err
+		}
+		if lean.Kind == ken.KindDecision { // a turn gives one that is about its symbols in short
+			for _, most := range []int{maxSaid, maxPerhaps} {
+				k.Texts = append(k.Texts, shorter(k.Claim.Text, most))
+			}
+		}
+	}
+	return k, true, nil
+}
+
+// injected are the texts of an item that the session's journal has, the one that was
+// latest at the turn first. The first time of a text is told by the recorder's clock, a
+// moment after the turn's.
+func (p *replayer) injected(id string) (texts []string) {
+	var of []session.Injection
+	for _, in := range p.session.Injected {
+		if in.ID == id {
+			of = append(of, in)
+		}
+	}
+	away := func(at time.Time) time.Duration { return at.Sub(p.rec.At).Abs() }
+	slices.SortStableFunc(of, func(a, b session.Injection) int {
+		return cmp.Or(boolOrder(a.At.After(p.rec.At.Add(recordedWithin)), b.At.After(p.rec.At.Add(recordedWithin))), cmp.Compare(away(a.At), away(b.At)))
+	})
+	for _, in := range of {
+		texts = append(texts, in.Text)
+	}
+	return texts
+}
+
+// recordedWithin is how long after a turn its messages are in the journal, as a rule.
+const recordedWithin = time.Second
+
+// boolOrder puts false first.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// made completes an item that was made for the turn, which no store has.
+func (p *replayer) made(k *budgeter.Kept) {
+	switch it := &k.Item; it.Kind {
+	case budgeter.KindSymbol:
+		if base := p.l.code.base; base != nil {
+			if c, ok := p.l.code.cards.of(base.View(), it.ID); ok {
+				it.Source, it.Heading, it.Text = c.item.Source, c.item.Heading, c.item.Text
+			}
+		}
+	case budgeter.KindObjectives:
+		it.Source, it.Heading = p.l.cfg.Objectives.Folder, objectivesHeading
+	case budgeter.KindCheckpoint:
+		it.Source, it.Heading = checkpointSource(p.rec.Session), checkpointHeading
+		if cp := p.session.Checkpoint; cp != nil {
+			k.Texts = append(k.Texts, cp.Text(recoveryChars))
+			bare := *cp
+			bare.Constraints = nil // see lookUp
+			k.Texts = append(k.Texts, bare.Text(recoveryChars))
+		}
+	}
+}
+
+// then is a claim as it was at the turn; nil when nothing has it any more. Only writing
+// a claim anew changes its words, and the log has both versions.
+func (p *replayer) then(ctx context.Context, id string) (*ken.Claim, error) {
+	c, err := p.s.Get(ctx, id)
+	if errors.Is(err, ken.ErrNotFound) {
+		if d, ok := p.l.decided(id); ok {
+			return &d, nil
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.UpdatedAt.After(p.rec.At) {
+		if c, err = p.earlier(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if c.Kind == ken.KindEntity {
+		if shown, err := reminder(c, p.rec.At); err == nil {
+			c = shown
+		}
+	}
+	return &c, nil
+}
+
+// earlier is a claim as the log has it at the turn, or as it is when it was not written
+// anew since.
+func (p *replayer) earlier(ctx context.Context, c ken.Claim) (ken.Claim, error) {
+	events, err := p.s.History(ctx, c.ID)
+	if err != nil {
+		return c, err
+	}
+	var seq uint64 // of the version at the turn
+	since := false
+	for i := range events {
+		ev := &events[i]
+		if ev.Seq == 0 || ev.Type != ken.EventWritten && ev.Type != ken.EventRevised {
+			continue
+		}
+		if since = ev.At.After(p.rec.At); since {
+			break
+		}
+		seq = ev.Seq
+	}
+	if !since || seq == 0 {
+		return c, nil
+	}
+	for ev, err := range p.s.Events(ctx, seq) {
+		if err != nil {
+			return c, err
+		}
+		said, err := ev.Decode()
+		if err != nil || ev.Seq != seq || len(said.Claim) == 0 {
+			return c, err
+		}
+		var then ken.Claim
+		if err := json.Unmarshal(said.Claim, &then); err != nil {
+			return c, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read the claim of event %d", seq), Err: err}
+		}
+		return then, nil
+	}
+	return c, nil
+}
