@@ -35,7 +35,7 @@ type evidenceRead struct {
 // evidence turns what an agent gives into evidence. Nothing has more than an agent's
 // trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
 // and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
-// file that is not there.
+// file that is not there. Of another owner's project nothing is seen.
 func (c *Call) evidence(ctx context.Context, given []Evidence) (evidenceRead, error) {
 	var out evidenceRead
 	w := witness{c: c}
@@ -69,6 +69,10 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 	return ""
 }
 
+// notTheirs is why Ken does not look at the project for another owner's agents, who would
+// learn from the answer what is there.
+const notTheirs = "the files of this project are not those of this caller's owner"
+
 // piece reads one piece. why says what Ken could not see for itself.
 func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
@@ -96,15 +100,23 @@ func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string)
 	case ken.EvidenceModelInference:
 		e = ken.FromModelInference(c.Session, g.Message, g.Detail)
 	case ken.EvidenceFile:
-		if need("path", g.Path, "internal/retry.go") {
-			if e, err = c.file(g.Path, field); err == nil {
-				e.Line, e.Detail = g.Line, g.Detail
-			}
+		if !need("path", g.Path, "internal/retry.go") {
+			break
+		}
+		if c.owned() != nil {
+			return e, notTheirs, nil
+		}
+		if e, err = c.file(g.Path, field); err == nil {
+			e.Line, e.Detail = g.Line, g.Detail
 		}
 	case ken.EvidenceGitHistory:
-		if need("commit", g.Commit, "4f9a2c71") {
-			e, why, err = c.commit(ctx, g.Commit, field)
+		if !need("commit", g.Commit, "4f9a2c71") {
+			break
 		}
+		if c.owned() != nil {
+			return e, notTheirs, nil
+		}
+		e, why, err = c.commit(ctx, g.Commit, field)
 	case ken.EvidenceExitCode:
 		if need("command", g.Command, "go test ./...") {
 			e, why, err = w.exit(ctx, g.Command, g.ExitCode)
@@ -122,7 +134,7 @@ func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string)
 // assertion is a piece that Ken could not see, in the agent's words.
 func assertion(g *Evidence) string {
 	said := g.Kind
-	for _, s := range []string{g.Command, g.Test, g.Commit} {
+	for _, s := range []string{g.Path, g.Command, g.Test, g.Commit} {
 		if s != "" {
 			said += " " + s
 		}

@@ -2,68 +2,23 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/provenance"
 )
 
-// maxEvidenceFile bounds the files that are hashed while an agent waits: 16 MiB take
-// some ten milliseconds.
-const maxEvidenceFile = 16 << 20
-
-// file is a file of the project with the hash of its whole content, as the
-// repository's index computes it. Symbolic links are followed within the project only.
+// file is a file of the project with the hash of its whole content.
 func (c *Call) file(name, field string) (ken.Evidence, error) {
-	root := c.r.layer.Root()
-	rel := path.Clean(strings.ReplaceAll(name, `\`, "/"))
-	if rest, ok := strings.CutPrefix(rel, filepath.ToSlash(root)+"/"); ok {
-		rel = rest
+	e, err := provenance.Evidence(c.r.layer.Root(), name)
+	if why, ok := errors.AsType[*ken.Error](err); ok {
+		return e, invalid(field+".path", why.Msg, "Check the path, which is relative to the project's root, or use agent_assertion.")
 	}
-	if !filepath.IsLocal(filepath.FromSlash(rel)) || rel == "." || strings.Contains(rel, "\x00") {
-		return ken.Evidence{}, invalid(field+".path", clipped(name)+" is not a file of the project",
-			"Give a path relative to the project's root, or use agent_assertion.")
-	}
-	unreadable := func(why string) error {
-		return invalid(field+".path", "Ken can't read "+clipped(rel)+": "+why, "Check the path, which is relative to the project's root, or use agent_assertion.")
-	}
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return ken.Evidence{}, unreadable("the project's folder can't be opened")
-	}
-	defer dir.Close() // nothing was written
-	info, err := dir.Stat(filepath.FromSlash(rel))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ken.Evidence{}, unreadable("there is no such file")
-	case err != nil:
-		return ken.Evidence{}, unreadable("it leads out of the project, or may not be read")
-	case !info.Mode().IsRegular():
-		return ken.Evidence{}, unreadable("it is no file")
-	case info.Size() > maxEvidenceFile:
-		return ken.Evidence{}, unreadable("it is too large")
-	}
-	f, err := dir.Open(filepath.FromSlash(rel))
-	if err != nil {
-		return ken.Evidence{}, unreadable("it may not be read")
-	}
-	defer f.Close()
-	h := sha256.New()
-	if n, err := io.Copy(h, io.LimitReader(f, maxEvidenceFile+1)); err != nil || n > maxEvidenceFile {
-		return ken.Evidence{}, unreadable("it can't be read whole")
-	}
-	e := ken.FromFile(rel, "", "")
-	e.ContentHash = "sha256:" + hex.EncodeToString(h.Sum(nil))
-	return e, nil
+	return e, err
 }
 
 var commitHash = lazyregexp.New(`^[0-9a-fA-F]{7,64}$`)

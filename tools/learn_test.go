@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,30 @@ func TestFileEvidence(t *testing.T) {
 		told := k.fails(ken.CodeInvalid, "knowledge_learn", `{"claim":"Something else entirely.","evidence":[{"kind":"file","path":"`+path+`"}]}`)
 		if !strings.Contains(told, "evidence[0].path") || strings.Contains(told, outside) {
 			t.Errorf("%s: %s", path, told)
+		}
+	}
+}
+
+// Another owner's agent learns nothing of the project's files and commits by naming them
+// as evidence: not what they hold, and not whether they are there.
+func TestEvidenceOfAnothersProject(t *testing.T) {
+	k := newKit(t)
+	write(t, filepath.Join(k.layer.Root(), "plans.md"), "Buy the bank.\n")
+	bob := k.as(func(c *tools.Caller) { c.Owner = "bob" })
+	for i, evidence := range []string{`{"kind":"file","path":"plans.md"}`, `{"kind":"file","path":"none.md"}`, `{"kind":"file","path":"/etc/passwd"}`, `{"kind":"git_history","commit":"deadbeef"}`} {
+		var got tools.Learned
+		bob.call(&got, "knowledge_learn", fmt.Sprintf(`{"claim":"Plan %d is settled with the board.","evidence":[%s]}`, i, evidence))
+		if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "not those of this caller's owner") || got.Tier != "Assumed" {
+			t.Errorf("%s: %+v", evidence, got)
+		}
+		s, release, err := k.layer.Store(t.Context(), "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Get(t.Context(), got.ID)
+		release()
+		if err != nil || len(c.Evidence) != 1 || c.Evidence[0].Kind != ken.EvidenceAgentAssertion || c.Evidence[0].ContentHash != "" {
+			t.Errorf("%s: %+v, %v", evidence, c.Evidence, err)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // owned refuses a caller whose project this is not: the files are those of the
 // configured owner, as their pieces are that a search finds.
 func (c *Call) owned() error {
-	if c.Owner != c.r.layer.Config().Knowledge.Owner {
-		return refused("", "the files of this project are not those of this caller's owner", "Go on without them: what is known is found by memory_recall.")
+	if c.r.layer.RootOf(c.Owner) == "" {
+		return refused("", notTheirs, "Go on without them: what is known is found by memory_recall.")
 	}
 	return nil
 }
