@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -24,16 +25,15 @@ func (a *app) attentionCommand() *cobra.Command {
 			"settled is gone from the list by itself.",
 		Args: onlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
-				// With an error come the items that can be read.
-				items, failed := attentionList(cmd.Context(), s, all)
-				if failed != nil && len(items) == 0 {
-					return failed
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				items, unread, err := myDesk(l, s).Attention(cmd.Context(), all)
+				if err != nil || unread != nil && len(items) == 0 {
+					return cmp.Or(err, unread)
 				}
 				if err := a.printAttention(items); err != nil {
 					return err
 				}
-				return failed
+				return unread
 			})
 		},
 	}
@@ -48,10 +48,6 @@ func (a *app) attentionCommand() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.dismiss(cmd.Context(), args[0]) },
 	})
 	return cmd
-}
-
-func attentionList(ctx context.Context, s store.Engine, all bool) ([]attention.Item, error) {
-	return attention.List(ctx, s, s.Shelf(), attention.Options{All: all})
 }
 
 func (a *app) printAttention(items []attention.Item) error {
@@ -75,9 +71,10 @@ func (a *app) printAttention(items []attention.Item) error {
 }
 
 func (a *app) dismiss(ctx context.Context, id string) error {
-	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
-		items, err := attentionList(ctx, s, true)
-		if err != nil {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		desk := myDesk(l, s)
+		items, unread, err := desk.Attention(ctx, true)
+		if err := cmp.Or(err, unread); err != nil {
 			return err
 		}
 		var found []attention.Item
@@ -94,7 +91,7 @@ func (a *app) dismiss(ctx context.Context, id string) error {
 		default:
 			return &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q fits %d items", id, len(found)), Try: "Give more of the id."}
 		}
-		if err := attention.Dismiss(ctx, s.Shelf(), found[0].ID); err != nil {
+		if err := desk.Dismiss(ctx, found[0].ID); err != nil {
 			return err
 		}
 		if a.json {

@@ -52,7 +52,7 @@ func (c *conversation) remember(ctx context.Context, text string) error {
 		fmt.Fprintln(c.a.err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
 	}
 	fmt.Fprintf(c.a.out, "Remembered: %s\n", printable(strings.Join(strings.Fields(kept.Text), " ")))
-	if err := syncMemory(ctx, c.layer, s); err != nil {
+	if err := myDesk(c.layer, s).SyncMemory(ctx); err != nil {
 		return fmt.Errorf("it is remembered, but not in %s: %w", memoryfile.Name, err)
 	}
 	return nil

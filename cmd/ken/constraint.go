@@ -78,7 +78,7 @@ func (a *app) addConstraint(ctx context.Context, text string, o *constraintOptio
 		return err
 	}
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		got, err := operatorEditor(s).AddConstraint(ctx, n)
+		got, err := myDesk(l, s).Editor().AddConstraint(ctx, n)
 		if err != nil {
 			return badUsage(err)
 		}

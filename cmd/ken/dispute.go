@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/operator"
 )
 
 func (a *app) disputeCommand() *cobra.Command {
@@ -23,8 +24,9 @@ func (a *app) disputeCommand() *cobra.Command {
 				return usage{&ken.Error{Code: ken.CodeInvalid, Field: "--reason", Msg: "empty: a dispute needs a reason",
 					Try: "Say in --reason what contradicts the claim."}}
 			}
-			return a.move(cmd.Context(), args[0], ken.Transition{To: ken.StatusDisputed, Reason: reason,
-				Actor: ken.Actor{Type: "user", ID: cmp.Or(by, currentUser())}})
+			return a.move(cmd.Context(), args[0], cmp.Or(by, currentUser()), func(d *operator.Desk, id string) error {
+				return d.Dispute(cmd.Context(), id, reason)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`what` contradicts it")

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/user"
 	"path/filepath"
 	"time"
@@ -13,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/provenance"
 )
 
 // evidenceFlags are the flags that say what backs a claim.
@@ -87,29 +85,18 @@ func currentUser() string {
 	return "operator"
 }
 
-// fileEvidence is a file of the project with the hash of its whole content, as
-// the repository's index computes it: when the two differ, the claim no longer
-// stands on the file.
+// fileEvidence is a file of the project, named from where the command runs.
 func fileEvidence(root, path string) (ken.Evidence, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return ken.Evidence{}, fmt.Errorf("find %s: %w", path, err)
 	}
-	rel, err := filepath.Rel(root, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return ken.Evidence{}, usage{&ken.Error{Code: ken.CodeInvalid, Field: "--file", Msg: path + " is not in the project at " + root,
-			Try: "Name a file of the project, or say with --note what you checked."}}
+	e, err := provenance.Evidence(root, abs)
+	if why, ok := errors.AsType[*ken.Error](err); ok {
+		why.Field = "--file"
+		if why.Code == ken.CodeInvalid {
+			return e, usage{why}
+		}
 	}
-	f, err := os.Open(abs)
-	if err != nil {
-		return ken.Evidence{}, &ken.Error{Code: ken.CodeNotFound, Field: "--file", Msg: "read evidence", Err: err, Try: "Check the path."}
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ken.Evidence{}, &ken.Error{Code: ken.CodeInvalid, Field: "--file", Msg: "read evidence", Err: err, Try: "Name a file."}
-	}
-	ev := ken.FromFile(filepath.ToSlash(rel), "", "")
-	ev.ContentHash = "sha256:" + hex.EncodeToString(h.Sum(nil))
-	return ev, nil
+	return e, err
 }

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -36,16 +36,17 @@ func (a *app) forgetCommand() *cobra.Command {
 
 func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		c, err := findClaim(ctx, s, id)
+		c, err := operator.Living(ctx, s, id)
 		if err != nil {
 			return err
 		}
 		if !yes {
-			if err := a.confirm(ctx, s, c); err != nil {
+			if err := a.confirm(ctx, l, s.Owner(), c.ID); err != nil {
 				return err
 			}
 		}
-		// Some may be gone although an error follows: they are told either way.
+		// Not through a desk, which would not stop when somebody presses Ctrl-C. Some may
+		// be gone although an error follows: they are told either way.
 		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: currentUser()})
 		switch {
 		case a.json && (failed == nil || len(gone.Claims) > 0):
@@ -68,14 +69,24 @@ func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 }
 
 // confirm shows what would go, and asks a person. Without one it refuses.
-func (a *app) confirm(ctx context.Context, s store.Engine, c ken.Claim) error {
-	all, err := withDerived(ctx, s, c)
+func (a *app) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
+	would, err := l.WouldForget(ctx, owner, id)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(a.err, "To be forgotten:")
-	for i := range all {
-		fmt.Fprintf(a.err, "  %s  %s\n", all[i].ID, fit(cell(headline(&all[i])), 100))
+	for i := range would.Claims {
+		c := &would.Claims[i]
+		fmt.Fprintf(a.err, "  %s  %s\n", c.ID, fit(cell(headline(&c.Claim)), 100))
+		if i > 0 {
+			fmt.Fprintf(a.err, "    %s\n", c.Why)
+		}
+	}
+	if would.Messages > 0 {
+		fmt.Fprintf(a.err, "  messages of sessions: %d\n", would.Messages)
+	}
+	if would.Memory {
+		fmt.Fprintln(a.err, "  MEMORY.md is written anew")
 	}
 	return a.agree("Erase for good?", "Nothing was forgotten.")
 }
@@ -97,28 +108,4 @@ func (a *app) agree(question, otherwise string) error {
 		return errTold
 	}
 	return nil
-}
-
-// withDerived returns c and every claim derived from it, as Forget follows them.
-func withDerived(ctx context.Context, s store.Engine, c ken.Claim) ([]ken.Claim, error) {
-	children := map[string][]ken.Claim{}
-	for child, err := range s.Claims(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("look for derived claims: %w", err)
-		}
-		for _, e := range child.Evidence {
-			if e.Kind == ken.EvidenceDecision || e.Kind == ken.EvidenceRepositoryMemory {
-				children[e.ID] = append(children[e.ID], child)
-			}
-		}
-	}
-	out := []ken.Claim{c}
-	for i := 0; i < len(out); i++ {
-		for _, child := range children[out[i].ID] {
-			if !slices.ContainsFunc(out, func(o ken.Claim) bool { return o.ID == child.ID }) {
-				out = append(out, child)
-			}
-		}
-	}
-	return out, nil
 }

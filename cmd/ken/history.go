@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -27,7 +28,7 @@ func (a *app) historyCommand() *cobra.Command {
 
 func (a *app) history(ctx context.Context, id string) error {
 	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
-		switch c, err := findClaim(ctx, s, id); {
+		switch c, err := operator.Living(ctx, s, id); {
 		case err == nil:
 			id = c.ID
 		case !errors.Is(err, ken.ErrNotFound): // a forgotten claim still has events

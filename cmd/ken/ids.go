@@ -88,8 +88,8 @@ func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []str
 	return out, err
 }
 
-func attentionIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := attentionList(ctx, s, false)
+func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, _, err := myDesk(l, s).Attention(ctx, false)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+all[i].Action)
 	}
@@ -107,8 +107,8 @@ func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (ou
 }
 
 // memoryIDs are the claims that MEMORY.md is about.
-func memoryIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := memoryClaims(ctx, s, true)
+func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := myDesk(l, s).Memory(ctx, true)
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+fit(cell(all[i].Text), 60))
 	}

@@ -79,9 +79,10 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 			return err
 		}
 		demotes := func(c lifecycle.Change) bool { return c.Rule == lifecycle.DemotePatterns }
+		desk := myDesk(l, s)
 		memory := apply && slices.ContainsFunc(plan, demotes)
 		if memory { // what was approved by hand must not be demoted, nor approve again what is
-			if err := syncMemory(ctx, l, s); err != nil {
+			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
 			if plan, err = lifecycle.Plan(ctx, d, policy); err != nil {
@@ -96,7 +97,7 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 			err = a.collect(ctx, s, d, plan, views)
 		}
 		if memory {
-			err = errors.Join(err, syncMemory(context.WithoutCancel(ctx), l, s))
+			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
 		}
 		return errors.Join(a.printGC(views, apply), err)
 	})

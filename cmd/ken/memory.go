@@ -1,17 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/memoryfile"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -32,7 +32,9 @@ func (a *app) memoryCommand() *cobra.Command {
 			Long:              "Make a candidate part of every turn, on the current user's word. One that was approved before stays so.",
 			Args:              takes("ID"),
 			ValidArgsFunction: a.completes(memoryIDs),
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], approve) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Approve})
+			},
 		},
 		&cobra.Command{
 			Use: "reject ID", Short: "Take a claim out of every turn, and keep it from coming back",
@@ -40,7 +42,9 @@ func (a *app) memoryCommand() *cobra.Command {
 				"the store, disputed; ken verify brings it back.",
 			Args:              takes("ID"),
 			ValidArgsFunction: a.completes(memoryIDs),
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], reject) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Reject})
+			},
 		},
 		&cobra.Command{
 			Use: "edit ID [TEXT|-]", Short: "Replace a claim's text, and approve it",
@@ -59,90 +63,32 @@ func (a *app) memoryCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.decide(cmd.Context(), args[0], rewrite(text))
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Rewrite, Text: text})
 			},
 		})
 	return cmd
 }
 
-// decision changes one claim that MEMORY.md is about, and returns the id of what
-// stands then.
-type decision func(ctx context.Context, s store.Engine, c *ken.Claim) (id string, err error)
-
-func approve(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
-	if c.Status == ken.StatusObserved || c.Status == ken.StatusVerified {
-		return c.ID, nil
-	}
-	return c.ID, memoryfile.Approve(ctx, s, c.ID, currentUser(), time.Now())
-}
-
-func reject(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
-	return c.ID, memoryfile.Reject(ctx, s, c.ID, currentUser(), time.Now())
-}
-
-// rewrite replaces the text; the same text only approves.
-func rewrite(text string) decision {
-	return func(ctx context.Context, s store.Engine, c *ken.Claim) (string, error) {
-		switch {
-		case c.Status == ken.StatusSuperseded: // before another claim is written
-			return "", &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " was replaced by " + c.SupersededBy,
-				Try: "Edit that one."}
-		case text == c.Text:
-			return approve(ctx, s, c)
-		}
-		return memoryfile.Edit(ctx, s, c, text, true, currentUser(), time.Now())
-	}
-}
-
-// decide carries a decision out, with MEMORY.md read before and written after it.
-func (a *app) decide(ctx context.Context, id string, do decision) error {
+// decide carries a verdict out and prints the claim that it left.
+func (a *app) decide(ctx context.Context, v operator.Verdict) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		c, err := findClaim(ctx, s, id)
+		c, err := operator.Living(ctx, s, v.ID)
 		if err != nil {
 			return err
 		}
-		if c.Kind != ken.KindPattern && c.Kind != ken.KindHot {
+		if !operator.InMemory(c.Kind) {
 			return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " is of kind " + string(c.Kind) + ": memory is patterns and hot facts",
 				Try: "Use ken verify, ken dispute or ken supersede."}
 		}
-		if err := syncMemory(ctx, l, s); err != nil {
+		out, err := myDesk(l, s).Review(ctx, []operator.Verdict{v})
+		if err := cmp.Or(out[0].Err, err); err != nil {
 			return err
 		}
-		if c, err = s.Get(ctx, c.ID); err != nil {
-			return err
-		}
-		if id, err = do(ctx, s, &c); err != nil {
-			return err
-		}
-		if err := syncMemory(context.WithoutCancel(ctx), l, s); err != nil {
-			return err
-		}
-		if c, err = s.Get(ctx, id); err != nil {
+		if c, err = s.Get(ctx, out[0].ID); err != nil {
 			return err
 		}
 		return a.printMoved(l.View(c))
 	})
-}
-
-// syncMemory reads what people changed in MEMORY.md and brings it up to date, if it
-// is this owner's.
-func syncMemory(ctx context.Context, l *middleware.Layer, s store.Engine) error {
-	if s.Owner() != l.Config().Knowledge.Owner {
-		return nil
-	}
-	_, err := l.SyncMemory(ctx, currentUser())
-	return err
-}
-
-// memoryClaims lists candidates, and with all what was approved, too; most
-// reinforced first.
-func memoryClaims(ctx context.Context, s store.Engine, all bool) ([]ken.Claim, error) {
-	claims, err := memoryfile.List(ctx, s)
-	if !all {
-		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return c.Status != ken.StatusHypothesis })
-	}
-	slices.SortFunc(claims, func(x, y ken.Claim) int { return memoryfile.MostReinforced(&x, &y) })
-	return claims, err
 }
 
 func (a *app) memorySyncCommand() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -37,12 +38,13 @@ func (a *app) memoryReviewCommand() *cobra.Command {
 
 func (a *app) review(ctx context.Context, all, list bool) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		desk := myDesk(l, s)
 		if !list && !a.json { // what was decided in the file comes first
-			if err := syncMemory(ctx, l, s); err != nil {
+			if err := desk.SyncMemory(ctx); err != nil {
 				return err
 			}
 		}
-		claims, err := memoryClaims(ctx, s, all)
+		claims, err := desk.Memory(ctx, all)
 		switch {
 		case err != nil:
 			return err
@@ -64,10 +66,10 @@ func (a *app) review(ctx context.Context, all, list bool) error {
 			a.printTable([]string{"ID", "KIND", "STATUS", "SEEN", "TEXT"}, rows)
 			return nil
 		}
-		r := reviewer{a: a, s: s, in: a.keyReader()}
+		r := reviewer{a: a, desk: desk, in: a.keyReader()}
 		err = r.decideEach(ctx, claims)
 		if r.changed { // also when somebody stopped half way
-			err = errors.Join(err, syncMemory(context.WithoutCancel(ctx), l, s))
+			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
 		}
 		return err
 	})
@@ -76,7 +78,7 @@ func (a *app) review(ctx context.Context, all, list bool) error {
 // reviewer asks about claims.
 type reviewer struct {
 	a       *app
-	s       store.Engine
+	desk    *operator.Desk
 	in      *keyReader
 	changed bool // something was decided
 }
@@ -121,14 +123,14 @@ func (r *reviewer) show(c *ken.Claim, n, of int) {
 
 // obey does what a key asks for and says so; "" for a key that asks for nothing.
 func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
-	var do decision
+	v := operator.Verdict{ID: c.ID}
 	switch key {
 	case 'a':
-		if did, do = "approved", approve; c.Status != ken.StatusHypothesis {
+		if did, v.Decision = "approved", operator.Approve; c.Status != ken.StatusHypothesis {
 			return "was approved before", nil
 		}
 	case 'r':
-		did, do = "rejected", reject
+		did, v.Decision = "rejected", operator.Reject
 	case 'e':
 		fmt.Fprint(r.a.out, "\nnew text › ")
 		text, err := r.in.line(ctx)
@@ -141,7 +143,7 @@ func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string
 		if text = strings.TrimSpace(text); text == "" || text == c.Text {
 			return "", nil // asks again
 		}
-		did, do = "edited and approved", rewrite(text)
+		did, v.Decision, v.Text = "edited and approved", operator.Rewrite, text
 	case 's', '\r', '\n':
 		return "skipped", nil
 	default:
@@ -150,8 +152,8 @@ func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string
 		}
 		return "", nil
 	}
-	if _, err := do(ctx, r.s, c); err != nil {
-		return "", err
+	if out := r.desk.Decide(ctx, v); out.Err != nil {
+		return "", out.Err
 	}
 	r.changed = true
 	return did, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -120,10 +121,10 @@ func attentionState(ctx context.Context, l *middleware.Layer, owner string) (map
 		return nil, err
 	}
 	defer release()
-	items, err := attentionList(ctx, e, false)
+	items, unread, err := myDesk(l, e).Attention(ctx, false)
 	out := map[string]int{}
 	for i := range items {
 		out[string(items[i].Severity)]++
 	}
-	return out, err
+	return out, cmp.Or(err, unread)
 }

@@ -156,8 +156,7 @@ func (a *app) removeSkill(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: "removed",
-			Actor: ken.Actor{Type: "user", ID: currentUser()}}); err != nil {
+		if err := myDesk(l, s).Dispute(ctx, c.ID, "removed"); err != nil {
 			return err
 		}
 		if c, err = s.Get(ctx, c.ID); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure/edit"
 	"github.com/kenlayer/ken/structure/reading"
 )
 
@@ -58,10 +59,11 @@ func (a *app) addSkills(ctx context.Context, paths []string) error {
 		}
 	}
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		e := myDesk(l, s).Editor()
 		added := make([]addedSkill, 0, len(read))
 		var failed error
 		for i := range read {
-			one, err := addSkill(ctx, s, &read[i], time.Now().UTC())
+			one, err := addSkill(ctx, s, e, &read[i], time.Now().UTC())
 			if err != nil {
 				failed = fmt.Errorf("add %s: %w", read[i].Path, err)
 				break
@@ -112,7 +114,7 @@ func (a *app) readSkill(path string) (skill.Skill, error) {
 }
 
 // addSkill writes one playbook.
-func addSkill(ctx context.Context, s store.Engine, sk *skill.Skill, now time.Time) (addedSkill, error) {
+func addSkill(ctx context.Context, s store.Engine, e *edit.Editor, sk *skill.Skill, now time.Time) (addedSkill, error) {
 	out := addedSkill{Name: sk.Name, Change: "added", Path: sk.Path, Missing: sk.Missing}
 	c, err := sk.Claim(currentUser(), now)
 	if err != nil {
@@ -131,7 +133,7 @@ func addSkill(ctx context.Context, s store.Engine, sk *skill.Skill, now time.Tim
 	if out.ID, err = s.WriteClaim(ctx, c); err != nil {
 		return out, err
 	}
-	if _, err = operatorEditor(s).Describe(ctx, sk.Name, string(reading.Skill), cmp.Or(sk.Title, sk.Name)); err != nil || !known {
+	if _, err = e.Describe(ctx, sk.Name, string(reading.Skill), cmp.Or(sk.Title, sk.Name)); err != nil || !known {
 		return out, err
 	}
 	is, err := s.Get(ctx, out.ID)

@@ -16,18 +16,10 @@ import (
 	"github.com/kenlayer/ken/structure/reading"
 )
 
-// operatorEditor changes the structure of a store on the word of who runs the command.
-func operatorEditor(s store.Engine) *edit.Editor {
-	now := time.Now().UTC()
-	by := currentUser()
-	return edit.New(s, edit.Options{Actor: ken.Actor{Type: "user", ID: by}, By: ken.AssignedByOperator,
-		Evidence: []ken.Evidence{ken.FromHumanAssertion(by, now, "")}})
-}
-
 // edited runs a change of the structure and prints the claim that came of it.
 func (a *app) edited(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		c, err := change(operatorEditor(s))
+		c, err := change(myDesk(l, s).Editor())
 		if err != nil {
 			return badUsage(err)
 		}
@@ -97,8 +89,8 @@ func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out [
 	return out, nil
 }
 
-func taskIDs(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
-	all, err := operatorEditor(s).Tasks(ctx, edit.TaskFilter{})
+func taskIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := myDesk(l, s).Editor().Tasks(ctx, edit.TaskFilter{})
 	for i := range all {
 		out = append(out, all[i].ID+"\t"+fit(cell(all[i].Title), 60))
 	}

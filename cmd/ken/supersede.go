@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/operator"
 )
 
 func (a *app) supersedeCommand() *cobra.Command {
@@ -18,27 +15,10 @@ func (a *app) supersedeCommand() *cobra.Command {
 		Example: `  ken supersede 3f9a2c71 b04411de`,
 		Args:    takes("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.supersede(cmd.Context(), args[0], args[1])
+			// The history of a supersession by hand names nobody; NEW says whose word it is.
+			return a.move(cmd.Context(), args[0], "", func(d *operator.Desk, id string) error {
+				return d.Supersede(cmd.Context(), id, args[1], "")
+			})
 		},
 	}
-}
-
-func (a *app) supersede(ctx context.Context, oldID, newID string) error {
-	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		old, err := findClaim(ctx, s, oldID)
-		if err != nil {
-			return err
-		}
-		next, err := findClaim(ctx, s, newID)
-		if err != nil {
-			return err
-		}
-		if err := s.Supersede(ctx, old.ID, next.ID); err != nil {
-			return err
-		}
-		if old, err = s.Get(ctx, old.ID); err != nil {
-			return err
-		}
-		return a.printMoved(l.View(old))
-	})
 }

@@ -92,8 +92,8 @@ func (a *app) listTasks(ctx context.Context, o *tasksOptions) error {
 		}
 		want.Statuses = append(want.Statuses, st)
 	}
-	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
-		tasks, err := operatorEditor(s).Tasks(ctx, want)
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		tasks, err := myDesk(l, s).Editor().Tasks(ctx, want)
 		if err != nil {
 			return badUsage(err)
 		}

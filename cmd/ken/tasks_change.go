@@ -31,8 +31,8 @@ func (a *app) taskAddCommand() *cobra.Command {
 			if n.Scope, n.ExpiresAt, err = applies(scope, expires, time.Now().UTC()); err != nil {
 				return err
 			}
-			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
-				t, err := operatorEditor(s).CreateTask(cmd.Context(), n)
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				t, err := myDesk(l, s).Editor().CreateTask(cmd.Context(), n)
 				if err != nil {
 					return badUsage(err)
 				}
@@ -97,8 +97,8 @@ func (a *app) taskUpdateCommand() *cobra.Command {
 			if change == (edit.TaskChange{}) {
 				return usagef("update: say what to change, with --status, --title, --about or --expires")
 			}
-			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
-				t, err := operatorEditor(s).UpdateTask(cmd.Context(), args[0], change)
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				t, err := myDesk(l, s).Editor().UpdateTask(cmd.Context(), args[0], change)
 				if err != nil {
 					return badUsage(err)
 				}

@@ -21,8 +21,8 @@ func (a *app) taskShowCommand() *cobra.Command {
 		Args:              takes("ID"),
 		ValidArgsFunction: a.completes(taskIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(_ *middleware.Layer, s store.Engine) error {
-				t, err := operatorEditor(s).Task(cmd.Context(), args[0])
+			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				t, err := myDesk(l, s).Editor().Task(cmd.Context(), args[0])
 				if err != nil {
 					return badUsage(err)
 				}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -31,28 +31,31 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.move(cmd.Context(), args[0], ken.Transition{To: ken.StatusVerified,
-				Evidence: append(evidence, ev.assertion(now)), Reason: ev.note, Actor: ken.Actor{Type: "user", ID: ev.person()}})
+			return a.move(cmd.Context(), args[0], ev.person(), func(d *operator.Desk, id string) error {
+				return d.Verify(cmd.Context(), id, ev.note, evidence...)
+			})
 		},
 	}
 	ev.add(cmd.Flags())
 	return cmd
 }
 
+// deskOf is where somebody decides about the claims of a store.
+func deskOf(l *middleware.Layer, s store.Engine, by string) *operator.Desk {
+	return operator.New(l, s, operator.Options{Name: by, Editor: currentUser()})
+}
+
+// myDesk is that of who runs the command.
+func myDesk(l *middleware.Layer, s store.Engine) *operator.Desk { return deskOf(l, s, currentUser()) }
+
 // move sends a claim through its life cycle and prints what it has become.
-func (a *app) move(ctx context.Context, id string, t ken.Transition) error {
+func (a *app) move(ctx context.Context, id, by string, decide func(d *operator.Desk, id string) error) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		c, err := findClaim(ctx, s, id)
+		c, err := operator.Living(ctx, s, id)
 		if err != nil {
 			return err
 		}
-		t.ID = c.ID
-		if c.Status == ken.StatusVerified && t.To == ken.StatusVerified { // again, which keeps it from decaying
-			err = s.Reinforce(ctx, t.ID, t.Evidence, t.Actor)
-		} else {
-			err = s.Transition(ctx, t)
-		}
-		if err != nil {
+		if err := decide(deskOf(l, s, by), c.ID); err != nil {
 			return err
 		}
 		if c, err = s.Get(ctx, c.ID); err != nil {
@@ -69,17 +72,6 @@ func (a *app) printMoved(v claimView) error {
 	a.printTable([]string{"ID", "STATUS", "TIER", "TEXT"}, [][]string{
 		{a.shortID(v.ID), string(v.Status), v.Tier.String(), headline(&v.Claim)}})
 	return nil
-}
-
-// findClaim finds a claim by its id or a part of it. Pieces of the repository have
-// ids too, and no life cycle.
-func findClaim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
-	c, err := s.Get(ctx, id)
-	if err == nil && c.Kind == ken.KindDocument {
-		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
-			Try: "Change the file itself: the index follows."}
-	}
-	return c, err
 }
 
 // takes asks for exactly the arguments named.

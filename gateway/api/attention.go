@@ -1,10 +1,9 @@
 package api
 
 import (
-	"context"
+	"errors"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
@@ -38,15 +37,18 @@ func attentionRoutes() []*route {
 	}}
 }
 
-func (a *API) attention(ctx context.Context, s store.Engine, all bool) ([]attention.Item, []string, error) {
-	items, err := attention.List(ctx, s, s.Shelf(), attention.Options{Now: a.o.Now(), All: all})
-	warnings, err := missing(err)
+func (c *call) attention(s store.Engine, all bool) ([]attention.Item, []string, error) {
+	items, unread, err := c.desk(s).Attention(c.ctx(), all)
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings, err := missing(unread)
 	return items, warnings, err
 }
 
 func (a *API) listAttention(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		items, warnings, err := a.attention(c.ctx(), s, c.flag(pAll))
+		items, warnings, err := c.attention(s, c.flag(pAll))
 		if err != nil {
 			return nil, err
 		}
@@ -65,15 +67,12 @@ func (a *API) listAttention(c *call) (*reply, error) {
 func (a *API) dismiss(c *call) (*reply, error) {
 	id := c.path["item"]
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		items, _, err := a.attention(c.ctx(), s, true)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(items, func(i attention.Item) bool { return i.ID == id }) {
-			return nil, &ken.Error{Code: ken.CodeNotFound, Field: "item", Msg: "no such item",
+		err := c.desk(s).Dismiss(c.ctx(), id)
+		if errors.Is(err, ken.ErrNotFound) {
+			err = &ken.Error{Code: ken.CodeNotFound, Field: "item", Msg: "no such item",
 				Try: "List them with GET /api/attention; an item whose claims have changed has another id."}
 		}
-		if err := attention.Dismiss(c.ctx(), s.Shelf(), id); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		return &reply{body: Dismissed{[]string{id}}}, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -134,13 +135,7 @@ func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	return c, err
 }
 
-// living reads a claim that is to be changed: pieces of the repository have ids too,
-// and no life cycle.
-func living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
-	c, err := claim(ctx, s, id)
-	if err == nil && c.Kind == ken.KindDocument {
-		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "that is a piece of the repository, not a claim",
-			Try: "Change the file itself: the index follows."}
-	}
-	return c, err
+// desk is where the caller decides with a person's voice.
+func (c *call) desk(s store.Engine) *operator.Desk {
+	return operator.New(c.api.l, s, operator.Options{Name: c.who.Name, Project: c.who.Project, Source: "api", Now: c.api.o.Now})
 }

@@ -161,17 +161,13 @@ func (a *API) getEntityGraph(c *call) (*reply, error) {
 // editor changes the structure with the caller's voice: a person's with the right
 // operate, an agent's without.
 func (c *call) editor(s store.Engine, evidence []ken.Evidence) *edit.Editor {
-	o := edit.Options{Now: c.api.o.Now, Actor: c.actor(), Evidence: evidence, By: ken.AssignedByModel, Project: c.who.Project, SourceType: "api"}
 	if c.operator() {
-		o.By = ken.AssignedByOperator
+		return c.desk(s).Editor(evidence...)
 	}
 	if len(evidence) == 0 {
-		o.Evidence = []ken.Evidence{ken.FromAgentAssertion(c.who.Name, "")}
-		if c.operator() {
-			o.Evidence = []ken.Evidence{ken.FromHumanAssertion(c.who.Name, c.api.o.Now().UTC(), "")}
-		}
+		evidence = []ken.Evidence{ken.FromAgentAssertion(c.who.Name, "")}
 	}
-	return edit.New(s, o)
+	return edit.New(s, edit.Options{Now: c.api.o.Now, Actor: c.actor(), Evidence: evidence, By: ken.AssignedByModel, Project: c.who.Project, SourceType: "api"})
 }
 
 // change answers with the claim that a change of the structure wrote.

@@ -43,7 +43,8 @@ var learnRoute = &route{
 	method: http.MethodPost, path: "/api/claims", id: "learn", tag: "claims", right: access.Write,
 	summary: "Learn a claim",
 	about: "Write a claim. Evidence is required. With the right operate it carries a person's trust; without it, an agent's: evidence speaks " +
-		"with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a hypothesis until a person approves it.",
+		"with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a hypothesis until a person approves it. " +
+		"A file of the project is kept with the hash that it has now, unless the evidence names a repository, a commit or a hash.",
 	body:    reflect.TypeFor[LearnRequest](),
 	example: `{"text":"Payments are idempotent by request id.","evidence":[{"kind":"file","path":"payments/handler.go"}],"tags":["payments"]}`,
 	status:  http.StatusCreated, also: map[int]string{http.StatusOK: "The key was known: the claim as it is now."},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -107,7 +107,10 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 	}
 	defer release()
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		had, err := living(c.ctx(), s, id)
+		had, err := operator.Living(c.ctx(), s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			err = noClaim()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -124,14 +127,8 @@ var errAsked = errors.New("a person was asked")
 func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	req := c.body.(*VerifyRequest)
 	evidence := c.vouched(req.Evidence)
-	t := ken.Transition{ID: had.ID, To: ken.StatusVerified, Reason: req.Note, Evidence: evidence, Actor: c.actor()}
-	again := had.Status == ken.StatusVerified
 	if c.operator() {
-		t.Evidence = append(evidence, ken.FromHumanAssertion(c.who.Name, a.o.Now().UTC(), req.Note))
-		if again {
-			return s.Reinforce(c.ctx(), t.ID, t.Evidence, t.Actor)
-		}
-		return s.Transition(c.ctx(), t)
+		return c.desk(s).Verify(c.ctx(), had.ID, req.Note, evidence...)
 	}
 	switch err := c.spoken(evidence); {
 	case err != nil:
@@ -140,8 +137,8 @@ func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 		return invalid("evidence", "empty: an agent's verification needs evidence", "Say what it was checked with, such as a test result.")
 	case store.Pinned(had.Kind):
 		return c.personal("id", "a verified claim of kind "+string(had.Kind)+" is in every turn")
-	case again:
-		return s.Reinforce(c.ctx(), t.ID, t.Evidence, t.Actor)
+	case had.Status == ken.StatusVerified:
+		return s.Reinforce(c.ctx(), had.ID, evidence, c.actor())
 	}
 	return a.handle(c, req.Session, "").Verify(c.ctx(), had.ID, evidence...)
 }
@@ -154,7 +151,7 @@ func disputeClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	}
 	evidence := c.vouched(req.Evidence)
 	if c.operator() {
-		return s.Transition(c.ctx(), ken.Transition{ID: had.ID, To: ken.StatusDisputed, Reason: reason, Evidence: evidence, Actor: c.actor()})
+		return c.desk(s).Dispute(c.ctx(), had.ID, reason, evidence...)
 	}
 	if err := c.spoken(evidence); err != nil {
 		return err
@@ -173,22 +170,20 @@ func supersedeClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 	if !ok {
 		return invalid("by", "not the id of a claim", "Name the claim that replaces it by its whole id.")
 	}
-	if _, err := living(c.ctx(), s, by); errors.Is(err, ken.ErrNotFound) {
+	err := c.desk(s).Supersede(c.ctx(), had.ID, by, req.Reason)
+	if errors.Is(err, ken.ErrNotFound) {
 		return invalid("by", "no such claim", "Write the claim that replaces it first.")
-	} else if err != nil {
-		return err
 	}
-	return s.SupersedeFor(c.ctx(), had.ID, by, req.Reason, c.actor())
+	return err
 }
 
 func archiveClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
-	return s.Archive(c.ctx(), had.ID, c.body.(*ReasonRequest).Reason, c.actor())
+	return c.desk(s).Archive(c.ctx(), had.ID, c.body.(*ReasonRequest).Reason)
 }
 
 func (a *API) forget(c *call) (*reply, error) {
-	return a.changeClaim(c, func(_ store.Engine, had *ken.Claim) (*reply, error) {
-		// A client that goes away must not leave half of it behind.
-		gone, err := a.l.Forget(context.WithoutCancel(c.ctx()), c.who.Owner, had.ID, c.text(pReason), c.actor())
+	return a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) {
+		gone, err := c.desk(s).Forget(c.ctx(), had.ID, c.text(pReason))
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (a *API) getProvenance(c *call) (*reply, error) {
 		q.Offset = int(max(-from.at, 0))
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		v, err := provenance.Of(c.ctx(), s, q, provenance.Options{Now: a.o.Now, DecayDays: a.l.Config().Knowledge.DecayDays, Root: a.l.Root()})
+		v, err := provenance.Of(c.ctx(), s, q, provenance.Options{Now: a.o.Now, DecayDays: a.l.Config().Knowledge.DecayDays, Root: a.l.RootOf(c.who.Owner)})
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func (a *API) stats(c *call) (*reply, error) {
 		for i := range list {
 			out.Jobs[string(list[i].State)]++
 		}
-		items, more, err := a.attention(c.ctx(), s, false)
+		items, more, err := c.attention(s, false)
 		if err != nil {
 			return nil, err
 		}
