@@ -28,6 +28,7 @@ type sweepOptions struct {
 	split, questions, level      string
 	judged, smallTalk, ablate    bool
 	noAnswer, htmlFile, perQuery string
+	keep                         string
 }
 
 func (a *app) evalSweepCommand() *cobra.Command {
@@ -38,9 +39,12 @@ func (a *app) evalSweepCommand() *cobra.Command {
 		Long: "Remember a data set in a temporary store, ask every question as a turn would, and print how much of what is relevant was " +
 			"found, with 95 % intervals and latency. PATH is a BEIR folder, a LoCoMo or LongMemEval JSON file, a folder with " +
 			"an export of claims and queries.jsonl, or a folder of such sets, which are swept one after the other.\n\n" +
-			"The project's configuration is in force in everything that is not varied; nothing is written to the project. Every --vary " +
-			"multiplies the modes by its values. Keys may be short where only one is meant, such as rrf_k, top_k or floor.",
+			"The project's configuration is in force in everything that is not varied; nothing is written to the project, unless --keep " +
+			"is there: the report is then kept beside the project's stores, and the console of ken serve shows it side by side with " +
+			"others. Every --vary multiplies the modes by its values. Keys may be short where only one is meant, such as rrf_k, " +
+			"top_k or floor.",
 		Example: `  ken eval sweep --data locomo
+  ken eval sweep --data .ken/eval --keep today
   ken eval sweep --data locomo --modes hybrid --vary floor=0.1,0.2,0.3 --small-talk --html floor.html
   ken eval sweep --data beam --json > before.json`,
 		Args: cobra.NoArgs,
@@ -64,6 +68,7 @@ func (a *app) evalSweepCommand() *cobra.Command {
 	f.BoolVar(&o.ablate, "ablate", false, "run each mode again without each of the ranker's signals, one at a time")
 	f.StringVar(&o.htmlFile, "html", "", "write a report with charts to this `file`")
 	f.StringVar(&o.perQuery, "per-query", "", "write one JSON line for each question and mode to this `file`")
+	f.StringVar(&o.keep, "keep", "", "keep the report in the project under this `name`, for the console; of several sets, each with the set's name behind")
 	return cmd
 }
 
@@ -79,8 +84,12 @@ func (a *app) evalSweep(ctx context.Context, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
+	kept, err := a.keptPaths(o.keep, paths, opts)
+	if err != nil {
+		return err
+	}
 	var reports []*evals.Report
-	for _, path := range paths {
+	for i, path := range paths {
 		if opts.Data, err = o.open(ctx, path); err != nil {
 			return err
 		}
@@ -92,6 +101,11 @@ func (a *app) evalSweep(ctx context.Context, o *sweepOptions) error {
 			return err
 		}
 		reports = append(reports, r)
+		if kept != nil {
+			if err := a.keepReport(kept[i], r); err != nil {
+				return err
+			}
+		}
 		if !a.quiet {
 			for _, note := range r.Notes {
 				fmt.Fprintf(a.err, "ken: %s: %s\n", r.Dataset, note)
