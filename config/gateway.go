@@ -15,6 +15,8 @@ type Gateway struct {
 	TLSCert string   // PEM file; empty serves without TLS
 	TLSKey  string   // PEM file
 
+	Console bool // pages for a person, at /console/
+
 	Anthropic       string // base URL for Anthropic's API; empty decides by the upstream
 	UpstreamKeyEnv  string // the environment variable that holds what is lent to clients; empty lends nothing
 	AnthropicKeyEnv string // the same for Anthropic's API
@@ -66,6 +68,9 @@ func (g *Gateway) keys() []key {
 				"localhost is refused, so that no web page can reach it by pointing a name of its own here."),
 		bind("tls_cert", &g.TLSCert, "", optional(), "The certificate's PEM file. Empty: no TLS."),
 		bind("tls_key", &g.TLSKey, "", optional(), "The PEM file of the certificate's key."),
+		bind("console", &g.Console, true, flag(),
+			"Pages for a person at /console/: what is known, why a turn was told it, and what waits for a decision. With keys, they ask for "+
+				"one, and show what it may see."),
 		bind("anthropic", &g.Anthropic, "", address(),
 			"Where requests with the header anthropic-version and those to /v1/messages go. Empty: to the same upstream as all others, "+
 				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com."),

@@ -8,8 +8,8 @@
 // request is passed on with its path, query, headers and body as they came. All
 // answers are passed back as they come, an event at a time, broken ones included.
 //
-// Four paths are Ken's own and are never passed on: /api, /mcp, /metrics, and the
-// two for whoever watches over the process, /healthz and /readyz.
+// Ken's own paths are never passed on: /api, /mcp, /console, /metrics, and the two for
+// whoever watches over the process, /healthz and /readyz.
 //
 // Headers that start with X-Ken are for Ken and are never passed on:
 //

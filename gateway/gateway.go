@@ -118,6 +118,8 @@ func (c *call) serve() *fault {
 		return c.mounted(c.g.o.API)
 	case mcp:
 		return c.mounted(c.g.o.MCP)
+	case console:
+		return c.mounted(c.g.o.Console)
 	case scrape:
 		if !c.who.Can(access.Operate) {
 			return lacks(access.Operate)
@@ -141,6 +143,9 @@ func (c *call) admit() *fault {
 			return f
 		}
 	}
+	if c.route == console && c.g.doors.ring != nil && presented(c.r.Header) == "" {
+		return nil // a browser: the console asks for a key on a page of its own
+	}
 	var f *fault
 	if c.who, f = c.g.doors.identify(c.r.Header); f != nil {
 		return f
@@ -156,7 +161,7 @@ func (c *call) mounted(h http.Handler) *fault {
 	}
 	ctx, cancel := context.WithCancel(access.With(c.r.Context(), c.who))
 	defer cancel()
-	if c.route == mcp && c.r.Method == http.MethodGet { // an event stream, which ends when its client leaves, or here
+	if (c.route == mcp || c.route == console) && c.r.Method == http.MethodGet { // perhaps an event stream, which ends when its client leaves, or here
 		defer context.AfterFunc(c.g.stop, cancel)()
 	}
 	r := c.r.WithContext(ctx)

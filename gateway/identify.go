@@ -20,9 +20,16 @@ type doors struct {
 }
 
 func newDoors(keys []config.GatewayKey, owner string) (*doors, error) {
-	d := &doors{owner: owner}
+	ring, err := Ring(keys, owner)
+	return &doors{ring: ring, owner: owner}, err
+}
+
+// Ring is the keys that a configuration lets in, nil for none at all. owner is whose
+// knowledge a key opens that names nobody. Errors: ErrInvalid for a hash or a right
+// that can't be read.
+func Ring(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	if len(keys) == 0 {
-		return d, nil
+		return nil, nil
 	}
 	entries := make([]access.Entry, len(keys))
 	for i, k := range keys {
@@ -44,8 +51,7 @@ func newDoors(keys []config.GatewayKey, owner string) (*doors, error) {
 		}
 		entries[i] = access.Entry{Hash: h, Principal: p}
 	}
-	d.ring = access.NewRing(entries...)
-	return d, nil
+	return access.NewRing(entries...), nil
 }
 
 // maxName bounds the headers that name something: an owner, a session, a branch.

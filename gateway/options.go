@@ -28,6 +28,9 @@ type Options struct {
 	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
 	// found.
 	API, MCP http.Handler
+	// Console serves /console/. Where there are keys, a request without one reaches it
+	// with nobody in access.From: it asks for a key by itself. Nil: not found.
+	Console http.Handler
 	// Metrics counts requests and serves /metrics, with keys only to who may operate.
 	// Nil counts nothing.
 	Metrics *metrics.Metrics

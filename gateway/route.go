@@ -18,6 +18,7 @@ const (
 	api
 	mcp
 	scrape
+	console
 	health
 	ready
 )
@@ -25,10 +26,10 @@ const (
 // own reports the paths that are never passed on.
 func own(path string) bool {
 	switch path {
-	case "/api", "/mcp", "/metrics", "/healthz", "/readyz":
+	case "/api", "/mcp", "/console", "/metrics", "/healthz", "/readyz":
 		return true
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/mcp/")
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/mcp/") || strings.HasPrefix(path, "/console/")
 }
 
 // routeOf looks at the path as it came for what goes to the upstream, so that what
@@ -46,6 +47,8 @@ func routeOf(r *http.Request, raw string) (route, wire.Dialect, string) {
 		return mcp, 0, "/mcp"
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		return api, 0, "/api"
+	case path == "/console" || strings.HasPrefix(path, "/console/"):
+		return console, 0, "/console"
 	}
 	if r.Method == http.MethodPost {
 		if d, ok := wire.DialectOf(raw); ok {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/console"
 	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -106,7 +107,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	now, stop := secondSignal(ctx)
 	defer stop()
 	err = g.Serve(ctx, now, in)
-	return errors.Join(err, s.mcp.Close(), l.Close(), s.tracer.Close())
+	return errors.Join(err, s.close(), l.Close(), s.tracer.Close())
 }
 
 // serveLog is the log of requests and of the layer, on standard error.
@@ -188,8 +189,13 @@ func (a *app) announce(cfg config.Config, up string, at net.Addr) error {
 		return nil
 	}
 	fmt.Fprintf(a.err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
+	told := map[string]string{"url": base, "upstream": up}
+	if cfg.Gateway.Console {
+		told["console"] = base + console.Prefix
+		fmt.Fprintf(a.err, "ken: what it knows, and what waits for you: %s\n", told["console"])
+	}
 	if a.json {
-		return a.printJSON(map[string]string{"url": base, "upstream": up})
+		return a.printJSON(told)
 	}
 	if !a.quiet {
 		fmt.Fprintf(a.out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)

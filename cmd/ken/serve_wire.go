@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/console"
 	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/jobs"
@@ -27,6 +29,7 @@ type serving struct {
 	metrics  *metrics.Metrics
 	tracer   *trace.Tracer // nil when nobody collects
 	mcp      *mcpserver.HTTP
+	console  *console.Console // nil when it is switched off
 }
 
 func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstream string) (*serving, error) {
@@ -47,8 +50,24 @@ func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
 	s.watch(l)
 	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
 	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler)})
-	return gateway.New(l, gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Log: s.log}), MCP: s.mcp,
-		Metrics: s.metrics, Tracer: s.tracer, Log: s.log})
+	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log}
+	if s.cfg.Gateway.Console {
+		ring, err := gateway.Ring(s.cfg.Gateway.Keys, s.cfg.Knowledge.Owner)
+		if err != nil {
+			return nil, err
+		}
+		s.console = console.New(l, console.Options{Ring: ring, Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: version(), Log: s.log})
+		o.Console = s.console
+	}
+	return gateway.New(l, o)
+}
+
+// close ends what answers beside the proxy. The layer is closed after it.
+func (s *serving) close() error {
+	if s.console == nil {
+		return s.mcp.Close()
+	}
+	return errors.Join(s.mcp.Close(), s.console.Close())
 }
 
 // caller is who calls tools: what the gateway found out, and never the request's

@@ -1,0 +1,220 @@
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// What a picture of a graph draws at most. The nodes nearest to the root stay.
+const (
+	mostNodes = 60
+	mostEdges = 200
+	mostNamed = 40 // edges whose labels are written; of more, only tooltips say them
+)
+
+// Node is a thing in a graph.
+type Node struct {
+	ID    string // what edges name; unique
+	Label string
+	Kind  string // gives the colour and stands below the label
+	Href  string // a path of this site; "" for no link
+	Count int    // what is known about it, such as claims; 0 is not shown
+	Root  bool   // where the reader is; the first that says so counts
+	Info  string // said in the tooltip
+}
+
+// Edge says that one node depends on another. Edges to nodes that are not there are
+// left out.
+type Edge struct {
+	From, To string // IDs
+	Label    string // how; shown where there is room
+	Weight   float64
+	Dashed   bool // a guess
+}
+
+// GraphData is a neighbourhood.
+type GraphData struct {
+	Title string
+	Nodes []Node
+	Edges []Edge
+}
+
+// Graph draws a neighbourhood in columns: the root in the middle, what it depends on to
+// the right, what depends on it to the left, each step one column further. An edge that
+// leads back the other way is drawn so, and its arrow says it. The keyboard walks
+// the nodes by column, from the top.
+func Graph(d GraphData) template.HTML {
+	l := layOut(d)
+	links := slices.ContainsFunc(l.nodes, func(n *place) bool { return local(n.Href) })
+	f := figure{kind: "chart-graph", title: d.Title, links: links,
+		desc: fmt.Sprintf("%s, %s", plural(len(d.Nodes), "node", "nodes"), plural(len(d.Edges), "edge", "edges"))}
+	if nodes, edges := len(d.Nodes)-len(l.nodes), len(d.Edges)-len(l.edges); nodes > 0 || edges > 0 {
+		f.note = fmt.Sprintf("Not drawn: %s, %s.", plural(nodes, "node", "nodes"), plural(edges, "edge", "edges"))
+	}
+	out := &canvas{}
+	out.put(`<figure class="chart %v">`, f.kind)
+	if f.title != "" {
+		out.put(`<figcaption>%v</figcaption>`, f.title)
+	}
+	out.put(`<div class="scroll">`)
+	class := raw("drawn")
+	if len(l.edges) > mostNamed {
+		class = "drawn crowded"
+	}
+	f.svg(out, class, l.width, func(c *canvas, _ float64) float64 {
+		var taken []box
+		for _, n := range l.nodes {
+			taken = append(taken, n.box)
+		}
+		for _, e := range l.edges {
+			l.edge(c, e)
+		}
+		for _, e := range l.edges {
+			taken = l.name(c, e, taken)
+		}
+		kinds := l.kinds()
+		for _, n := range l.nodes {
+			l.node(c, n, kinds)
+		}
+		return l.height
+	})
+	out.put(`</div>`)
+	return f.end(out)
+}
+
+// kinds are those of the drawn nodes, in the order of the data so that a colour stays
+// when a layout changes.
+func (l *layout) kinds() (kinds []string) {
+	for _, n := range l.given {
+		if n.Kind != "" && !slices.Contains(kinds, n.Kind) {
+			kinds = append(kinds, n.Kind)
+		}
+	}
+	return kinds
+}
+
+// node draws a box with a stripe in its kind's colour.
+func (l *layout) node(c *canvas, n *place, kinds []string) {
+	tone, class := raw("c-muted"), raw("box")
+	if k := slices.Index(kinds, n.Kind); k >= 0 {
+		tone = Tone("").class(k)
+	}
+	label := raw("label name")
+	if n == l.root {
+		class, label = "box root", "label name strong"
+	}
+	below := n.Kind
+	if n.Count != 0 {
+		below = tip2(below, strconv.Itoa(n.Count))
+	}
+	closing := c.open(n.Href, tip(n.Label, below, n.Info), tone)
+	c.rect(n.x, n.y, n.w, n.h, 5, class)
+	c.rect(n.x+4, n.y+5, 4, n.h-10, 2, "area")
+	room := n.w - 22
+	if n == l.root {
+		room /= 1.08 // bold letters are wider
+	}
+	if below == "" {
+		c.text(n.x+14, n.y+n.h/2+4, "start", label, n.Label, room)
+	} else {
+		c.text(n.x+14, n.y+16, "start", label, n.Label, room)
+		c.text(n.x+14, n.y+31, "start", "soft", below, n.w-22)
+	}
+	c.put(`%v`, closing)
+}
+
+// tip2 joins what is known with a dot between.
+func tip2(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " · " + b
+}
+
+// edge draws a curve through the places kept free for it, with an arrow's head.
+func (l *layout) edge(c *canvas, e *link) {
+	class := raw("line thin")
+	if e.Dashed {
+		class = "line thin dash"
+	}
+	if e.heavy {
+		class += " heavy"
+	}
+	c.put(`<g><title>%v</title>`, e.says())
+	path := &canvas{}
+	last := e.points[len(e.points)-1]
+	end := point{last.x - 7*e.heading, last.y} // the line ends where the head begins
+	path.put("M%v %v", e.points[0].x, e.points[0].y)
+	for k := 1; k < len(e.points); k++ {
+		p, q := e.points[k-1], e.points[k]
+		if k == len(e.points)-1 {
+			q = end
+		}
+		if e.around {
+			path.put("C%v %v %v %v %v %v", p.x+e.bulge, p.y, last.x+e.bulge, last.y, q.x, q.y)
+			continue
+		}
+		bend := (q.x - p.x) * .5
+		path.put("C%v %v %v %v %v %v", p.x+bend, p.y, q.x-bend, q.y, q.x, q.y)
+	}
+	c.put(`<path class="%v" d="%v"/>`, class, path.raw())
+	c.put(`<polygon class="head" points="%v,%v %v,%v %v,%v"/></g>`, last.x, last.y, last.x-8*e.heading, last.y-4, last.x-8*e.heading, last.y+4)
+}
+
+// says is an edge in words.
+func (e *link) says() string {
+	s := clean(e.from.Label) + " → " + clean(e.to.Label)
+	if e.Label != "" {
+		s += ": " + clean(e.Label)
+	}
+	if e.Weight != 0 && !math.IsNaN(e.Weight) {
+		s += ", weight " + number(e.Weight)
+	}
+	if e.Dashed {
+		s += " (a guess)"
+	}
+	return s
+}
+
+// name writes an edge's label beside its middle, unless it would lie on something. It
+// returns what is taken now.
+func (l *layout) name(c *canvas, e *link, taken []box) []box {
+	if e.Label == "" || e.around || len(l.edges) > mostNamed {
+		return taken
+	}
+	short := cut(clean(e.Label), columnGap-20, small)
+	k := len(e.points) / 2
+	p, q := e.points[k-1], e.points[k]
+	w := widthOf(short, small)
+	at := box{x: (p.x+q.x)/2 - w/2, y: (p.y+q.y)/2 - 8, w: w, h: 15}
+	if at.x < 0 || at.x+at.w > l.width || slices.ContainsFunc(taken, at.overlaps) {
+		return taken
+	}
+	c.text(at.x+w/2, at.y+12, "middle", "soft halo", e.Label, columnGap-20)
+	return append(taken, at)
+}
+
+// Table is the data to read: all edges, those that are not drawn as well.
+func (d GraphData) Table() template.HTML {
+	labels := map[string]string{}
+	for _, n := range d.Nodes {
+		labels[n.ID] = n.Label
+	}
+	var rows [][]string
+	for _, e := range d.Edges {
+		from, ok := labels[e.From]
+		to, ok2 := labels[e.To]
+		if !ok || !ok2 {
+			continue
+		}
+		sure := "yes"
+		if e.Dashed {
+			sure = "a guess"
+		}
+		rows = append(rows, []string{from, e.Label, to, sure, number(e.Weight)})
+	}
+	return table(d.Title, 3, []string{"from", "how", "to", "known", "weight"}, rows)
+}

@@ -1,0 +1,201 @@
+package chart
+
+import (
+	"html/template"
+	"math"
+	"strings"
+	"time"
+)
+
+// Series is one line. NaN and infinities are gaps.
+type Series struct {
+	Name   string
+	Values []float64
+	Tone   Tone
+}
+
+// LinesData is how values go over time, or over categories where there are no times.
+type LinesData struct {
+	Title      string
+	Unit       string
+	Log        bool // a logarithmic scale; values up to 0 are gaps on it
+	Times      []time.Time
+	Location   *time.Location // of the axis; nil for UTC
+	Categories []string
+	Series     []Series
+}
+
+// Lines draws the series with their names at the right end. Each has marks of its own
+// shape. Every value is a tooltip, so fold what has more than some hundred places.
+func Lines(d LinesData) template.HTML {
+	f := figure{kind: "chart-lines", title: d.Title}
+	low, high := math.Inf(1), math.Inf(-1)
+	var says []string
+	for _, s := range d.Series {
+		last := math.NaN()
+		for i := range min(len(s.Values), d.len()) {
+			if v, ok := d.at(s, i); ok {
+				low, high, last = min(low, v), max(high, v), v
+			}
+		}
+		says = append(says, clean(s.Name)+" ends at "+amount(last, d.Unit))
+	}
+	f.desc = strings.Join(says, ", ")
+	scale := []float64{0, 1}
+	switch {
+	case low > high:
+	case d.Log:
+		scale = decades(low, high)
+	default:
+		scale = ticks(min(0, low), high, 4)
+	}
+	return f.draw(func(c *canvas, width float64) float64 {
+		list := make([]string, len(d.Series))
+		for i, s := range d.Series {
+			list[i] = s.Name
+		}
+		room := names(list, width)
+		r := frame{left: 30, right: width - room, top: 10, bottom: 190}
+		for _, v := range scale {
+			r.left = max(r.left, min(width*.25, widthOf(number(v), small)+8))
+		}
+		y := func(v float64) float64 {
+			from, to := scale[0], scale[len(scale)-1]
+			if d.Log {
+				from, to, v = math.Log10(from), math.Log10(to), math.Log10(max(v, from))
+			}
+			return r.bottom - (v-from)/(to-from)*(r.bottom-r.top)
+		}
+		for _, v := range scale {
+			r.level(c, y(v), number(v))
+		}
+		if d.Unit != "" {
+			c.text(r.left+4, r.top+11, "start", "soft halo", d.Unit, 80)
+		}
+		x := d.axis(c, r)
+		var ends []float64
+		var drawn []string
+		var classes []raw
+		for i, s := range d.Series {
+			if end, ok := d.draw(c, r, i, s, x, y); ok {
+				ends, drawn, classes = append(ends, end), append(drawn, s.Name), append(classes, s.Tone.class(i))
+			}
+		}
+		r.column(c, drawn, ends, classes, room)
+		return r.bottom + 24
+	})
+}
+
+// len is the number of places along the axis.
+func (d LinesData) len() int {
+	if len(d.Times) > 0 {
+		return len(d.Times)
+	}
+	return len(d.Categories)
+}
+
+// at is a series' value at a place, if there is one that can be drawn.
+func (d LinesData) at(s Series, i int) (float64, bool) {
+	v := s.Values[i]
+	if math.IsNaN(v) || math.IsInf(v, 0) || d.Log && v <= 0 {
+		return 0, false
+	}
+	return bounded(v), true
+}
+
+// axis draws what stands below, and returns where the i-th place is.
+func (d LinesData) axis(c *canvas, r frame) func(int) float64 {
+	const inset = 6
+	if len(d.Times) > 0 {
+		from, to := d.Times[0], d.Times[0]
+		for _, t := range d.Times {
+			if t.Before(from) {
+				from = t
+			}
+			if t.After(to) {
+				to = t
+			}
+		}
+		x := func(t time.Time) float64 { return r.left + inset + along(t, from, to)*(r.right-r.left-2*inset) }
+		r.moments(c, from, to, d.Location, x)
+		return func(i int) float64 { return x(d.Times[i]) }
+	}
+	c.line(r.left, r.bottom, r.right, r.bottom, "axis")
+	step := (r.right - r.left) / float64(max(1, len(d.Categories)))
+	x := func(i int) float64 { return r.left + (float64(i)+.5)*step }
+	each := max(1, int(math.Ceil(44/step)))
+	for i := 0; i < len(d.Categories); i += each {
+		c.text(x(i), r.bottom+17, "middle", "soft", d.Categories[i], step*float64(each)-4)
+	}
+	return x
+}
+
+// draw draws one series and returns where it ends.
+func (d LinesData) draw(c *canvas, r frame, i int, s Series, x func(int) float64, y func(float64) float64) (end float64, ok bool) {
+	c.put(`<g class="%v">`, s.Tone.class(i))
+	count := min(len(s.Values), d.len())
+	path := &canvas{}
+	pen := raw("M")
+	for k := range count {
+		v, there := d.at(s, k)
+		if !there {
+			pen = "M"
+			continue
+		}
+		path.put("%v%v %v", pen, x(k), y(v))
+		pen, end, ok = "L", y(v), true
+	}
+	if ok {
+		c.put(`<path class="line" d="%v"/>`, path.raw())
+	}
+	// Marks closer than this would hide the line; the tooltips stay.
+	crowded := count > 1 && (r.right-r.left)/float64(count) < 11
+	for k := range count {
+		v, there := d.at(s, k)
+		if !there {
+			continue
+		}
+		c.put(`<g><title>%v</title>`, tip(d.place(k), s.Name+" "+amount(v, d.Unit), ""))
+		if crowded && k%max(1, count/8) != count/16 {
+			c.put(`<circle class="hit" cx="%v" cy="%v" r="5"/>`, x(k), y(v))
+		} else {
+			c.shape(i, x(k), y(v), 3.25)
+		}
+		c.put(`</g>`)
+	}
+	c.put(`</g>`)
+	return end, ok
+}
+
+// place names a place of the axis.
+func (d LinesData) place(i int) string {
+	if len(d.Times) == 0 {
+		return d.Categories[i]
+	}
+	loc := d.Location
+	if loc == nil {
+		loc = time.UTC
+	}
+	return d.Times[i].In(loc).Format("2 Jan 2006 15:04")
+}
+
+// Table is the data to read.
+func (d LinesData) Table() template.HTML {
+	head := []string{""}
+	for _, s := range d.Series {
+		head = append(head, heading(s.Name, d.Unit))
+	}
+	var rows [][]string
+	for i := range d.len() {
+		row := []string{d.place(i)}
+		for _, s := range d.Series {
+			v := math.NaN()
+			if i < len(s.Values) {
+				v = s.Values[i]
+			}
+			row = append(row, number(v))
+		}
+		rows = append(rows, row)
+	}
+	return table(d.Title, 0, head, rows)
+}

@@ -1,0 +1,177 @@
+package facet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kenlayer/ken/internal/topk"
+)
+
+// DefaultTop is how many values of a facet are listed when nothing is said.
+const DefaultTop = 12
+
+// Facet is what claims have of one property, the most frequent value first, those of
+// the same count in the order of their bytes.
+type Facet struct {
+	Name   string
+	Values []Value // at most Options.Top, and beyond that what is selected
+	More   int     // values that are not listed
+	None   int     // claims without a value, which the value "" selects
+}
+
+// Value is one value of a facet and how many of the claims have it.
+type Value struct {
+	Value    string // as it is written; "" only where that is selected: see Facet.None
+	Count    int
+	Selected bool
+}
+
+// facets counts every facet.
+func (s *scan) facets(top int) []Facet {
+	out := make([]Facet, facets)
+	for f := range out {
+		out[f] = s.facet(f, top)
+	}
+	return out
+}
+
+// facet counts one.
+func (s *scan) facet(f, top int) Facet {
+	out := Facet{Name: names[f]}
+	values, first := s.tally(f)
+	if first > 0 {
+		out.None = int(s.count[0])
+	}
+	s.list(f, &out, values, first, top)
+	return out
+}
+
+// tally counts the values of a facet by their codes, leaving its own selection out of
+// account. It returns their names by code, and the code of the first: dictionaries
+// have 0 for none.
+func (s *scan) tally(f int) (values []string, first int) {
+	rows := s.hits
+	if s.wanted[f] != nil {
+		s.some = s.passing(s.some, 1<<f)
+		rows = s.some
+	}
+	switch t := s.t; {
+	case closed[f] != nil:
+		col, count := s.column(f), s.counts(256)
+		var odd [256]uint32 // few values, so that one counter would wait for itself
+		for len(rows) > 1 {
+			count[col[rows[0]]]++
+			odd[col[rows[1]]]++
+			rows = rows[2:]
+		}
+		for _, slot := range rows {
+			count[col[slot]]++
+		}
+		for code, n := range odd {
+			count[code] += n
+		}
+		return closed[f], 0
+	case t.words[f] != nil:
+		col := t.words[f]
+		count := s.counts(len(col.names))
+		for _, slot := range rows {
+			count[col.of[slot]]++
+		}
+		return col.names, 1
+	default:
+		col := t.lists[f]
+		count := s.counts(len(col.names))
+		for _, slot := range rows {
+			values := col.values(slot)
+			if len(values) == 0 {
+				count[0]++
+			}
+			for _, code := range values {
+				count[code]++
+			}
+		}
+		return col.names, 1
+	}
+}
+
+// counts returns zeros to count in.
+func (s *scan) counts(n int) []uint32 {
+	s.count = slices.Grow(s.count[:0], n)[:n]
+	clear(s.count)
+	return s.count
+}
+
+// counted is a value with its count.
+type counted struct {
+	name string
+	code uint32
+	n    uint32
+}
+
+// Better orders by count, then by name.
+func (a counted) Better(b counted) bool { return a.n > b.n || a.n == b.n && a.name < b.name }
+
+// list puts the most frequent values into a facet, and those that are selected.
+func (s *scan) list(f int, out *Facet, values []string, first, top int) {
+	best := topk.New[counted](top)
+	some := 0
+	for code := first; code < len(values); code++ {
+		n := s.count[code]
+		if n == 0 {
+			continue
+		}
+		some++
+		if !best.Full() || n >= best.Worst().n {
+			best.Offer(counted{values[code], uint32(code), n})
+		}
+	}
+	listed := best.Sorted()
+	picked := s.selected(f, values, first)
+	for _, p := range picked {
+		if !slices.ContainsFunc(listed, func(t counted) bool { return t.name == p.name }) {
+			listed = append(listed, p)
+		}
+	}
+	slices.SortFunc(listed, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
+	out.Values = make([]Value, len(listed))
+	shown := 0
+	for i, t := range listed {
+		out.Values[i] = Value{t.name, int(t.n), slices.ContainsFunc(picked, func(p counted) bool { return p.name == t.name })}
+		if t.n > 0 && t.name != "" {
+			shown++
+		}
+	}
+	out.More = some - shown
+}
+
+// selected are the values of a facet that are selected, with their counts, each once:
+// as claims write them, or as the selection does where no claim has them.
+func (s *scan) selected(f int, values []string, first int) (out []counted) {
+	for _, v := range s.wanted[f] {
+		p := counted{name: v}
+		code, ok := s.code(f, v)
+		if ok {
+			p.code, p.n = code, s.count[code]
+			if int(code) >= first {
+				p.name = values[code]
+			}
+		}
+		if !slices.ContainsFunc(out, func(o counted) bool { return o.name == p.name }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// code is the number of a facet's value.
+func (s *scan) code(f int, value string) (uint32, bool) {
+	switch t := s.t; {
+	case closed[f] != nil:
+		i := slices.Index(closed[f], value)
+		return uint32(max(i, 0)), i >= 0
+	case t.words[f] != nil:
+		return t.words[f].find(value)
+	default:
+		return t.lists[f].find(value)
+	}
+}

@@ -1,0 +1,278 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken/evals"
+)
+
+// sweepMeasures are the measures that are compared, with what people call them.
+var sweepMeasures = []struct{ name, title string }{
+	{"recall@10", "Recall@10"}, {"ndcg@10", "nDCG@10"}, {"mrr", "MRR"}, {"block_recall", "Recall of the block"},
+	{"silenced", "Silent, though there is an answer"}, {"abstain", "Silent, where there is none"},
+}
+
+// sweepSeed draws the resamples of comparisons: the same pair has the same figures
+// wherever it is looked at.
+const sweepSeed = 1
+
+// openedSweep is a report that was chosen, whole.
+type openedSweep struct {
+	*sweepFile
+	report *evals.Report
+	modes  []string // that are shown
+}
+
+// sweepComparison is what became of one report's questions in another, or of one mode's in
+// another mode of the same report.
+type sweepComparison struct {
+	Before, After string
+	Several       bool // modes, so that a row has to say which
+	Questions     int
+	LeftOut       int // questions that only one of them has
+	Changes       []sweepChange
+	Unpaired      []string
+	Bad           error
+}
+
+// sweepChange is a measure that differs, or does not.
+type sweepChange struct {
+	evals.Change
+	Title   string
+	Verdict string
+	Tone    string
+}
+
+// weighed is what there is to say of some reports side by side.
+type weighed struct {
+	Answers     []sweepAnswer
+	Comparisons []*sweepComparison
+}
+
+// weigh compares reports, the oldest first. With many questions that takes a second, so
+// it is done behind the page; nil as long as it is not done.
+func (v *visit) weigh(list []openedSweep) *weighed {
+	var key strings.Builder
+	for _, o := range list {
+		key.WriteString(o.key() + "\x00")
+	}
+	// A file that was written anew has another key: what was found stays good.
+	always := func(*weighed, time.Time) bool { return true }
+	return v.con.health.weighed.get(v, key.String(), always, func(context.Context, *weighed) *weighed {
+		return &weighed{answers(list), comparisons(list)}
+	})
+}
+
+// compare tells two runs apart under names of their own.
+func compare(a, b openedSweep, nameA, nameB string, modesA, modesB []string) *sweepComparison {
+	c := compareSweeps(partOf(a.report, modesA), partOf(b.report, modesB))
+	c.Before, c.After = nameA, nameB
+	return c
+}
+
+func compareSweeps(a, b *evals.Report) *sweepComparison {
+	got, err := evals.Compare(a, b, sweepSeed)
+	if err != nil {
+		return &sweepComparison{Bad: err}
+	}
+	c := &sweepComparison{Questions: got.Questions, LeftOut: got.OnlyBefore + got.OnlyAfter, Unpaired: got.Unpaired}
+	for _, ch := range got.Changes {
+		x := sweepChange{Change: ch, Title: titleOf(ch.Measure), Verdict: "no difference to be seen"}
+		switch {
+		case ch.Regression:
+			x.Verdict, x.Tone = "worse", toneDanger
+		case ch.Real:
+			x.Verdict, x.Tone = "better", toneSuccess
+		}
+		c.Several = c.Several || len(c.Changes) > 0 && c.Changes[0].Mode != ch.Mode
+		c.Changes = append(c.Changes, x)
+	}
+	return c
+}
+
+func titleOf(measure string) string {
+	for _, m := range sweepMeasures {
+		if m.name == measure {
+			return m.title
+		}
+	}
+	return measure
+}
+
+// partOf is some modes of a report, with the measures that are compared.
+func partOf(r *evals.Report, modes []string) *evals.Report {
+	out := *r
+	out.Modes, out.Order = map[string]evals.Score{}, modes
+	for _, m := range modes {
+		out.Modes[m] = r.Modes[m]
+	}
+	if r.PerQuery == nil {
+		return &out
+	}
+	per := *r.PerQuery
+	per.Modes = map[string]map[string]evals.Column{}
+	for _, m := range modes {
+		columns, ok := r.PerQuery.Modes[m]
+		if !ok {
+			continue
+		}
+		per.Modes[m] = map[string]evals.Column{}
+		for _, s := range sweepMeasures {
+			if c, ok := columns[s.name]; ok {
+				per.Modes[m][s.name] = c
+			}
+		}
+	}
+	out.PerQuery = &per
+	return &out
+}
+
+// comparisons tells the oldest of several reports from each of the others, or the
+// first mode of one report from its others.
+func comparisons(list []openedSweep) (out []*sweepComparison) {
+	if len(list) == 0 || len(list[0].modes) == 0 {
+		return nil
+	}
+	a := list[0]
+	if len(list) > 1 {
+		for _, b := range list[1:] {
+			out = append(out, compare(a, b, a.Name, b.Name, a.modes, b.modes))
+		}
+		return out
+	}
+	for _, m := range a.modes[1:] {
+		out = append(out, compare(a, a, a.modes[0], m, a.modes[:1], []string{m}))
+	}
+	return out
+}
+
+// sweepAnswer says whether hybrid pays on a data set.
+type sweepAnswer struct {
+	Dataset string
+	Says    string
+	Detail  string
+	Tone    string
+}
+
+// answers looks, for each data set, for a run by words alone and one by words and by
+// meaning: in one report if there is one that has both.
+func answers(list []openedSweep) (out []sweepAnswer) {
+	type found struct{ keyword, hybrid *openedSweep }
+	by := map[string]found{}
+	for i := range list {
+		o, f := &list[i], by[list[i].report.Dataset]
+		k, h := slices.Contains(o.modes, string(evals.ModeKeyword)), slices.Contains(o.modes, string(evals.ModeHybrid))
+		switch {
+		case k && h:
+			f = found{o, o}
+		case f.keyword != nil && f.keyword == f.hybrid: // one report has both
+		case k:
+			f.keyword = o
+		case h:
+			f.hybrid = o
+		}
+		by[o.report.Dataset] = f
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		f := by[name]
+		if f.keyword == nil || f.hybrid == nil {
+			continue
+		}
+		const k, h = string(evals.ModeKeyword), string(evals.ModeHybrid)
+		out = append(out, answerOf(name, compare(*f.keyword, *f.hybrid, k, h, []string{k}, []string{h}), f.keyword.report.Modes[k], f.hybrid.report.Modes[h]))
+	}
+	return out
+}
+
+// answerOf puts a comparison of words alone with both into words.
+func answerOf(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
+	a := sweepAnswer{Dataset: dataset}
+	if hybrid.Degraded != "" {
+		a.Says, a.Tone = "Nobody knows yet whether hybrid pays: it ran without meaning", toneWarning
+		a.Detail = hybrid.Degraded
+		return a
+	}
+	if c.Bad != nil {
+		a.Says, a.Tone, a.Detail = "Nobody can say whether hybrid pays: the two runs can't be compared", toneWarning, c.Bad.Error()
+		return a
+	}
+	i := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "recall@10" })
+	if i < 0 {
+		a.Says, a.Tone = "Nobody can say whether hybrid pays: no question has a known answer", toneWarning
+		return a
+	}
+	switch ch := c.Changes[i]; {
+	case ch.Regression:
+		a.Says, a.Tone = "Hybrid does harm here", toneDanger
+	case ch.Real:
+		a.Says, a.Tone = "Hybrid pays here", toneSuccess
+	default:
+		a.Says = plural(ch.Questions, "question shows", "questions show") + " no difference between hybrid and words alone"
+	}
+	a.Detail = recallInWords(c.Changes[i]) + slowerBy(keyword, hybrid)
+	if j := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "mrr" && ch.Real }); j >= 0 {
+		a.Detail += fmt.Sprintf(" The first good answer stands %s (MRR %.2f instead of %.2f).",
+			map[bool]string{true: "further up", false: "further down"}[c.Changes[j].Difference > 0], c.Changes[j].After, c.Changes[j].Before)
+	}
+	return a
+}
+
+// recallInWords is a change of recall@10.
+func recallInWords(ch sweepChange) string {
+	return fmt.Sprintf("Words and meaning together find %s of what is relevant among the first ten, words alone %s: %+.1f points, between %+.1f and %+.1f with 95 %% certainty, over %s.",
+		percent(ch.After), percent(ch.Before), 100*ch.Difference, 100*ch.CI[0], 100*ch.CI[1], plural(ch.Questions, "question", "questions"))
+}
+
+// slowerBy is what hybrid costs in time.
+func slowerBy(keyword, hybrid evals.Score) string {
+	a, b := keyword.Values["p50_ms"], hybrid.Values["p50_ms"]
+	if a <= 0 || b <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" A turn takes %s instead of %s at the median.", millis(b), millis(a))
+}
+
+// sweepDifference is a setting that chosen runs don't share.
+type sweepDifference struct {
+	Name   string
+	Values []string // one for each run
+}
+
+// differences are what the runs do not have in common.
+func differences(runs []sweepRun) (out []sweepDifference) {
+	if len(runs) < 2 {
+		return nil
+	}
+	add := func(name string, of func(*sweepRun) string) {
+		d := sweepDifference{Name: name}
+		for i := range runs {
+			d.Values = append(d.Values, cmp.Or(of(&runs[i]), "as configured"))
+		}
+		if slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] }) {
+			out = append(out, d)
+		}
+	}
+	add("Data set", func(r *sweepRun) string { return r.report.Dataset })
+	add("Questions", func(r *sweepRun) string { return count(r.report.N) })
+	add("Records", func(r *sweepRun) string { return count(r.report.Corpus) })
+	add("Embedder", func(r *sweepRun) string { return cmp.Or(r.report.Embedder, "none") })
+	add("Seed", func(r *sweepRun) string { return fmt.Sprint(r.report.Seed) })
+	add("Turns at once", func(r *sweepRun) string { return count(r.report.Workers) })
+	keys := map[string]bool{}
+	for i := range runs {
+		for key := range runs[i].score.Settings {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		add(key, func(r *sweepRun) string { return r.score.Settings[key] })
+	}
+	add("Ran with less", func(r *sweepRun) string { return cmp.Or(r.score.Degraded, "no") })
+	return out
+}
