@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -83,6 +83,11 @@ clients: build ## run real clients against ken serve and ken mcp, if they can be
 		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
 	else echo "SKIPPED: the OpenAI client for Go: its module can't be downloaded"; fi
 	@clients/node/run
+
+browser: build ## test the console in a real browser, if there is one
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./console/consoletest/cmd/furnish
+	@clients/console/run
 
 docs: ## rewrite the files that are generated from code
 	go test ./config -run File -update
