@@ -46,6 +46,25 @@ func TestLearningFromAFile(t *testing.T) {
 	}
 }
 
+// Named twice, a file is the same piece of evidence, whichever way it is written.
+func TestAFileThatIsNamedTwice(t *testing.T) {
+	k := newKit(t)
+	if err := os.WriteFile(filepath.Join(k.layer.Root(), "plan.md"), []byte("Deploy on Mondays.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := k.learn("Deploys are on Mondays.", func(r *api.LearnRequest) {
+		r.Evidence = []ken.Evidence{ken.FromFile("plan.md", "", ""), ken.FromFile("none.md", "", ""), ken.FromFile("./plan.md", "", ""), ken.FromFile("none.md", "", "")}
+	})
+	for i, want := range []struct {
+		path   string
+		hashed bool
+	}{{"plan.md", true}, {"none.md", false}, {"plan.md", true}, {"none.md", false}} {
+		if e := c.Evidence[i]; e.Path != want.path || (e.ContentHash != "") != want.hashed {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
 // Pain: cross-tenant leaks. What another owner says of the project's files is not
 // compared with them: the answer would tell which there are, and what they hold.
 func TestAnotherOwnersFilesAreNotThere(t *testing.T) {

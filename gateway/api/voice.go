@@ -5,7 +5,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
-	"github.com/kenlayer/ken/provenance"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -14,8 +13,7 @@ import (
 
 // vouched returns evidence as the caller may give it. A piece without a time is from
 // now; a person's word without a name is the caller's; an agent's pieces speak with
-// an agent's voice at most. A file that is one of the caller's project gets the hash that
-// it has now, so that it shows when it has changed; any other is a name.
+// an agent's voice at most; a file of the project gets its hash.
 func (c *call) vouched(evidence []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -26,15 +24,11 @@ func (c *call) vouched(evidence []ken.Evidence) []ken.Evidence {
 		if e.Kind == ken.EvidenceHumanAssertion && e.ID == "" {
 			e.ID = c.who.Name
 		}
-		if root := c.api.l.RootOf(c.who.Owner); root != "" && e.Kind == ken.EvidenceFile && e.Repo == "" && e.CommitSHA == "" && e.ContentHash == "" {
-			if is, err := provenance.Evidence(root, e.Path); err == nil {
-				e.Path, e.ContentHash = is.Path, is.ContentHash
-			}
-		}
 		if !c.operator() {
 			e.Trust = min(max(e.Speaker(), ken.TrustExternal), ken.TrustAgent)
 		}
 	}
+	c.hash(out)
 	return out
 }
 
