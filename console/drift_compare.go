@@ -12,10 +12,9 @@ import (
 	"github.com/kenlayer/ken/drift"
 )
 
-// driftFound is what was found, and when.
+// driftFound is what was found, and when that was done.
 type driftFound struct {
-	At   time.Time
-	Took time.Duration
+	At time.Time
 
 	of       compares
 	manifest *drift.Manifest
@@ -62,7 +61,6 @@ func (v *visit) compare() *driftFound {
 // look compares. Files that nobody follows are looked at first. It returns nil when the
 // console ends meanwhile.
 func (c *Console) look(followed bool) *driftFound {
-	begun := c.o.Now()
 	base, err := c.l.ReadCode(c.stop)
 	if err == nil && !followed {
 		_, err = base.Build(c.stop)
@@ -75,7 +73,6 @@ func (c *Console) look(followed bool) *driftFound {
 		return nil
 	}
 	out.At = c.o.Now()
-	out.Took = out.At.Sub(begun)
 	return out
 }
 
