@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -54,7 +54,7 @@ func TestExportOfNothing(t *testing.T) {
 		k.api.ServeHTTP(w, r.WithContext(access.With(r.Context(), k.who)))
 	}))
 	var faults bytes.Buffer
-	srv.Config.ErrorLog = log.New(&faults, "", 0)
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(&faults, nil), slog.LevelError)
 	srv.Start()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/api/export", nil)
 	if err != nil {
