@@ -1,6 +1,9 @@
 package store
 
 import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -166,7 +169,9 @@ func assign(c *ken.Claim, env Env) {
 		return
 	}
 	given, found := filedOf(c), Clone(c)
-	env.Assign(&found)
+	if !env.assigned(&found) {
+		return
+	}
 	if found.AssignedBy.Rank() < 1 {
 		return
 	}
@@ -177,6 +182,24 @@ func assign(c *ken.Claim, env Env) {
 	}
 	now.file(c)
 	tame(c, nil)
+}
+
+// assigned runs Assign. A text that makes it panic must not end the writer, and with it
+// the process: the claim stays unfiled, and the log names it.
+func (env Env) assigned(c *ken.Claim) (ok bool) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		log := env.Log
+		if log == nil {
+			log = slog.Default()
+		}
+		log.Error("a claim's text could not be read; the claim is kept unfiled", "claim", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}()
+	env.Assign(c)
+	return true
 }
 
 // keepFiled gives a claim that is written again how the one that is there is filed,

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -121,6 +122,9 @@ type Env struct {
 	// with other words: it may add to Entities, fill Aspect, set Constraint, and says so
 	// in AssignedBy; nothing else of what it does counts. It is not asked about claims
 	// that somebody has assigned, nor about structural kinds. It runs while the write
-	// does, so it is quick, calls no model, and writes nothing. Nil: nobody does.
+	// does, so it is quick, calls no model, and writes nothing. A panic leaves the claim
+	// as its writer filed it. Nil: nobody does.
 	Assign func(*ken.Claim)
+
+	Log *slog.Logger // hears of a panic in Assign; default slog.Default()
 }

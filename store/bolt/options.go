@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,10 @@ type Options struct {
 	// store hands itself, where Known counts what the same transaction has written
 	// before, too. Nil: nobody does.
 	Assign func(store.Structure, *ken.Claim)
+
+	// Log hears of damage, of what is mended, and of texts that could not be read.
+	// Default slog.Default().
+	Log *slog.Logger
 
 	Now   func() time.Time // default time.Now
 	NewID func() string    // default UUID version 7
@@ -55,10 +60,13 @@ func (o Options) withDefaults() Options {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 	if o.LockTimeout == 0 {
 		o.LockTimeout = 500 * time.Millisecond
 	}
 	return o
 }
 
-func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID} }
+func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, Log: o.Log} }

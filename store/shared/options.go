@@ -51,6 +51,9 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Store.Log == nil {
+		o.Store.Log = o.Log
+	}
 	if o.Store.Progress == nil {
 		o.Store.Progress = func(string, int, int) {}
 	}

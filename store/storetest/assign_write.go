@@ -24,6 +24,10 @@ func (r *reader) assign(s store.Structure, c *ken.Claim) {
 	} else if known[0] && strings.Contains(c.Text, "it ") {
 		c.Entities, c.AssignedBy = append(c.Entities, "payments"), ken.AssignedByRules
 	}
+	if strings.Contains(c.Text, "unreadable") {
+		c.Entities = append(c.Entities, "half read")
+		panic("no such word")
+	}
 	if strings.Contains(c.Text, "never") {
 		c.Aspect, c.Constraint, c.AssignedBy = "operations", true, ken.AssignedByRules
 	}
@@ -46,6 +50,11 @@ func testAssignOnWrite(k *kit) {
 		})
 	}
 
+	sub("a text that can't be read is kept unfiled", func(k *kit) {
+		id := k.write("payments are unreadable", func(c *ken.Claim) { c.Entities = []string{"given"} })
+		k.wantFiled(id, "", "given", "", false)
+		k.wantFiled(k.write("payments are slow"), ken.AssignedByRules, "payments", "", false)
+	})
 	sub("what is written is filed at once", func(k *kit) {
 		id := k.write("never deploy payments on fridays", func(c *ken.Claim) { c.Tags = []string{"tag"} })
 		k.wantFiled(id, ken.AssignedByRules, "payments", "operations", true)

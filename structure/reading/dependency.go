@@ -22,7 +22,8 @@ func (r *reader) related(out []Dependency, from, to int, primary *found) []Depen
 	begin := from
 	for i := from; i < to; i++ {
 		w := &r.words[i]
-		if !w.entry.is(relating) || w.quoted || w.aside || w.code || w.path {
+		// What lies before begin is a target already, though it may read as a verb: "uses calls redis".
+		if i < begin || !w.entry.is(relating) || w.quoted || w.aside || w.code || w.path {
 			continue
 		}
 		p := r.relation(i, to)

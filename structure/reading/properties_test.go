@@ -42,6 +42,7 @@ func FuzzRead(f *testing.F) {
 		"User: Always answer in German.", "Ana: I moved to Lyon (asked by Bob: where)", "`", "``", "```", "\"a 'b", "'s", "’s", "s'", "x’s", "`a b`'s owns it", "—", "a—b must never c",
 		"X depends on", "depends on X", "uses uses uses uses", "A, B and C use the D and the E, F", "\xff\xfe must \x80", "İstanbul'da must not", "ﬁ uses ﬂ", "(((((", "://", "/", "./", "a/b/c.go",
 		"Ana:", ": must", "User:", "must", "at most 3", "Node: `b()` uses c()", "Note: no", "the the the service service", "PAYMENTS MUST NOT", "muss nicht darf nie", "ne doit jamais",
+		"Payments uses calls redis.", "Payments uses uses redis", "payments calls uses depends on redis.", "redis is used by uses payments.", "b uses depends b",
 		"Search must not", "A, b and the c are owned by d", "b depends on c, on d and on", "and depend on", "the must", "jobs in the b must", "The rules are:",
 		strings.Repeat("must ", 3000), strings.Repeat("é", 3000),
 	} {
@@ -77,6 +78,33 @@ func (everything) Known(list []string) []bool {
 		out[i] = true
 	}
 	return out
+}
+
+// FuzzReadOfKnownNames puts known names and the words that relate them into any order: the
+// text of a fuzzer alone hardly ever makes a sentence of them.
+func FuzzReadOfKnownNames(f *testing.F) {
+	words := strings.Fields("payments b redis ledger the our its uses calls requires needs owns blocks informs depends on is are used owned by for in and , or . ; : which that who it they we I must " +
+		"not never only if because using called via through to of from with than both either \" ' ` ( ) — ? ! 15 Fridays service Olga while so")
+	f.Add([]byte{0, 7, 8, 2, 27})
+	f.Add([]byte{0, 7, 7, 2, 27, 0, 15, 16, 2, 24, 3})
+	f.Add([]byte{1, 19, 20, 15, 16, 0, 40, 7, 8, 9, 10})
+	f.Fuzz(func(t *testing.T, order []byte) {
+		var b strings.Builder
+		for _, o := range order[:min(len(order), 200)] {
+			if w := words[int(o)%len(words)]; o < 128 || b.Len() == 0 {
+				b.WriteString(" " + w)
+			} else { // as one word with the last
+				b.WriteString(w)
+			}
+		}
+		text := strings.TrimSpace(b.String())
+		if text == "" {
+			return
+		}
+		c := claim(text)
+		holds(t, text, reading.Read(&c, names{"payments": true, "b": true, "redis": true, "ledger": true}))
+		holds(t, text, reading.Read(&c, everything{}))
+	})
 }
 
 func FuzzVariants(f *testing.F) {
