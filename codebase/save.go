@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // fileMagic begins a saved file; the readers' signs and the graph follow.
@@ -96,7 +97,7 @@ func (c *Codebase) Save() error {
 }
 
 func (c *Codebase) write(view *codegraph.View, s signs) (err error) {
-	if err := os.MkdirAll(c.o.State, 0o700); err != nil {
+	if err := trust.Mark(c.o.Root, c.o.State); err != nil && !errors.Is(err, ken.ErrUnavailable) {
 		return err
 	}
 	f, err := os.CreateTemp(c.o.State, FileName+".*.tmp")

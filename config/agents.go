@@ -20,7 +20,7 @@ func agentKeys(agents *[]plan.Agent) []key {
 			"all but the name may be left out. The command is a program and its arguments, which no shell reads; [\"sh\", \"-c\", \"…\"] asks one. "+
 			"Cycles, and what nobody produces, are errors.")
 	k.example = agentsExample
-	return []key{k}
+	return []key{k.judged(asks(reachCommand))}
 }
 
 const agentsExample = `  - name: researcher
@@ -96,6 +96,6 @@ func argument() kind[string] {
 	k := words("a text", "Put it in quotes, as in [\"sleep\", \"5\"].", func(s string) bool {
 		return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 	})
-	k.secret = true
+	k.secret, k.reach = true, reachCommand
 	return k
 }

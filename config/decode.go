@@ -23,11 +23,16 @@ type decoder struct {
 	file     string // for messages; may be empty
 	sections []section
 	lines    map[string]int // where each dotted key stands, and each part of a list, such as gateway.keys[0].name
+	set      map[string]bool
 }
 
-// decode overlays c with the settings in b.
-func decode(c *Config, file string, b []byte) error {
-	d := &decoder{file: file, sections: c.sections(), lines: map[string]int{}}
+// decode overlays c with the settings in b, and returns the dotted keys that b sets.
+func decode(c *Config, file string, b []byte) (set map[string]bool, err error) {
+	d := &decoder{file: file, sections: c.sections(), lines: map[string]int{}, set: map[string]bool{}}
+	return d.set, d.decode(c, b)
+}
+
+func (d *decoder) decode(c *Config, b []byte) error {
 	b = bytes.TrimPrefix(b, []byte("\uFEFF"))
 	switch {
 	case len(b) > maxBytes:
@@ -106,6 +111,7 @@ func (d *decoder) entry(prefix string, name ast.MapKeyNode, value ast.Node) erro
 	if k.list {
 		d.mark(path, value, listDepth)
 	}
+	d.set[path] = true
 	words, err := k.words(value)
 	if err == nil {
 		err = k.set(words)

@@ -12,6 +12,10 @@
 //
 // Secrets never stand in the file. A key that needs one names the environment
 // variable that holds it (api_key_env), and a literal secret is refused without
-// repeating it in the message. KEN_CONFIG, which names the file itself, is the
-// only other environment variable the package looks at.
+// repeating it in the message. KEN_CONFIG, which names the file itself, and those
+// that name the user's own folders are the only other environment variables that
+// the package looks at.
+//
+// A project's file may be a stranger's: each key's declaration says what it may do
+// before the user's consent (judge.go), and Resolve puts the layers together.
 package config

@@ -62,31 +62,31 @@ func (g *Gateway) keys() []key {
 	return []key{
 		bind("listen", &g.Listen, "127.0.0.1:8484", listenAddress(),
 			"Where it listens: an address and port, or unix: and a path for a socket that only its owner can open. An address that "+
-				"others can reach needs gateway.keys."),
+				"others can reach needs gateway.keys.").judged(asks(reachListen)),
 		bindList("hosts", &g.Hosts, hostName(),
 			"Names that clients may use for it, such as host.docker.internal. Without keys, a request for any other name than "+
-				"localhost is refused, so that no web page can reach it by pointing a name of its own here."),
-		bind("tls_cert", &g.TLSCert, "", optional(), "The certificate's PEM file. Empty: no TLS."),
-		bind("tls_key", &g.TLSKey, "", optional(), "The PEM file of the certificate's key."),
+				"localhost is refused, so that no web page can reach it by pointing a name of its own here.").judged(asks(reachListen)),
+		bind("tls_cert", &g.TLSCert, "", optionalPath(), "The certificate's PEM file. Empty: no TLS.").judged(asks(reachPath)),
+		bind("tls_key", &g.TLSKey, "", optionalPath(), "The PEM file of the certificate's key.").judged(asks(reachPath)),
 		bind("console", &g.Console, true, flag(),
 			"Pages for a person at /console/: what is known, why a turn was told it, and what waits for a decision. With keys, they ask for "+
-				"one, and show what it may see."),
+				"one, and show what it may see.").judged(stricter("whether pages about what is known are served", "true", "false")),
 		bind("anthropic", &g.Anthropic, "", address(),
 			"Where requests with the header anthropic-version and those to /v1/messages go. Empty: to the same upstream as all others, "+
-				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com."),
+				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com.").judged(asks(reachAddress)),
 		bind("upstream_key_env", &g.UpstreamKeyEnv, "", variable(),
 			"The environment variable that holds the upstream's API key, sent for clients that bring a key of Ken and no other. Empty: "+
-				"clients bring their own, and Ken's goes into the header X-Ken-Key."),
-		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic."),
+				"clients bring their own, and Ken's goes into the header X-Ken-Key.").judged(asks(reachKey)),
+		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic.").judged(asks(reachKey)),
 		bindRecords("keys", &g.Keys, gatewayKeyFields, []string{"name", "hash"},
 			"Who may use it; ken serve key makes one. With keys, each request needs one, and works with what the key's owner knows. "+
-				"Rights are chat, read, write and operate; without any, the first three. Empty: everybody who reaches it may do everything."),
-		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit."),
-		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate."),
-		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers."),
+				"Rights are chat, read, write and operate; without any, the first three. Empty: everybody who reaches it may do everything.").judged(asks("who may use ken serve")),
+		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit.").judged(asks("how much ken serve takes from its clients")),
+		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate.").judged(asks("how much ken serve takes from its clients")),
+		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").judged(asks("how much ken serve takes from its clients")),
 		bind("body_bytes", &g.BodyBytes, 512<<20, whole(1<<10, 16<<30),
-			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge."),
-		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back."),
+			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge.").judged(asks("how much ken serve takes from its clients")),
+		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back.").judged(asks("how much ken serve takes from its clients")),
 		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long a request's headers may take to arrive."),
 		bind("stall", &g.Stall, time.Minute, span(100*time.Millisecond, time.Hour),
 			"How long a client may take nothing of an answer, or send nothing of a request. A stream that flows may take forever."),
@@ -97,7 +97,7 @@ func (g *Gateway) keys() []key {
 		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers may go on when it is told to stop."),
 		bind("taint", &g.Taint, TaintFlag, choice(TaintOff, TaintFlag, TaintBlock),
 			"What happens when a model's answer calls a tool with what an external claim said: nothing, a mark in the receipt and a "+
-				"header, or a refusal."),
+				"header, or a refusal.").judged(stricter("what happens when a model obeys a text from outside", string(TaintOff), string(TaintFlag), string(TaintBlock))),
 	}
 }
 

@@ -11,11 +11,11 @@ type Graph struct {
 func (g *Graph) keys() []key {
 	return []key{
 		bind("types", &g.Types, true, flag(),
-			"Check the types of Go packages in the background, where a go command is, so that who refers to what is known exactly. false goes by names."),
+			"Check the types of Go packages in the background, where a go command is, so that who refers to what is known exactly. false goes by names.").judged(stricter("whether the go command is run", "true", "false")),
 		bind("generated", &g.Generated, false, flag(), "Know what generated files declare as well, and not what they import alone."),
 		bind("symbols", &g.Symbols, 4, whole(0, 50),
 			"The most symbols that a turn is told about, the surest first, with what they are, who depends on them and which decision governs them."),
-		bind("watch", &g.Watch, true, flag(), "Let processes that stay, ken serve and ken mcp, follow files as they change. Without, what a tool call writes is noticed all the same."),
+		bind("watch", &g.Watch, true, flag(), "Let processes that stay, ken serve and ken mcp, follow files as they change. Without, what a tool call writes is noticed all the same.").judged(stricter("whether files are followed", "true", "false")),
 	}
 }
 
@@ -26,8 +26,8 @@ type Decisions struct {
 
 func (d *Decisions) keys() []key {
 	return []key{
-		bindList("folders", &d.Folders, name(),
-			"Folders of the project with a Markdown file for each decision. Empty: docs/adr, docs/decisions, doc/adr and others that teams use."),
+		bindList("folders", &d.Folders, folder(),
+			"Folders of the project with a Markdown file for each decision. Empty: docs/adr, docs/decisions, doc/adr and others that teams use.").judged(inFolder("", reachPath)),
 	}
 }
 
@@ -39,7 +39,7 @@ type Objectives struct {
 
 func (o *Objectives) keys() []key {
 	return []key{
-		bind("folder", &o.Folder, ".ken/knowledge/objectives", name(), "The folder of the project with a YAML file for each objective."),
+		bind("folder", &o.Folder, ".ken/knowledge/objectives", folder(), "The folder of the project with a YAML file for each objective.").judged(inFolder("", reachPath)),
 		bind("chars", &o.Chars, 1200, whole(0, 100_000),
 			"What a turn is told about the objectives that are active, in characters. 0 tells nothing."),
 	}

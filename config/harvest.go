@@ -24,11 +24,11 @@ func (h *Harvest) keys() []key {
 	return []key{
 		bind("model", &h.Model, "", optional(),
 			"A cheap model that your gateway serves, which extracts facts and writes the summary. Empty: rules extract, and the summary "+
-				"says so."),
-		bind("base_url", &h.BaseURL, "", address(), "Where that model is served, if elsewhere than upstream.base_url."),
+				"says so.").judged(asks(reachModel)),
+		bind("base_url", &h.BaseURL, "", address(), "Where that model is served, if elsewhere than upstream.base_url.").judged(asks(reachAddress)),
 		bind("api_key_env", &h.APIKeyEnv, "", variable(),
 			"The environment variable that holds the key for it. Empty: upstream.api_key_env when the address is the same, and no key when "+
-				"it is not."),
+				"it is not.").judged(asks(reachKey)),
 		bind("timeout", &h.Timeout, 2*time.Minute, span(time.Second, time.Hour),
 			"The longest that one call may take. Nobody waits for it but the job."),
 		bind("window", &h.Window, 16_000, whole(2000, 2_000_000),
@@ -37,9 +37,9 @@ func (h *Harvest) keys() []key {
 		bind("fact_chars", &h.FactChars, 300, whole(40, 4000), "The most characters of a fact."),
 		bindList("tools", &h.Tools, name(),
 			"Tools of your agent that are not known by default, as role:name or role:name:argument, such as [\"read:open_doc:doc_path\"]. "+
-				"Roles: read, search, list, write, delete, move, run, fetch. -name takes one off the list."),
+				"Roles: read, search, list, write, delete, move, run, fetch. -name takes one off the list.").judged(asks("how far the results of tools are believed")),
 		bind("ingest_chars", &h.IngestChars, 4000, whole(100, 100_000),
-			"What is kept of one tool output, in characters, when middleware.ingest is on."),
+			"What is kept of one tool output, in characters, when middleware.ingest is on.").judged(less("how much of what tools return is kept")),
 	}
 }
 

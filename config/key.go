@@ -20,6 +20,8 @@ type key struct {
 	list bool
 	def  []string
 
+	judge *judgement // nil: as its kind is judged; see key.judgement
+
 	example string // lines of YAML below the key, for a list that nobody could guess; may be empty
 
 	// element reads an element of a list that is not a scalar; nil for scalars.
@@ -36,6 +38,7 @@ type rule struct {
 	try    string         // how to write it, a sentence; may be empty
 	secret bool           // a wrong value may be a secret, so messages don't repeat it
 	types  []ast.NodeType // of the YAML value, or of each element of a list
+	reach  string         // what a value decides outside of the project, such as where text goes; empty for most
 }
 
 // kind is a rule with its two directions. parse also checks the range, and must

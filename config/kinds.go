@@ -48,9 +48,33 @@ func name() kind[string] {
 // path is the path of a file or folder.
 func path() kind[string] {
 	k := name()
-	k.want, k.try = "a path", ""
+	k.want, k.try, k.reach = "a path", "", reachPath
 	return k
 }
+
+// folder is the name of a folder of the project.
+func folder() kind[string] {
+	k := name()
+	k.reach = reachPath
+	return k
+}
+
+// optionalPath is a path or nothing.
+func optionalPath() kind[string] {
+	k := optional()
+	k.reach = reachPath
+	return k
+}
+
+// What values of some kinds decide outside of the project.
+const (
+	reachPath    = "which files are read or written"
+	reachKey     = "which variable of your environment is sent as a key"
+	reachAddress = "where texts and keys are sent"
+	reachListen  = "who can reach ken serve"
+	reachModel   = "which model reads texts, and what it costs"
+	reachCommand = "which commands are run"
+)
 
 var ownerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
@@ -68,7 +92,7 @@ func variable() kind[string] {
 	k := words("the name of an environment variable in capitals",
 		"Put the secret into an environment variable, and give the variable's name, such as OPENAI_API_KEY.",
 		func(s string) bool { return s == "" || variableName.MatchString(s) })
-	k.secret = true
+	k.secret, k.reach = true, reachKey
 	return k
 }
 
@@ -84,7 +108,7 @@ func address() kind[string] {
 			return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
 				u.User == nil && u.RawQuery == "" && u.Fragment == ""
 		})
-	k.secret = true
+	k.secret, k.reach = true, reachAddress
 	return k
 }
 
@@ -170,7 +194,7 @@ func scope() kind[ken.Scope] {
 
 // listenAddress is host:port, or unix: and a path.
 func listenAddress() kind[string] {
-	return words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.",
+	k := words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.",
 		func(s string) bool {
 			if path, ok := strings.CutPrefix(s, "unix:"); ok {
 				return strings.TrimSpace(path) != "" && oneLine(path)
@@ -179,11 +203,15 @@ func listenAddress() kind[string] {
 			n, numErr := strconv.ParseUint(port, 10, 16)
 			return err == nil && numErr == nil && n <= 65535 && oneLine(s)
 		})
+	k.reach = reachListen
+	return k
 }
 
 var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
 // hostName is a name or address without a port.
 func hostName() kind[string] {
-	return words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString)
+	k := words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString)
+	k.reach = reachListen
+	return k
 }

@@ -32,31 +32,31 @@ type Knowledge struct {
 func (k *Knowledge) keys() []key {
 	return []key{
 		bind("db_path", &k.DBPath, ".ken/state", path(),
-			"The folder of the log and its indexes, relative to the project's root."),
+			"The folder of the log and its indexes, relative to the project's root.").judged(inFolder(".ken", reachPath)),
 		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
-			"Whose knowledge this is. Owners share no file, index or query."),
+			"Whose knowledge this is. Owners share no file, index or query.").judged(alone("whose knowledge is seen, in stores that your projects share")),
 		bind("embeddings", &k.Embeddings, true, flag(),
-			"Hybrid search by words and by meaning. false is keyword only."),
+			"Hybrid search by words and by meaning. false is keyword only.").judged(stricter("whether texts are sent to an embeddings service", "true", "false")),
 		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderBuiltin, ProviderOpenAI, ProviderStatic, ProviderNone),
 			"Who computes embeddings. builtin is the table that comes with Ken, or its adapted copy where ken embed adapt made one "+
 				"that is better for this repository; openai asks an OpenAI-compatible gateway; static uses the table in embed_path; "+
 				"none leaves search to the words. auto is static when embed_path is set, openai when embed_model and a base URL are "+
-				"set, and builtin otherwise."),
+				"set, and builtin otherwise.").judged(stricter("whether texts are sent to an embeddings service", string(ProviderOpenAI), string(ProviderAuto), string(ProviderStatic), string(ProviderBuiltin), string(ProviderNone))),
 		bind("embed_model", &k.EmbedModel, "", optional(),
 			"The embedding model. It must be one that your gateway serves, and is not the chat model: text-embedding-3-small "+
 				"at OpenAI, nomic-embed-text on many Ollama installations, qwen3-embedding on the protoLabs gateway. GET /v1/models lists "+
 				"what your key can use. There is no default, because a name that the gateway does not serve fails on every "+
-				"call and leaves keyword search alone."),
+				"call and leaves keyword search alone.").judged(asks(reachModel)),
 		bind("embed_base_url", &k.EmbedBaseURL, "", address(),
-			"Where the embeddings API lives, if elsewhere than upstream.base_url."),
+			"Where the embeddings API lives, if elsewhere than upstream.base_url.").judged(asks(reachAddress)),
 		bind("embed_api_key_env", &k.EmbedAPIKeyEnv, "", variable(),
 			"The environment variable that holds the key of the embeddings API. Empty: upstream.api_key_env when the address is "+
-				"the same, and no key when it is not, so that a key is only sent to the service it belongs to."),
+				"the same, and no key when it is not, so that a key is only sent to the service it belongs to.").judged(asks(reachKey)),
 		bind("embed_dimensions", &k.EmbedDimensions, 0, whole(0, 16384),
 			"The length of vectors to ask the model for. 0 leaves it to the model."),
-		bind("embed_path", &k.EmbedPath, "", optional(),
+		bind("embed_path", &k.EmbedPath, "", optionalPath(),
 			"A static model: a folder as model2vec writes it, with model.safetensors and tokenizer.json, or a file that ken embed "+
-				"train wrote."),
+				"train wrote.").judged(inFolder("", reachPath)),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
 		bind("facts", &k.Facts, true, flag(),

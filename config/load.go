@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,19 +11,45 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Load reads the file at path. Its errors are an ErrInvalid as from Parse, with
-// the path in the message, and an ErrNotFound for a file that can't be read.
+// Load reads the file at path as one that the user chose: every key counts, and no other
+// file does. Its errors are an ErrInvalid as from Parse, with the path in the message, and
+// an ErrNotFound for a file that can't be read. See Resolve for a project's configuration.
 func Load(path string) (Config, error) {
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
-		e := &ken.Error{Code: ken.CodeNotFound, Msg: "read configuration", Err: err,
-			Try: "Check the path and the file's permissions."}
-		if errors.Is(err, fs.ErrNotExist) {
-			e.Try = "Create the file, which may be empty, or unset KEN_CONFIG if it names the wrong one."
-		}
-		return Config{}, e
+		return Config{}, err
 	}
 	return parse(path, b)
+}
+
+// readFile reads a regular file, no more of it than a configuration may have and a byte.
+func readFile(path string) ([]byte, error) {
+	b, err := readRegular(path)
+	if err == nil {
+		return b, nil
+	}
+	e := &ken.Error{Code: ken.CodeNotFound, Msg: "read configuration", Err: err,
+		Try: "Check the path and the file's permissions."}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Try = "Create the file, which may be empty, or unset KEN_CONFIG if it names the wrong one."
+	}
+	return nil, e
+}
+
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a device or a pipe may have no end
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
 // Parse reads a configuration: the defaults, overlaid with what b sets, and
@@ -31,7 +59,7 @@ func Parse(b []byte) (Config, error) { return parse("", b) }
 
 func parse(file string, b []byte) (Config, error) {
 	c := Default()
-	if err := decode(&c, file, b); err != nil {
+	if _, err := decode(&c, file, b); err != nil {
 		return Config{}, err
 	}
 	return c, nil

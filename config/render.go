@@ -17,7 +17,9 @@ func (c Config) YAML() string {
 	var b strings.Builder
 	b.WriteString("# The configuration of Ken. Every key is here with its default, and every key may\n" +
 		"# be left out: an empty file is a complete configuration. Ken looks for the file\n" +
-		"# that KEN_CONFIG names, then .ken/config.yaml, then ken.yaml in the project's root.\n")
+		"# that KEN_CONFIG names, then .ken/config.yaml, then ken.yaml in the project's root.\n" +
+		"# Your own $XDG_CONFIG_HOME/ken/config.yaml lies beneath it. Addresses, keys, commands\n" +
+		"# and the like in a project's file count after ken trust: see docs/trust.md.\n")
 	for _, s := range c.sections() {
 		parent, name := split(s.name)
 		indent := ""

@@ -51,12 +51,12 @@ func (r *Retrieval) keys() []key {
 			"Measure on questions made of the store's own records how far the embedder's likeness is to be trusted here, and go by that. "+
 				"It runs in the background, once for a model and again when the store grew by half. ken doctor shows what came of it."),
 		bind("min_trust", &r.MinTrust, ken.TrustExternal, choice(ken.TrustExternal, ken.TrustAgent, ken.TrustOperator),
-			"The least trusted speaker that may be injected. external admits everything."),
+			"The least trusted speaker that may be injected. external admits everything.").judged(stricter("whose words may be shown to the model", ken.TrustExternal.String(), ken.TrustAgent.String(), ken.TrustOperator.String())),
 		bind("weight", &r.Weight, ken.WeightDefault, choice(ken.WeightNone, ken.WeightLow, ken.WeightDefault, ken.WeightHigh),
 			"How deep to go for agents that don't say: none retrieves nothing, low only constraints and Verified and Inferred items. high "+
 				"looks at what the named entities depend on as well."),
 		bindList("scopes", &r.Scopes, scope(),
-			"What turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope."),
+			"What turns may see besides unscoped items, such as [repo:github.com/acme/payments]. Empty: every scope.").judged(unlessSet("which claims may be seen")),
 	}
 }
 

@@ -14,11 +14,11 @@ func (u *Upstream) keys() []key {
 	return []key{
 		bind("base_url", &u.BaseURL, "", address(),
 			"Where the chat and embeddings API lives, version included, such as https://api.openai.com/v1 or "+
-				"http://localhost:11434/v1. Empty: no model is called, and ken ask prints the block alone."),
+				"http://localhost:11434/v1. Empty: no model is called, and ken ask prints the block alone.").judged(asks(reachAddress)),
 		bind("model", &u.Model, "gpt-4o-mini", name(),
-			"The chat model for calls that Ken makes itself. Programs that call through Ken name their own."),
+			"The chat model for calls that Ken makes itself. Programs that call through Ken name their own.").judged(asks(reachModel)),
 		bind("api_key_env", &u.APIKeyEnv, "OPENAI_API_KEY", variable(),
-			"The environment variable that holds the API key, never the key itself. Empty: no key is sent."),
+			"The environment variable that holds the API key, never the key itself. Empty: no key is sent.").judged(asks(reachKey)),
 		bind("timeout", &u.Timeout, 2*time.Minute, span(time.Second, time.Hour),
 			"The longest that one model call may take, streaming included."),
 	}

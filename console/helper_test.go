@@ -23,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/console"
 	"github.com/kenlayer/ken/console/consoletest"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -110,6 +111,9 @@ func open(t testing.TB, change ...func(*setup)) *rig {
 		}
 		if err := os.CopyFS(dir, os.DirFS(p.Dir)); err != nil {
 			t.Fatalf("copy the furnished project: %v", err)
+		}
+		if err := trust.Adopt(dir, filepath.Join(dir, ".ken", "state")); err != nil {
+			t.Fatalf("trust the copy: %v", err)
 		}
 		r.project, r.project.Dir = p, dir
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/telemetry/metrics"
 )
@@ -48,6 +49,9 @@ func TestReadyAfterTheUpstreamFailed(t *testing.T) {
 func TestStoreThatCantBeOpened(t *testing.T) {
 	up := upstreamtest.New(t)
 	root := t.TempDir()
+	if err := trust.Mark(root, filepath.Join(root, ".ken", "state")); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.MkdirAll(filepath.Join(root, ".ken", "state", ken.DefaultOwner), 0o700); err != nil {
 		t.Fatal(err)
 	}

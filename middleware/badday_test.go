@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -141,7 +143,7 @@ func TestTurnGoesOnWhenTheDimensionChanges(t *testing.T) {
 func TestTurnGoesOnWithoutAStore(t *testing.T) {
 	root := t.TempDir()
 	folder := filepath.Join(root, ".ken", "state", "default")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := errors.Join(trust.Mark(root, filepath.Dir(folder)), os.MkdirAll(folder, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "ken.db"), []byte(strings.Repeat("text, not a database\n", 999)), 0o600); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/table"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever/calibrate"
 	"github.com/kenlayer/ken/store"
@@ -256,6 +257,9 @@ func TestAdaptedEmbedder(t *testing.T) {
 	}
 	root := t.TempDir()
 	state := filepath.Join(root, ".ken/state")
+	if err := trust.Mark(root, state); err != nil {
+		t.Fatal(err)
+	}
 	if err := adapt.Save(state, adapted, adapt.Report{Base: base.Model(), Model: adapted.Model()}); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 		return nil, fmt.Errorf("find project: %w", err)
 	}
 	o.Root = root
-	cfg, err := configuration(o)
+	cfg, stateErr, err := configuration(o)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
-	if err := l.openStore(ctx); err != nil {
+	if err := l.openStore(ctx, stateErr); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if !o.Foreground && l.storeErr == nil {
@@ -136,23 +136,37 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	return l, nil
 }
 
-func configuration(o Options) (config.Config, error) {
-	if o.Config != nil {
-		return *o.Config, o.Config.Validate()
+// configuration is what is in force. What of the project's folder does not count is told;
+// a state that does not, and has nothing in its place, is stateErr.
+func configuration(o Options) (cfg config.Config, stateErr, err error) {
+	var r *config.Resolved
+	if o.Config != nil { // the program's own
+		if err := o.Config.Validate(); err != nil {
+			return cfg, nil, err
+		}
+		r, stateErr = config.Given(o.Root, *o.Config)
+	} else if r, stateErr = config.Resolve(o.Root, ""); r == nil {
+		return cfg, nil, stateErr
 	}
-	if path, ok := config.Find(o.Root); ok {
-		return config.Load(path)
+	if said := r.Notice(); said != "" && stateErr == nil {
+		o.Log.Warn(said)
 	}
-	return config.Default(), nil
+	return r.Config, stateErr, nil
 }
 
 // openStore opens the configured owner's store at once, so that the first turn
 // doesn't wait for it and a fault shows at the start.
-func (l *Layer) openStore(ctx context.Context) error {
+func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if !l.cfg.Middleware.Knowledge {
 		return nil
 	}
-	_, release, err := l.Store(ctx, "")
+	err, release := stateErr, func() {}
+	if err == nil {
+		if err := l.cfg.MakeState(l.o.Root); err != nil {
+			l.o.Log.Warn("the state will not be known again", "cause", err, "try", ken.Hint(err))
+		}
+		_, release, err = l.Store(ctx, "")
+	}
 	if err == nil {
 		release()
 		if err := l.hideState(); err != nil {

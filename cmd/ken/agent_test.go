@@ -117,4 +117,5 @@ func extractor(ts *testscript.TestScript, neg bool, args []string) {
 	have, err := os.ReadFile(file)
 	ts.Check(err)
 	ts.Check(os.WriteFile(file, append(have, "harvest:\n  model: "+modeltest.Model+"\n  base_url: "+s.URL+"\n"...), 0o600))
+	ts.Check(trustFolder(ts.MkAbs(".")))
 }

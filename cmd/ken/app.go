@@ -40,6 +40,8 @@ type app struct {
 	owner string // --owner
 	json  bool   // --json
 	quiet bool   // --quiet
+
+	noticed bool // what of the project does not count was said
 }
 
 // run runs one command line and returns its exit status.
@@ -175,6 +177,13 @@ func (a *app) layer(ctx context.Context, p *progress, change ...func(*middleware
 		Log: slog.New(logLines{a.err})}
 	for _, f := range change {
 		f(&o)
+	}
+	if o.Config == nil {
+		cfg, _, err := a.configuration()
+		if err != nil {
+			return nil, err
+		}
+		o.Config = &cfg
 	}
 	return middleware.Open(ctx, o)
 }

@@ -12,6 +12,7 @@ func (a *app) commands() []*cobra.Command {
 		a.indexCommand(),
 		a.initCommand(),
 		a.configCommand(),
+		a.trustCommand(),
 		a.doctorCommand(),
 		a.learnCommand(),
 		a.recallCommand(),

@@ -30,11 +30,13 @@ func (a *app) examine(ctx context.Context, p *progress) []finding {
 		return []finding{failed("project", err)}
 	}
 	out := []finding{passed("project", "%s", root), examineGit()}
-	cfg, path, err := a.configuration()
+	r, err := a.resolve()
 	if err != nil {
 		return append(out, failed("configuration", err))
 	}
-	out = append(out, passed("configuration", "%s", cmp.Or(path, "defaults: there is no file")))
+	a.noticed = true // it is one of the findings
+	cfg := r.Config
+	out = append(out, passed("configuration", "%s", cmp.Or(r.File, r.User, "defaults: there is no file")), examineTrust(r))
 	out = append(out, examineKnowledge(root)...)
 	out = append(out, a.examinePlan(ctx, &cfg)...)
 

@@ -40,6 +40,9 @@ func filled(t *testing.T, config string, n int) (dir string) {
 			t.Fatal(err)
 		}
 	}
+	if err := trustFolder(dir); err != nil {
+		t.Fatal(err)
+	}
 	if status, _, err := kenIn(t, dir, "import", filepath.Join(dir, "claims.jsonl")); status != exitOK {
 		t.Fatalf("exit status %d: %s", status, err)
 	}

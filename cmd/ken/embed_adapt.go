@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/adapt"
 	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/repository/pairs"
 )
@@ -128,8 +130,12 @@ func (a *app) embedAdapt(ctx context.Context, o *embedAdaptOptions, root string,
 // command hides it, and shows before the work that it can be written to. It
 // returns where the tuning leaves its checkpoint.
 func prepareState(root, state string) (checkpoint string, err error) {
+	marked := trust.Mark(root, state)
 	if checkpoint, err = adapt.Checkpoint(state); err != nil {
-		return "", err
+		return "", err // it says more of a folder that can't be made
+	}
+	if marked != nil && !errors.Is(marked, ken.ErrUnavailable) {
+		return "", marked
 	}
 	if strings.HasPrefix(state, root+string(filepath.Separator)) {
 		_, err = create(filepath.Join(state, ".gitignore"), "*\n")

@@ -56,6 +56,7 @@ func TestAdaptScripts(t *testing.T) {
 			return errors.Join(os.MkdirAll(filepath.Join(env.WorkDir, ".ken"), 0o755), writeTables(env.WorkDir), writeHarbour(env.WorkDir, 40))
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"trust": trustCommand,
 			"adapt": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) == 0 {
 					ts.Fatalf("usage: adapt STATUS ARGS …")

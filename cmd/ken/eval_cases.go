@@ -123,12 +123,7 @@ func (a *app) casesOptions(o *casesOptions) (opts cases.Options, err error) {
 	if o.store != "" && o.export != "" {
 		return opts, &ken.Error{Code: ken.CodeInvalid, Field: "--store", Msg: "given beside --export", Try: "Keep one of the two."}
 	}
-	var cfg config.Config
-	if o.config != "" {
-		cfg, err = config.Load(o.config)
-	} else {
-		cfg, _, err = a.configuration()
-	}
+	cfg, _, err := a.configurationOr(o.config)
 	if err != nil {
 		return opts, err
 	}

@@ -93,6 +93,9 @@ func TestGenerateWithAModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := trustFolder(dir); err != nil {
+		t.Fatal(err)
+	}
 
 	status, out, errOut := kenIn(t, dir, "eval", "generate", "--model", "--estimate", "--json", "--n", "12")
 	if status != exitOK || sent.Len() > 0 || !strings.Contains(errOut, "requests to asker at "+srv.URL) || !strings.Contains(out, `"tokens_in"`) {

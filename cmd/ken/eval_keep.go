@@ -18,6 +18,9 @@ func (a *app) keptPaths(name string, sets []string, o evals.Options) ([]string, 
 	if name == "" {
 		return nil, nil
 	}
+	if err := o.Config.MakeState(o.Root); err != nil && !errors.Is(err, ken.ErrUnavailable) {
+		return nil, err
+	}
 	paths := make([]string, len(sets))
 	seen := map[string]string{}
 	for i, set := range sets {

@@ -140,12 +140,7 @@ func (a *app) sweepOptions(o *sweepOptions) (opts evals.Options, err error) {
 			return opts, err
 		}
 	}
-	var c config.Config
-	if o.config != "" {
-		c, err = config.Load(o.config)
-	} else {
-		c, _, err = a.configuration()
-	}
+	c, _, err := a.configurationOr(o.config)
 	if err != nil {
 		return opts, err
 	}

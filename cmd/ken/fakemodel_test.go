@@ -178,4 +178,5 @@ func upstreamCommand(ts *testscript.TestScript, neg bool, args []string) {
 		text += ts.ReadFile(file)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(".ken/config.yaml"), []byte(text), 0o600))
+	ts.Check(trustFolder(ts.MkAbs(".")))
 }

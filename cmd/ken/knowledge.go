@@ -71,7 +71,7 @@ func (a *app) gc(ctx context.Context, apply bool) error {
 			return err
 		}
 		defer code.Close() // what was pruned is saved
-		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: filepath.Join(l.Root(), ".ken"), Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
+		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: kenDir(l), Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
 			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
 		policy = policy.Decay(l.Config().Knowledge.DecayDays)
 		plan, err := lifecycle.Plan(ctx, d, policy)
@@ -179,4 +179,15 @@ func changes(views []gcView) (n int) {
 		}
 	}
 	return n
+}
+
+// kenDir is the folder whose state files may be marked ephemeral; empty while the
+// project's own state is not used.
+func kenDir(l *middleware.Layer) string {
+	dir := filepath.Join(l.Root(), ".ken")
+	cfg := l.Config()
+	if rel, err := filepath.Rel(dir, cfg.State(l.Root())); err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return dir
 }

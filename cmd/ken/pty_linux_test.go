@@ -144,6 +144,9 @@ func project(t *testing.T) (dir string, said func() [][]string) {
 			t.Fatal(err)
 		}
 	}
+	if err := trustFolder(dir); err != nil {
+		t.Fatal(err)
+	}
 	// said returns each request's messages, without blocks.
 	return dir, func() (out [][]string) {
 		b, err := os.ReadFile(requests)

@@ -128,6 +128,9 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	if err := os.WriteFile(path, append(plain[:len(plain):len(plain)], "harvest:\n  model: slow\n  base_url: "+slow.URL+"\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := trustFolder(dir); err != nil {
+		t.Fatal(err)
+	}
 	p := onTerminal(t, dir, "chat")
 	p.sees(prompt)
 	p.types("We decided to sell the old van.\r")
@@ -152,6 +155,9 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.leaves(exitOK)
 
 	if err := os.WriteFile(path, plain, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := trustFolder(dir); err != nil {
 		t.Fatal(err)
 	}
 	p = onTerminal(t, dir, "chat")

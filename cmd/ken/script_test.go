@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -21,7 +24,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ken": main})
+	testscript.Main(asUser{m}, map[string]func(){"ken": main})
+}
+
+// asUser runs the tests as a user of their own, without a configuration.
+type asUser struct{ m *testing.M }
+
+func (u asUser) Run() int {
+	dir, err := os.MkdirTemp("", "ken-user")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	return u.m.Run()
 }
 
 // atOnce are the scripts in which something goes on beside something else: a
@@ -60,6 +77,7 @@ var atOnce = []string{
 //	extractor PLAY            start a model that extracts, and add it to the configuration; see package modeltest
 //	agent STATE FILE…         play an agent's sessions in the project; see agent
 //	job KIND KEY PAYLOAD      add a job
+//	trust                     agree to the project's configuration, as ken trust --yes
 //	serve [FLAG …]            start ken serve and set GATEWAY to its address
 //	stop                      stop it with SIGTERM; what it printed is in serve.out and serve.err
 //	call METHOD URL FILE …    make a request; its answer is in head and body
@@ -75,6 +93,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second under -race
+			env.Setenv("XDG_STATE_HOME", os.Getenv("XDG_STATE_HOME"))
 			return os.MkdirAll(filepath.Join(env.WorkDir, ".ken"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -87,11 +106,28 @@ func TestScripts(t *testing.T) {
 			"extractor":  extractor,
 			"agent":      agent,
 			"job":        job,
+			"trust":      trustCommand,
 			"serve":      serveCommand,
 			"stop":       stopCommand,
 			"call":       callCommand,
 		},
 	})
+}
+
+// trustFolder agrees to the configuration of the project in dir.
+func trustFolder(dir string) error {
+	var said bytes.Buffer
+	if code := run(context.Background(), []string{"trust", "--yes", "-C", dir}, streams{in: strings.NewReader(""), out: io.Discard, err: &said}); code != exitOK {
+		return fmt.Errorf("ken trust: %s", &said)
+	}
+	return nil
+}
+
+func trustCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: trust")
+	}
+	ts.Check(trustFolder(ts.MkAbs(".")))
 }
 
 func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
@@ -178,4 +214,5 @@ func embedService(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(srv.Close)
 	config := "knowledge:\n  embed_base_url: " + srv.URL + "/v1\n  embed_model: " + embedtest.GatewayModel + "\n"
 	ts.Check(os.WriteFile(ts.MkAbs(".ken/config.yaml"), []byte(config), 0o600))
+	ts.Check(trustFolder(ts.MkAbs(".")))
 }

@@ -66,10 +66,17 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	cfg, _, err := a.configuration()
+	r, err := a.resolve()
 	if err != nil {
 		return err
 	}
+	if said := r.Notice(); said != "" {
+		log.Warn(said)
+	}
+	if err := keysCount(r); err != nil {
+		return err
+	}
+	cfg := r.Config
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
 	cfg.Knowledge.Owner = cmp.Or(a.owner, cfg.Knowledge.Owner)
 	if err := cfg.Validate(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/trust"
 )
 
 // Names in the folder of the state.
@@ -44,7 +45,7 @@ func openKeeper(o *Options) (_ *keeper, err error) {
 			_ = k.close() // what is told is why it can't be used
 		}
 	}()
-	if err := makeFolder(k.dir); err != nil {
+	if err := makeFolder(o.Root, k.dir); err != nil {
 		return nil, err
 	}
 	if k.folder, err = projectfile.Open(k.dir); err != nil {
@@ -77,12 +78,12 @@ func openKeeper(o *Options) (_ *keeper, err error) {
 }
 
 // makeFolder makes the folder of the state, which is private to this machine.
-func makeFolder(dir string) error {
+func makeFolder(root, dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
+	err := trust.Mark(root, dir)
+	if err == nil || errors.Is(err, ken.ErrUnavailable) { // then it is known to this process alone
 		err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
 	}
 	if err != nil {

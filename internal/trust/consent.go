@@ -1,0 +1,102 @@
+package trust
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Consent is a user's consent to what a project's configuration would do.
+type Consent struct {
+	Root string    `json:"root"` // the project's folder, a real path
+	File string    `json:"file"` // the configuration that was shown
+	Hash string    `json:"hash"` // of all that the consent covers
+	At   time.Time `json:"at"`
+}
+
+func consentFile(root string) (string, error) {
+	dir, err := folder(root)
+	return filepath.Join(dir, "trust", key(root)+".json"), err
+}
+
+// Given reports whether the user consented to what hash stands for in the project in
+// root. What can't be read is no consent.
+func Given(root, hash string) bool {
+	path, err := consentFile(root)
+	if err != nil {
+		return false
+	}
+	c, err := readConsent(path)
+	return err == nil && c.Root == Real(root) && c.Hash == hash
+}
+
+func readConsent(path string) (c Consent, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return c, err
+	}
+	if !info.Mode().IsRegular() {
+		return c, fs.ErrInvalid
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	return c, err
+}
+
+// Give records the user's consent, in place of an earlier one to the same project.
+func Give(root, file, hash string, now time.Time) error {
+	path, err := consentFile(root)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return noFolder(err)
+	}
+	b, err := json.MarshalIndent(Consent{Root: Real(root), File: file, Hash: hash, At: now.UTC()}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(path, append(b, '\n'))
+}
+
+// Revoke takes back the consent to a project's configuration, and reports whether there
+// was one.
+func Revoke(root string) (bool, error) {
+	path, err := consentFile(root)
+	if err != nil {
+		return false, err
+	}
+	err = os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// List returns every consent of this user, by project. root is the project at hand, whose
+// own files are not the user's.
+func List(root string) ([]Consent, error) {
+	dir, err := folder(root)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "trust", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []Consent
+	for _, p := range paths {
+		if c, err := readConsent(p); err == nil {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b Consent) int { return cmp.Compare(a.Root, b.Root) })
+	return out, nil
+}

@@ -1,0 +1,131 @@
+package trust
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// gitLimit is how long git may take to answer.
+const gitLimit = 10 * time.Second
+
+// git runs git in dir, without what a repository's configuration could make it run.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitLimit)
+	defer cancel()
+	// The folder may belong to another user, as in a container; nothing that is asked
+	// here runs what a repository names.
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+		"-c", "safe.directory=*"}, args...)...)
+	cmd.Dir = dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	return cmd.Output()
+}
+
+// versioned reports whether dir lies in a git repository, readable or not.
+func versioned(dir string) bool {
+	for at := Real(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+}
+
+// unknown stands for the tracked files of a repository that git can't read.
+const unknown = "unknown"
+
+// tracked is a hash of what the project's git repository has at path and below, "" for
+// nothing. What can't be found out is unknown, never nothing.
+func tracked(root, path string) string {
+	if !versioned(root) {
+		return ""
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return unknown
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	seen := look(root, path)
+	if have, ok := listed.Load(seen); ok && seen.index != "" {
+		return have.(string)
+	}
+	out, err := git(context.Background(), root, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(rel))
+	if err != nil {
+		return unknown
+	}
+	hash := ""
+	if len(out) > 0 {
+		sum := sha256.Sum256(out)
+		hash = hex.EncodeToString(sum[:])
+	}
+	listed.Store(seen, hash)
+	return hash
+}
+
+// listed has what tracked found out, by sight.
+var listed sync.Map
+
+// sight says what a path was asked about, and the state of git's index at that time; ""
+// where it can't be seen.
+type sight struct{ root, path, index string }
+
+func look(root, path string) sight {
+	s := sight{root: root, path: path}
+	for at := root; ; at = filepath.Dir(at) {
+		dir := filepath.Join(at, ".git")
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			if index, err := os.Stat(filepath.Join(dir, "index")); err == nil {
+				s.index = fmt.Sprint(dir, index.Size(), index.ModTime().UnixNano())
+			}
+			return s
+		} else if err == nil || at == filepath.Dir(at) {
+			return s
+		}
+	}
+}
+
+// Brought reports whether a file or folder came with the project in root: it lies in the
+// project's folder, and its repository has it, or it can't be found out.
+func Brought(root, path string) bool {
+	root, path = Real(root), Real(path)
+	return Inside(root, path) && tracked(root, path) != ""
+}
+
+// Committed returns the versions of a file that the project's git repository has: that
+// of the last commit and that of the index. ok is false when it can't be found out.
+func Committed(ctx context.Context, root, path string) (versions [][]byte, ok bool) {
+	if !versioned(root) {
+		return nil, true
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return nil, false
+	}
+	if _, err := git(ctx, root, "rev-parse", "--git-dir"); err != nil {
+		return nil, false
+	}
+	for _, rev := range []string{"HEAD:./", ":./"} {
+		b, err := git(ctx, root, "cat-file", "blob", rev+filepath.ToSlash(rel))
+		if err == nil {
+			versions = append(versions, b)
+		}
+	}
+	return versions, true
+}

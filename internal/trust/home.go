@@ -1,0 +1,110 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/kenlayer/ken"
+)
+
+// home is the user's home folder: HOME, or what the system has for the user.
+func home() (string, error) {
+	if dir, err := os.UserHomeDir(); err == nil && filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir, nil
+	}
+	return "", errors.New("there is no home folder")
+}
+
+// ConfigFile is the path of the user's own configuration, which need not exist; ""
+// without a home folder.
+func ConfigFile() string {
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		var err error
+		if dir, err = os.UserConfigDir(); err != nil {
+			h, err := home()
+			if err != nil {
+				return ""
+			}
+			dir = filepath.Join(h, ".config")
+		}
+	}
+	return filepath.Join(dir, "ken", "config.yaml")
+}
+
+// folder is the user's own state folder for a project in root, which need not exist.
+// One that a project brings along is not the user's.
+func folder(root string) (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		h, err := home()
+		if err != nil {
+			return "", noFolder(err)
+		}
+		dir = filepath.Join(h, ".local", "state")
+	}
+	dir = filepath.Join(dir, "ken")
+	if Brought(root, dir) {
+		return "", noFolder(errors.New(dir + " came with the project"))
+	}
+	return dir, nil
+}
+
+func noFolder(err error) error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "no folder for what belongs to this user alone", Err: err,
+		Try: "Set XDG_STATE_HOME to a folder that is kept, outside of the project."}
+}
+
+// IsHome reports a folder that is too wide to be a project by itself: the root of the file
+// system, and a home folder or one that holds it.
+func IsHome(root string) bool {
+	root = Real(root)
+	if root == filepath.Dir(root) {
+		return true
+	}
+	h, err := home()
+	return err == nil && Inside(root, Real(h))
+}
+
+// Real is the path without symbolic links, as far as it exists.
+func Real(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	rest := ""
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+		if target, err := os.Readlink(at); err == nil { // a link to what does not exist yet
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(at), target)
+			}
+			return filepath.Join(target, rest)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// Inside reports whether path is dir or below it. Both are real paths.
+func Inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// key names what is kept for the project in root.
+func key(root string) string {
+	sum := sha256.Sum256([]byte(Real(root)))
+	return hex.EncodeToString(sum[:16])
+}

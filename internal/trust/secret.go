@@ -1,0 +1,104 @@
+package trust
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+const secretName = "secret"
+
+// secret is this user's, from the folder dir; made when make is set and there is none.
+func secret(dir string, make bool) ([]byte, error) {
+	path := filepath.Join(dir, secretName)
+	s, err := readSecret(path)
+	if !errors.Is(err, fs.ErrNotExist) || !make {
+		return s, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, noFolder(err)
+	}
+	if err := writeNew(path, []byte(rand.Text()+rand.Text()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, noFolder(err)
+	}
+	return readSecret(path) // another process may have been first
+}
+
+// readSecret refuses a secret that others could have read or made: git and archives
+// write files that others can read.
+func readSecret(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, &ken.Error{Code: ken.CodeRefused, Msg: path + " can be read by others than its user",
+			Try: "Delete it; Ken makes another, and asks about states that were made before."}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if s := strings.TrimSpace(string(b)); len(s) >= 32 {
+		return []byte(s), nil
+	}
+	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is damaged", Try: "Delete it; Ken makes another, and asks about states that were made before."}
+}
+
+// writeNew writes a file whole, and fails with fs.ErrExist where there is one.
+func writeNew(path string, b []byte) error {
+	tmp, err := writeTemp(path, b)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp) // it has another name by now, or was not needed
+	return os.Link(tmp, path)
+}
+
+// write writes a file whole, over another.
+func write(path string, b []byte) error {
+	tmp, err := writeTemp(path, b)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
+
+// writeTemp writes b to a new file beside path that only this user can read.
+func writeTemp(path string, b []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// seal is the mark's proof that somebody who has the secret made it.
+func seal(secret []byte, parts ...string) string {
+	m := hmac.New(sha256.New, secret)
+	for _, p := range parts {
+		fmt.Fprintf(m, "%d:%s\n", len(p), p)
+	}
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func sealed(secret []byte, mac string, parts ...string) bool {
+	return hmac.Equal([]byte(mac), []byte(seal(secret, parts...)))
+}

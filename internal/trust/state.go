@@ -1,0 +1,197 @@
+package trust
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// markName is the file in a state folder by which Ken knows it again.
+const markName = "made-here.json"
+
+// mark says that a state was made on this machine by this user, or believed by them.
+type mark struct {
+	ID      string `json:"id"`
+	Root    string `json:"root"`              // the real path of the project
+	Path    string `json:"path"`              // of the state when it was marked
+	Adopted bool   `json:"adopted,omitempty"` // made elsewhere, and trusted
+	MAC     string `json:"mac"`
+}
+
+func (m *mark) parts(tracked string) []string {
+	return []string{"ken state 1", m.ID, m.Root, m.Path, fmt.Sprint(m.Adopted), tracked}
+}
+
+// made lists the states that this process made or found its own: where there is no folder
+// for the secret, they are known as long as it runs.
+var made sync.Map
+
+// State is where a project's state is kept.
+type State struct {
+	Dir     string // the folder to work in; empty when there is none
+	Foreign string // why the project's own is not used; empty when it is, and when a home folder has none
+}
+
+// FindState decides where the state of the project in root is kept, which its
+// configuration has in the folder at. It makes nothing: see Mark. A folder outside of the
+// project counts as it is where the user chose it, which chosen says; a link that leads
+// there does not. The error is ErrUnavailable, for a foreign state without a folder to use instead;
+// Foreign is set then as well.
+func FindState(root, at string, chosen bool) (State, error) {
+	if chosen && !Inside(filepath.Clean(root), filepath.Clean(at)) && !Inside(Real(root), Real(at)) {
+		return State{Dir: at}, nil
+	}
+	why := foreign(root, at)
+	if _, err := os.Lstat(at); why == "" && (err == nil || !IsHome(root)) {
+		return State{Dir: at}, nil
+	}
+	own, err := folder(root)
+	if err != nil {
+		return State{Foreign: why}, err
+	}
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return State{Foreign: why}, noFolder(err)
+	}
+	return State{Dir: filepath.Join(own, "projects", key(root), "state"), Foreign: why}, nil
+}
+
+// foreign says why the state at a path is not known to be made here by this user; ""
+// when it is, and when there is nothing in it to believe.
+func foreign(root, at string) string {
+	root = Real(root)
+	real := Real(at)
+	within := Inside(root, real)
+	info, err := os.Stat(at)
+	switch {
+	case within && (err != nil || !info.IsDir()): // there is nothing to believe, and who opens it says what is wrong
+		return ""
+	case err != nil:
+		return leadsOut(real)
+	}
+	under := tracked(root, real)
+	if _, ok := made.Load(madeKey(root, real, under)); ok {
+		return ""
+	}
+	if within && under == "" && empty(at) {
+		return ""
+	}
+	dir, err := folder(root)
+	if err != nil {
+		return "without a folder of this user Ken can't tell whether it was made here"
+	}
+	m, err := readMark(at)
+	key, keyErr := secret(dir, false)
+	good := err == nil && keyErr == nil && sealed(key, m.MAC, m.parts(under)...)
+	switch {
+	case good && m.Path == real && m.Root == root:
+		return ""
+	case keyErr != nil && !errors.Is(keyErr, fs.ErrNotExist):
+		return keyErr.Error()
+	case !within:
+		return leadsOut(real)
+	case good:
+		return "it was made for " + m.Path
+	case under != "":
+		return "files of it came with the repository"
+	}
+	return "it was not made here by this user"
+}
+
+func leadsOut(real string) string { return "it leads out of the project, to " + real }
+
+func madeKey(root, real, tracked string) string { return root + "\x00" + real + "\x00" + tracked }
+
+// harmless are files that Ken makes in a state folder before there is a state, and
+// believes nothing of.
+var harmless = []string{".gitignore", ".objectives.lock", ".decisions.lock"}
+
+// empty reports a folder in which there is nothing to believe.
+func empty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.Type().IsRegular() || !slices.Contains(harmless, e.Name()) && !strings.HasPrefix(e.Name(), "."+markName+"-")
+	})
+}
+
+func readMark(dir string) (m mark, err error) {
+	path := filepath.Join(dir, markName)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return m, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return m, fs.ErrInvalid
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	return m, err
+}
+
+// Mark makes the state folder dir of the project in root, if it is not there, and marks
+// it as made here. Folders outside of the project need no mark. Call it before anything is
+// written to a folder that FindState returned. Without a folder for this user's secret
+// the error is ErrUnavailable, and the state is known to this process alone.
+func Mark(root, dir string) error { return markAs(root, dir, false) }
+
+// Adopt marks a state that was made elsewhere, on the user's word.
+func Adopt(root, dir string) error { return markAs(root, dir, true) }
+
+func markAs(root, dir string, adopted bool) error {
+	if err := makeFolder(root, dir); err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	real := Real(dir)
+	if !adopted && (!Inside(Real(root), real) || foreign(root, dir) != "" || !empty(dir)) {
+		return nil // nothing to mark, nothing to believe, or marked
+	}
+	under := tracked(Real(root), real)
+	made.Store(madeKey(Real(root), real, under), true)
+	own, err := folder(root)
+	if err != nil {
+		return err
+	}
+	key, err := secret(own, true)
+	if err != nil {
+		return err
+	}
+	m := mark{ID: rand.Text(), Root: Real(root), Path: real, Adopted: adopted}
+	m.MAC = seal(key, m.parts(under)...)
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(dir, markName), append(b, '\n')); err != nil {
+		return fmt.Errorf("mark the state folder: %w", err)
+	}
+	return nil
+}
+
+// makeFolder makes a state folder. What lies above it in the project is as open as other
+// folders of it.
+func makeFolder(root, dir string) error {
+	if Inside(Real(root), Real(dir)) {
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+// Disown takes back Adopt, and reports whether there was anything to take back.
+func Disown(root, dir string) (bool, error) {
+	m, err := readMark(dir)
+	if err != nil || !m.Adopted {
+		return false, nil
+	}
+	made.Clear()
+	return true, os.Remove(filepath.Join(dir, markName))
+}
