@@ -36,7 +36,7 @@ const (
 // The file alone is its evidence, with the hash of the content and the line of the
 // decision: when the file changes, the evidence stands no more. A committed file makes it
 // Inferred, whatever it says: nobody's check stands behind it, and any hand or tool that
-// can write the file can write "accepted" into it. Adding the deciders as human assertions
+// can write the file can write "accepted" into it; so its trust is an agent's. Adding the deciders as human assertions
 // would forge what they never told the layer.
 //
 //	proposed, unknown → hypothesis: not recalled until it is accepted
@@ -50,7 +50,7 @@ const (
 // What is not in force says so in its heading. A claim without a text is an ErrInvalid.
 func Claim(r Record) (ken.Claim, error) {
 	e := ken.FromFile(r.Path, "", "")
-	e.Line, e.ContentHash = max(1, r.Decision.Line), r.Hash
+	e.Line, e.ContentHash, e.Trust = max(1, r.Decision.Line), r.Hash, ken.TrustAgent
 	at := r.Date
 	if at.IsZero() {
 		at = r.ModTime

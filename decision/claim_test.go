@@ -22,7 +22,7 @@ func TestClaim(t *testing.T) {
 	if len(c.Evidence) != 1 || e.Kind != ken.EvidenceFile || e.ContentHash != r.Hash || e.Line != 39 || c.Source != "docs/decisions/0042-log.md:39" {
 		t.Errorf("%+v", c.Evidence)
 	}
-	if got := c.Support(nil); got.Tier != ken.Inferred || got.Trust != ken.TrustOperator {
+	if got := c.Support(nil); got.Tier != ken.Inferred || got.Trust != ken.TrustAgent {
 		t.Errorf("a file is %v", got)
 	}
 	if got := c.Support(func(e ken.Evidence) bool { return false }); got.Tier != ken.Guessed {

@@ -1,9 +1,13 @@
 package middleware
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/attention"
@@ -11,8 +15,11 @@ import (
 	"github.com/kenlayer/ken/harvest/extract"
 	"github.com/kenlayer/ken/harvest/memoryfile"
 	"github.com/kenlayer/ken/harvest/model"
+	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/lifecycle"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
 )
 
 // KnowledgeDir holds what a team commits, below the project's root: text that
@@ -51,8 +58,71 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 // SyncMemory reads what people changed in MEMORY.md and writes it anew. by is who
 // edited it, "" for nobody in particular. Only the configured owner has one.
 func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
-	return memoryfile.Sync(ctx, tenant{l, l.cfg.Knowledge.Owner}, memoryfile.Options{Write: true, Now: l.now,
-		Path: filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name), By: cmp.Or(by, memoryfile.Name)})
+	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
+	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
+		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
+	}
+	t := tenant{l, l.cfg.Knowledge.Owner}
+	own, err := l.ownLines(ctx, t, path)
+	if err != nil {
+		return memoryfile.Report{}, err
+	}
+	r, err := memoryfile.Sync(ctx, t, memoryfile.Options{Write: true, Now: l.now, Path: path, By: cmp.Or(by, memoryfile.Name), Own: own})
+	if err != nil {
+		return r, err
+	}
+	return r, l.knowMemory(ctx, t, path)
+}
+
+// knownMemory is where the shelf has the hash of the version of MEMORY.md that Ken knew
+// last in this project.
+const knownMemory = "memory/known"
+
+// ownLines returns what tells the user's own lines of MEMORY.md from those that others
+// may have committed: the user's are written into a file that Ken knew, and git has them
+// nowhere yet. Where that can't be found out, none is.
+func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(string) bool, error) {
+	known := false
+	err := t.View(ctx, func(r store.ShelfReader) error {
+		known = len(r.Get(knownMemory)) > 0
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	none := func(string) bool { return false }
+	if !known {
+		return none, nil
+	}
+	versions, ok := trust.Committed(ctx, l.o.Root, path)
+	if !ok {
+		return none, nil
+	}
+	committed := map[string]bool{}
+	for _, v := range versions {
+		for line := range strings.Lines(string(v)) {
+			committed[strings.TrimRight(line, " \t\r\n")] = true
+		}
+	}
+	return func(line string) bool { return !committed[line] }, nil
+}
+
+// knowMemory records the version of MEMORY.md that is there now.
+func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("record the version of %s: %w", memoryfile.Name, err)
+	}
+	sum := []byte(projectfile.Hash(b))
+	var have []byte
+	err = t.View(ctx, func(r store.ShelfReader) error {
+		have = bytes.Clone(r.Get(knownMemory))
+		return nil
+	})
+	if err != nil || bytes.Equal(have, sum) {
+		return err
+	}
+	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(knownMemory, sum) })
 }
 
 // policy is how long things are kept. A file that can't be read is told, and

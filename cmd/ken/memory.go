@@ -96,7 +96,9 @@ func (a *app) memorySyncCommand() *cobra.Command {
 		Use:   "sync",
 		Short: "Read what was changed in MEMORY.md, and write it anew",
 		Long: "Apply what was changed in .ken/knowledge/MEMORY.md by hand: ticked boxes, new texts, new lines. A file that can't be " +
-			"understood is refused with the number of the line, and stays as it is.",
+			"understood is refused with the number of the line, and stays as it is.\n\n" +
+			"A line counts as your word if Ken knew the file before, and neither git's last commit nor its index has the line. Every other new line " +
+			"becomes a candidate, for ken memory review; what others commit approves, changes and rejects nothing.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
@@ -124,7 +126,7 @@ func syncedMemory(r *memoryfile.Report) string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{r.Approved, "approved"}, {r.Rejected, "rejected"}, {r.Demoted, "demoted"}, {r.Edited, "edited"}, {r.Added, "added"}} {
+	}{{r.Approved, "approved"}, {r.Rejected, "rejected"}, {r.Demoted, "demoted"}, {r.Edited, "edited"}, {r.Added, "added"}, {r.Proposed, "proposed by others"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}

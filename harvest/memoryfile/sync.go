@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -24,6 +26,10 @@ type Options struct {
 	By    string           // the person whose word an edit is
 	Now   func() time.Time // default time.Now
 	Write bool             // write the file after reading it
+	// Own reports whether a line of the file, without its end, is By's own word. Of other
+	// lines, which somebody else may have committed, new ones become candidates and no
+	// other has an effect. Nil: every line is.
+	Own func(line string) bool
 }
 
 // Report counts what Sync did.
@@ -33,7 +39,8 @@ type Report struct {
 	Demoted  int  `json:"demoted"` // back to being candidates
 	Edited   int  `json:"edited"`
 	Added    int  `json:"added"`
-	Written  bool `json:"written"` // the file, because it was not as it should be
+	Proposed int  `json:"proposed"` // as candidates, by lines that are not the person's own
+	Written  bool `json:"written"`  // the file, because it was not as it should be
 }
 
 // Sync applies what people changed in the file to the store, then, if asked to,
@@ -54,7 +61,14 @@ func Sync(ctx context.Context, s Store, o Options) (Report, error) {
 			return r, err
 		}
 		if f.Edited {
+			rows := strings.Split(string(have), "\n")
 			for _, l := range f.Lines {
+				if o.Own != nil && !o.Own(strings.TrimRight(rows[l.Number-1], " \t\r")) {
+					if err := propose(ctx, s, &l, &o, &r); err != nil {
+						return r, fmt.Errorf("%s:%d: %w", Name, l.Number, err)
+					}
+					continue
+				}
 				if err := apply(ctx, s, &l, &o, &r); err != nil {
 					return r, fmt.Errorf("%s:%d: %w", Name, l.Number, err)
 				}
@@ -140,6 +154,31 @@ func add(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
 		return err
 	}
 	r.Added++
+	return nil
+}
+
+// propose keeps a line that somebody else wrote as a candidate, unless its words are
+// known already, whatever became of them. What it says of claims that are here does not
+// count: else a commit could approve, change and reject what is in every turn.
+func propose(ctx context.Context, s Store, l *Line, o *Options, r *Report) error {
+	if l.Mark == Rejected {
+		return nil
+	}
+	known, err := s.Query(ctx, ken.Query{Limit: listed, Filter: ken.Filter{Kinds: []ken.Kind{ken.KindHot, ken.KindPattern}, Statuses: ken.Statuses()}})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(known, func(c ken.Claim) bool { return flat(c.Text) == l.Text }) {
+		return nil
+	}
+	file := ken.FromFile(Name, "", "")
+	file.Line, file.Trust, file.FetchedAt = l.Number, ken.TrustAgent, o.Now().UTC()
+	if _, err := s.WriteClaim(ctx, ken.Claim{Kind: cmp.Or(l.Kind, ken.KindHot), Key: "proposed:" + Key(l.Text), Text: l.Text, Status: ken.StatusHypothesis,
+		Confidence: 0.5, Importance: 0.5, Actor: ken.Actor{Type: "system", ID: "repository"}, Source: Name, SourceType: "memory_file",
+		Evidence: []ken.Evidence{file}}); err != nil {
+		return err
+	}
+	r.Proposed++
 	return nil
 }
 

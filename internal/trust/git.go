@@ -1,13 +1,16 @@
 package trust
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,15 +19,15 @@ import (
 // gitLimit is how long git may take to answer.
 const gitLimit = 10 * time.Second
 
-// git runs git in dir, without what a repository's configuration could make it run.
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// git runs git in dir, with in on its standard input, without what a repository's configuration could make it run.
+func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitLimit)
 	defer cancel()
 	// The folder may belong to another user, as in a container; nothing that is asked
 	// here runs what a repository names.
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "safe.directory=*"}, args...)...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, in
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") { // a hook's GIT_DIR would name another repository
 			cmd.Env = append(cmd.Env, v)
@@ -66,7 +69,7 @@ func tracked(root, path string) string {
 	if have, ok := listed.Load(seen); ok && seen.index != "" {
 		return have.(string)
 	}
-	out, err := git(context.Background(), root, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(rel))
+	out, err := git(context.Background(), root, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(rel))
 	if err != nil {
 		return unknown
 	}
@@ -108,9 +111,15 @@ func Brought(root, path string) bool {
 	return Inside(root, path) && tracked(root, path) != ""
 }
 
-// Committed returns the versions of a file that the project's git repository has: that
-// of the last commit and that of the index. ok is false when it can't be found out.
-func Committed(ctx context.Context, root, path string) (versions [][]byte, ok bool) {
+// versions are where git may have a file that is not the user's work of now: the last
+// commit, what a reset, merge, rebase or fetch is about, and the index with the sides of
+// a conflict.
+var versions = []string{"HEAD:./", "ORIG_HEAD:./", "FETCH_HEAD:./", "MERGE_HEAD:./", "REBASE_HEAD:./", "CHERRY_PICK_HEAD:./", ":./", ":1:./", ":2:./", ":3:./"}
+
+// Committed returns the versions of a file that the project's git repository has at hand.
+// ok is false when it can't be found out, and when git writes the file otherwise than it
+// was committed, so that lines can't be compared.
+func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool) {
 	if !versioned(root) {
 		return nil, true
 	}
@@ -118,14 +127,35 @@ func Committed(ctx context.Context, root, path string) (versions [][]byte, ok bo
 	if err != nil {
 		return nil, false
 	}
-	if _, err := git(ctx, root, "rev-parse", "--git-dir"); err != nil {
+	rel = filepath.ToSlash(rel)
+	attr, err := git(ctx, root, nil, "check-attr", "-z", "ident", "working-tree-encoding", "filter", "--", rel)
+	if err != nil {
 		return nil, false
 	}
-	for _, rev := range []string{"HEAD:./", ":./"} {
-		b, err := git(ctx, root, "cat-file", "blob", rev+filepath.ToSlash(rel))
-		if err == nil {
-			versions = append(versions, b)
+	for i, f := range strings.Split(string(attr), "\x00") {
+		if i%3 == 2 && f != "unspecified" && f != "unset" {
+			return nil, false
 		}
 	}
-	return versions, true
+	var ask strings.Builder
+	for _, v := range versions {
+		ask.WriteString(v + rel + "\n")
+	}
+	out, err := git(ctx, root, strings.NewReader(ask.String()), "cat-file", "--batch")
+	if err != nil {
+		return nil, false
+	}
+	for len(out) > 0 {
+		head, rest, _ := bytes.Cut(out, []byte("\n"))
+		if out = rest; bytes.HasSuffix(head, []byte(" missing")) || bytes.HasSuffix(head, []byte(" ambiguous")) {
+			continue
+		}
+		fields := strings.Fields(string(head))
+		n, err := strconv.Atoi(fields[len(fields)-1])
+		if err != nil || n < 0 || n >= len(out) {
+			return nil, false
+		}
+		found, out = append(found, out[:n]), out[n+1:]
+	}
+	return found, true
 }
