@@ -235,16 +235,37 @@ func (r *Resolved) placeState() error {
 	if st.Dir == r.StateAt {
 		return nil
 	}
-	events := InProject(r.Root, c.Telemetry.Events)
-	if byDefault := !r.file["telemetry.events"] && !r.user["telemetry.events"]; byDefault || trust.Inside(trust.Real(r.StateAt), trust.Real(events)) {
-		c.Telemetry.Events = filepath.Join(st.Dir, "events")
-	}
 	if err == nil {
-		c.Knowledge.DBPath = st.Dir
+		r.moveState(st.Dir)
 		return nil
 	}
-	c.Knowledge.DBPath = filepath.Join(os.DevNull, "state") // a path below a file: nothing opens it
+	r.moveState(filepath.Join(os.DevNull, "state")) // a path below a file: nothing opens it
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: r.StateAt + " is not used, because " + cmp.Or(st.Foreign, "no home folder gets one"), Err: err, Try: ken.Hint(err)}
+}
+
+// moveState keeps the state in another folder, and the events with it where they would lie
+// in the state.
+func (r *Resolved) moveState(dir string) {
+	c := &r.Config
+	events := InProject(r.Root, c.Telemetry.Events)
+	if byDefault := !r.file["telemetry.events"] && !r.user["telemetry.events"]; byDefault || trust.Inside(trust.Real(r.StateAt), trust.Real(events)) {
+		c.Telemetry.Events = filepath.Join(dir, "events")
+	}
+	c.Knowledge.DBPath = dir
+}
+
+// Elsewhere keeps the state in a folder of the user, so that nothing is made in the
+// project's. A state that is there already stays in use. The error is ErrUnavailable,
+// where there is no such folder.
+func (r *Resolved) Elsewhere() error {
+	if _, err := os.Lstat(r.Config.State(r.Root)); err == nil {
+		return nil
+	}
+	dir, err := trust.Own(r.Root)
+	if err == nil {
+		r.moveState(dir)
+	}
+	return err
 }
 
 // Trusted reports whether the whole of the project's configuration and its state count.

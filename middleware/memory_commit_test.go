@@ -112,7 +112,10 @@ func TestACommitIsNobodysWord(t *testing.T) {
 		change func(c *committed)
 		status ken.Status // of the line that is evil
 	}{
-		{"a line", func(c *committed) { c.edit("## Candidates", "- [x] "+evil+"\n\n## Candidates"); c.git("commit", "-qam", "x") }, ken.StatusHypothesis},
+		{"a line", func(c *committed) {
+			c.edit("## Candidates", "- [x] "+evil+"\n\n## Candidates")
+			c.git("commit", "-qam", "x")
+		}, ken.StatusHypothesis},
 		{"a line with an id and a kind", func(c *committed) {
 			c.edit("## Candidates", "- [x] "+evil+" <!-- ken:01900000-0000-7000-8000-00000000ffff pattern, seen 9 times, last 2026-01-01 -->\n\n## Candidates")
 			c.git("commit", "-qam", "x")

@@ -41,7 +41,8 @@ type app struct {
 	json  bool   // --json
 	quiet bool   // --quiet
 
-	noticed bool // what of the project does not count was said
+	noticed  bool // what of the project does not count was said
+	readable bool // the folder's files may be read
 }
 
 // run runs one command line and returns its exit status.
@@ -179,11 +180,15 @@ func (a *app) layer(ctx context.Context, p *progress, change ...func(*middleware
 		f(&o)
 	}
 	if o.Config == nil {
-		cfg, _, err := a.configuration()
+		r, err := a.resolve()
 		if err != nil {
 			return nil, err
 		}
-		o.Config = &cfg
+		a.notice(r)
+		if !a.readable && tooWide(r) != nil {
+			r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
+		}
+		o.Config = &r.Config
 	}
 	return middleware.Open(ctx, o)
 }

@@ -55,6 +55,11 @@ func (a *app) ask(ctx context.Context, question string, o askOptions) error {
 			return usage{err}
 		}
 	}
+	if !o.noIndex {
+		if err := a.mayRead(); err != nil {
+			return err
+		}
+	}
 	p := a.progress()
 	defer p.done()
 	// The receipt is shown as soon as it is there, while the model thinks.

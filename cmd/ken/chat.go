@@ -68,6 +68,9 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
 			Try: "Run ken init and set upstream.base_url, for instance to http://localhost:11434/v1 for Ollama."}
 	}
+	if err := a.mayRead(); err != nil {
+		return err
+	}
 	p := a.progress()
 	defer p.done()
 	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system, progress: p}

@@ -60,6 +60,9 @@ func (a *app) loadCodebase(ctx context.Context, p *progress) (*codebase.Codebase
 // openCodebase opens the project's code with nothing in it. What is read afterwards is
 // told to p, if it takes long. The caller closes it.
 func (a *app) openCodebase(ctx context.Context, p *progress) (*codebase.Codebase, error) {
+	if err := a.mayRead(); err != nil {
+		return nil, err
+	}
 	root, err := a.project()
 	if err != nil {
 		return nil, err

@@ -93,6 +93,9 @@ func (a *app) embedAdapt(ctx context.Context, o *embedAdaptOptions, root string,
 	}
 	p := a.progress()
 	defer p.done()
+	if err := a.mayRead(); err != nil {
+		return err
+	}
 	tuning := adapt.Options{Seed: o.seed, Progress: p.update}
 	tuning.Train.Epochs, tuning.Train.Workers = o.epochs, o.workers
 	state := cfg.State(root)

@@ -94,6 +94,11 @@ func (a *app) evalGenerate(ctx context.Context, o *generateOptions) error {
 	if o.estimate && o.model == "" {
 		return usagef("--estimate says what --model would take: give both")
 	}
+	if !o.noIndex {
+		if err := a.mayRead(); err != nil {
+			return err
+		}
+	}
 	p := a.progress()
 	defer p.done()
 	l, err := a.layer(ctx, p)

@@ -21,6 +21,9 @@ func (a *app) indexCommand() *cobra.Command {
 			"ken ask and ken chat do this by themselves.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.mayRead(); err != nil {
+				return err
+			}
 			p := a.progress()
 			defer p.done()
 			l, err := a.layer(cmd.Context(), p)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/drift"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/lifecycle"
 )
 
@@ -27,6 +29,9 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if real := trust.Real(filepath.Join(root, ".ken")); !trust.Inside(trust.Real(root), real) {
+				return &ken.Error{Code: ken.CodeRefused, Field: ".ken", Msg: "leads out of the project, to " + real, Try: "Take the link out of the way."}
+			}
 			path, ok := config.Find(root)
 			if !ok {
 				path = filepath.Join(root, ".ken", "config.yaml")
@@ -43,9 +48,11 @@ func (a *app) initCommand() *cobra.Command {
 			if marks.Created, err = create(marks.Path, lifecycle.IgnoreExample()); err != nil {
 				return fmt.Errorf("write %s: %w", lifecycle.IgnoreName, err)
 			}
-			layers, err := a.writeArchitecture(cmd.Context(), root)
-			if err != nil {
-				return err
+			layers := written{Path: filepath.Join(root, filepath.FromSlash(drift.DefaultManifest))}
+			if !trust.IsHome(root) { // its layers would be those of all projects in it
+				if layers, err = a.writeArchitecture(cmd.Context(), root); err != nil {
+					return err
+				}
 			}
 			if a.json {
 				return a.printJSON(struct {
@@ -56,6 +63,9 @@ func (a *app) initCommand() *cobra.Command {
 				}{written{path, created}, kept, layers, marks})
 			}
 			for _, w := range []written{{path, created}, kept, layers, marks} {
+				if _, err := os.Lstat(w.Path); err != nil {
+					continue // a home folder gets no layers
+				}
 				if w.Created {
 					fmt.Fprintf(a.out, "wrote %s\n", w.Path)
 				} else {

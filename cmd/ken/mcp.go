@@ -76,10 +76,18 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 		return err
 	}
 	log := slog.New(logLines{a.err})
+	r, err := a.resolve()
+	if err != nil {
+		return err
+	}
+	a.notice(r)
+	if err := readNothing(r, func(said string) { log.Warn(said) }); err != nil {
+		return err
+	}
 	p := a.progress()
 	defer p.done()
 	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
-		lo.Foreground, lo.Watch, lo.Progress = false, true, nil // it lives as long as its client: the background keeps up
+		lo.Config, lo.Foreground, lo.Watch, lo.Progress = &r.Config, false, true, nil // it lives as long as its client: the background keeps up
 	})
 	if err != nil {
 		return err

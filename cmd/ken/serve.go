@@ -76,6 +76,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err := keysCount(r); err != nil {
 		return err
 	}
+	if err := readNothing(r, func(said string) { log.Warn(said) }); err != nil {
+		return err
+	}
 	cfg := r.Config
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
 	cfg.Knowledge.Owner = cmp.Or(a.owner, cfg.Knowledge.Owner)

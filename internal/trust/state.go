@@ -52,14 +52,21 @@ func FindState(root, at string, chosen bool) (State, error) {
 	if _, err := os.Lstat(at); why == "" && (err == nil || !IsHome(root)) {
 		return State{Dir: at}, nil
 	}
-	own, err := folder(root)
+	own, err := Own(root)
+	return State{Dir: own, Foreign: why}, err
+}
+
+// Own is the state folder for the project in root among the user's own files. Errors:
+// ErrUnavailable, when there is no place for it.
+func Own(root string) (string, error) {
+	dir, err := folder(root)
 	if err != nil {
-		return State{Foreign: why}, err
+		return "", err
 	}
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		return State{Foreign: why}, noFolder(err)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", noFolder(err)
 	}
-	return State{Dir: filepath.Join(own, "projects", key(root), "state"), Foreign: why}, nil
+	return filepath.Join(dir, "projects", key(root), "state"), nil
 }
 
 // foreign says why the state at a path is not known to be made here by this user; ""
