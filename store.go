@@ -34,6 +34,7 @@ const (
 	EventArchived     EventType = "claim.archived"
 	EventAssigned     EventType = "claim.assigned"
 	EventForgotten    EventType = "claim.forgotten"
+	EventLost         EventType = "claim.lost" // an event that was damaged, and was not to be read any more
 )
 
 // ClaimEvent is one entry in a claim's history.

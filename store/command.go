@@ -190,6 +190,12 @@ func newEvent(typ ken.EventType, c *ken.Claim, p Payload, env Env) (*Event, erro
 	return ev, nil
 }
 
+// SalvageEvent is what a rebuild appends for a claim of which the log lost events: the
+// claim as its row has it.
+func SalvageEvent(c *ken.Claim, env Env) (*Event, error) {
+	return newEvent(ken.EventRevised, c, Payload{Reason: "taken from its row, because events of it were damaged", Actor: ken.Actor{Type: "system", ID: "ken"}}, env)
+}
+
 // ReinforceCommand decides that a claim was seen again: its evidence grows, or is
 // refreshed, and its status stays. A claim that no longer stands is refused.
 func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, env Env) (*Event, error) {

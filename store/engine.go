@@ -42,6 +42,11 @@ type Engine interface {
 	// Rebuild throws the claims and the keyword index away and folds them from the
 	// log again.
 	Rebuild(ctx context.Context) error
+	// Check compares the file with itself and with the log, and writes nothing. The
+	// error is ctx's; what is wrong is in the report.
+	Check(ctx context.Context) (CheckReport, error)
+	// Faults lists what is known to be wrong just now; none when all is well. It is quick.
+	Faults(ctx context.Context) ([]Fault, error)
 }
 
 // Claims is what an engine does with claims beyond ken.Store.

@@ -69,6 +69,10 @@ func (e *Event) Seal(prev [sha256.Size]byte) {
 	e.Hash = e.chain(prev)
 }
 
+// Follow makes the event follow another one than it was sealed after, which has this
+// hash. The hash of its payload stays.
+func (e *Event) Follow(prev [sha256.Size]byte) { e.Hash = e.chain(prev) }
+
 // Erase drops payload and salt. The chain is untouched.
 func (e *Event) Erase() {
 	e.Payload, e.Salt = nil, [16]byte{}

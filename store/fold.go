@@ -19,7 +19,7 @@ type Lookup func(id string) (*ken.Claim, error)
 func Fold(get Lookup, ev *Event) ([]ken.Claim, error) {
 	id := ev.Claim.String()
 	p, err := ev.Decode()
-	if err != nil {
+	if err != nil || ev.Type == ken.EventLost {
 		return nil, err
 	}
 	if ev.Erased() || ev.Type == ken.EventForgotten {

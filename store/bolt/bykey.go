@@ -19,12 +19,11 @@ func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	}
 	var id uuid.UUID
 	err := s.view(func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bKeys).Get([]byte(key))
-		if len(v) != len(id) {
-			return noKey(key)
+		var err error
+		if id, err = s.idOfKey(tx, key); err == nil && id == uuid.Nil {
+			err = noKey(key)
 		}
-		copy(id[:], v)
-		return nil
+		return err
 	})
 	if err != nil {
 		return ken.Claim{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/google/uuid"
@@ -75,6 +76,9 @@ func (s *Store) run() {
 		var first *request
 		select {
 		case first = <-s.queue:
+		case <-s.mend.C:
+			s.mendIndex()
+			continue
 		case <-s.quit:
 			for { // what was accepted is still written
 				select {
@@ -121,11 +125,11 @@ func (s *Store) serve(batch []*request) {
 // the others go on; a transaction that fails fails all of them.
 func (s *Store) write(batch []*request) {
 	var plan *plan
-	err := s.db.Update(func(tx *bbolt.Tx) error {
+	err := s.update(func(tx *bbolt.Tx) error {
 		all := newLayer()
 		for _, r := range batch {
 			t := &txn{s: s, tx: tx, batch: all, mine: newLayer()}
-			if r.err = r.apply(t); r.err == nil {
+			if r.err = s.try(r, t); r.err == nil {
 				all.absorb(t.mine)
 			}
 		}
@@ -136,8 +140,12 @@ func (s *Store) write(batch []*request) {
 		}
 		return plan.put(tx)
 	})
-	if err == nil && !plan.empty() {
-		err = s.publish(plan)
+	switch {
+	case err != nil:
+		s.wrote(err)
+	case !plan.empty():
+		s.wrote(nil)
+		s.publish(plan)
 	}
 	for _, r := range batch {
 		if r.err == nil && err != nil {
@@ -145,6 +153,24 @@ func (s *Store) write(batch []*request) {
 		}
 		r.done <- r.err
 	}
+}
+
+// try runs a request. One that panics fails alone, and the log says where: the writer
+// goes on, and with it the process.
+func (s *Store) try(r *request, t *txn) (err error) {
+	defer func() {
+		p := recover()
+		switch {
+		case p == nil:
+		case ofFile(p):
+			err = s.broke(p)
+		default:
+			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed in a way that nobody expected", Err: fmt.Errorf("%v", p),
+				Try: "Report it with the stack from the log; nothing was written."}
+		}
+	}()
+	return r.apply(t)
 }
 
 // storageError dresses what a failed commit or index write says.
@@ -157,9 +183,23 @@ func storageError(err error) error {
 		Try: "Check that the disk has room and is writable, then write again: a key makes that safe."}
 }
 
-// publish makes a committed batch visible: rows, vectors, then the index.
-func (s *Store) publish(p *plan) error {
+// publish makes a committed batch visible: rows, vectors, then the index. It is durable,
+// so nothing that fails here makes the write a failed one: a client would repeat it.
+func (s *Store) publish(p *plan) {
 	defer s.shown.Store(p.commit) // once all of it is there to be seen
+	defer func() {
+		if p := recover(); p != nil {
+			s.o.Log.Error("showing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			_ = s.broke(p) // what is in memory may not be what is in the file
+		}
+	}()
+	up, del := s.publishRows(p)
+	s.broadcast()
+	s.toIndex(up, del, p.commit)
+}
+
+// publishRows shows the batch by rows and vectors, and returns what the index needs.
+func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
 	s.commit, s.head, s.classes = p.commit, p.head, p.classes
 	for _, c := range p.changes { // first: who has seen a new row must not read an old claim
 		s.cache.drop(c.ref)
@@ -173,9 +213,6 @@ func (s *Store) publish(p *plan) error {
 	s.t.mu.Unlock()
 	s.docs.apply(p.layer.docs)
 	s.seq.Store(p.seq) // who reads an event finds what it changed
-	up := make([]keyword.Doc, 0, len(p.changes))
-	var del []uint32
-	var errs []error
 	for _, c := range p.changes {
 		if c.claim == nil {
 			del = append(del, c.ref)
@@ -185,23 +222,11 @@ func (s *Store) publish(p *plan) error {
 		if c.words {
 			up = append(up, indexDoc(c.ref, c.claim))
 		}
-		if err := s.vecs.attach(c.ref, c.row.hash); err != nil {
-			errs = append(errs, err)
+		if err := s.vecs.attach(c.ref, c.row.hash); err != nil { // it is embedded again
+			s.o.Log.Warn("a vector can't be read", "store", s.dir, "error", err)
 		}
 	}
-	s.broadcast()
-	if s.lagging.Load() { // an earlier batch is durable but not indexed yet
-		if err := s.replay(context.Background()); err != nil {
-			return errors.Join(append(errs, fmt.Errorf("index: %w", err))...)
-		}
-		s.lagging.Store(false)
-		return errors.Join(errs...)
-	}
-	if err := s.index.Load().Apply(up, del, p.commit); err != nil {
-		s.lagging.Store(true)
-		errs = append(errs, fmt.Errorf("index: durable but not searchable yet: %w", err))
-	}
-	return errors.Join(errs...)
+	return up, del
 }
 
 func (s *Store) broadcast() {

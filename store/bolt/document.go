@@ -32,11 +32,15 @@ type docTable struct {
 
 func newDocTable() *docTable { return &docTable{m: map[string]*docEntry{}} }
 
-func (d *docTable) load(tx *bbolt.Tx) error {
+func (d *docTable) load(s *Store, tx *bbolt.Tx) error {
 	return tx.Bucket(bDocs).ForEach(func(k, v []byte) error {
 		e := &docEntry{}
-		if err := json.Unmarshal(v, e); err != nil {
-			return fmt.Errorf("read document %q: %w", k, err)
+		v, err := s.unseal(bDocs, k, v)
+		if err == nil {
+			err = json.Unmarshal(v, e)
+		}
+		if err != nil {
+			return damaged(fmt.Sprintf("read document %q", k), err)
 		}
 		d.m[string(k)] = e
 		return nil

@@ -138,7 +138,7 @@ func (s *Store) scrub(ctx context.Context, gone []ken.Claim) error {
 			hashes = append(hashes, h)
 		}
 	}
-	return errors.Join(s.vecs.erase(hashes...), s.index.Load().Scrub(ctx), s.compact())
+	return errors.Join(s.vecs.erase(hashes...), s.index.Load().Scrub(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
 }
 
 // hashes are of the texts of all records.

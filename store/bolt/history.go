@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -172,14 +173,22 @@ func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 			}
 		}
 		s.t.mu.RUnlock()
+		var left []error // out: what is good comes first
 		for _, ref := range refs {
 			c, err := s.Claim(ctx, ref)
+			if errors.Is(err, ken.ErrCorrupt) {
+				left = append(left, err)
+				continue
+			}
 			if err == nil {
 				err = ctx.Err()
 			}
 			if !yield(c, err) || err != nil {
 				return
 			}
+		}
+		if len(left) > 0 {
+			yield(ken.Claim{}, damaged(fmt.Sprintf("%d claims can't be read and are left out", len(left)), left[0]))
 		}
 	}
 }

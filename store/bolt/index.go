@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -80,18 +79,16 @@ func (s *Store) replay(ctx context.Context) error {
 // indexDocs reads the records to be indexed, and names those to be removed.
 func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
-		claims := tx.Bucket(bClaims)
 		for _, ref := range refs {
-			v := claims.Get(key32(ref))
-			if v == nil {
+			c, err := s.claimAt(tx, ref)
+			if err != nil { // it is not found then, which check reports; the others are
+				s.report(err)
+			}
+			if c == nil {
 				del = append(del, ref)
 				continue
 			}
-			var c ken.Claim
-			if err := json.Unmarshal(v, &c); err != nil {
-				return fmt.Errorf("read record %d: %w", ref, err)
-			}
-			up = append(up, indexDoc(ref, &c))
+			up = append(up, indexDoc(ref, c))
 		}
 		return nil
 	})

@@ -59,12 +59,32 @@ func (l *Lock) Announce(network, address, token string) error {
 // it is still there, to be released.
 func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	s := newStore(l.dir, l.o, l.db)
-	if err := s.load(ctx); err != nil {
+	err := s.load(ctx)
+	if errors.Is(err, ken.ErrCorrupt) && s.writable() == nil {
+		// The pages are good, and what is derived from the log is not.
+		s, err = l.mended(ctx, s, err)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.closeProjections())
 	}
 	l.db = nil
 	go s.run()
 	return s, nil
+}
+
+// mended folds the store from its log and loads it again.
+func (l *Lock) mended(ctx context.Context, s *Store, cause error) (*Store, error) {
+	l.o.Log.Warn("the store is damaged and is folded from its log again", "store", l.dir, "cause", cause)
+	err := s.closeProjections()
+	if err == nil {
+		_, err = s.rebuild(ctx)
+		l.db = s.db
+	}
+	if err != nil {
+		return s, errors.Join(cause, err)
+	}
+	next := newStore(l.dir, l.o, l.db)
+	return next, next.load(ctx)
 }
 
 // Release gives the lock back unused. A lock that was given to a store is not

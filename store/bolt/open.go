@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -27,7 +27,7 @@ const (
 	indexDir  = "index"
 	vectorDir = "vectors"
 
-	layout = 2 // of the buckets below; see upgrade.go
+	layout = 3 // of the buckets below; see upgrade.go
 )
 
 // The buckets. Numbers are big endian, so that keys sort.
@@ -58,6 +58,7 @@ var (
 	kHead   = []byte("head")   // hash of the last event, 32
 	kAbout  = []byte("about")  // number of the last commit that bAbout knows, 8; see structure_upgrade.go
 	kRefers = []byte("refers") // likewise, of bRefers
+	kSealed = []byte("sealed") // there: no value was written by a program before layout 3
 )
 
 // Store is one owner's embedded store. It implements ken.Store and
@@ -68,13 +69,17 @@ type Store struct {
 	id   string // identifies the log to its projections
 	t    *table
 	docs *docTable
+	refs map[uuid.UUID]store.Ref // of a rebuild: what records were called before
 
-	dbMu  sync.RWMutex // held for writing only while the file is swapped
-	db    *bbolt.DB
-	index atomic.Pointer[keyword.Index]
-	vecs  *vectors
-	cache *claimCache
-	gate  gate // of the shelf's updates
+	sealed bool // every value of the file has a checksum
+
+	dbMu   sync.RWMutex // held for writing only while the file is swapped
+	db     *bbolt.DB
+	index  atomic.Pointer[keyword.Index]
+	vecs   *vectors
+	cache  *claimCache
+	gate   gate // of the shelf's updates
+	health health
 
 	// The rest belongs to the committer's goroutine.
 	queue   chan *request
@@ -87,8 +92,10 @@ type Store struct {
 	shown   atomic.Uint64 // the last commit that readers see; read by anybody
 	classes int           // how many are on disk
 	wake    chan struct{}
-	wakeMu  sync.Mutex // guards wake
-	lagging atomic.Bool
+	wakeMu  sync.Mutex  // guards wake
+	lagging bool        // the index lacks what is durable; see mend.go
+	mend    *time.Timer // when that is tried to be mended next
+	pause   time.Duration
 }
 
 var (
@@ -115,17 +122,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 func newStore(dir string, o Options, db *bbolt.DB) *Store {
 	return &Store{dir: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
-		queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
+		mend: stoppedTimer(), queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
 }
 
 // load reads meta, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
 	if !s.prepared() { // else there is no need for a transaction, and its sync
-		if err := s.db.Update(s.initMeta); err != nil {
+		if err := s.update(s.initMeta); err != nil {
 			return fmt.Errorf("prepare store: %w", err)
 		}
 	}
-	if err := s.db.View(s.loadTables); err != nil {
+	if err := s.view(s.loadTables); err != nil {
 		return fmt.Errorf("load store: %w", err)
 	}
 	if err := s.openStructure(ctx); err != nil {
@@ -143,7 +150,7 @@ func (s *Store) load(ctx context.Context) error {
 
 // prepared reports whether initMeta would change nothing and find no fault.
 func (s *Store) prepared() (is bool) {
-	err := s.db.View(func(tx *bbolt.Tx) error {
+	err := s.view(func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
 			if tx.Bucket(b) == nil {
 				return nil
@@ -168,9 +175,13 @@ func (s *Store) initMeta(tx *bbolt.Tx) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(meta.Put(kLayout, []byte{layout}), meta.Put(kID, []byte(id.String())), meta.Put(kOwner, []byte(s.o.Owner)))
-	} else if len(v) == 1 && v[0] == layoutShortRows {
-		if err := errors.Join(lengthenRows(tx), meta.Put(kLayout, []byte{layout})); err != nil {
+		return errors.Join(meta.Put(kLayout, []byte{layout}), meta.Put(kID, []byte(id.String())), meta.Put(kOwner, []byte(s.o.Owner)), meta.Put(kSealed, []byte{1}))
+	} else if len(v) == 1 && (v[0] == layoutShortRows || v[0] == layoutNoSums) {
+		var err error
+		if v[0] == layoutShortRows {
+			err = lengthenRows(tx)
+		}
+		if err := errors.Join(err, meta.Put(kLayout, []byte{layout})); err != nil {
 			return fmt.Errorf("upgrade store: %w", err)
 		}
 	} else if len(v) != 1 || v[0] != layout {
@@ -186,7 +197,7 @@ func (s *Store) initMeta(tx *bbolt.Tx) error {
 
 func (s *Store) loadTables(tx *bbolt.Tx) error {
 	meta := tx.Bucket(bMeta)
-	s.id = string(meta.Get(kID))
+	s.id, s.sealed = string(meta.Get(kID)), meta.Get(kSealed) != nil
 	if v := meta.Get(kCommit); len(v) == 8 {
 		s.commit = binary.BigEndian.Uint64(v)
 		s.shown.Store(s.commit)
@@ -195,12 +206,16 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 	if k, _ := tx.Bucket(bEvents).Cursor().Last(); len(k) == 8 {
 		s.seq.Store(binary.BigEndian.Uint64(k))
 	}
-	err := tx.Bucket(bClasses).ForEach(func(_, v []byte) error {
+	err := tx.Bucket(bClasses).ForEach(func(k, v []byte) error {
+		v, err := s.unseal(bClasses, k, v)
 		var c class
-		if err := json.Unmarshal(v, &c); err != nil {
-			return fmt.Errorf("read class: %w", err)
+		if err == nil {
+			err = json.Unmarshal(v, &c)
 		}
-		_, err := s.t.intern(c)
+		if err != nil {
+			return damaged("read a class of records", err)
+		}
+		_, err = s.t.intern(c)
 		return err
 	})
 	if err != nil {
@@ -209,11 +224,15 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 	s.classes = len(s.t.classes)
 	err = tx.Bucket(bRows).ForEach(func(k, v []byte) error {
 		var r row
-		if err := r.decode(v); err != nil {
-			return err
+		v, err := s.unseal(bRows, k, v)
+		if err == nil {
+			err = r.decode(v)
 		}
-		if len(k) != 4 || int(r.class) >= len(s.t.classes) && !r.gone() {
-			return errRow
+		if err == nil && (len(k) != 4 || int(r.class) >= len(s.t.classes) && !r.gone()) {
+			err = errRow
+		}
+		if err != nil {
+			return damaged(fmt.Sprintf("read row %x", k), err)
 		}
 		s.t.put(binary.BigEndian.Uint32(k), r)
 		return nil
@@ -221,7 +240,7 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	return s.docs.load(tx)
+	return s.docs.load(s, tx)
 }
 
 // Close finishes the writes that were accepted and closes the files. Calls that
@@ -253,17 +272,6 @@ func (s *Store) closeProjections() error {
 		errs = append(errs, s.vecs.close())
 	}
 	return errors.Join(errs...)
-}
-
-// view runs fn in a read transaction.
-func (s *Store) view(fn func(*bbolt.Tx) error) error {
-	s.dbMu.RLock()
-	defer s.dbMu.RUnlock()
-	err := s.db.View(fn)
-	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-		return errClosed
-	}
-	return err
 }
 
 var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}

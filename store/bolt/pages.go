@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -22,7 +21,12 @@ func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n in
 		claims := tx.Bucket(bClaims)
 		page = slices.DeleteFunc(page, func(l store.Located) bool { return claims.Get(key32(l.Ref)) == nil }) // gone meanwhile
 		for i := range page {
-			page[i].Glance = glance(claims.Get(key32(page[i].Ref)))
+			key := key32(page[i].Ref)
+			v, err := s.unseal(bClaims, key, claims.Get(key))
+			if err != nil { // whoever reads it hears so
+				s.report(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
+			}
+			page[i].Glance = glance(v)
 		}
 		return nil
 	})
@@ -55,17 +59,14 @@ func (s *Store) Records(ctx context.Context, refs []store.Ref) ([]store.Record, 
 	}
 	out := make([]store.Record, 0, len(refs))
 	err := s.view(func(tx *bbolt.Tx) error {
-		claims := tx.Bucket(bClaims)
 		for _, ref := range refs {
-			v := claims.Get(key32(ref))
-			if v == nil {
-				continue
+			c, err := s.claimAt(tx, ref)
+			if err != nil {
+				s.report(err)
 			}
-			r := store.Record{Ref: ref}
-			if err := json.Unmarshal(v, &r.Claim); err != nil {
-				return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
+			if c != nil {
+				out = append(out, store.Record{Ref: ref, Claim: *c})
 			}
-			out = append(out, r)
 		}
 		return nil
 	})

@@ -66,8 +66,10 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 			continue
 		}
 		if !known {
-			ref = next
-			next++
+			if ref, known = s.refs[id]; !known {
+				ref = next
+				next++
+			}
 		}
 		r, err := s.rowOf(id, rec, l)
 		if err != nil {
@@ -105,6 +107,7 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 // put writes the plan.
 func (p *plan) put(tx *bbolt.Tx) error {
 	var errs []error
+	sealed := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, seal(bucket, k, v))) }
 	put := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, v)) }
 	del := func(bucket, k []byte) { errs = append(errs, tx.Bucket(bucket).Delete(k)) }
 
@@ -112,24 +115,16 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		errs = append(errs, eraseEvents(tx, id))
 	}
 	for _, ev := range p.layer.events {
-		b, err := ev.MarshalBinary()
-		errs = append(errs, err)
-		put(bEvents, key64(ev.Seq), b)
-		put(bTrail, pair(ev.Claim[:], key64(ev.Seq)), nil)
-		if ev.Type == ken.EventSuperseded {
-			pl, err := ev.Decode()
-			errs = append(errs, err)
-			if other, err := uuid.Parse(pl.Other); err == nil {
-				put(bTrail, pair(other[:], key64(ev.Seq)), nil)
-			}
-		}
+		errs = append(errs, putEvent(tx, ev))
 	}
 	refers := refersChange{}
 	for i := range p.changes {
 		c := &p.changes[i]
 		ref := key32(c.ref)
-		old, err := (&txn{tx: tx}).read(c.ref)
-		errs = append(errs, err)
+		old, err := p.s.claimAt(tx, c.ref)
+		if err != nil { // what is written replaces it
+			p.s.report(err)
+		}
 		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
 		for path := range cited(old) {
 			del(bCites, citeKey(path, c.ref))
@@ -138,11 +133,11 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
 			del(bKeys, []byte(old.Key))
 		}
-		put(bRows, ref, c.row.encode())
+		sealed(bRows, ref, c.row.encode())
 		if c.about == nil {
 			del(bAbout, ref)
 		} else {
-			put(bAbout, ref, c.about.Append(nil))
+			sealed(bAbout, ref, c.about.Append(nil))
 		}
 		if old != nil {
 			for _, parent := range store.Parents(old) {
@@ -155,12 +150,12 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		}
 		b, err := json.Marshal(c.claim)
 		errs = append(errs, err)
-		put(bClaims, ref, b)
+		sealed(bClaims, ref, b)
 		if c.row.flags&flagDocument != 0 {
 			continue
 		}
 		if c.claim.Key != "" {
-			put(bKeys, []byte(c.claim.Key), c.row.id[:])
+			sealed(bKeys, []byte(c.claim.Key), c.row.id[:])
 		}
 		for path := range cited(c.claim) {
 			put(bCites, citeKey(path, c.ref), nil)
@@ -178,13 +173,13 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		}
 		b, err := json.Marshal(d)
 		errs = append(errs, err)
-		put(bDocs, []byte(path), b)
+		sealed(bDocs, []byte(path), b)
 	}
 	p.s.t.mu.RLock()
 	for n := p.s.classes; n < p.classes; n++ {
 		b, err := json.Marshal(p.s.t.classes[n])
 		errs = append(errs, err)
-		put(bClasses, []byte{byte(n >> 8), byte(n)}, b)
+		sealed(bClasses, []byte{byte(n >> 8), byte(n)}, b)
 	}
 	p.s.t.mu.RUnlock()
 	errs = append(errs, keepCommits(tx, p.layer.commits))

@@ -3,7 +3,6 @@ package bolt
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -204,13 +203,17 @@ func (s *Store) Claim(_ context.Context, ref store.Ref) (ken.Claim, error) {
 	}
 	var c *ken.Claim
 	err := s.view(func(tx *bbolt.Tx) error {
-		v := tx.Bucket(bClaims).Get(key32(ref))
-		if v == nil {
-			return &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+		var err error
+		if c, err = s.claimAt(tx, ref); c == nil && err == nil {
+			err = &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
 		}
-		c = &ken.Claim{}
-		return json.Unmarshal(v, c)
+		return err
 	})
+	if errors.Is(err, ken.ErrCorrupt) {
+		// For whoever searches it is not there; whoever asks for it hears why.
+		s.report(err)
+		err = &ken.Error{Code: ken.CodeNotFound, Msg: "the claim is damaged and left out", Err: err, Try: ken.Hint(err)}
+	}
 	if err != nil {
 		return ken.Claim{}, err
 	}

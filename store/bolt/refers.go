@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -126,7 +124,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 	if err != nil || known {
 		return err
 	}
-	err = s.db.Update(func(tx *bbolt.Tx) error {
+	err = s.update(func(tx *bbolt.Tx) error {
 		if err := tx.DeleteBucket(bRefers); err != nil {
 			return err
 		}
@@ -144,29 +142,25 @@ func (s *Store) openRefers(ctx context.Context) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		err = s.db.Update(func(tx *bbolt.Tx) error { return referAgain(tx, chunk) })
+		err = s.update(func(tx *bbolt.Tx) error { return s.referAgain(tx, chunk) })
 		done += len(chunk)
 		s.o.Progress("references", done, len(refs))
 	}
 	if err != nil {
 		return err
 	}
-	return s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
+	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kRefers, key64(s.commit)) })
 }
 
 // referAgain writes the entries of records, from their claims.
-func referAgain(tx *bbolt.Tx, refs []store.Ref) error {
+func (s *Store) referAgain(tx *bbolt.Tx, refs []store.Ref) error {
 	m := refersChange{}
 	for _, ref := range refs {
-		v := tx.Bucket(bClaims).Get(key32(ref))
-		if v == nil {
-			continue
+		c, err := s.claimAt(tx, ref)
+		if err != nil {
+			return err
 		}
-		var c ken.Claim
-		if err := json.Unmarshal(v, &c); err != nil {
-			return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
-		}
-		m.keep(&c, ref)
+		m.keep(c, ref)
 	}
 	return m.put(tx)
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -76,14 +74,15 @@ func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken
 					continue
 				}
 			}
-			if want != nil && !want(glance(v)) {
+			if want != nil && !want(glance(v)) { // it skips a checksum at its end
 				continue
 			}
-			var c ken.Claim
-			if err := json.Unmarshal(v, &c); err != nil {
-				return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
+			c, err := s.decodeClaim(ref, v)
+			if err != nil {
+				s.report(err)
+				continue
 			}
-			page = append(page, c)
+			page = append(page, *c)
 		}
 		return nil
 	})

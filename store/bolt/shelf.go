@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"iter"
 
 	"go.etcd.io/bbolt"
@@ -31,7 +32,7 @@ func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error
 		return err
 	}
 	return h.s.view(func(tx *bbolt.Tx) error {
-		r := &shelfReader{b: tx.Bucket(bShelf)}
+		r := &shelfReader{s: h.s, b: tx.Bucket(bShelf)}
 		defer r.end()
 		return fn(r)
 	})
@@ -72,7 +73,9 @@ func (s *Store) usable(ctx context.Context) error {
 }
 
 // shelfReader is the bucket within one transaction, in which it does not change.
+// A value that is damaged is left out and reported.
 type shelfReader struct {
+	s *Store
 	b *bbolt.Bucket // nil once the transaction is over
 }
 
@@ -86,14 +89,26 @@ func (t *shelfReader) bucket() *bbolt.Bucket {
 }
 
 // Get implements store.ShelfReader.
-func (t *shelfReader) Get(key string) []byte { return t.bucket().Get([]byte(key)) }
+func (t *shelfReader) Get(key string) []byte {
+	v, _ := t.unsealed([]byte(key), t.bucket().Get([]byte(key)))
+	return v
+}
+
+func (t *shelfReader) unsealed(key, v []byte) (value []byte, ok bool) {
+	value, err := t.s.unseal(bShelf, key, v)
+	if err != nil {
+		t.s.report(damaged(fmt.Sprintf("read %q of the shelf", key), err))
+		return nil, false
+	}
+	return value, true
+}
 
 // Scan implements store.ShelfReader.
 func (t *shelfReader) Scan(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		cur, start := t.bucket().Cursor(), []byte(prefix)
 		for k, v := cur.Seek(start); k != nil && bytes.HasPrefix(k, start); k, v = cur.Next() {
-			if !yield(string(k), v) {
+			if v, ok := t.unsealed(k, v); ok && !yield(string(k), v) {
 				return
 			}
 		}

@@ -129,7 +129,7 @@ func (s *Store) commitShelf() {
 func (s *Store) group() {
 	var served []*update
 	err := s.guarded(func(tx *bbolt.Tx) error {
-		file := &shelfReader{b: tx.Bucket(bShelf)}
+		file := &shelfReader{s: s, b: tx.Bucket(bShelf)}
 		defer file.end()
 		all, names := store.NewOverlay(file), map[uuid.UUID][]byte{}
 		for len(served) < maxUpdates && all.Len() < maxGroupChanges {
@@ -163,8 +163,11 @@ func (s *Store) group() {
 		err = nil
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		err = errClosed
-	case err != nil:
-		err = storageError(err)
+	default:
+		s.wrote(err)
+		if err != nil {
+			err = storageError(err)
+		}
 	}
 	if err != nil && len(served) == 0 { // there was no transaction
 		for u := s.gate.next(); u != nil; u = s.gate.next() {
@@ -186,7 +189,7 @@ func (s *Store) guarded(fn func(*bbolt.Tx) error) (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return s.db.Update(fn)
+	return s.update(fn)
 }
 
 // put writes a group's changes. bbolt keeps the values until the commit; they are
@@ -197,7 +200,7 @@ func put(b *bbolt.Bucket, all *store.Overlay) error {
 		if v == nil {
 			err = b.Delete([]byte(key))
 		} else {
-			err = b.Put([]byte(key), v)
+			err = b.Put([]byte(key), seal(bShelf, []byte(key), v))
 		}
 		if err != nil {
 			return err

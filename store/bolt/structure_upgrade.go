@@ -3,7 +3,6 @@ package bolt
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -75,9 +74,9 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := s.db.Update(func(tx *bbolt.Tx) error {
+		err := s.update(func(tx *bbolt.Tx) error {
 			for _, ref := range chunk {
-				if err := fileAgain(tx, ref); err != nil {
+				if err := s.fileAgain(tx, ref); err != nil {
 					return err
 				}
 			}
@@ -95,15 +94,15 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 }
 
 // fileAgain writes what a record is about, from its claim.
-func fileAgain(tx *bbolt.Tx, ref store.Ref) error {
+func (s *Store) fileAgain(tx *bbolt.Tx, ref store.Ref) error {
 	key := key32(ref)
-	if v := tx.Bucket(bClaims).Get(key); v != nil {
-		var c ken.Claim
-		if err := json.Unmarshal(v, &c); err != nil {
-			return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
-		}
-		if about, some := outline.Of(&c); some {
-			return tx.Bucket(bAbout).Put(key, about.Append(nil))
+	c, err := s.claimAt(tx, ref)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		if about, some := outline.Of(c); some {
+			return tx.Bucket(bAbout).Put(key, seal(bAbout, key, about.Append(nil)))
 		}
 	}
 	return tx.Bucket(bAbout).Delete(key)
@@ -114,7 +113,11 @@ func fileAgain(tx *bbolt.Tx, ref store.Ref) error {
 func (s *Store) loadStructure(tx *bbolt.Tx) (mute []store.Ref, err error) {
 	s.t.about.Load(func(yield func(outline.Record) bool) {
 		err = tx.Bucket(bAbout).ForEach(func(k, v []byte) error {
-			about, err := outline.Decode(v)
+			v, err := s.unseal(bAbout, k, v)
+			var about outline.About
+			if err == nil {
+				about, err = outline.Decode(v)
+			}
 			if len(k) != 4 || err != nil {
 				return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read what record %x is about", k), Err: err}
 			}

@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -32,7 +33,11 @@ func TestUpgradeOfAFileWithoutNames(t *testing.T) {
 					}
 					continue
 				}
-				if err := tx.Bucket(bAbout).Put(key32(4+ref), tx.Bucket(bAbout).Get(key32(0))); err != nil {
+				first, err := (&Store{}).unseal(bAbout, key32(0), tx.Bucket(bAbout).Get(key32(0)))
+				if err != nil {
+					return err
+				}
+				if err := tx.Bucket(bAbout).Put(key32(4+ref), bytes.Clone(first)); err != nil {
 					return err
 				}
 			}
@@ -40,6 +45,10 @@ func TestUpgradeOfAFileWithoutNames(t *testing.T) {
 		},
 		"it kept no words of rules": func(tx *bbolt.Tx) error {
 			return tx.Bucket(bAbout).ForEach(func(k, v []byte) error {
+				v, err := (&Store{}).unseal(bAbout, k, v)
+				if err != nil {
+					return err
+				}
 				about, err := outline.Decode(v)
 				if err != nil {
 					return err
@@ -80,7 +89,7 @@ func TestUpgradeOfAFileWithoutNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := db.Update(change); err != nil {
+			if err := db.Update(func(tx *bbolt.Tx) error { return errors.Join(withoutSums(tx), change(tx)) }); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Close(); err != nil {

@@ -1,9 +1,6 @@
 package bolt
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
@@ -102,15 +99,7 @@ func (s *Store) find(id uuid.UUID) (store.Ref, row, bool) {
 }
 
 func (t *txn) read(ref store.Ref) (*ken.Claim, error) {
-	v := t.tx.Bucket(bClaims).Get(key32(ref))
-	if v == nil {
-		return nil, nil
-	}
-	var c ken.Claim
-	if err := json.Unmarshal(v, &c); err != nil {
-		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read record %d", ref), Err: err}
-	}
-	return &c, nil
+	return t.s.claimAt(t.tx, ref)
 }
 
 func (t *txn) byKey(key string) (string, error) {
@@ -119,11 +108,23 @@ func (t *txn) byKey(key string) (string, error) {
 			return id, nil
 		}
 	}
-	v := t.tx.Bucket(bKeys).Get([]byte(key))
-	if len(v) != 16 {
-		return "", nil
+	id, err := t.s.idOfKey(t.tx, key)
+	if err != nil || id == uuid.Nil {
+		return "", err
 	}
-	return uuid.UUID(v).String(), nil
+	return id.String(), nil
+}
+
+// idOfKey returns the claim that has a key; uuid.Nil for none.
+func (s *Store) idOfKey(tx *bbolt.Tx, key string) (id uuid.UUID, err error) {
+	v, err := s.get(tx, bKeys, []byte(key))
+	if err != nil || v == nil {
+		return id, err
+	}
+	if id, err = uuid.FromBytes(v); err != nil {
+		return id, damaged("read a key", err)
+	}
+	return id, nil
 }
 
 // emit folds an event into the request's changes.

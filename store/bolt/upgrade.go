@@ -12,6 +12,10 @@ import (
 // layoutShortRows is the layout in which rows end before the form.
 const layoutShortRows = 1
 
+// layoutNoSums is the layout in which no value has a checksum. Values get theirs when they
+// are written again, or all at once by a rebuild.
+const layoutNoSums = 2
+
 const shortRow = rowSize - 15
 
 // lengthenRows turns rows of layoutShortRows into today's. What they lack

@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -37,6 +39,9 @@ func TestUpgradeOfShortRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
+		if err := withoutSums(tx); err != nil {
+			return err
+		}
 		rows := tx.Bucket(bRows)
 		short := map[string][]byte{}
 		if err := rows.ForEach(func(k, v []byte) error {
@@ -75,5 +80,69 @@ func TestUpgradeOfShortRows(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// withoutSums takes the checksums off all values, as programs before layout 3 wrote them.
+func withoutSums(tx *bbolt.Tx) error {
+	if err := tx.Bucket(bMeta).Delete(kSealed); err != nil {
+		return err
+	}
+	for _, bucket := range [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf} {
+		plain := map[string][]byte{}
+		err := tx.Bucket(bucket).ForEach(func(k, v []byte) error {
+			v, err := (&Store{}).unseal(bucket, k, v)
+			plain[string(k)] = bytes.Clone(v)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for k, v := range plain {
+			if err := tx.Bucket(bucket).Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A store without checksums opens, and has them after a rebuild.
+func TestUpgradeOfValuesWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := s.WriteClaim(t.Context(), ken.Claim{Text: "the port is 8080", Evidence: []ken.Evidence{ken.FromUserStatement("s", "m")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := func(tx *bbolt.Tx) error {
+		return errors.Join(withoutSums(tx), tx.Bucket(bMeta).Put(kLayout, []byte{layoutNoSums}))
+	}
+	if err := errors.Join(s.update(old), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if c, err := s.Get(t.Context(), id); err != nil || c.Text != "the port is 8080" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := s.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = s.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bClaims).ForEach(func(k, v []byte) error {
+			if plain, err := s.unseal(bClaims, k, v); err != nil || len(plain) != len(v)-sumSize {
+				t.Errorf("record %x has no checksum: %v", k, err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

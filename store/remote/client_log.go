@@ -27,6 +27,16 @@ func (c *Client) VerifyLog(ctx context.Context) (store.LogReport, error) {
 	return ask[nothing, store.LogReport](ctx, c, kVerifyLog, &nothing{})
 }
 
+// Check implements store.Engine. The holder checks.
+func (c *Client) Check(ctx context.Context) (store.CheckReport, error) {
+	return ask[nothing, store.CheckReport](ctx, c, kCheck, &nothing{})
+}
+
+// Faults implements store.Engine.
+func (c *Client) Faults(ctx context.Context) ([]store.Fault, error) {
+	return ask[nothing, []store.Fault](ctx, c, kFaults, &nothing{})
+}
+
 // EmbedMissing implements store.Engine. The holder embeds, with its own embedder.
 func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
 	return ask[nothing, int](ctx, c, kEmbedMissing, &nothing{})

@@ -169,6 +169,8 @@ var handlers = map[byte]handler{
 	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *nothing) (store.LogReport, error) {
 		return s.VerifyLog(ctx)
 	}),
+	kCheck:        on(func(ctx context.Context, s store.Served, _ *nothing) (store.CheckReport, error) { return s.Check(ctx) }),
+	kFaults:       on(func(ctx context.Context, s store.Served, _ *nothing) ([]store.Fault, error) { return s.Faults(ctx) }),
 	kEmbedMissing: on(func(ctx context.Context, s store.Served, _ *nothing) (int, error) { return s.EmbedMissing(ctx) }),
 	kCompact:      act(func(ctx context.Context, s store.Served, _ *nothing) error { return s.Compact(ctx) }),
 	kCopy:         act(func(ctx context.Context, s store.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),

@@ -65,6 +65,8 @@ const (
 	kOutlines
 	kNames
 	kReferring
+	kCheck
+	kFaults
 )
 
 // answer is the head of every answer. What was asked for follows, be there an error
@@ -264,6 +266,6 @@ type class struct {
 // compare.
 var forms = []any{answer{}, bye{}, copyRequest{}, importRequest{}, []outcome{}, ken.Query{}, []ken.Claim{}, transitionRequest{}, supersedeRequest{}, oneClaim{},
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
-	sightRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{},
+	sightRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
 	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
 	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}}

@@ -46,6 +46,18 @@ func (e *engine) Wait(ctx context.Context, seq uint64) error {
 	return e.read(ctx, func(s store.Engine) error { return s.Wait(ctx, seq) })
 }
 
+// Check implements store.Engine.
+func (e *engine) Check(ctx context.Context) (r store.CheckReport, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.Check(ctx); return err })
+	return r, err
+}
+
+// Faults implements store.Engine.
+func (e *engine) Faults(ctx context.Context) (f []store.Fault, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { f, err = s.Faults(ctx); return err })
+	return f, err
+}
+
 // VerifyLog implements store.Log.
 func (e *engine) VerifyLog(ctx context.Context) (r store.LogReport, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.VerifyLog(ctx); return err })

@@ -1,0 +1,225 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxProblems bounds what one check lists.
+const maxProblems = 100
+
+// checker holds the state of one check.
+type checker struct {
+	s      *Store
+	report store.CheckReport
+}
+
+func (k *checker) problem(part, format string, args ...any) {
+	if len(k.report.Problems) < maxProblems {
+		k.report.Problems = append(k.report.Problems, store.Problem{Part: part, What: fmt.Sprintf(format, args...)})
+	}
+	k.report.Found++
+}
+
+// Check compares the file with itself: its pages, the log's hash chain, every value's
+// checksum, and every claim with what the log says of it. It tells o.Progress, and writes
+// nothing. Writers go on meanwhile. The error is ctx's; what is wrong is in the report.
+func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
+	k := &checker{s: s, report: store.CheckReport{Owner: s.o.Owner}}
+	for _, part := range []func(context.Context) error{k.pages, k.log, k.values, k.claims, k.index} {
+		if err := part(ctx); err != nil {
+			if ctx.Err() != nil {
+				return k.report, ctx.Err()
+			}
+			k.problem("pages", "%v", err)
+		}
+	}
+	return k.report, nil
+}
+
+// pages has bbolt check how its pages hang together. Writers wait meanwhile: beside one,
+// it would see pages that are in use and not yet linked.
+func (k *checker) pages(context.Context) error {
+	k.s.dbMu.RLock()
+	defer k.s.dbMu.RUnlock()
+	err := k.s.protect(func() error {
+		return k.s.db.Update(func(tx *bbolt.Tx) error {
+			for err := range tx.Check() {
+				k.problem("pages", "%v", err)
+			}
+			return errNoChange
+		})
+	})
+	if errors.Is(err, errNoChange) {
+		return nil
+	}
+	return closedOr(err)
+}
+
+// log computes the hash chain again.
+func (k *checker) log(ctx context.Context) error {
+	r, err := k.s.VerifyLog(ctx)
+	k.report.Events, k.report.Head = r.Events, r.Head
+	if err != nil && ctx.Err() == nil {
+		k.problem("log", "%v", err)
+	}
+	return ctx.Err()
+}
+
+// values checks the checksums of what is served.
+func (k *checker) values(ctx context.Context) error {
+	for _, bucket := range [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := k.s.view(func(tx *bbolt.Tx) error {
+			return tx.Bucket(bucket).ForEach(func(key, v []byte) error {
+				if _, err := k.s.unseal(bucket, key, v); err != nil {
+					k.problem(string(bucket), "%x: %v", key, err)
+				}
+				k.report.Values++
+				return nil
+			})
+		})
+		if err != nil {
+			k.problem(string(bucket), "%v", err)
+		}
+	}
+	return nil
+}
+
+// claims folds what the log says of each claim and compares it with the claim.
+func (k *checker) claims(ctx context.Context) error {
+	s := k.s
+	s.t.mu.RLock()
+	type record struct {
+		id  uuid.UUID
+		ref store.Ref
+	}
+	var all []record
+	for i := range s.t.rows {
+		if r := &s.t.rows[i]; !r.gone() && r.flags&flagDocument == 0 {
+			all = append(all, record{r.id, store.Ref(i)})
+		}
+	}
+	s.t.mu.RUnlock()
+	for i, r := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if i%1000 == 0 {
+			s.o.Progress("check", i, len(all))
+		}
+		err := s.view(func(tx *bbolt.Tx) error {
+			have, err := s.claimAt(tx, r.ref)
+			if err != nil {
+				return err
+			}
+			want, err := k.folded(tx, r.id)
+			switch {
+			case err != nil:
+				return err
+			case have == nil && want != nil:
+				k.problem("claims", "%s is in the log, and its row is gone", r.id)
+			case have != nil && want == nil:
+				k.problem("claims", "%s has a row, and the log does not know it", r.id)
+			case have != nil && !sameClaim(have, want):
+				k.problem("claims", "%s is not what the log says of it", r.id)
+			}
+			k.report.Claims++
+			return nil
+		})
+		if err != nil {
+			k.problem("claims", "%s: %v", r.id, err)
+		}
+	}
+	return k.missing(ctx)
+}
+
+// missing looks for claims that the log has and the rows have not.
+func (k *checker) missing(ctx context.Context) error {
+	written, gone := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	for ev, err := range k.s.Events(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		switch ev.Type {
+		case ken.EventWritten:
+			written[ev.Claim] = !ev.Erased()
+		case ken.EventForgotten:
+			gone[ev.Claim] = true
+		}
+	}
+	for id, readable := range written {
+		if _, _, ok := k.s.find(id); !ok && readable && !gone[id] {
+			k.problem("claims", "%s is in the log, and has no row", id)
+		}
+	}
+	return nil
+}
+
+// folded is a claim as its events make it; nil when they make none.
+func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
+	var now *ken.Claim
+	cur := tx.Bucket(bTrail).Cursor()
+	for key, _ := cur.Seek(id[:]); bytes.HasPrefix(key, id[:]); key, _ = cur.Next() {
+		ev, err := eventAt(tx, key[16:])
+		if err != nil {
+			return nil, err
+		}
+		changed, err := store.Fold(func(other string) (*ken.Claim, error) {
+			if other == id.String() {
+				return now, nil
+			}
+			return &ken.Claim{ID: other}, nil // what it becomes is not asked here
+		}, ev)
+		if err != nil {
+			return nil, err
+		}
+		for i := range changed {
+			if changed[i].ID != id.String() {
+				continue
+			}
+			if now = &changed[i]; now.Text == "" {
+				now = nil
+			}
+		}
+	}
+	return now, nil
+}
+
+// sameClaim compares claims as they are stored: a time loses its zone by that.
+func sameClaim(a, b *ken.Claim) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	if err != nil || err2 != nil {
+		return false
+	}
+	var p, q any
+	return json.Unmarshal(x, &p) == nil && json.Unmarshal(y, &q) == nil && reflect.DeepEqual(p, q)
+}
+
+// index compares how many records the keyword index has with how many there are.
+func (k *checker) index(context.Context) error {
+	x := k.s.index.Load()
+	if x == nil {
+		return nil
+	}
+	s := k.s
+	before := s.shown.Load()
+	have, want, mark := int(x.Count()), s.Len(), x.Watermark()
+	if s.shown.Load() == before && mark == before && have != want {
+		k.problem("index", "it has %d records of %d", have, want)
+	}
+	return nil
+}

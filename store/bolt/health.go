@@ -1,0 +1,170 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxReported bounds the different faults that are logged and counted.
+const maxReported = 1000
+
+// health is what is known to be wrong with a store. It is safe for concurrent use.
+type health struct {
+	mu      sync.Mutex // guards the rest
+	broken  error      // a page of the file made no sense: nothing is written any more
+	damaged map[string]bool
+	first   error // of damaged
+	disk    error // of the last write
+	lagging error // why the index lacks what is durable
+}
+
+// Faults implements store.Engine.
+func (s *Store) Faults(context.Context) (out []store.Fault, err error) {
+	h := &s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.broken != nil {
+		out = append(out, store.Fault{Name: store.FaultDamaged, Cause: h.broken.Error()})
+	}
+	if h.first != nil {
+		out = append(out, store.Fault{Name: store.FaultDamaged, Cause: fmt.Sprintf("%d values can't be read; the first: %v", len(h.damaged), h.first)})
+	}
+	if h.lagging != nil {
+		out = append(out, store.Fault{Name: store.FaultIndex, Cause: h.lagging.Error()})
+	}
+	if h.disk != nil {
+		out = append(out, store.Fault{Name: store.FaultDisk, Cause: h.disk.Error()})
+	}
+	return out, nil
+}
+
+// report notes a value that can't be read, and logs it the first time.
+func (s *Store) report(err error) {
+	h := &s.health
+	h.mu.Lock()
+	known := h.damaged[err.Error()] || len(h.damaged) >= maxReported
+	if !known {
+		if h.damaged == nil {
+			h.damaged = map[string]bool{}
+		}
+		h.damaged[err.Error()] = true
+		if h.first == nil {
+			h.first = err
+		}
+	}
+	h.mu.Unlock()
+	if !known {
+		s.o.Log.Error("a value of the store is damaged and left out", "store", s.dir, "error", err, "try", ken.Hint(err))
+	}
+}
+
+// wrote notes how a write ended.
+func (s *Store) wrote(err error) {
+	h := &s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.disk = err
+}
+
+// usable says why nothing can be written.
+func (s *Store) writable() error {
+	h := &s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.broken
+}
+
+// broke notes that a page of the file makes no sense, and returns the error that says so.
+func (s *Store) broke(p any) error {
+	err := damaged("a page of "+dbFile+" can't be read", fmt.Errorf("%v", p))
+	h := &s.health
+	h.mu.Lock()
+	first := h.broken == nil
+	if first {
+		h.broken = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is damaged, and nothing is written to it", Err: err, Try: err.Try}
+	}
+	h.mu.Unlock()
+	if first {
+		s.o.Log.Error("a page of the store is damaged: turns go on, writes are refused", "store", s.dir, "error", err, "try", err.Try)
+	}
+	return err
+}
+
+// protect runs fn. When a page of the file makes bbolt panic, or is not there at all,
+// that is an error; any other panic goes on.
+func (s *Store) protect(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			if !ofFile(p) {
+				panic(p)
+			}
+			err = s.broke(p)
+		}
+	}()
+	return fn()
+}
+
+// protectFaults runs fn so that reading what the file does not have panics instead of
+// ending the process.
+func (s *Store) protectFaults(fn func() error) error {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	return fn()
+}
+
+// ofFile tells a panic that comes from the file: a fault in reading what is mapped, or
+// anything that bbolt panics with. It is called by the deferred function that recovered.
+func ofFile(p any) bool {
+	if _, fault := p.(interface{ Addr() uintptr }); fault {
+		return true
+	}
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	raised := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			raised = true
+		case raised && !strings.HasPrefix(f.Function, "runtime."):
+			return strings.HasPrefix(f.Function, "go.etcd.io/bbolt")
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// view runs fn in a read transaction.
+func (s *Store) view(fn func(*bbolt.Tx) error) error {
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
+	return closedOr(s.protect(func() error { return s.db.View(fn) }))
+}
+
+// update runs fn in a transaction of its own; the caller keeps the file from being
+// swapped meanwhile.
+func (s *Store) update(fn func(*bbolt.Tx) error) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	return closedOr(s.protect(func() error { return s.db.Update(fn) }))
+}
+
+func closedOr(err error) error {
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return errClosed
+	}
+	return err
+}

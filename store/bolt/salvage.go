@@ -1,0 +1,259 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// What a rebuild reads of a file that may be damaged. Each value is read in a transaction
+// of its own, so that a page that makes no sense costs what is on it and no more.
+
+// raw reads a value as it is in the old file; nil when it is not there or can't be read.
+func (f *folding) raw(bucket, key []byte) (v []byte) {
+	_ = f.from.quietly(func(tx *bbolt.Tx) error {
+		if b := tx.Bucket(bucket); b != nil {
+			v = bytes.Clone(b.Get(key))
+		}
+		return nil
+	})
+	return v
+}
+
+// value is raw without its checksum; what does not match it counts as left out.
+func (f *folding) value(bucket, key []byte) []byte {
+	v, err := f.from.unseal(bucket, key, f.raw(bucket, key))
+	if err != nil {
+		f.report.Values++
+		return nil
+	}
+	return v
+}
+
+// quietly is view for what is expected to fail.
+func (s *Store) quietly(fn func(*bbolt.Tx) error) (err error) {
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return s.protectFaults(func() error { return s.db.View(fn) })
+}
+
+// probe is after how many numbers without a value a bucket whose end can't be read is
+// taken to have ended.
+const probe = 4096
+
+// lastKey returns the largest key of a bucket whose keys are numbers of so many bytes.
+func (f *folding) lastKey(bucket []byte, size int) (last uint64) {
+	key := func(n uint64) []byte {
+		if size == 4 {
+			return key32(uint32(n))
+		}
+		return key64(n)
+	}
+	err := f.from.quietly(func(tx *bbolt.Tx) error {
+		if b := tx.Bucket(bucket); b != nil {
+			if k, _ := b.Cursor().Last(); len(k) == size {
+				last = binary.BigEndian.Uint64(append(make([]byte, 8-size), k...))
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		return last
+	}
+	for n := uint64(0); n < last+probe; n++ {
+		if f.raw(bucket, key(n)) != nil {
+			last = n
+		}
+	}
+	return last
+}
+
+// each yields the keys of a bucket from both ends, up to where a page can't be read.
+func (f *folding) each(bucket []byte, yield func(k, v []byte)) {
+	var stopped []byte
+	whole := f.from.quietly(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucket)
+		if b == nil {
+			return nil
+		}
+		cur := b.Cursor()
+		for k, v := cur.First(); k != nil; k, v = cur.Next() {
+			yield(k, v)
+			stopped = bytes.Clone(k)
+		}
+		return nil
+	})
+	if whole == nil {
+		return
+	}
+	f.report.Values++ // at least
+	_ = f.from.quietly(func(tx *bbolt.Tx) error {
+		cur := tx.Bucket(bucket).Cursor()
+		for k, v := cur.Last(); k != nil && bytes.Compare(k, stopped) > 0; k, v = cur.Prev() {
+			yield(k, v)
+		}
+		return nil
+	})
+}
+
+// trails returns the claims that each event tells of, by number.
+func (f *folding) trails() map[uint64][]uuid.UUID {
+	out := map[uint64][]uuid.UUID{}
+	f.each(bTrail, func(k, _ []byte) {
+		if len(k) == 24 {
+			seq := binary.BigEndian.Uint64(k[16:])
+			out[seq] = append(out[seq], uuid.UUID(k[:16]))
+		}
+	})
+	return out
+}
+
+// copyMeta gives the new store the identity of the old one.
+func (f *folding) copyMeta() error {
+	id, owner := string(f.raw(bMeta, kID)), string(f.raw(bMeta, kOwner))
+	if id == "" {
+		return damaged("read who the store is", fmt.Errorf("%s is not readable", bMeta))
+	}
+	if owner != f.from.o.Owner {
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("the store belongs to owner %q, not %q", owner, f.from.o.Owner),
+			Try: "Name its own owner."}
+	}
+	f.to.id, f.from.sealed = id, f.raw(bMeta, kSealed) != nil
+	if v := f.raw(bMeta, kCommit); len(v) == 8 {
+		f.to.commit = binary.BigEndian.Uint64(v)
+	}
+	return f.to.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kID, []byte(id)) })
+}
+
+// readRefs finds the number of each record that can be read.
+func (f *folding) readRefs() error {
+	f.refs = map[uuid.UUID]store.Ref{}
+	last := f.lastKey(bClaims, 4)
+	for n := uint64(0); n <= last; n++ {
+		if n%replayBatch == 0 && f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		ref := store.Ref(n)
+		var r row
+		if v := f.value(bRows, key32(ref)); v != nil {
+			if r.decode(v) == nil {
+				if !r.gone() {
+					f.refs[r.id] = ref
+				}
+				continue
+			}
+			f.report.Values++
+		}
+		if c, _ := f.from.decodeClaim(ref, f.raw(bClaims, key32(ref))); c != nil {
+			if id, err := uuid.Parse(c.ID); err == nil {
+				f.refs[id] = ref
+			}
+		}
+	}
+	f.to.t.put(store.Ref(last), row{flags: flagGone}) // new records come after the old ones
+	return nil
+}
+
+// oldClaim reads a record of the old file; nil when it can't be read.
+func (f *folding) oldClaim(id uuid.UUID) *ken.Claim {
+	ref, ok := f.refs[id]
+	if !ok {
+		return nil
+	}
+	c, err := f.from.decodeClaim(ref, f.raw(bClaims, key32(ref)))
+	if err != nil || c == nil || c.ID != id.String() {
+		f.report.Values++
+		return nil
+	}
+	return c
+}
+
+// documents copies the chunks of those files whose chunks can all be read. The others
+// are read from the files again.
+func (f *folding) documents() error {
+	entries := map[string]*docEntry{}
+	f.each(bDocs, func(k, v []byte) {
+		e := &docEntry{}
+		v, err := f.from.unseal(bDocs, k, v)
+		if err != nil || json.Unmarshal(v, e) != nil {
+			f.report.Values++
+			return
+		}
+		entries[string(k)] = e
+	})
+	l := newLayer()
+	flush := func() error {
+		err := f.to.update(func(tx *bbolt.Tx) error { return f.write(tx, l) })
+		l = newLayer()
+		return err
+	}
+	for path, e := range entries {
+		chunks := map[uuid.UUID]*ken.Claim{}
+		for _, id := range e.Chunks {
+			if c := f.oldClaim(id); c != nil {
+				chunks[id] = c
+			}
+		}
+		if len(chunks) != len(e.Chunks) {
+			continue
+		}
+		for _, id := range e.Chunks {
+			l.set(id, record{claim: chunks[id], document: true})
+		}
+		l.docs[path] = e
+		if len(l.order) >= replayBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// copyAll copies a bucket, without what is damaged.
+func (f *folding) copyAll(bucket []byte) error {
+	var keys, values [][]byte
+	var failed error
+	flush := func() {
+		err := f.to.update(func(tx *bbolt.Tx) error {
+			for i, k := range keys {
+				if err := tx.Bucket(bucket).Put(k, values[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if failed == nil {
+			failed = err
+		}
+		keys, values = nil, nil
+	}
+	f.each(bucket, func(k, v []byte) {
+		v, err := f.from.unseal(bucket, k, v)
+		if err != nil {
+			f.report.Values++
+			return
+		}
+		if bytes.Equal(bucket, bShelf) {
+			v = seal(bucket, k, v)
+		}
+		keys, values = append(keys, bytes.Clone(k)), append(values, bytes.Clone(v))
+		if len(keys) >= replayBatch {
+			flush()
+		}
+	})
+	flush()
+	return failed
+}
