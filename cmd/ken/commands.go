@@ -43,6 +43,7 @@ func (a *app) commands() []*cobra.Command {
 		a.exportCommand(),
 		a.embedCommand(),
 		a.evalCommand(),
+		a.checkCommand(),
 		a.verifyLogCommand(),
 	}
 }

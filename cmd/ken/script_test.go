@@ -81,6 +81,7 @@ var atOnce = []string{
 //	serve [FLAG …]            start ken serve and set GATEWAY to its address
 //	stop                      stop it with SIGTERM; what it printed is in serve.out and serve.err
 //	call METHOD URL FILE …    make a request; its answer is in head and body
+//	damage FILE [OLD NEW]     change a file behind the store's back
 //
 // where FILE may be stdout or stderr.
 func TestScripts(t *testing.T) {
@@ -102,6 +103,7 @@ func TestScripts(t *testing.T) {
 			"sameclaims": sameClaims,
 			"status":     status,
 			"gateway":    embedService,
+			"damage":     damageCommand,
 			"upstream":   upstreamCommand,
 			"extractor":  extractor,
 			"agent":      agent,

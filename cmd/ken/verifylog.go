@@ -21,7 +21,7 @@ func (a *app) verifyLogCommand() *cobra.Command {
 		Use:   "verify-log",
 		Short: "Check that nobody changed the log",
 		Long: "Compute the log's hash chain again, from the first event to the last, and print the hash of the last one. " +
-			"Note that hash elsewhere to prove later that nothing was cut off.",
+			"Note that hash elsewhere to prove later that nothing was cut off. ken check does this and more.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {

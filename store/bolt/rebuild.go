@@ -37,6 +37,7 @@ type Mended struct {
 // Damage reports whether anything was damaged.
 func (m *Mended) Damage() bool { return len(m.Lost) > 0 || m.Values > 0 }
 
+// String says it in one line.
 func (m *Mended) String() string {
 	return fmt.Sprintf("%d of %d events could not be read; %d claims were taken from their rows, %d are lost; %d other values were left out",
 		len(m.Lost), m.Events, len(m.Salvaged), len(m.Missing), m.Values)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/bolt"
+)
+
+// checkFlags are the flags of ken check.
+type checkFlags struct{ all, repair, yes bool }
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Find damage in the store, and repair it",
+		Long: "Check the store's pages, the log's hash chain, the checksum of every value, and every claim against the log. " +
+			"Exit with 1 when anything is wrong.\n\n" +
+			"--repair folds the claims from the log into a new file and puts it in the old one's place. Of a damaged event, the claim is taken from its row. " +
+			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.",
+		Example: "  ken check\n  ken check --repair",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.repair {
+				if err := a.repairStores(cmd.Context(), f); err != nil {
+					return err
+				}
+			}
+			return a.checkStores(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "check the stores of all owners")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what is damaged from the log, then check")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --repair: do not ask")
+	return cmd
+}
+
+// checkView is what a check found, or why the store can't be opened.
+type checkView struct {
+	store.CheckReport
+	Error string `json:"error,omitempty"`
+}
+
+// checkStores checks the stores, prints what it finds, and fails when that is anything.
+func (a *app) checkStores(ctx context.Context, f checkFlags) error {
+	p := a.progress()
+	defer p.done()
+	l, err := a.layer(ctx, p, func(o *middleware.Options) { o.Strict = false })
+	if err != nil {
+		return err
+	}
+	owners, err := a.ownersToCheck(l, f.all)
+	var views []checkView
+	var failed error
+	for _, owner := range owners {
+		v := checkView{CheckReport: store.CheckReport{Owner: owner}}
+		if err := checkOwner(ctx, l, &v); err != nil {
+			v.Error = err.Error()
+			failed = cmp.Or(failed, fmt.Errorf("owner %s: %w", owner, err))
+		} else if v.Found > 0 && failed == nil {
+			failed = &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("the store of owner %s has %d problems", owner, v.Found),
+				Try: "Run ken check --repair. It keeps the damaged file."}
+		}
+		views = append(views, v)
+	}
+	p.done()
+	err = errors.Join(err, l.Close())
+	if err == nil {
+		err = a.printChecks(views)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return cmp.Or(err, failed)
+}
+
+func (a *app) ownersToCheck(l *middleware.Layer, all bool) ([]string, error) {
+	cfg := l.Config()
+	if all {
+		return ownersIn(cfg.State(l.Root()))
+	}
+	return []string{cmp.Or(a.owner, cfg.Knowledge.Owner)}, nil
+}
+
+func checkOwner(ctx context.Context, l *middleware.Layer, v *checkView) error {
+	s, release, err := l.Store(ctx, v.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v.CheckReport, err = s.Check(ctx)
+	return err
+}
+
+func (a *app) printChecks(views []checkView) error {
+	if a.json {
+		return a.printJSON(map[string]any{"stores": views})
+	}
+	rows := make([][]string, 0, len(views))
+	for _, v := range views {
+		state := "good"
+		if v.Error != "" || v.Found > 0 {
+			state = "bad"
+		}
+		rows = append(rows, []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Claims), fmt.Sprint(v.Values), fmt.Sprint(v.Found), v.Owner})
+	}
+	a.printTable([]string{"STORE", "EVENTS", "CLAIMS", "VALUES", "PROBLEMS", "OWNER"}, rows)
+	for _, v := range views {
+		for _, p := range v.Problems {
+			fmt.Fprintf(a.out, "%s: %s: %s\n", cell(v.Owner), p.Part, cell(p.What))
+		}
+		if more := v.Found - len(v.Problems); more > 0 {
+			fmt.Fprintf(a.out, "%s: and %d more\n", cell(v.Owner), more)
+		}
+	}
+	return nil
+}
+
+// repairStores mends the stores.
+func (a *app) repairStores(ctx context.Context, f checkFlags) error {
+	r, err := a.resolve()
+	if err != nil {
+		return err
+	}
+	a.notice(r)
+	state := r.Config.State(r.Root)
+	owners := []string{cmp.Or(a.owner, r.Config.Knowledge.Owner)}
+	if f.all {
+		if owners, err = ownersIn(state); err != nil {
+			return err
+		}
+	}
+	if !f.yes {
+		for _, owner := range owners {
+			fmt.Fprintf(a.err, "To be folded from its log again: %s\n", filepath.Join(state, bolt.FolderName(owner)))
+		}
+		if err := a.agree("Repair?", "Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	p := a.progress()
+	defer p.done()
+	for _, owner := range owners {
+		dir := filepath.Join(state, bolt.FolderName(owner))
+		if _, err := os.Stat(dir); err != nil {
+			return &ken.Error{Code: ken.CodeNotFound, Field: "owner", Msg: "owner " + owner + " has no store", Err: err, Try: "Check --owner and --dir."}
+		}
+		report, err := bolt.Repair(ctx, dir, bolt.Options{Owner: owner, Progress: p.update})
+		if err != nil {
+			return fmt.Errorf("repair the store of owner %s: %w", owner, err)
+		}
+		p.done()
+		fmt.Fprintf(a.err, "ken: %s: %s\n", owner, &report)
+		for _, id := range report.Missing {
+			fmt.Fprintf(a.err, "ken: lost: %s\n", id)
+		}
+		if report.Kept != "" {
+			fmt.Fprintf(a.err, "ken: the damaged file is kept as %s\n", report.Kept)
+		}
+	}
+	return nil
+}
