@@ -25,6 +25,8 @@ func (s *Store) openIndex(ctx context.Context) error {
 	dir := filepath.Join(s.dir, indexDir)
 	x, err := keyword.Open(dir, keyword.Options{StoreID: s.id})
 	if err == nil && x.Watermark() > s.commit {
+		// bbolt takes the state before when the newest meta page is damaged.
+		s.report(damaged("read the newest state", fmt.Errorf("the keyword index has seen commit %d, and the file ends with %d: the last writes are lost", x.Watermark(), s.commit)))
 		err = errors.Join(&ken.Error{Code: ken.CodeCorrupt, Msg: "the index is ahead of the log"}, x.Close())
 	}
 	if errors.Is(err, ken.ErrCorrupt) || errors.Is(err, ken.ErrRefused) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -121,13 +122,19 @@ func openDB(path string, o Options) (*bbolt.DB, error) {
 func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	corrupt := func(cause error) error {
 		return &ken.Error{Code: ken.CodeCorrupt, Msg: path + " is not a readable store", Err: cause,
-			Try: "Restore it from a backup, or move it away and run ken import on the last export; it was not changed."}
+			Try: "Run ken check --repair. If that can't read it either, restore it from a backup, or move it away and import the last export. It was not changed."}
 	}
+	var file *os.File
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, corrupt(fmt.Errorf("%v", r))
+			if file != nil { // bbolt has let go of nothing
+				unlock(file)
+				_ = file.Close()
+			}
 		}
 	}()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	switch err := sound(path); {
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("open store: %w", err)
@@ -136,10 +143,10 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	case err != nil:
 		return nil, corrupt(err)
 	}
-	var file *os.File
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout: 1, // nanosecond: it is tried once
-		NoSync:  o.NoSync,
+		Timeout:  1, // nanosecond: it is tried once
+		NoSync:   o.NoSync,
+		ReadOnly: o.readOnly,
 		// The freelist is kept in the file: without it, bbolt would walk every page
 		// on opening.
 		FreelistType: bbolt.FreelistMapType,

@@ -41,6 +41,8 @@ type Options struct {
 	// NoSync leaves out the fsync of every commit: for bulk loads and benchmarks
 	// of other parts. A crash may then lose what was acknowledged.
 	NoSync bool
+
+	readOnly bool // the file is read alone: a repair, or a folder that can't be written
 }
 
 // Progress is told how far a stage is: done of total, in the stage's unit. A

@@ -63,17 +63,23 @@ func (s *Store) Rebuild(ctx context.Context) error {
 // be opened. Errors: ErrHeld; ErrCorrupt for a file of which nothing can be read, which
 // is left as it is.
 func Repair(ctx context.Context, dir string, o Options) (Mended, error) {
-	l, err := Acquire(dir, o)
+	o = o.withDefaults()
+	path := filepath.Join(dir, dbFile)
+	db, err := openDB(path, o)
+	if errors.Is(err, ken.ErrCorrupt) { // its list of free pages, perhaps, which nobody needs to read it
+		o.readOnly = true
+		db, err = openDB(path, o)
+		o.readOnly = false
+	}
 	if err != nil {
 		return Mended{}, err
 	}
-	s := newStore(l.dir, l.o, l.db)
+	s := newStore(dir, o, db)
 	m, err := s.rebuild(ctx)
-	l.db = s.db
 	if err == nil {
 		err = os.RemoveAll(filepath.Join(dir, indexDir)) // the next to open it makes a new one
 	}
-	return m, errors.Join(err, l.Release())
+	return m, errors.Join(err, s.protect(s.db.Close))
 }
 
 // rebuild makes the new file and swaps. The committer runs it, or nobody has the store.
@@ -87,7 +93,7 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 		return Mended{}, fmt.Errorf("rebuild: %w", err)
 	}
 	db.NoSync = true // until it is complete
-	f := &folding{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
+	f := &folding{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), chunks: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
 	f.to.vecs, f.to.sealed = newVectors("", nil), true
 	err = f.fold()
 	if err == nil {
@@ -172,6 +178,7 @@ type folding struct {
 	report   Mended
 
 	refs      map[uuid.UUID]store.Ref // of the old rows: records keep theirs
+	chunks    map[uuid.UUID]bool      // records of files that are not copied yet
 	touched   map[uuid.UUID]bool      // claims that lost events tell of
 	forgotten map[uuid.UUID]bool
 }

@@ -151,6 +151,9 @@ func (f *folding) readRefs() error {
 			if r.decode(v) == nil {
 				if !r.gone() {
 					f.refs[r.id] = ref
+					if r.flags&flagDocument != 0 {
+						f.chunks[r.id] = true
+					}
 				}
 				continue
 			}
@@ -211,6 +214,7 @@ func (f *folding) documents() error {
 		}
 		for _, id := range e.Chunks {
 			l.set(id, record{claim: chunks[id], document: true})
+			delete(f.chunks, id)
 		}
 		l.docs[path] = e
 		if len(l.order) >= replayBatch {
@@ -219,6 +223,7 @@ func (f *folding) documents() error {
 			}
 		}
 	}
+	f.report.Values += len(f.chunks)
 	return flush()
 }
 
