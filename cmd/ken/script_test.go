@@ -79,7 +79,7 @@ var atOnce = []string{
 //	job KIND KEY PAYLOAD      add a job
 //	trust                     agree to the project's configuration, as ken trust --yes
 //	serve [FLAG …]            start ken serve and set GATEWAY to its address
-//	stop                      stop it with SIGTERM; what it printed is in serve.out and serve.err
+//	terminate                 stop it with SIGTERM; what it printed is in serve.out and serve.err
 //	call METHOD URL FILE …    make a request; its answer is in head and body
 //	damage FILE [OLD NEW]     change a file behind the store's back
 //
@@ -110,7 +110,7 @@ func TestScripts(t *testing.T) {
 			"job":        job,
 			"trust":      trustCommand,
 			"serve":      serveCommand,
-			"stop":       stopCommand,
+			"terminate":  terminateCommand,
 			"call":       callCommand,
 		},
 	})

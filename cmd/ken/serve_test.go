@@ -96,12 +96,12 @@ func (s *served) follow(out io.Reader) {
 	}
 }
 
-// stopCommand sends ken serve SIGTERM and waits for it to end well. What it printed is
+// terminateCommand sends ken serve SIGTERM and waits for it to end well. What it printed is
 // then in the files serve.out and serve.err.
-func stopCommand(ts *testscript.TestScript, neg bool, args []string) {
+func terminateCommand(ts *testscript.TestScript, neg bool, args []string) {
 	v, ok := servers.LoadAndDelete(ts.MkAbs("."))
 	if neg || len(args) > 0 || !ok {
-		ts.Fatalf("usage: stop, after serve")
+		ts.Fatalf("usage: terminate, after serve")
 	}
 	s := v.(*served)
 	ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
