@@ -19,10 +19,12 @@ func NewRing(entries ...Entry) *Ring { return &Ring{append([]Entry(nil), entries
 // Len is the number of keys.
 func (r *Ring) Len() int { return len(r.entries) }
 
-// Find returns whose key it is. Its time says nothing about which key was close:
-// what is compared is hashes, all of them, each in constant time.
-func (r *Ring) Find(key string) (Principal, bool) {
-	h := HashKey(key)
+// Find returns whose key it is.
+func (r *Ring) Find(key string) (Principal, bool) { return r.FindHash(HashKey(key)) }
+
+// FindHash returns whose key has this hash. Its time says nothing about which key was
+// close: all hashes are compared, each in constant time.
+func (r *Ring) FindHash(h Hash) (Principal, bool) {
 	found := -1
 	for i := range r.entries {
 		if subtle.ConstantTimeCompare(h[:], r.entries[i].Hash[:]) == 1 && found < 0 {

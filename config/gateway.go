@@ -33,6 +33,7 @@ type Gateway struct {
 	Idle        time.Duration // between two requests of a connection
 	Connect     time.Duration // to the upstream
 	Response    time.Duration // for the upstream's headers to arrive
+	Notice      time.Duration // that it serves on after it was told to stop
 	Drain       time.Duration // for streams to end at shutdown
 
 	Taint TaintAction
@@ -94,7 +95,9 @@ func (g *Gateway) keys() []key {
 		bind("connect", &g.Connect, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long connecting to the upstream may take."),
 		bind("response", &g.Response, 15*time.Minute, span(time.Second, 24*time.Hour),
 			"How long the upstream may take until its answer begins. Models that reason think for minutes."),
-		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers may go on when it is told to stop."),
+		bind("notice", &g.Notice, time.Second, span(0, 10*time.Minute),
+			"How long it goes on serving when it is told to stop, while /readyz says so. A load balancer needs as long as it takes to see that."),
+		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers that are under way may go on after that."),
 		bind("taint", &g.Taint, TaintFlag, choice(TaintOff, TaintFlag, TaintBlock),
 			"What happens when a model's answer calls a tool with what an external claim said: nothing, a mark in the receipt and a "+
 				"header, or a refusal.").judged(stricter("what happens when a model obeys a text from outside", string(TaintOff), string(TaintFlag), string(TaintBlock))),

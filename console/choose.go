@@ -49,7 +49,7 @@ func (c *Console) chosenOwner(r *http.Request, otherwise string) string {
 // ownersFor are the owners that a visitor can choose among; nil where a key decides,
 // and where there is only one.
 func (c *Console) ownersFor(*visit) []string {
-	if c.o.Ring != nil {
+	if c.ring.Load() != nil {
 		return nil
 	}
 	if all := c.owners(); len(all) > 1 {
@@ -81,7 +81,7 @@ func (c *Console) owners() []string {
 
 func chooseOwner(v *visit) error {
 	choice := v.text("owner")
-	if v.con.o.Ring != nil || !slices.Contains(v.con.owners(), choice) {
+	if v.con.ring.Load() != nil || !slices.Contains(v.con.owners(), choice) {
 		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
 	}
 	v.cookie(ownerCookie, choice, choiceLasts)

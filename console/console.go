@@ -61,7 +61,8 @@ type Console struct {
 	mux      *http.ServeMux
 	origin   *http.CrossOriginProtection
 	visits   visits
-	token    [32]byte // of forms where nobody logs in
+	ring     atomic.Pointer[access.Ring] // the keys that may log in
+	token    [32]byte                    // of forms where nobody logs in
 	claims   *facet.Index
 	turns    *ledger.Ledger
 	tallies  behind[string, tally]  // by owner
@@ -84,12 +85,17 @@ func New(l *middleware.Layer, o Options) *Console {
 		turns:  ledger.New(ledger.Options{Now: o.Now})}
 	c.visits.now, c.began = o.Now, o.Now()
 	c.token = secret()
+	c.ring.Store(o.Ring)
 	c.stop, c.closing = context.WithCancel(context.Background())
 	for _, rt := range routes() {
 		c.mux.Handle(rt.method+" "+rt.path, c.handler(rt))
 	}
 	return c
 }
+
+// Admit has the keys of r log in from now on, nil for none at all. Who logged in with a
+// key that r lacks is logged out, and the others have the rights that r says.
+func (c *Console) Admit(r *access.Ring) { c.ring.Store(r) }
 
 // Close ends what goes on behind the pages. Live pages notice and ask again later.
 func (c *Console) Close() error {

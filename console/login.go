@@ -32,13 +32,13 @@ type visits struct {
 
 // visitor is somebody who logged in.
 type visitor struct {
-	who   access.Principal
+	key   access.Hash
 	token [32]byte // of the forms
 	seen  time.Time
 }
 
 // begin returns the value of a new visit's cookie.
-func (s *visits) begin(who access.Principal) string {
+func (s *visits) begin(with access.Hash) string {
 	id := secret()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,15 +58,15 @@ func (s *visits) begin(who access.Principal) string {
 	if s.by == nil {
 		s.by = map[[sha256.Size]byte]*visitor{}
 	}
-	s.by[sha256.Sum256(id[:])] = &visitor{who: who, token: secret(), seen: now}
+	s.by[sha256.Sum256(id[:])] = &visitor{key: with, token: secret(), seen: now}
 	return hex.EncodeToString(id[:])
 }
 
-// find returns whose visit a request belongs to.
-func (s *visits) find(r *http.Request) (visitor, bool) {
+// find returns whose visit a request belongs to, as long as ring has their key.
+func (s *visits) find(r *http.Request, ring *access.Ring) (in visitor, who access.Principal, ok bool) {
 	key, ok := visitKey(r)
-	if !ok {
-		return visitor{}, false
+	if !ok || ring == nil {
+		return in, who, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,10 +74,14 @@ func (s *visits) find(r *http.Request) (visitor, bool) {
 	now := s.now()
 	if v == nil || now.Sub(v.seen) > visitLasts {
 		delete(s.by, key)
-		return visitor{}, false
+		return in, who, false
+	}
+	if who, ok = ring.FindHash(v.key); !ok {
+		delete(s.by, key)
+		return in, who, false
 	}
 	v.seen = now
-	return *v, true
+	return *v, who, true
 }
 
 // end forgets the visit that a request belongs to.
@@ -123,10 +127,11 @@ func loginForm(v *visit) error {
 
 func login(v *visit) error {
 	key := strings.TrimSpace(v.r.PostFormValue("key"))
-	if v.con.o.Ring != nil {
-		if who, ok := v.con.o.Ring.Find(key); ok {
+	if ring := v.con.ring.Load(); ring != nil {
+		hash := access.HashKey(key)
+		if _, ok := ring.FindHash(hash); ok {
 			v.con.visits.end(v.r)
-			v.cookie(visitCookie, v.con.visits.begin(who), visitLasts)
+			v.cookie(visitCookie, v.con.visits.begin(hash), visitLasts)
 			return v.to(v.next())
 		}
 	}

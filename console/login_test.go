@@ -135,6 +135,32 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// A key that is taken out ends the visits that began with it, and one with fewer rights
+// has fewer in them.
+func TestVisitEndsWithItsKey(t *testing.T) {
+	b, ana, rita, _ := keyed(t, nil)
+	entry := func(key string, who access.Principal) access.Entry {
+		return access.Entry{Hash: access.HashKey(key), Principal: who}
+	}
+	if status, p := b.do(http.MethodPost, console.LoginPath, url.Values{"key": {ana}}); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, p.body)
+	}
+	less := operator
+	less.Rights = []access.Right{access.Read}
+	b.con.Admit(access.NewRing(entry(ana, less), entry(rita, reader)))
+	if _, p := b.do(http.MethodGet, "/console/claims", nil); p.has(`main form[method="post"]`) {
+		t.Error("a right is left that the key has lost")
+	}
+	b.con.Admit(access.NewRing(entry(rita, reader)))
+	if status, p := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("%d %s", status, p.body)
+	}
+	b.con.Admit(access.NewRing(entry(ana, operator)))
+	if status, _ := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("the visit goes on when the key comes back: %d", status)
+	}
+}
+
 func TestVisitEnds(t *testing.T) {
 	at := now
 	b, ana, _, _ := keyed(t, func() time.Time { return at })

@@ -19,7 +19,7 @@ type problemPage struct {
 
 // fail shows an error as a page. What a person can't act on is for the log.
 func (v *visit) fail(err error) {
-	if errors.Is(err, errLogin) && v.con.o.Ring != nil {
+	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
 		path := LoginPath
 		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
 			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())

@@ -37,10 +37,10 @@ type visit struct {
 func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{con: c, w: w, r: r, who: access.From(r.Context()), token: hex.EncodeToString(c.token[:])}
 	if v.who.Owner == "" {
-		if in, ok := c.visits.find(r); ok {
-			v.who, v.token, v.keyed = in.who, hex.EncodeToString(in.token[:]), true
+		if in, who, ok := c.visits.find(r, c.ring.Load()); ok {
+			v.who, v.token, v.keyed = who, hex.EncodeToString(in.token[:]), true
 		}
-	} else if c.o.Ring == nil {
+	} else if c.ring.Load() == nil {
 		v.who.Owner = c.chosenOwner(r, v.who.Owner)
 	}
 	return v

@@ -16,6 +16,7 @@ import (
 // call is one request on its way through the gateway.
 type call struct {
 	g     *Gateway
+	terms *terms // as they were when it came
 	w     *writer
 	r     *http.Request
 	start time.Time
@@ -42,7 +43,8 @@ type call struct {
 }
 
 func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
-	c := &call{g: g, w: newWriter(w, g.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
+	now := g.terms.Load()
+	c := &call{g: g, terms: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
 	c.route, c.dialect, c.pattern = routeOf(r, c.raw)
 	c.w.expect(r)
 	c.speaks = spoken(r.URL.Path, r.Header)
@@ -79,7 +81,7 @@ func (c *call) done() {
 func (c *call) log(session string, total, first time.Duration) {
 	level := slog.LevelDebug
 	switch {
-	case c.w.status >= http.StatusInternalServerError, c.err != nil && !errors.Is(c.err, context.Canceled):
+	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
 		level = slog.LevelWarn
 	case c.route == model, c.fault != nil:
 		level = slog.LevelInfo

@@ -24,14 +24,12 @@ func FuzzIdentify(f *testing.F) {
 	} {
 		f.Add(s[0], s[1], s[2], s[3], s[4], s[5])
 	}
-	open, err := newDoors(nil, "default")
+	open := &doors{owner: "default"}
+	ring, err := Ring([]config.GatewayKey{{Name: "k", Hash: access.HashKey(key).String(), Owner: "kim"}}, "default")
 	if err != nil {
 		f.Fatal(err)
 	}
-	keyed, err := newDoors([]config.GatewayKey{{Name: "k", Hash: access.HashKey(key).String(), Owner: "kim"}}, "default")
-	if err != nil {
-		f.Fatal(err)
-	}
+	keyed := &doors{ring: ring, owner: "default"}
 	allowed := []ken.Scope{{Type: ken.ScopeRepo, ID: "a/b"}}
 	f.Fuzz(func(t *testing.T, kenKey, authorization, apiKey, owner, scopes, off string) {
 		h := http.Header{"X-Ken-Key": {kenKey}, "Authorization": {authorization}, "X-Api-Key": {apiKey}, "X-Ken-Owner": {owner},

@@ -3,14 +3,15 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
-	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -18,16 +19,17 @@ import (
 type Gateway struct {
 	layer   *middleware.Layer
 	o       Options
-	cfg     config.Gateway
+	terms   atomic.Pointer[terms]
+	reload  sync.Mutex  // held while terms change
 	scopes  []ken.Scope // configured
-	doors   *doors
 	limits  *limits
 	reverse *httputil.ReverseProxy
 
 	upstream  *upstream // nil: there is none
 	anthropic *upstream // nil: the same as upstream
 
-	stop     context.Context // done when the gateway is told to stop
+	at       atomic.Pointer[net.Addr] // that Serve listens on
+	stop     context.Context          // done when the gateway is told to stop
 	stopping context.CancelFunc
 	closers  sync.Once
 }
@@ -45,12 +47,12 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	all := l.Config()
 	o = o.withDefaults(all)
 	cfg := *o.Config
-	g := &Gateway{layer: l, o: o, cfg: cfg, scopes: all.Retrieval.Scopes,
-		limits: newLimits(cfg.InFlight, cfg.Rate, cfg.Burst, o.Now)}
-	var err error
-	if g.doors, err = newDoors(cfg.Keys, all.Knowledge.Owner); err != nil {
+	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
+	ring, err := Ring(cfg.Keys, all.Knowledge.Owner)
+	if err != nil {
 		return nil, err
 	}
+	g.terms.Store(&terms{cfg, doors{ring: ring, owner: all.Knowledge.Owner}})
 	if o.Upstream != "" {
 		if g.upstream, err = parseUpstream(o.Upstream, cfg.UpstreamKey(), false); err != nil {
 			return nil, err
@@ -138,16 +140,16 @@ func (c *call) admit() *fault {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
 			try: "Use it as a base URL, not as a proxy for everything."}
 	}
-	if c.g.doors.ring == nil {
-		if f := addressed(c.r, c.g.cfg.Hosts); f != nil {
+	if c.terms.ring == nil {
+		if f := addressed(c.r, c.terms.cfg.Hosts); f != nil {
 			return f
 		}
 	}
-	if c.route == console && c.g.doors.ring != nil && presented(c.r.Header) == "" {
+	if c.route == console && c.terms.ring != nil && presented(c.r.Header) == "" {
 		return nil // a browser: the console asks for a key on a page of its own
 	}
 	var f *fault
-	if c.who, f = c.g.doors.identify(c.r.Header); f != nil {
+	if c.who, f = c.terms.identify(c.r.Header); f != nil {
 		return f
 	}
 	return c.g.limits.spend(c.who.Name)

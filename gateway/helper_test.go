@@ -35,7 +35,7 @@ const (
 func layer(t testing.TB, known map[string]string, change ...func(*config.Config)) *middleware.Layer {
 	t.Helper()
 	c := config.Default()
-	c.Repository.Index, c.Middleware.Events = false, false
+	c.Repository.Index, c.Middleware.Events, c.Gateway.Notice = false, false, 0
 	for _, f := range change {
 		f(&c)
 	}
@@ -75,6 +75,7 @@ func learn(t testing.TB, l *middleware.Layer, owner, text string) {
 
 // gate is a gateway that runs.
 type gate struct {
+	*gateway.Gateway
 	URL  string
 	log  *logged
 	stop func() // as a first signal does, and waits
@@ -113,7 +114,7 @@ func start(t testing.TB, l *middleware.Layer, up string, change ...func(*gateway
 		cut()
 		stop()
 	})
-	return &gate{URL: "http://" + in.Addr().String(), log: log, stop: stop}
+	return &gate{Gateway: g, URL: "http://" + in.Addr().String(), log: log, stop: stop}
 }
 
 // logged keeps what is logged.

@@ -19,11 +19,6 @@ type doors struct {
 	owner string       // of who names none
 }
 
-func newDoors(keys []config.GatewayKey, owner string) (*doors, error) {
-	ring, err := Ring(keys, owner)
-	return &doors{ring: ring, owner: owner}, err
-}
-
 // Ring is the keys that a configuration lets in, nil for none at all. owner is whose
 // knowledge a key opens that names nobody. Errors: ErrInvalid for a hash or a right
 // that can't be read.

@@ -88,7 +88,7 @@ func (g *Gateway) modify(resp *http.Response) error {
 	resp.Body = &answer{ReadCloser: resp.Body, c: c}
 	if c.exchange != nil {
 		c.annotate(resp.Header)
-		c.exchange.Guard(resp, g.cfg.Taint, g.tainted)
+		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)
 		var heard func(middleware.Heard) // nil costs nothing
 		if g.o.Metrics != nil || c.client != nil {
 			heard = listener(g.o.Metrics, c.client, resp.StatusCode)
@@ -102,7 +102,7 @@ func (g *Gateway) modify(resp *http.Response) error {
 // tainted counts tool calls that repeat external claims.
 func (g *Gateway) tainted(found []ken.Taint) {
 	for range found {
-		g.o.Metrics.Taint(string(g.cfg.Taint))
+		g.o.Metrics.Taint(string(g.terms.Load().cfg.Taint))
 	}
 }
 

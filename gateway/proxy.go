@@ -50,13 +50,13 @@ func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 
 // incoming is the request's body with its limits.
 func (c *call) incoming() *body {
-	return &body{ReadCloser: c.r.Body, control: c.w.control, stall: c.g.cfg.Stall, left: int64(c.g.cfg.BodyBytes)}
+	return &body{ReadCloser: c.r.Body, control: c.w.control, stall: c.terms.cfg.Stall, left: int64(c.terms.cfg.BodyBytes)}
 }
 
 // take puts limits on the request's body.
 func (c *call) take() *fault {
-	if c.r.ContentLength > int64(c.g.cfg.BodyBytes) {
-		return tooLong(c.g.cfg.BodyBytes)
+	if c.r.ContentLength > int64(c.terms.cfg.BodyBytes) {
+		return tooLong(c.terms.cfg.BodyBytes)
 	}
 	if c.r.Body == nil || c.r.Body == http.NoBody {
 		return nil
@@ -122,7 +122,7 @@ func (c *call) bodyFault(err error) *fault {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, errTooLong):
-		return tooLong(c.g.cfg.BodyBytes)
+		return tooLong(c.terms.cfg.BodyBytes)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &fault{status: http.StatusRequestTimeout, code: "client_timeout", msg: "the request's body stopped coming", try: "Send it again."}
 	}

@@ -7,15 +7,19 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
-// Serve answers what comes in at l until ctx ends; then it takes no more, lets
-// answers that are under way go on for gateway.drain or until now ends, whichever
-// comes first, and cuts off what is left. It closes l. The error is nil after a stop
+// Serve answers what comes in at l until ctx ends. Then /readyz says "stopping" while
+// it serves on for gateway.notice; after that it takes no more, lets answers that are
+// under way go on for gateway.drain, and cuts off what is left, which it does at once
+// when now ends. It closes l. The error is nil after a stop
 // that was asked for, and ErrRefused for a listener that others could reach while
 // there are no keys. No answer is under way when it returns.
 func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
-	if err := reachable(l.Addr(), g.cfg); err != nil {
+	at, cfg := l.Addr(), g.terms.Load().cfg
+	g.at.Store(&at)
+	if err := reachable(at, cfg); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -23,9 +27,9 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	var running handlers
 	srv := &http.Server{
 		Handler:           running.count(g),
-		ReadHeaderTimeout: g.cfg.ReadHeader,
-		IdleTimeout:       g.cfg.Idle,
-		MaxHeaderBytes:    g.cfg.HeaderBytes,
+		ReadHeaderTimeout: cfg.ReadHeader,
+		IdleTimeout:       cfg.Idle,
+		MaxHeaderBytes:    cfg.HeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelDebug),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
@@ -37,8 +41,18 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 		return errors.Join(err, g.Close())
 	case <-ctx.Done():
 	}
+	cfg = g.terms.Load().cfg
+	g.o.Log.Info("stopping", "cause", context.Cause(ctx), "in_flight", g.limits.inFlight.Load())
 	_ = g.Close() // it can't fail
-	drain, done := context.WithTimeout(now, g.cfg.Drain)
+	notice := time.NewTimer(cfg.Notice)
+	defer notice.Stop()
+	select {
+	case <-notice.C:
+	case <-now.Done():
+	case err := <-ended:
+		return err
+	}
+	drain, done := context.WithTimeout(now, cfg.Drain)
 	defer done()
 	err := srv.Shutdown(drain)
 	all := running.close()

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
@@ -33,11 +35,14 @@ type running struct {
 	newRequests func() error // whether it still takes any
 }
 
-func run(t *testing.T, up string) *running {
+func run(t *testing.T, up string, change ...func(*config.Gateway)) *running {
 	t.Helper()
 	l := layer(t, nil)
 	c := l.Config().Gateway
 	c.Listen, c.Drain = "127.0.0.1:0", time.Hour
+	for _, f := range change {
+		f(&c)
+	}
 	g, err := gateway.New(l, gateway.Options{Upstream: up, Config: &c, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +117,35 @@ func TestSecondSignalCutsStreams(t *testing.T) {
 		t.Errorf("the stream ended well after %d bytes", len(b))
 	}
 	<-up.Last(t).Gone()
+}
+
+// Who balances load sees that the gateway is about to stop while it still serves, and a
+// second signal waits for none of that.
+func TestReadinessSaysStoppingWhileItServes(t *testing.T) {
+	up := upstreamtest.New(t)
+	g := run(t, up.URL, func(c *config.Gateway) { c.Notice = time.Hour })
+	ready := func() reply { return do(t, request(t, http.MethodGet, g.url+"/readyz", "")) }
+	if got := ready(); got.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", got.StatusCode, got.body)
+	}
+	g.end()
+	got := ready()
+	for got.StatusCode == http.StatusOK { // until the signal has arrived
+		got = ready()
+	}
+	if got.StatusCode != http.StatusServiceUnavailable || gjson.Get(got.body, "status").String() != "stopping" {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	if got := post(t, g.url+"/v1/chat/completions", chat(question)); got.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	g.cut()
+	if err := <-g.ended; err != nil {
+		t.Error(err)
+	}
+	if g.newRequests() == nil {
+		t.Error("it still listens")
+	}
 }
 
 func TestListenIsCareful(t *testing.T) {

@@ -61,6 +61,7 @@ var atOnce = []string{
 	"testdata/script/recall_vector.txtar",
 	"testdata/script/run.txtar",
 	"testdata/script/serve.txtar",
+	"testdata/script/serve_reload.txtar",
 	"testdata/script/structure_filing.txtar",
 	"testdata/script/together.txtar",
 }
@@ -80,6 +81,7 @@ var atOnce = []string{
 //	trust                     agree to the project's configuration, as ken trust --yes
 //	serve [FLAG …]            start ken serve and set GATEWAY to its address
 //	terminate                 stop it with SIGTERM; what it printed is in serve.out and serve.err
+//	hangup PATTERN            send it SIGHUP, and wait until its log has a line that matches
 //	call METHOD URL FILE …    make a request; its answer is in head and body
 //	damage FILE [OLD NEW]     change a file behind the store's back
 //
@@ -111,6 +113,7 @@ func TestScripts(t *testing.T) {
 			"trust":      trustCommand,
 			"serve":      serveCommand,
 			"terminate":  terminateCommand,
+			"hangup":     hangupCommand,
 			"call":       callCommand,
 		},
 	})

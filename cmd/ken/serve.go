@@ -45,7 +45,10 @@ func (a *app) serveCommand() *cobra.Command {
 			"Anthropic's API is passed on to gateway.anthropic; when that is not set, to https://api.anthropic.com if the upstream is OpenAI's " +
 			"own, and otherwise to the upstream itself. Clients bring their own API keys.\n\n" +
 			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken serve key makes a key.\n\n" +
-			"An interrupt, or SIGTERM, lets answers go on for gateway.drain, and then harvests; a second one cuts them off.",
+			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
+			"can't be read changes nothing.\n\n" +
+			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
+			"one cuts them off.",
 		Example: `  ken serve --upstream http://localhost:11434/v1
   ken serve --listen unix:/run/user/1000/ken.sock
   OPENAI_BASE_URL=http://127.0.0.1:8484/v1 my-agent`,
@@ -66,23 +69,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.resolve()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // before anything that takes long: it must not end the process
+	defer signal.Stop(hangups)
+	cfg, from, err := a.serveConfiguration(o, log)
 	if err != nil {
-		return err
-	}
-	if said := r.Notice(); said != "" {
-		log.Warn(said)
-	}
-	if err := keysCount(r); err != nil {
-		return err
-	}
-	if err := readNothing(r, func(said string) { log.Warn(said) }); err != nil {
-		return err
-	}
-	cfg := r.Config
-	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
-	cfg.Knowledge.Owner = cmp.Or(a.owner, cfg.Knowledge.Owner)
-	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	in, err := gateway.Listen(cfg.Gateway)
@@ -116,8 +107,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	now, stop := secondSignal(ctx)
 	defer stop()
+	reloads := a.reloads(ctx, hangups, reloading{serving: s, options: o, gateway: g, layer: l, from: from})
 	err = g.Serve(ctx, now, in)
-	return errors.Join(err, s.close(), l.Close(), s.tracer.Close())
+	reloads.Wait()
+	err = errors.Join(err, s.close(), l.Close(), s.tracer.Close())
+	log.Info("stopped", "harvested", l.Counts().Harvested)
+	return err
 }
 
 // serveLog is the log of requests and of the layer, on standard error.

@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,10 +24,62 @@ import (
 
 // served is a ken serve that a script has started.
 type served struct {
-	cmd      *exec.Cmd
-	out, err bytes.Buffer
-	started  chan string // its address, "" when it ended before it had one
-	read     sync.WaitGroup
+	cmd     *exec.Cmd
+	out     bytes.Buffer
+	err     spoken
+	started chan string // its address, "" when it ended before it had one
+	read    sync.WaitGroup
+}
+
+// spoken is what a process says, to be read while it runs.
+type spoken struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+	more chan struct{} // closed when there is more, or the process has ended; nil when nobody waits
+}
+
+func (s *spoken) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake()
+	return s.said.Write(b)
+}
+
+func (s *spoken) wake() {
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.String()
+}
+
+// until waits for a whole line that matches, behind the first n bytes.
+func (s *spoken) until(n int, want *regexp.Regexp) error {
+	late := time.After(time.Minute)
+	for {
+		s.mu.Lock()
+		said := s.said.String()[n:]
+		if s.more == nil {
+			s.more = make(chan struct{})
+		}
+		more := s.more
+		s.mu.Unlock()
+		for line := range strings.Lines(said) {
+			if strings.HasSuffix(line, "\n") && want.MatchString(line) {
+				return nil
+			}
+		}
+		select {
+		case <-more:
+		case <-late:
+			return fmt.Errorf("%q is not said: %s", want, said)
+		}
+	}
 }
 
 // servers are those that run, by their script's folder.
@@ -108,10 +162,24 @@ func terminateCommand(ts *testscript.TestScript, neg bool, args []string) {
 	s.read.Wait()
 	err := s.cmd.Wait()
 	ts.Check(os.WriteFile(ts.MkAbs("serve.out"), s.out.Bytes(), 0o600))
-	ts.Check(os.WriteFile(ts.MkAbs("serve.err"), s.err.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("serve.err"), []byte(s.err.String()), 0o600))
 	if err != nil {
 		ts.Fatalf("ken serve: %v\n%s", err, s.err.String())
 	}
+}
+
+// hangupCommand sends ken serve SIGHUP and waits until its log has a line that matches.
+func hangupCommand(ts *testscript.TestScript, neg bool, args []string) {
+	v, ok := servers.Load(ts.MkAbs("."))
+	if neg || len(args) != 1 || !ok {
+		ts.Fatalf("usage: hangup PATTERN, after serve")
+	}
+	s := v.(*served)
+	want, err := regexp.Compile(args[0])
+	ts.Check(err)
+	n := len(s.err.String())
+	ts.Check(s.cmd.Process.Signal(syscall.SIGHUP))
+	ts.Check(s.err.until(n, want))
 }
 
 // callCommand makes an HTTP request with the content of a file, "-" for none, and

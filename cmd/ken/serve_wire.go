@@ -94,7 +94,7 @@ func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 	return c, nil
 }
 
-// watch has /metrics ask the stores of the owners that are known beforehand.
+// watch has /metrics ask the stores of the owners that the configuration names.
 func (s *serving) watch(l *middleware.Layer) {
 	s.metrics.WatchBreaker("embeddings", func() string { return l.Embedder().State().String() })
 	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Counts()) })
