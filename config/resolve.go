@@ -142,9 +142,23 @@ func (r *Resolved) judge(beneath, whole *Config) {
 			continue
 		}
 		if p := (proposal{r.Root, below[i].get(), k.get(), beneath}); !k.allows(p) {
-			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.judgement().why})
+			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.judgement().why + r.leads(k)})
 		}
 	}
+}
+
+// leads says where the paths of a key lead, when they leave the project.
+func (r *Resolved) leads(k *key) string {
+	var out []string
+	for _, w := range k.get() {
+		if to := trust.Real(InProject(r.Root, w)); k.reach == reachPath && w != "" && !trust.Inside(trust.Real(r.Root), to) {
+			out = append(out, to)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out, ", ")
 }
 
 // shownWhole is a key's value as its file has it, mappings of a list one a line.
@@ -229,10 +243,14 @@ func (r *Resolved) placeState() error {
 	c := &r.Config
 	r.StateAt = c.State(r.Root)
 	const key = "knowledge.db_path"
-	asked := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key })
-	st, err := trust.FindState(r.Root, r.StateAt, !r.file[key] || r.chosen || asked)
+	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
+	byUser := (!r.file[key] || r.chosen) && !trust.Inside(filepath.Clean(r.Root), filepath.Clean(r.StateAt)) // a link that leads out is not their word
+	st, err := trust.FindState(r.Root, r.StateAt, agreed || byUser)
 	r.Foreign = st.Foreign
 	if st.Dir == r.StateAt {
+		if agreed {
+			c.Knowledge.DBPath = st.Dir // absolute, so that nobody asks again: see Given
+		}
 		return nil
 	}
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken/drift"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/middleware"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -29,8 +30,10 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if real := trust.Real(filepath.Join(root, ".ken")); !trust.Inside(trust.Real(root), real) {
-				return &ken.Error{Code: ken.CodeRefused, Field: ".ken", Msg: "leads out of the project, to " + real, Try: "Take the link out of the way."}
+			for _, name := range []string{".ken", middleware.KnowledgeDir, drift.DefaultManifest} {
+				if real := trust.Real(filepath.Join(root, filepath.FromSlash(name))); !trust.Inside(trust.Real(root), real) {
+					return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "leads out of the project, to " + real, Try: "Take the link out of the way."}
+				}
 			}
 			path, ok := config.Find(root)
 			if !ok {

@@ -41,11 +41,10 @@ type State struct {
 
 // FindState decides where the state of the project in root is kept, which its
 // configuration has in the folder at. It makes nothing: see Mark. A folder outside of the
-// project counts as it is where the user chose it, which chosen says; a link that leads
-// there does not. The error is ErrUnavailable, for a foreign state without a folder to use instead;
+// project counts as it is where the user chose it, which chosen says. The error is ErrUnavailable, for a foreign state without a folder to use instead;
 // Foreign is set then as well.
 func FindState(root, at string, chosen bool) (State, error) {
-	if chosen && !Inside(filepath.Clean(root), filepath.Clean(at)) && !Inside(Real(root), Real(at)) {
+	if chosen && !Inside(Real(root), Real(at)) {
 		return State{Dir: at}, nil
 	}
 	why := foreign(root, at)
@@ -185,12 +184,12 @@ func markAs(root, dir string, adopted bool) error {
 // makeFolder makes a state folder. What lies above it in the project is as open as other
 // folders of it.
 func makeFolder(root, dir string) error {
-	if Inside(Real(root), Real(dir)) {
+	if dir = Real(dir); Inside(Real(root), dir) {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	return os.MkdirAll(dir, 0o700)
+	return os.MkdirAll(dir, 0o700) // where a link leads, too
 }
 
 // Disown takes back Adopt, and reports whether there was anything to take back.
