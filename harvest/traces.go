@@ -2,6 +2,7 @@ package harvest
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,6 +24,9 @@ type Traces struct {
 	echo     *consolidate.Echo
 	sources  map[[2]string]bool // session and message that it was drawn from
 	sessions []string           // that go whole
+	entities []string           // that it was filed under, folded
+	given    map[string]bool    // sessions that were given it
+	names    func(string) bool  // reports a text of those that names what it names; nil for none
 }
 
 // shortest is how many bytes a phrase has at least to be looked for within a text;
@@ -41,6 +45,9 @@ func NewTraces(c *ken.Claim) *Traces {
 		}
 	}
 	add(c.Text)
+	for _, e := range c.Entities {
+		t.entities = append(t.entities, folded(e))
+	}
 	for _, e := range c.Evidence {
 		if e.Kind != ken.EvidenceMessage && e.Kind != ken.EvidenceUserStatement {
 			continue
@@ -63,6 +70,34 @@ func NewTraces(c *ken.Claim) *Traces {
 	t.echo = consolidate.NewEcho([]session.Injection{{ID: "it", Text: c.Text}})
 	return t
 }
+
+// Give has it recognise, in sessions whose models were given the claim, what has words that
+// the claim alone had: a call with its number in it, or what came of one. It is called
+// before the traces are used.
+func (t *Traces) Give(sessions []string, names func(string) bool) {
+	t.given, t.names = map[string]bool{}, names
+	for _, id := range sessions {
+		t.given[id] = true
+	}
+}
+
+// Given are the sessions that were given it.
+func (t *Traces) Given() []string { return slices.Collect(maps.Keys(t.given)) }
+
+// Gave reports whether a session was given it.
+func (t *Traces) Gave(session string) bool { return t.given[session] }
+
+// inOf is In for a text of a session.
+func (t *Traces) inOf(session string) func(string) bool {
+	if t.names == nil || !t.given[session] {
+		return t.In
+	}
+	return func(text string) bool { return t.names(text) || t.In(text) }
+}
+
+// Kept reports whether a text that may be of any session says or names it: for what is
+// kept of turns.
+func (t *Traces) Kept(text string) bool { return t.names != nil && t.names(text) || t.In(text) }
 
 // dated is a day, which points at nobody.
 var dated = lazyregexp.New(`^\d{4}[-/.]\d\d[-/.]\d\d`)
@@ -96,10 +131,17 @@ func (t *Traces) In(text string) bool {
 
 // Message reports a message that says it, or that it was drawn from.
 func (t *Traces) Message(id string, e *session.Entry) bool {
-	if slices.Contains(t.sessions, id) || t.sources[[2]string{id, e.ID()}] || t.In(e.Message.Text) {
+	return t.message(id, e, t.inOf(id))
+}
+
+// Said is Message for what says it, apart from what only names what it names.
+func (t *Traces) Said(id string, e *session.Entry) bool { return t.message(id, e, t.In) }
+
+func (t *Traces) message(id string, e *session.Entry, in func(string) bool) bool {
+	if slices.Contains(t.sessions, id) || t.sources[[2]string{id, e.ID()}] || in(e.Message.Text) {
 		return true
 	}
-	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return t.json([]byte(c.Arguments)) })
+	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return inJSON([]byte(c.Arguments), in) })
 }
 
 // Claim reports a claim that says it in any of its fields.
@@ -108,30 +150,31 @@ func (t *Traces) Claim(c *ken.Claim) bool {
 	for _, e := range c.Evidence {
 		texts = append(texts, e.Detail)
 	}
-	return slices.ContainsFunc(texts, t.In) || t.json(c.Body)
+	in := t.inOf(c.Session)
+	return slices.ContainsFunc(texts, in) || inJSON(c.Body, in)
 }
 
-// json reports whether any string of a JSON value says it.
-func (t *Traces) json(raw []byte) bool {
+// inJSON reports whether in is true of any string of a JSON value.
+func inJSON(raw []byte, in func(string) bool) bool {
 	var v any
 	if len(raw) == 0 {
 		return false
 	}
 	if json.Unmarshal(raw, &v) != nil {
-		return t.In(string(raw))
+		return in(string(raw))
 	}
-	return t.value(v)
+	return inValue(v, in)
 }
 
-func (t *Traces) value(v any) bool {
+func inValue(v any, in func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
-		return t.In(v)
+		return in(v)
 	case []any:
-		return slices.ContainsFunc(v, t.value)
+		return slices.ContainsFunc(v, func(x any) bool { return inValue(x, in) })
 	case map[string]any:
 		for k, x := range v {
-			if t.In(k) || t.value(x) {
+			if in(k) || inValue(x, in) {
 				return true
 			}
 		}
@@ -142,35 +185,42 @@ func (t *Traces) value(v any) bool {
 // Without returns an episode as a new claim that says the rest of it; false when
 // nothing is left that is worth a claim.
 func (t *Traces) Without(c *ken.Claim) (ken.Claim, bool) {
-	out := *c
+	out, in := *c, t.inOf(c.Session)
 	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
 	var lines []string
 	told := 0
 	for line := range strings.Lines(c.Text) {
 		line = strings.TrimRight(line, "\n")
-		kept := slices.DeleteFunc(sentences(line), t.In)
-		if rest := strings.Join(kept, " "); rest != "" && !t.In(rest) {
+		kept := slices.DeleteFunc(sentences(line), in)
+		if rest := strings.Join(kept, " "); rest != "" && !in(rest) {
 			lines = append(lines, rest)
 			told += len(kept)
 		}
 	}
 	out.Text = strings.Join(lines, "\n")
-	if t.In(c.Heading) {
+	if in(c.Heading) {
 		out.Heading = "Session"
 	}
 	out.Evidence = slices.Clone(c.Evidence)
 	for i := range out.Evidence {
-		if t.In(out.Evidence[i].Detail) {
+		if in(out.Evidence[i].Detail) {
 			out.Evidence[i].Detail = ""
 		}
 	}
-	if t.json(c.Body) {
+	// What it was about was read from the whole of it, and from the session: a name of the
+	// claim stays only where the rest says it.
+	out.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e string) bool {
+		name := folded(e)
+		return (slices.Contains(t.entities, name) || t.names != nil && t.names(e) || slices.ContainsFunc(t.phrases, func(p string) bool { return strings.Contains(p, name) })) &&
+			!strings.Contains(folded(out.Heading+" "+out.Text), name)
+	})
+	if inJSON(c.Body, in) {
 		var b EpisodeBody
 		if json.Unmarshal(c.Body, &b) != nil {
 			return out, false
 		}
-		b.Files, b.Open = slices.DeleteFunc(b.Files, t.In), slices.DeleteFunc(b.Open, t.In)
-		if t.In(b.Note) {
+		b.Files, b.Open = slices.DeleteFunc(b.Files, in), slices.DeleteFunc(b.Open, in)
+		if in(b.Note) {
 			b.Note = ""
 		}
 		out.Body, _ = json.Marshal(b) // strings, numbers and times always can be

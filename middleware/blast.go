@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // Why a claim goes with another one.
@@ -33,11 +37,12 @@ type BlastClaim struct {
 
 // Blast is what forgetting a claim would take along.
 type Blast struct {
-	Claims   []BlastClaim `json:"claims"`             // the claim itself first, the others in the order in which they would go
-	Messages int          `json:"messages"`           // of journals
-	Sessions []string     `json:"sessions,omitempty"` // whose messages these are, sorted
-	Receipts int          `json:"receipts"`           // that would go, or lose what they say of the claims
-	Memory   bool         `json:"memory"`             // MEMORY.md would be written anew
+	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would go
+	Messages int               `json:"messages"`           // of journals
+	Sessions []string          `json:"sessions,omitempty"` // whose messages these are, sorted
+	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models were given the claim itself, oldest first, as far as receipts tell
+	Receipts int               `json:"receipts"`           // that would go, or lose what they say of the claims
+	Memory   bool              `json:"memory"`             // MEMORY.md would be written anew
 }
 
 // WouldForget says what Forget would take along, of a claim by its id, and changes
@@ -57,17 +62,23 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 	if err := l.recorder.flush(ctx); err != nil {
 		return out, err
 	}
-	r, err := reachOf(ctx, s, harvest.NewTraces(&root), root)
+	d := l.desk(owner)
+	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
 		return out, err
 	}
-	d := l.desk(owner)
-	held, err := d.journal.Holds(ctx, r.inJournals())
+	out.Given = given
+	r, err := reachOf(ctx, s, harvest.NewTraces(&root), root, sessions)
+	if err != nil {
+		return out, err
+	}
+	said := map[string]bool{}
+	held, err := d.journal.Holds(ctx, r.inJournals(said))
 	if err != nil {
 		return out, fmt.Errorf("look through the journals: %w", err)
 	}
 	out.Messages, out.Sessions = held.Messages, held.Sessions
-	if out.Receipts, err = d.receipts.Holds(ctx, r.inReceipts(), held.Sessions); err != nil {
+	if out.Receipts, err = d.receipts.Holds(ctx, r.inReceipts(), slices.Sorted(maps.Keys(said))); err != nil {
 		return out, fmt.Errorf("look through the receipts: %w", err)
 	}
 	out.Memory = l.listsAny(s.Owner(), r.claims)
@@ -94,12 +105,34 @@ type reach struct {
 	others []ken.Claim // that say the same, by age
 	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
 	why    []string    // of claims
+	alone  []string    // words of root that point at something and that no claim has which stays
+}
+
+// given are the turns whose models were given a claim, and the sessions.
+func (d *desk) given(ctx context.Context, id string) (turns []forgotten.Given, sessions []string, err error) {
+	turns, err = d.receipts.GivenOf(ctx, []string{id})
+	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
+		return nil, nil, fmt.Errorf("look for the turns that were given it: %w", err)
+	}
+	no := func(string) bool { return false }
+	held, err := d.journal.Holds(ctx, session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: no, Claims: []string{id}})
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for the sessions that were given it: %w", err)
+	}
+	sessions = held.Injected
+	for _, t := range turns {
+		if t.Session != "" {
+			sessions = append(sessions, t.Session)
+		}
+	}
+	return turns, union(sessions, nil), nil
 }
 
 // reachOf looks once through all claims: for those that say what root does, and for what
 // was derived from any of them.
-func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*reach, error) {
+func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given []string) (*reach, error) {
 	r := &reach{traces: traces, root: root}
+	traces.Give(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("look for what else says so: %w", err)
@@ -161,7 +194,12 @@ const scanned = 256
 // work, and looking whether they say it that of the others.
 func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
-	type batch struct{ claims []ken.Claim } // once looked at, those that say it
+	type batch struct {
+		claims []ken.Claim // once looked at, those that say it
+		shared []string    // words of telling that others have
+		maybe  []ken.Claim // of sessions that were given it
+	}
+	telling := tellingWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
@@ -170,8 +208,18 @@ func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.
 			for b := range todo {
 				var kept []ken.Claim
 				for i := range b.claims {
-					if c := &b.claims[i]; c.ID != r.root.ID && r.traces.Claim(c) {
+					switch c := &b.claims[i]; {
+					case c.ID == r.root.ID:
+					case r.traces.Claim(c):
 						kept = append(kept, *c)
+					case r.traces.Gave(c.Session):
+						b.maybe = append(b.maybe, *c)
+					case len(telling) > 0:
+						forgotten.Words(c.Text, func(w []byte) {
+							if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
+								b.shared = append(b.shared, string(w))
+							}
+						})
 					}
 				}
 				b.claims = kept
@@ -209,12 +257,69 @@ func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.
 	}
 	for _, b := range batches {
 		r.others = append(r.others, b.claims...)
+		for _, w := range b.shared {
+			delete(telling, w)
+		}
+	}
+	r.alone = slices.Sorted(maps.Keys(telling))
+	r.traces.Give(r.traces.Given(), naming(telling))
+	for _, b := range batches {
+		for i := range b.maybe {
+			if r.traces.Claim(&b.maybe[i]) {
+				r.others = append(r.others, b.maybe[i])
+			}
+		}
 	}
 	for _, ids := range children {
 		slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	}
 	return children, nil
 }
+
+// naming reports a text that has one of the words; nil for no words.
+func naming(words map[string]bool) func(string) bool {
+	if len(words) == 0 {
+		return nil
+	}
+	return func(text string) (found bool) {
+		forgotten.Words(text, func(w []byte) { found = found || words[string(w)] })
+		return found
+	}
+}
+
+// longWord is from how many letters on a word points at something by itself.
+const longWord = 11
+
+// tellingWords are the words of a claim that point at something, as forgotten.Words has
+// them: names, numbers of four digits and more, names of code, long words.
+func tellingWords(c *ken.Claim) map[string]bool {
+	out := map[string]bool{}
+	first := true
+	for word := range strings.FieldsSeq(c.Text) {
+		letters := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		digits, upper := 0, 0
+		for _, r := range letters {
+			if unicode.IsDigit(r) {
+				digits++
+			}
+			if unicode.IsUpper(r) {
+				upper++
+			}
+		}
+		if digits >= leastDigits || upper > 1 || upper == 1 && !first || strings.ContainsAny(letters, "_-@/.") || len([]rune(letters)) >= longWord {
+			forgotten.Words(letters, func(w []byte) {
+				if len(w) >= leastDigits {
+					out[string(w)] = true
+				}
+			})
+		}
+		first = strings.ContainsAny(word[len(word)-1:], ".!?:")
+	}
+	return out
+}
+
+// leastDigits is how long a number, or a part of a name, is that points at something.
+const leastDigits = 4
 
 // ids are those of all claims that go.
 func (r *reach) ids() []string {
@@ -225,14 +330,23 @@ func (r *reach) ids() []string {
 	return ids
 }
 
-// inJournals is what must go out of journals.
-func (r *reach) inJournals() session.Traces {
-	return session.Traces{Message: r.traces.Message, Text: r.traces.In, Claims: r.ids()}
+// inJournals is what must go out of journals. said, which may be nil, is told the
+// sessions in which it was said.
+func (r *reach) inJournals(said map[string]bool) session.Traces {
+	return session.Traces{Text: r.traces.Kept, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
+		if !r.traces.Message(id, e) {
+			return false
+		}
+		if said != nil && !said[id] && r.traces.Said(id, e) {
+			said[id] = true
+		}
+		return true
+	}}
 }
 
 // inReceipts is what must go out of receipts.
 func (r *reach) inReceipts() receipt.Traces {
-	return receipt.Traces{Claims: r.ids(), Text: r.traces.In}
+	return receipt.Traces{Claims: r.ids(), Text: r.traces.Kept}
 }
 
 // listsAny reports whether MEMORY.md may tell of one of the claims.

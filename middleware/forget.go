@@ -12,14 +12,18 @@ import (
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // Forgotten is what Forget erased.
 type Forgotten struct {
-	Claims   []string `json:"forgotten"`          // ids, the one that was asked for first
-	Redacted []string `json:"redacted,omitempty"` // ids of the episodes written anew without it
-	Messages int      `json:"messages,omitempty"` // of journals
-	Sessions []string `json:"sessions,omitempty"` // whose messages these were
+	Claims   []string          `json:"forgotten"`          // ids, the one that was asked for first
+	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes written anew without it
+	Messages int               `json:"messages,omitempty"` // of journals
+	Sessions []string          `json:"sessions,omitempty"` // whose messages these were
+	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had been given it, oldest first, as far as receipts tell
+	Looked   []string          `json:"looked,omitempty"`   // the places that were looked through, and are clean
+	Pending  string            `json:"pending,omitempty"`  // why it is not erased from every file yet; "" once it is
 }
 
 // Forget erases a claim for good, found by its id or a unique part of it, and all
@@ -28,65 +32,77 @@ type Forgotten struct {
 // session that was harvested), what of it was injected, checkpoints, the receipts of
 // the sessions in which it was said, marks of agents and writes that were refused. In other receipts its id stays
 // and nothing else. Of an episode that tells it, the rest is written anew. A session
-// that goes on does not teach it again. Then the files are rewritten, so that the
+// that goes on does not teach it again, in whichever process. Then the files are rewritten, so that the
 // words are gone from the disk.
 //
 // It belongs to the operator: nothing that an agent can reach calls it. A harvest
 // that runs is stopped and tried again afterwards; one that another process is at is
-// waited for. An error may leave words behind,
-// and says so; Forgotten is what went all the same. Errors: ErrNotFound.
+// waited for. An error may leave words behind, and says so; Forgotten is what went all
+// the same. What is left is done by itself: in the background, when the store is opened
+// next, or when Forget is called again with the same id, which also says again what went
+// of a claim that is forgotten for good. Errors: ErrNotFound.
 func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.Actor) (Forgotten, error) {
-	var out Forgotten
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return out, err
+		return Forgotten{}, err
 	}
 	defer release()
 	root, err := forgettable(ctx, s, id)
+	if errors.Is(err, ken.ErrNotFound) {
+		rec, known := findForgotten(ctx, s, id)
+		if known != nil || rec == nil {
+			return Forgotten{}, errors.Join(known, err)
+		}
+		return l.forgetOn(ctx, s, rec.Claim)
+	}
 	if err != nil {
-		return out, err
+		return Forgotten{}, err
 	}
 	d := l.desk(owner)
 	if err := l.recorder.flush(ctx); err != nil {
-		return out, err
+		return Forgotten{}, err
 	}
 	let, err := d.harvester.Hold(ctx)
 	if err != nil {
-		return out, fmt.Errorf("wait for a harvest to stop: %w", err)
+		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	traces := harvest.NewTraces(&root)
-	r, err := reachOf(ctx, s, traces, root)
+	e := &erasure{l: l, s: s, d: d, traces: harvest.NewTraces(&root), seq: s.Seq()}
+	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
-		return out, err
+		return Forgotten{}, err
 	}
-	before, err := l.atWork(ctx, d, "")
+	r, err := reachOf(ctx, s, e.traces, root, sessions)
 	if err != nil {
-		return out, err
+		return Forgotten{}, err
 	}
-	// Journals first: should this end half-way, the claim is still there to be
-	// forgotten again.
-	gone, err := d.journal.Expunge(ctx, r.inJournals())
-	out.Messages, out.Sessions = gone.Messages, gone.Sessions
-	if err := errors.Join(err, forgetSessions(ctx, d, gone.Sessions)); err != nil {
-		return out, err
+	if err := e.begin(ctx, r, given, reason, actor); err != nil {
+		return Forgotten{}, err
 	}
-	l.recovered.forget(s.Owner())
-	l.lineage.forget(s.Owner())
-	l.heeds.drop(s.Owner()) // what waits to be judged has the words of claims
-	// A harvest of another process may have read the messages before they went, and have
-	// ended since.
-	waited, err := l.othersHarvests(ctx, d, "")
-	if err == nil && (waited || len(before) > 0) {
-		r, err = reachOf(ctx, s, traces, root)
-	}
+	return e.run(ctx)
+}
+
+// findForgotten is what is kept of a claim that was forgotten; nil for nothing.
+func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
+		rec, err = forgotten.Find(r, id)
+		return err
+	})
+	return rec, err
+}
+
+// Forgotten are the records of the claims that were forgotten, by their ids.
+func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Record, err error) {
+	s, release, err := l.Store(ctx, owner)
 	if err != nil {
-		return out, fmt.Errorf("wait for harvests of other processes: %w", err)
+		return nil, err
 	}
-	failed := l.erase(ctx, s, r, reason, actor, &out)
-	ids := append(r.ids(), out.Claims...)
-	l.blocks.drop(carrying(s.Owner(), ids, traces))
-	return out, errors.Join(failed, forgetNotes(ctx, s, d, traces, ids), l.forgetUse(ctx, s.Owner(), ids), l.renew(ctx, s.Owner(), r.claims))
+	defer release()
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
+		all, err = forgotten.All(r)
+		return err
+	})
+	return all, err
 }
 
 // carrying tells the blocks of an owner's running conversations that have one of the
@@ -113,41 +129,9 @@ func forgetSessions(ctx context.Context, d *desk, sessions []string) error {
 
 // forgetNotes takes claims that are gone out of what is kept about them.
 func forgetNotes(ctx context.Context, s store.Engine, d *desk, traces *harvest.Traces, ids []string) error {
-	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.In})
-	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: traces.In})
+	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.Kept})
+	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: traces.Kept})
 	return errors.Join(err, marks)
-}
-
-// erase forgets claims, and writes those anew that are something without it.
-func (l *Layer) erase(ctx context.Context, s store.Engine, r *reach, reason string, actor ken.Actor, out *Forgotten) error {
-	claims := append([]ken.Claim{r.root}, r.others...)
-	for i := range claims {
-		c := &claims[i]
-		why := reason
-		if i > 0 {
-			why = "it says what " + claims[0].ID + " said"
-		}
-		gone, err := s.Forget(ctx, c.ID, why, actor)
-		for _, id := range gone {
-			if !slices.Contains(out.Claims, id) {
-				out.Claims = append(out.Claims, id)
-			}
-		}
-		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it went with another
-			return err
-		}
-		if i == 0 || c.Kind != ken.KindEpisode {
-			continue
-		}
-		if rest, ok := r.traces.Without(c); ok {
-			id, err := s.WriteClaim(ctx, rest)
-			if err != nil {
-				return fmt.Errorf("write the rest of an episode: %w", err)
-			}
-			out.Redacted = append(out.Redacted, id)
-		}
-	}
-	return nil
 }
 
 // renew writes MEMORY.md anew if it may have told of what went.

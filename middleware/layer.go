@@ -172,6 +172,11 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.hideState(); err != nil {
 			l.o.Log.Warn("keep the state out of version control", "cause", err)
 		}
+		if l.o.Foreground { // else the background does
+			if err := l.finishForgetting(ctx, ""); err != nil {
+				l.o.Log.Warn("erase what was forgotten", "cause", err, "try", ken.Hint(err))
+			}
+		}
 		return nil
 	}
 	if l.o.Strict || ctx.Err() != nil {

@@ -279,6 +279,9 @@ func (l *Layer) keepTending(ctx context.Context) {
 func (l *Layer) look(ctx context.Context, owner string) {
 	d := l.desk(owner)
 	l.setQuiet(d, true) // unless somebody says something meanwhile
+	if err := l.finishForgetting(ctx, owner); err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
+	}
 	_, err := l.Harvest(ctx, owner)
 	waits := err != nil
 	if err == nil {

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -59,9 +60,13 @@ func (d *Desk) Archive(ctx context.Context, id, reason string) error {
 
 // Forget erases a claim and what says the same; see middleware.Layer.Forget. The end
 // of ctx does not stop it: a caller that goes away must not leave half of it behind.
-// Forgotten is what went, also with an error.
+// Forgotten is what went, also with an error. Of a claim that was forgotten before it goes
+// on where that ended, and says again what went.
 func (d *Desk) Forget(ctx context.Context, id, reason string) (middleware.Forgotten, error) {
 	c, err := Living(ctx, d.s, id)
+	if errors.Is(err, ken.ErrNotFound) {
+		c.ID, err = id, nil
+	}
 	if err != nil {
 		return middleware.Forgotten{}, err
 	}

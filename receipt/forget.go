@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // ForgetSession deletes the receipts of a session and returns how many there were.
@@ -205,4 +206,61 @@ func (t *Traces) strip(rec *Record) bool {
 		}
 	}
 	return found
+}
+
+// refuse takes out of a receipt that is about to be kept what would bring back what was
+// forgotten since its turn began.
+func refuse(tx store.ShelfReader, rec *Record) error {
+	gone, err := forgotten.In(tx)
+	if err != nil || gone == nil {
+		return err
+	}
+	t := Traces{Text: func(text string) bool { return gone.Says(text) || gone.Names(text) }}
+	note := func(id string) {
+		if gone.Has(id) && !slices.Contains(t.Claims, id) {
+			t.Claims = append(t.Claims, id)
+		}
+	}
+	for i := range rec.Items {
+		note(rec.Items[i].ID)
+	}
+	for i := range rec.Used {
+		note(rec.Used[i].ID)
+	}
+	if rec.Ranking != nil {
+		for i := range rec.Ranking.Candidates {
+			note(rec.Ranking.Candidates[i].ID)
+		}
+		r := *rec.Ranking // it may be shared with the turn
+		r.Candidates = slices.Clone(r.Candidates)
+		rec.Ranking = &r
+	}
+	rec.Used = slices.Clone(rec.Used)
+	t.strip(rec)
+	return nil
+}
+
+// GivenOf lists the turns whose models were given one of the claims, oldest first, as far
+// as their receipts are kept. It goes on past a receipt that it can't read.
+func (b *Book) GivenOf(ctx context.Context, claims []string) (out []forgotten.Given, err error) {
+	var bad []error
+	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
+		out, bad = nil, nil
+		for n := range numbers(r, "", ^uint64(0)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			rec, err := load(r, n)
+			if err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			if rec != nil && slices.ContainsFunc(rec.Items, func(it ken.Item) bool { return slices.Contains(claims, it.ID) }) {
+				out = append(out, forgotten.Given{Session: rec.Session, Turn: rec.Turn, At: rec.At})
+			}
+		}
+		slices.Reverse(out)
+		return nil
+	})
+	return out, errors.Join(err, errors.Join(bad...))
 }

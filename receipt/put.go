@@ -34,6 +34,9 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 		return err
 	}
 	rec = rec.lean()
+	if err := refuse(tx, &rec); err != nil {
+		return err
+	}
 	if n, ok := numberOf(tx, rec.Turn); ok {
 		had, err := load(tx, n)
 		if err == nil && had != nil && had.Session == rec.Session {
@@ -117,6 +120,9 @@ func change(tx store.ShelfTx, turn string, fn func(*Record) bool) error {
 		return notFound(turn)
 	case !fn(rec):
 		return nil
+	}
+	if err := refuse(tx, rec); err != nil {
+		return err
 	}
 	return keep(tx, n, rec)
 }

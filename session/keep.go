@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // SaveCheckpoint keeps where a session stands, in place of the last one. One of
@@ -13,14 +14,21 @@ import (
 func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) error {
 	c = c.cleaned(&Checkpoint{})
 	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
-		if tx.Get(keyInfo(id)) == nil {
-			return notFound(id)
+		rec, err := mustRecord(tx, id)
+		if err != nil {
+			return err
 		}
 		have, err := getCheckpoint(tx, id)
 		if err != nil || have != nil && have.Seq > c.Seq {
 			return err
 		}
-		return put(tx, keyCheckpoint(id), &c)
+		gone, err := forgotten.In(tx)
+		if err != nil {
+			return err
+		}
+		kept := c
+		kept.forget(func(text string) bool { return tells(gone, rec, text) })
+		return put(tx, keyCheckpoint(id), &kept)
 	})
 }
 

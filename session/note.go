@@ -74,6 +74,9 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 		for _, p := range taken {
 			p.m.release()
 			j.weigh(p.m)
+			if p.stale {
+				j.drop(p.m.id)
+			}
 		}
 	}()
 	if err == nil {

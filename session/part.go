@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // part is one session's share of a Record.
@@ -15,6 +16,7 @@ type part struct {
 	m      *memo
 	was    before
 	looked bool // the memo is of the session as it is, and was it before
+	stale  bool // the memo has messages that were refused
 	known  bool // there is such a session
 	joins  bool // this process has it from now on
 	lastAt time.Time
@@ -163,6 +165,10 @@ func (p *part) write(tx store.ShelfTx) error {
 	if err != nil {
 		return err
 	}
+	gone, err := forgotten.In(tx)
+	if err != nil {
+		return err
+	}
 	if rec.stamp() != p.was.stamp {
 		p.m.restore(p.was)
 		if p.look(tx); p.err != nil {
@@ -196,7 +202,7 @@ func (p *part) write(tx store.ShelfTx) error {
 			rec.Process = p.j.o.Process
 		}
 		for _, in := range n.injected {
-			if tx.Get(in.key) != nil {
+			if gone.Has(in.ID) || gone.Says(in.Text) || tx.Get(in.key) != nil {
 				continue
 			}
 			if err := put(tx, in.key, in.Injection); err != nil {
@@ -204,7 +210,7 @@ func (p *part) write(tx store.ShelfTx) error {
 			}
 		}
 		if n.Step != nil && rec != nil {
-			if err := p.step(tx, n); err != nil {
+			if err := p.step(tx, n, rec, gone); err != nil {
 				return err
 			}
 		}
@@ -213,6 +219,9 @@ func (p *part) write(tx store.ShelfTx) error {
 		if err := put(tx, keyInfo(rec.ID), rec); err != nil {
 			return err
 		}
+	}
+	if err := p.refuse(tx, rec, gone); err != nil {
+		return err
 	}
 	p.m.stamp = rec.stamp() // of what has begun, too
 	return nil
@@ -242,7 +251,7 @@ func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
 
 // step brings the checkpoint up to date. A request of the same turn changes nothing
 // but a time, which is not worth a write.
-func (p *part) step(tx store.ShelfTx, n *noting) error {
+func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Set) error {
 	prev, err := getCheckpoint(tx, p.m.id)
 	if err != nil {
 		return err
@@ -252,6 +261,11 @@ func (p *part) step(tx store.ShelfTx, n *noting) error {
 		prev = &Checkpoint{}
 	}
 	c = c.cleaned(prev)
+	if gone != nil {
+		c.forget(func(text string) bool {
+			return tells(gone, rec, text) || slices.ContainsFunc(n.Injected, func(it ken.Item) bool { return gone.Has(it.ID) && point(it.Text) == text })
+		})
+	}
 	if len(n.entries) == 0 && same(&c, prev) {
 		return nil
 	}

@@ -27,3 +27,13 @@ func CommitOf(ctx context.Context) uuid.UUID {
 	id, _ := ctx.Value(commitKey{}).(uuid.UUID)
 	return id
 }
+
+type eraseKey struct{}
+
+// EraseLater has a Forget that the context is given to leave the words in the files:
+// the claims are gone for every reader, and whoever calls it calls Compact when all else
+// that must go is gone, so that the files are rewritten once.
+func EraseLater(ctx context.Context) context.Context { return context.WithValue(ctx, eraseKey{}, true) }
+
+// ErasesLater reports whether EraseLater was called on the context.
+func ErasesLater(ctx context.Context) bool { return ctx.Value(eraseKey{}) != nil }

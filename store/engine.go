@@ -36,8 +36,8 @@ type Engine interface {
 	// EmbedMissing embeds the records that have no vector yet and returns how many it
 	// did. It stops at the first batch that fails, keeping what it has.
 	EmbedMissing(ctx context.Context) (int, error)
-	// Compact rewrites the file without what was deleted from the shelf. Writers
-	// wait meanwhile.
+	// Compact rewrites the files without what was deleted from the shelf, or forgotten.
+	// Writers wait meanwhile.
 	Compact(ctx context.Context) error
 	// Rebuild throws the claims and the keyword index away and folds them from the
 	// log again.
@@ -73,7 +73,8 @@ type Claims interface {
 	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
 	// Archive puts away a claim that no longer stands.
 	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
-	// Forget erases a claim and what was derived from it, and returns their ids.
+	// Forget erases a claim and what was derived from it, and returns their ids. After
+	// EraseLater their words stay in the files until Compact.
 	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
 }
 

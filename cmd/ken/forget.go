@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 )
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -22,7 +26,10 @@ func (a *app) forgetCommand() *cobra.Command {
 		Short: "Erase a claim and everything derived from it",
 		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
 			"in the log and on the disk. Messages of sessions that it came from go too, and an episode that tells it is written anew without " +
-			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.",
+			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.\n\n" +
+			"It says which turns had been given the claim, as far as receipts are kept, and what it looked through. What can't be erased at once, " +
+			"as on a full disk, is noted, and done by itself when the store is opened next; the exit status is 1 until then. Doing it again with the " +
+			"same ID goes on where it ended.",
 		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
 		Args:    takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,10 +44,14 @@ func (a *app) forgetCommand() *cobra.Command {
 func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
+		before := errors.Is(err, ken.ErrNotFound) // it may have been forgotten: that goes on, and is no news
+		if before {
+			c.ID, err = id, nil
+		}
 		if err != nil {
 			return err
 		}
-		if !yes {
+		if !yes && !before {
 			if err := a.confirm(ctx, l, s.Owner(), c.ID); err != nil {
 				return err
 			}
@@ -63,9 +74,27 @@ func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 			for _, id := range gone.Redacted {
 				fmt.Fprintf(a.err, "ken: an episode was written anew without it: %s\n", id)
 			}
+			a.printGiven(gone.Given)
+			if len(gone.Looked) > 0 {
+				fmt.Fprintf(a.err, "ken: looked through, and clean: %s\n", strings.Join(gone.Looked, ", "))
+			}
 		}
 		return failed
 	})
+}
+
+// givenLines is how many turns are told one by one.
+const givenLines = 20
+
+// printGiven tells which turns had been given a claim.
+func (a *app) printGiven(given []forgotten.Given) {
+	if len(given) == 0 {
+		return
+	}
+	fmt.Fprintf(a.err, "ken: turns whose models had been given it: %d\n", len(given))
+	for _, g := range given[max(0, len(given)-givenLines):] {
+		fmt.Fprintf(a.err, "  %s  session %s  turn %s\n", g.At.Local().Format(time.DateTime), cmp.Or(g.Session, "-"), g.Turn)
+	}
 }
 
 // confirm shows what would go, and asks a person. Without one it refuses.
@@ -85,6 +114,7 @@ func (a *app) confirm(ctx context.Context, l *middleware.Layer, owner, id string
 	if would.Messages > 0 {
 		fmt.Fprintf(a.err, "  messages of sessions: %d\n", would.Messages)
 	}
+	a.printGiven(would.Given)
 	if would.Memory {
 		fmt.Fprintln(a.err, "  MEMORY.md is written anew")
 	}

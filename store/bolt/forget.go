@@ -17,13 +17,12 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/outline"
-	"github.com/kenlayer/ken/store/vector"
 )
 
 // Forget erases a claim and everything that was derived from it: text, body and
 // evidence in the claims and in the log, the vectors, the index entries. A
-// tombstone in the log says when, by whom and why. Then it rewrites the files,
-// so that the words are gone from the disk too, and checks that no path finds
+// tombstone in the log says when, by whom and why, and a mark on the shelf keeps what
+// writes there from bringing it back. Then it rewrites the files, unless ctx says later, so that the words are gone from the disk too, and checks that no path finds
 // them. It returns the ids that were forgotten. It belongs to the operator:
 // nothing that an agent can reach calls it. Time grows with the store's size,
 // because bbolt's file is copied.
@@ -50,25 +49,25 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 	}
 	// From here on the claims are gone for every reader; a failure below means
 	// that words may still be on the disk, and is told.
-	if err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.scrub(ctx, gone) }}); err != nil {
-		return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+	if !store.ErasesLater(ctx) {
+		if err := s.Compact(ctx); err != nil {
+			return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+		}
 	}
 	return ids, s.checkForgotten(ctx, gone)
 }
 
 // forgetAgain finishes what was cut off after claims were forgotten, by a process
-// that has ended since. What they said is known to nobody any more, so every vector
-// goes that belongs to no record.
+// that has ended since. What they said is known to nobody any more.
 func (s *Store) forgetAgain(ctx context.Context, ids []string) error {
 	gone := make([]ken.Claim, len(ids))
 	for i, id := range ids {
 		gone[i].ID = id
 	}
-	err := s.submit(ctx, &request{done: make(chan error, 1), solo: func() error {
-		return errors.Join(s.vecs.eraseOthers(s.hashes()), s.scrub(ctx, nil))
-	}})
-	if err != nil {
-		return fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+	if !store.ErasesLater(ctx) {
+		if err := s.Compact(ctx); err != nil {
+			return fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+		}
 	}
 	return s.checkForgotten(ctx, gone)
 }
@@ -129,16 +128,9 @@ func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
 	return nil
 }
 
-// scrub takes what forgotten claims left in the files. Only the committer runs it.
-func (s *Store) scrub(ctx context.Context, gone []ken.Claim) error {
-	used := s.hashes()
-	var hashes []vector.Hash
-	for i := range gone {
-		if h := hashOf(&gone[i]); !used[h] {
-			hashes = append(hashes, h)
-		}
-	}
-	return errors.Join(s.vecs.erase(hashes...), s.index.Load().Scrub(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+// erase takes what is gone out of the files. Only the committer runs it.
+func (s *Store) erase(ctx context.Context) error {
+	return errors.Join(s.vecs.eraseOthers(s.hashes()), s.index.Load().Scrub(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
 }
 
 // hashes are of the texts of all records.

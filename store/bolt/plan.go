@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
 	"github.com/kenlayer/ken/store/outline"
 )
 
@@ -116,6 +117,9 @@ func (p *plan) put(tx *bbolt.Tx) error {
 	}
 	for _, ev := range p.layer.events {
 		errs = append(errs, putEvent(tx, ev))
+		if ev.Type == ken.EventForgotten { // what is on the shelf must not bring it back
+			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Bucket(bShelf)}}, ev.Claim.String()))
+		}
 	}
 	refers := refersChange{}
 	for i := range p.changes {

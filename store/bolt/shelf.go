@@ -114,3 +114,14 @@ func (t *shelfReader) Scan(prefix string) iter.Seq2[string, []byte] {
 		}
 	}
 }
+
+// shelfWriter also writes, within a transaction of the committer.
+type shelfWriter struct{ *shelfReader }
+
+// Put implements store.ShelfTx.
+func (t shelfWriter) Put(key string, value []byte) error {
+	return t.bucket().Put([]byte(key), seal(bShelf, []byte(key), value))
+}
+
+// Delete implements store.ShelfTx.
+func (t shelfWriter) Delete(key string) error { return t.bucket().Delete([]byte(key)) }

@@ -30,10 +30,11 @@ type vectors struct {
 	index   *vector.Index
 	missing map[store.Ref]struct{}
 	blank   map[vector.Hash]struct{} // texts without anything to embed
+	ahead   map[vector.Hash]struct{} // made for a record that is not written yet
 }
 
 func newVectors(dir string, e embed.Embedder) *vectors {
-	return &vectors{dir: dir, e: e, missing: map[store.Ref]struct{}{}, blank: map[vector.Hash]struct{}{}}
+	return &vectors{dir: dir, e: e, missing: map[store.Ref]struct{}{}, blank: map[vector.Hash]struct{}{}, ahead: map[vector.Hash]struct{}{}}
 }
 
 func hashOf(c *ken.Claim) [16]byte { return embed.Hash(store.EmbedText(c)) }
@@ -174,6 +175,7 @@ func (v *vectors) embed(ctx context.Context, texts []string) error {
 			continue
 		}
 		recs = append(recs, vector.Record{Hash: hashes[i], Vec: vec})
+		v.ahead[hashes[i]] = struct{}{}
 	}
 	if len(recs) == 0 {
 		return nil
@@ -211,6 +213,7 @@ func (v *vectors) attach(ref store.Ref, hash [16]byte) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	delete(v.ahead, hash)
 	if v.file != nil {
 		vec, ok, err := v.file.Get(nil, hash)
 		if err != nil {
@@ -239,24 +242,39 @@ func (v *vectors) remove(ref store.Ref) {
 	}
 }
 
-// erase removes vectors from the disk.
-func (v *vectors) erase(hashes ...vector.Hash) error {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	if v.file == nil {
-		return nil
-	}
-	return v.file.Erase(hashes...)
-}
-
-// eraseOthers removes from the disk the vectors of texts that no record has.
+// eraseOthers removes from the disk the vectors of texts that no record has, those of
+// other models included. Files of those go whole when every record has a vector of this
+// one, because nothing reads them any more, and so do files that were set aside.
 func (v *vectors) eraseOthers(used map[[16]byte]bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if v.file == nil {
-		return nil
+	var errs []error
+	own := ""
+	if v.file != nil {
+		own = v.path(strconv.Itoa(v.index.Dim()))
+		errs = append(errs, v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool {
+			_, ahead := v.ahead[h]
+			return used[h] || ahead
+		})...))
 	}
-	return v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool { return used[h] })...)
+	entries, err := os.ReadDir(v.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	whole := v.file != nil && len(v.missing) == 0
+	for _, e := range entries {
+		path := filepath.Join(v.dir, e.Name())
+		switch {
+		case path == own || !e.Type().IsRegular():
+		case whole || filepath.Ext(path) != ".vec":
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("remove vectors of another model: %w", err))
+			}
+		default:
+			errs = append(errs, vector.Purge(path, func(h vector.Hash) bool { return used[h] }))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (v *vectors) lacking() []store.Ref {

@@ -109,7 +109,7 @@ func (c *Client) Archive(ctx context.Context, id, reason string, actor ken.Actor
 
 // Forget implements store.Claims.
 func (c *Client) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
-	return ask[oneClaim, []string](ctx, c, kForget, &oneClaim{Commit: store.CommitOf(ctx), ID: id, Reason: reason, Actor: actor})
+	return ask[oneClaim, []string](ctx, c, kForget, &oneClaim{Commit: store.CommitOf(ctx), ID: id, Reason: reason, Actor: actor, Later: store.ErasesLater(ctx)})
 }
 
 // scanPage is how many claims are looked at at once.

@@ -82,7 +82,10 @@ var handlers = map[byte]handler{
 		return s.Archive(named(ctx, q.Commit), q.ID, q.Reason, q.Actor)
 	}),
 	kForget: on(func(ctx context.Context, s store.Served, q *oneClaim) ([]string, error) {
-		return s.Forget(named(ctx, q.Commit), q.ID, q.Reason, q.Actor)
+		if ctx = named(ctx, q.Commit); q.Later {
+			ctx = store.EraseLater(ctx)
+		}
+		return s.Forget(ctx, q.ID, q.Reason, q.Actor)
 	}),
 	kGlances: on(func(ctx context.Context, s store.Served, q *glancesRequest) (a glancesAnswer, err error) {
 		a.Page, a.Next, a.Done, err = s.Glances(ctx, q.Filter, q.From, min(max(q.N, 1), 1<<14))

@@ -117,6 +117,7 @@ type oneClaim struct {
 	Evidence []ken.Evidence
 	Reason   string
 	Actor    ken.Actor
+	Later    bool // of Forget: see store.EraseLater
 }
 
 type glancesRequest struct {

@@ -1,0 +1,416 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
+)
+
+// erasure is a Forget on its way. Its record is on the shelf from before the first claim
+// goes until no file has the words, so that whoever comes after a crash, or when the disk
+// has room again, goes on with it. The order is what keeps a busy session from bringing
+// anything back:
+//
+//  1. the record, with fingerprints: from here on no transaction of the shelf takes up
+//     what says it;
+//  2. the claims go, and in the same transactions marks of their ids get on the shelf:
+//     from here on nothing that carries an id is taken up;
+//  3. what the shelf has of it goes, and so does what was written meanwhile, until a look
+//     at every place finds nothing;
+//  4. the words go from the record, and the files are rewritten.
+type erasure struct {
+	l      *Layer
+	s      store.Engine
+	d      *desk
+	rec    forgotten.Record
+	traces *harvest.Traces // nil once the words are gone from the record
+	seq    uint64          // of the log, as far as claims were looked at
+	out    Forgotten
+}
+
+const (
+	// eraseRounds bounds how often an erasure looks again because something was found.
+	eraseRounds = 8
+	// wordsKept is how long single words of a forgotten claim are recognised: longer than
+	// the sessions usually go on that were given it.
+	wordsKept = 7 * 24 * time.Hour
+)
+
+// begin writes the record.
+func (e *erasure) begin(ctx context.Context, r *reach, given []forgotten.Given, reason string, actor ken.Actor) error {
+	e.rec = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
+		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
+	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
+		key, err := forgotten.Key(tx)
+		if err != nil {
+			return err
+		}
+		rec := e.rec
+		for i := range r.claims {
+			rec.Prints, rec.Short = printsOf(rec.Prints, rec.Short, key, &r.claims[i], r.why[i])
+		}
+		rec.Words = nil
+		for _, w := range r.alone {
+			rec.Words = append(rec.Words, forgotten.HashOf(key, w))
+		}
+		e.rec = rec
+		return forgotten.Put(tx, &rec)
+	})
+}
+
+// printsOf adds the fingerprints of what a claim says, but not of an episode whose rest is
+// written anew.
+func printsOf(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
+	if why == BlastRedacted {
+		return have, short
+	}
+	texts := []string{c.Text}
+	if c.Kind != ken.KindEpisode { // what a session began and ended with is not its own
+		for _, ev := range c.Evidence {
+			if ev.Kind == ken.EvidenceMessage || ev.Kind == ken.EvidenceUserStatement {
+				texts = append(texts, ev.Detail)
+			}
+		}
+	}
+	for _, text := range texts {
+		more := forgotten.PrintsOf(key, text)
+		if len(more) == 0 && text != "" {
+			short++
+		}
+		for _, p := range more {
+			if !slices.ContainsFunc(have, func(o forgotten.Print) bool { return slices.Equal(o.Hashes, p.Hashes) }) {
+				have = append(have, p)
+			}
+		}
+	}
+	return have, short
+}
+
+// forgetOn goes on with what was begun, or says what went.
+func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
+	d := l.desk(s.Owner())
+	let, err := d.harvester.Hold(ctx)
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
+	}
+	defer let()
+	rec, err := findForgotten(ctx, s, id) // as it is now that nobody else in this process is at it
+	if err != nil || rec == nil {
+		return Forgotten{}, err
+	}
+	e := &erasure{l: l, s: s, d: d, rec: *rec}
+	if rec.Pending == nil {
+		e.tell()
+		return e.out, nil
+	}
+	if len(rec.Pending.Claims) > 0 {
+		e.traces = harvest.NewTraces(&rec.Pending.Claims[0])
+		if err := e.give(ctx); err != nil {
+			return Forgotten{}, err
+		}
+	}
+	return e.run(ctx)
+}
+
+// give has the traces recognise single words, as far as they are known.
+func (e *erasure) give(ctx context.Context) error {
+	turns, sessions, err := e.d.given(ctx, e.rec.Claim)
+	if err != nil {
+		return err
+	}
+	for _, t := range append(turns, e.rec.Given...) {
+		sessions = append(sessions, t.Session)
+	}
+	return e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
+		gone, err := forgotten.In(r)
+		if err == nil && len(e.rec.Words) > 0 {
+			e.traces.Give(union(sessions, e.traces.Given()), gone.Names)
+		}
+		return err
+	})
+}
+
+// finishForgetting goes on with what another process left, or this one could not finish.
+func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var todo []string
+	var old []forgotten.Record
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) error {
+		todo, old = forgotten.Unfinished(r), nil
+		gone, err := forgotten.In(r)
+		if err != nil || gone == nil {
+			return err
+		}
+		old = gone.Worded(l.now().Add(-wordsKept))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range old {
+		old[i].Words = nil
+		errs = append(errs, s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return forgotten.Put(tx, &old[i]) }))
+	}
+	for _, id := range todo {
+		rec, err := findForgotten(ctx, s, id)
+		if err != nil || rec == nil || rec.Pending == nil {
+			errs = append(errs, err)
+			continue
+		}
+		if p := rec.Pending.Process; p != l.process && l.lives(p) {
+			continue // it is at it
+		}
+		_, err = l.forgetOn(ctx, s, id)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// run carries it out, from wherever it stands.
+func (e *erasure) run(ctx context.Context) (Forgotten, error) {
+	err := e.carryOut(ctx)
+	e.tell()
+	if err == nil {
+		return e.out, nil
+	}
+	e.out.Pending = err.Error()
+	e.rec.Pending.Failed, e.rec.Pending.Process = e.out.Pending, ""
+	_ = e.put(context.WithoutCancel(ctx)) // a disk that is full takes no note either
+	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.rec.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
+		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.rec.Claim + " goes on at once."}
+}
+
+// tell says what went.
+func (e *erasure) tell() {
+	e.out.Given = e.rec.Given
+	for _, id := range e.rec.IDs() {
+		if !slices.Contains(e.out.Claims, id) && !slices.Contains(e.out.Redacted, id) {
+			e.out.Claims = append(e.out.Claims, id)
+		}
+	}
+	if e.rec.Pending == nil {
+		e.out.Sessions, e.out.Looked = e.rec.Told, eraseLooked
+	}
+}
+
+// eraseLooked are the places that are clean once an erasure has come to its end.
+var eraseLooked = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
+	"receipts", "attention", "running conversations", "generated evaluation sets", "MEMORY.md", "free pages of the store"}
+
+func (e *erasure) put(ctx context.Context) error {
+	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return forgotten.Put(tx, &e.rec) })
+}
+
+func (e *erasure) carryOut(ctx context.Context) error {
+	for n := 0; e.traces != nil; n++ {
+		more, err := e.round(ctx)
+		if err != nil {
+			return err
+		}
+		if more && n < eraseRounds {
+			continue
+		}
+		if err := e.beside(ctx); err != nil {
+			return err
+		}
+		e.traces = nil
+		e.rec.Gone = e.l.now().UTC()
+		e.rec.Told = union(e.rec.Told, e.out.Sessions)
+		e.rec.Pending = &forgotten.Pending{Process: e.l.process}
+		if err := e.put(ctx); err != nil {
+			return fmt.Errorf("note how far it is: %w", err)
+		}
+	}
+	if err := e.s.Compact(ctx); err != nil {
+		return err
+	}
+	pending := e.rec.Pending
+	e.rec.Pending = nil
+	if err := e.put(ctx); err != nil {
+		e.rec.Pending = pending
+		return fmt.Errorf("note that it is done: %w", err)
+	}
+	return nil
+}
+
+// union returns the strings of both, each once, sorted.
+func union(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// round has everything go that is there now, and reports whether there may be more:
+// because something was written since, or another process's harvest has ended that had
+// read it.
+func (e *erasure) round(ctx context.Context) (more bool, err error) {
+	if err := e.claims(ctx); err != nil {
+		return false, err
+	}
+	if err := e.give(ctx); err != nil { // some turns were given it meanwhile
+		return false, err
+	}
+	running, err := e.l.atWork(ctx, e.d, "")
+	if err != nil {
+		return false, err
+	}
+	ids := e.rec.IDs()
+	was := e.rec.Pending.Claims
+	r := &reach{traces: e.traces, root: was[0], claims: was}
+	said := map[string]bool{}
+	t := r.inJournals(said)
+	t.Claims = ids
+	gone, err := e.d.journal.Expunge(ctx, t)
+	e.out.Messages += gone.Messages
+	e.out.Sessions = union(e.out.Sessions, gone.Sessions)
+	if err := errors.Join(err, forgetSessions(ctx, e.d, slices.Sorted(maps.Keys(said)))); err != nil {
+		return false, err
+	}
+	e.l.recovered.forget(e.s.Owner())
+	e.l.lineage.forget(e.s.Owner())
+	e.l.heeds.drop(e.s.Owner()) // what waits to be judged has the words of claims
+	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.traces))
+	// A harvest of another process may have read the messages before they went, and have
+	// ended since.
+	waited, err := e.l.othersHarvests(ctx, e.d, "")
+	if err != nil {
+		return false, fmt.Errorf("wait for harvests of other processes: %w", err)
+	}
+	if err := errors.Join(forgetNotes(ctx, e.s, e.d, e.traces, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.renew(ctx, e.s.Owner(), was)); err != nil {
+		return false, err
+	}
+	found, err := e.since(ctx)
+	if found {
+		err = errors.Join(err, e.put(ctx))
+	}
+	if err != nil || found || waited || len(running) > 0 {
+		return true, err
+	}
+	return e.left(ctx, t)
+}
+
+// since looks at the claims that were written since they were looked at last, and takes
+// up those that say it.
+func (e *erasure) since(ctx context.Context) (found bool, err error) {
+	if e.seq == 0 { // it began in another process: nobody knows what was looked at
+		r := &reach{traces: e.traces, root: e.rec.Pending.Claims[0]}
+		e.seq = e.s.Seq()
+		if _, err := r.scan(ctx, e.s); err != nil {
+			return false, err
+		}
+		e.take(r.others)
+		return len(r.others) > 0, nil
+	}
+	upto := e.s.Seq()
+	var say []ken.Claim
+	looked := map[string]bool{}
+	for ev, err := range e.s.Events(ctx, e.seq+1) {
+		if err != nil {
+			return false, err
+		}
+		if ev.Seq > upto {
+			break
+		}
+		id := ev.Claim.String()
+		if looked[id] {
+			continue
+		}
+		looked[id] = true
+		c, err := e.s.Get(ctx, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if c.Kind != ken.KindDocument && e.traces.Claim(&c) {
+			say = append(say, c)
+		}
+	}
+	e.seq = upto
+	e.take(say)
+	return len(say) > 0, nil
+}
+
+// take adds claims to those that go.
+func (e *erasure) take(more []ken.Claim) {
+	for i := range more {
+		if !slices.ContainsFunc(e.rec.Pending.Claims, func(c ken.Claim) bool { return c.ID == more[i].ID }) {
+			e.rec.Pending.Claims = append(e.rec.Pending.Claims, more[i])
+			e.rec.Also = append(e.rec.Also, more[i].ID)
+		}
+	}
+}
+
+// left looks once more at what is on the shelf.
+func (e *erasure) left(ctx context.Context, t session.Traces) (bool, error) {
+	held, err := e.d.journal.Holds(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if held.Messages+len(held.Injected)+len(held.Checkpoint) > 0 {
+		return true, nil
+	}
+	receipts, err := e.d.receipts.Holds(ctx, receipt.Traces{Claims: t.Claims, Text: t.Text}, nil)
+	if err != nil && !errors.Is(err, ken.ErrCorrupt) || receipts > 0 {
+		return receipts > 0, err
+	}
+	notes, err := attention.Holds(ctx, e.s.Shelf(), attention.Traces{Claims: t.Claims, Text: t.Text})
+	return notes > 0, err
+}
+
+// claims forgets them, and writes those anew that are something without it.
+func (e *erasure) claims(ctx context.Context) error {
+	was, p := e.rec.Pending.Claims, e.rec.Pending
+	for i := range was {
+		c := &was[i]
+		why := p.Reason
+		if i > 0 {
+			why = "it says what " + e.rec.Claim + " said"
+		}
+		gone, err := e.s.Forget(store.EraseLater(ctx), c.ID, why, p.Actor)
+		for _, id := range gone {
+			if !slices.Contains(e.out.Claims, id) {
+				e.out.Claims = append(e.out.Claims, id)
+			}
+			if !slices.Contains(e.rec.IDs(), id) { // derived since they were looked at
+				e.rec.Also = append(e.rec.Also, id)
+			}
+		}
+		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it went with another, or before
+			return err
+		}
+		if i == 0 || c.Kind != ken.KindEpisode {
+			continue
+		}
+		if rest, ok := e.traces.Without(c); ok {
+			id, err := e.s.WriteClaim(ctx, rest) // under the episode's key, so once
+			if err != nil {
+				return fmt.Errorf("write the rest of an episode: %w", err)
+			}
+			if !slices.Contains(e.out.Redacted, id) {
+				e.out.Redacted = append(e.out.Redacted, id)
+			}
+		}
+	}
+	return nil
+}
+
+// beside takes it out of files that are not the store's.
+func (e *erasure) beside(context.Context) error { return nil }

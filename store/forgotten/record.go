@@ -1,0 +1,161 @@
+package forgotten
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	keyVersion    = "forgotten/version"
+	keyKey        = "forgotten/key"
+	prefixID      = "forgotten/id/"
+	prefixClaim   = "forgotten/claim/"
+	prefixPending = "forgotten/pending/"
+)
+
+// present is the value of a key that says it all.
+var present = []byte{1}
+
+// Record is what is kept of a claim that somebody asked to forget.
+type Record struct {
+	Claim   string    `json:"claim"`          // its id
+	Also    []string  `json:"also,omitempty"` // ids of the claims that went with it
+	At      time.Time `json:"at"`
+	Gone    time.Time `json:"gone,omitzero"`     // when no turn could be given it any more
+	Given   []Given   `json:"given,omitempty"`   // the turns that had been given it, oldest first
+	Told    []string  `json:"told,omitempty"`    // ids of the sessions in which it was said, sorted
+	Prints  []Print   `json:"prints,omitempty"`  // one for each text
+	Words   []uint64  `json:"words,omitempty"`   // hashes of words that nothing else said
+	Calls   []uint64  `json:"calls,omitempty"`   // hashes of calls that it made agents do
+	Short   int       `json:"short,omitempty"`   // texts of one or two words, which have no fingerprint
+	Pending *Pending  `json:"pending,omitempty"` // nil once it is erased everywhere
+}
+
+// Given is a turn whose model was given the claim.
+type Given struct {
+	Session string    `json:"session,omitempty"`
+	Turn    string    `json:"turn"`
+	At      time.Time `json:"at"`
+}
+
+// Pending is what is left to be done. While it has Claims, it has their words: they go
+// before the file is rewritten.
+type Pending struct {
+	Claims  []ken.Claim `json:"claims,omitempty"` // the claim itself first, then what says the same
+	Reason  string      `json:"reason,omitempty"`
+	Actor   ken.Actor   `json:"actor,omitzero"`
+	Process string      `json:"process,omitempty"` // that is at it
+	Failed  string      `json:"failed,omitempty"`  // why it did not come to its end last time
+}
+
+// IDs are those of all claims that went.
+func (r *Record) IDs() []string { return append([]string{r.Claim}, r.Also...) }
+
+// Put keeps a record, in place of an earlier one of the same claim.
+func Put(tx store.ShelfTx, r *Record) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.IDs() {
+		if err := Mark(tx, id); err != nil {
+			return err
+		}
+	}
+	if r.Pending == nil {
+		err = tx.Delete(prefixPending + r.Claim)
+	} else {
+		err = tx.Put(prefixPending+r.Claim, present)
+	}
+	if err != nil {
+		return err
+	}
+	return change(tx, prefixClaim+r.Claim, b)
+}
+
+// Mark keeps that a claim is gone.
+func Mark(tx store.ShelfTx, id string) error {
+	if tx.Get(prefixID+id) != nil {
+		return nil
+	}
+	return change(tx, prefixID+id, present)
+}
+
+// change puts a value and gives what is kept here another version.
+func change(tx store.ShelfTx, key string, value []byte) error {
+	if err := tx.Put(key, value); err != nil {
+		return err
+	}
+	h := sha256.New()
+	for _, b := range [][]byte{tx.Get(keyVersion), []byte(key), value} {
+		h.Write(b)
+		h.Write([]byte{0})
+	}
+	return tx.Put(keyVersion, h.Sum(nil))
+}
+
+// Key is the key of the hashes, made when there is none.
+func Key(tx store.ShelfTx) ([]byte, error) {
+	if k := tx.Get(keyKey); k != nil {
+		return bytes.Clone(k), nil
+	}
+	k := make([]byte, sha256.Size)
+	if _, err := rand.Read(k); err != nil {
+		return nil, err
+	}
+	return k, tx.Put(keyKey, k)
+}
+
+// Find returns the record of a claim that was forgotten, by its id, that of a claim
+// which went with it, or a unique part of one; nil for none.
+func Find(r store.ShelfReader, id string) (*Record, error) {
+	all, err := All(r)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	var found *Record
+	for i := range all {
+		rec := &all[i]
+		if slices.Contains(rec.IDs(), id) {
+			return rec, nil
+		}
+		if slices.ContainsFunc(rec.IDs(), func(have string) bool { return len(id) >= minPart && strings.Contains(have, strings.ToLower(id)) }) {
+			if found != nil {
+				return nil, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: id + " is a part of several ids of forgotten claims", Try: "Give the whole id."}
+			}
+			found = rec
+		}
+	}
+	return found, nil
+}
+
+// minPart is how much of an id names a claim.
+const minPart = 4
+
+// All are the records, by their claims' ids.
+func All(r store.ShelfReader) (out []Record, err error) {
+	for key, b := range r.Scan(prefixClaim) {
+		var rec Record
+		if err := json.Unmarshal(b, &rec); err != nil {
+			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "can't read " + key, Err: err, Try: "Restore the store from a backup, or run ken check."}
+		}
+		out = append(out, rec)
+	}
+	return out, nil
+}
+
+// Unfinished are the ids of claims that are not erased everywhere yet.
+func Unfinished(r store.ShelfReader) (ids []string) {
+	for key := range r.Scan(prefixPending) {
+		ids = append(ids, strings.TrimPrefix(key, prefixPending))
+	}
+	return ids
+}
