@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -347,6 +348,9 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 		return report, err
 	}
 	defer release()
+	if readOnly(ctx, s) {
+		return report, nil
+	}
 	if l.cfg.Repository.Index {
 		if report, err = repository.Index(ctx, l.o.Root, s, l.indexing()); err != nil {
 			return report, fmt.Errorf("index repository: %w", err)
@@ -364,6 +368,13 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 		return report, fmt.Errorf("embed: %w", err)
 	}
 	return report, nil
+}
+
+// readOnly reports a store in a folder that can't be written: what was indexed before is
+// found, and nothing can be added.
+func readOnly(ctx context.Context, s store.Engine) bool {
+	faults, err := s.Faults(ctx)
+	return err == nil && slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Name == store.FaultReadOnly })
 }
 
 // Close stops background work, ends the sessions that are open, harvests for some

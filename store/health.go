@@ -11,9 +11,10 @@ type FaultName string
 
 // Faults.
 const (
-	FaultDamaged FaultName = "damaged" // something that was written can't be read; writes may be refused
-	FaultIndex   FaultName = "index"   // what is written is durable, and found later
-	FaultDisk    FaultName = "disk"    // the last write failed: the disk is full, or fails
+	FaultDamaged  FaultName = "damaged"   // something that was written can't be read; writes may be refused
+	FaultReadOnly FaultName = "read-only" // the folder can't be written; everything is read
+	FaultIndex    FaultName = "index"     // what is written is durable, and found later
+	FaultDisk     FaultName = "disk"      // the last write failed: the disk is full, or fails
 )
 
 // CheckReport is what a check of a store found.

@@ -52,8 +52,12 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 func (k *checker) pages(context.Context) error {
 	k.s.dbMu.RLock()
 	defer k.s.dbMu.RUnlock()
+	transaction := k.s.db.Update
+	if k.s.o.readOnly {
+		transaction = k.s.db.View
+	}
 	err := k.s.protect(func() error {
-		return k.s.db.Update(func(tx *bbolt.Tx) error {
+		return transaction(func(tx *bbolt.Tx) error {
 			for err := range tx.Check() {
 				k.problem("pages", "%v", err)
 			}

@@ -35,7 +35,11 @@ func (s *Store) Faults(context.Context) (out []store.Fault, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.broken != nil {
-		out = append(out, store.Fault{Name: store.FaultDamaged, Cause: h.broken.Error()})
+		name := store.FaultDamaged
+		if s.o.readOnly {
+			name = store.FaultReadOnly
+		}
+		out = append(out, store.Fault{Name: name, Cause: h.broken.Error()})
 	}
 	if h.first != nil {
 		out = append(out, store.Fault{Name: store.FaultDamaged, Cause: fmt.Sprintf("%d values can't be read; the first: %v", len(h.damaged), h.first)})
@@ -74,10 +78,12 @@ func (s *Store) wrote(err error) {
 	h := &s.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.disk = err
+	if h.broken == nil {
+		h.disk = err
+	}
 }
 
-// usable says why nothing can be written.
+// writable says why nothing can be written.
 func (s *Store) writable() error {
 	h := &s.health
 	h.mu.Lock()

@@ -22,7 +22,7 @@ const replayBatch = 1000
 // openIndex opens the keyword index and applies what it lacks. One that can't
 // be read, belongs to another log, or is ahead of the log is rebuilt.
 func (s *Store) openIndex(ctx context.Context) error {
-	dir := filepath.Join(s.dir, indexDir)
+	dir := filepath.Join(s.work, indexDir)
 	x, err := keyword.Open(dir, keyword.Options{StoreID: s.id})
 	if err == nil && x.Watermark() > s.commit {
 		// bbolt takes the state before when the newest meta page is damaged.

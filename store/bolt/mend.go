@@ -70,7 +70,7 @@ func (s *Store) rebuildIndex(ctx context.Context) error {
 	if err := s.index.Load().Close(); err != nil {
 		s.o.Log.Warn("close the keyword index", "store", s.dir, "error", err)
 	}
-	if err := os.RemoveAll(filepath.Join(s.dir, indexDir)); err != nil {
+	if err := os.RemoveAll(filepath.Join(s.work, indexDir)); err != nil {
 		return fmt.Errorf("remove index: %w", err)
 	}
 	// A new index lacks everything, whatever its rows' versions.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,7 @@ var (
 // store.Projections, and is safe for concurrent use.
 type Store struct {
 	dir  string
+	work string // where index and vectors lie; dir, but for a store that is read alone
 	o    Options
 	id   string // identifies the log to its projections
 	t    *table
@@ -121,13 +123,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 }
 
 func newStore(dir string, o Options, db *bbolt.DB) *Store {
-	return &Store{dir: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
+	return &Store{dir: dir, work: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
 		mend: stoppedTimer(), queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
 }
 
 // load reads meta, rows and vectors into memory and brings the index up to date.
 func (s *Store) load(ctx context.Context) error {
-	if !s.prepared() { // else there is no need for a transaction, and its sync
+	if s.o.readOnly {
+		if err := s.readable(); err != nil {
+			return err
+		}
+	} else if !s.prepared() { // else there is no need for a transaction, and its sync
 		if err := s.update(s.initMeta); err != nil {
 			return fmt.Errorf("prepare store: %w", err)
 		}
@@ -141,7 +147,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.openRefers(ctx); err != nil {
 		return fmt.Errorf("load what claims rest on: %w", err)
 	}
-	s.vecs = newVectors(filepath.Join(s.dir, vectorDir), s.o.Embedder)
+	s.vecs = newVectors(filepath.Join(s.work, vectorDir), s.o.Embedder)
 	if err := s.vecs.load(s.t); err != nil {
 		return err
 	}
@@ -259,8 +265,12 @@ func (s *Store) closeFiles() error {
 	err := s.closeProjections()
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
-	_ = removeHolder(s.dir)
-	return errors.Join(err, s.db.Close())
+	if s.o.readOnly {
+		err = errors.Join(err, os.RemoveAll(s.work))
+	} else {
+		_ = removeHolder(s.dir)
+	}
+	return errors.Join(err, s.protect(s.db.Close))
 }
 
 func (s *Store) closeProjections() error {

@@ -90,7 +90,7 @@ var errLate = errors.New("it took too long to find another holder")
 func (e *engine) now(fn func(store.Engine)) {
 	if r := e.s.role.Load(); r != nil {
 		fn(r.store)
-		if r.host != nil || !r.client.Broken() {
+		if r.client == nil || !r.client.Broken() {
 			return
 		}
 		e.s.lost(r, false)

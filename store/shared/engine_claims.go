@@ -59,7 +59,7 @@ func (e *engine) ByKey(ctx context.Context, key string) (c ken.Claim, err error)
 // Import implements store.Claims. What another process holds gets a large import in
 // several transactions.
 func (e *engine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
-	if r := e.s.role.Load(); r != nil && r.host != nil {
+	if r := e.s.role.Load(); r != nil && r.client == nil {
 		return r.store.Import(ctx, in)
 	}
 	out := make([]store.Outcome, 0, len(in))
@@ -109,7 +109,7 @@ func (e *engine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance
 	own := *f // as it is now
 	return func(yield func(ken.Claim, error) bool) {
 		all := remote.Walk(ctx, pages{e}, &own, want)
-		if r := e.s.role.Load(); r != nil && r.host != nil && want != nil {
+		if r := e.s.role.Load(); r != nil && r.client == nil && want != nil {
 			all = r.store.Scan(ctx, &own, want)
 		}
 		all(yield)
@@ -120,7 +120,7 @@ func (e *engine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance
 func (e *engine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		all := remote.Walk(ctx, pages{e}, nil, nil)
-		if r := e.s.role.Load(); r != nil && r.host != nil {
+		if r := e.s.role.Load(); r != nil && r.client == nil {
 			all = r.store.Claims(ctx)
 		}
 		all(yield)

@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -36,11 +37,12 @@ type seat struct {
 	gone   bool
 }
 
-// role is what a process is to a store. One of host and client is set.
+// role is what a process is to a store. One of host, client and alone is set.
 type role struct {
 	store  store.Engine
 	host   *host
 	client *remote.Client
+	alone  io.Closer // a store that is read alone
 }
 
 // election is an attempt to get a role.
@@ -136,7 +138,7 @@ func (s *seat) seek() (*role, error) {
 		case final(connect):
 			return nil, connect
 		case unwritable: // nobody serves it, and this process can't hold it
-			return nil, err
+			return s.readOnly(err)
 		case s.ctx.Err() != nil:
 			return nil, errClosed
 		case time.Now().After(end):
@@ -148,6 +150,18 @@ func (s *seat) seek() (*role, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// readOnly opens the store for reading alone.
+func (s *seat) readOnly(cause error) (*role, error) {
+	o := s.w.o.Store
+	o.Owner = s.owner
+	b, err := bolt.OpenReadOnly(s.ctx, s.dir, o)
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	s.w.o.Log.Warn("the store's folder can't be written: it is read, and nothing is learned", "owner", s.owner)
+	return &role{store: b, alone: b}, nil
 }
 
 // errNobody is that nobody says where the store is served.
@@ -227,7 +241,7 @@ func (s *seat) close(evicted bool) error {
 	s.running.Wait()
 	s.mu.Lock()
 	r := s.role.Load()
-	if r != nil && r.host == nil {
+	if r != nil && r.client != nil {
 		s.role.Store(nil)
 	}
 	s.mu.Unlock()
@@ -238,8 +252,11 @@ func (s *seat) close(evicted bool) error {
 }
 
 func (r *role) close(evicted bool) error {
-	if r.host != nil {
+	switch {
+	case r.host != nil:
 		return r.host.close(evicted)
+	case r.alone != nil:
+		return r.alone.Close()
 	}
 	return r.client.Close()
 }
