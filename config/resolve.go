@@ -242,6 +242,7 @@ func (r *Resolved) digest(b []byte, whole *Config) string {
 func (r *Resolved) placeState() error {
 	c := &r.Config
 	r.StateAt = c.State(r.Root)
+	defer r.keepEvents()
 	const key = "knowledge.db_path"
 	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
 	byUser := (!r.file[key] || r.chosen) && !trust.Inside(filepath.Clean(r.Root), filepath.Clean(r.StateAt)) // a link that leads out is not their word
@@ -259,6 +260,23 @@ func (r *Resolved) placeState() error {
 	}
 	r.moveState(filepath.Join(os.DevNull, "state")) // a path below a file: nothing opens it
 	return &ken.Error{Code: ken.CodeUnavailable, Msg: r.StateAt + " is not used, because " + cmp.Or(st.Foreign, "no home folder gets one"), Err: err, Try: ken.Hint(err)}
+}
+
+// keepEvents has the events written into the state where a link of the project would lead
+// them elsewhere, unless the user agreed to that.
+func (r *Resolved) keepEvents() {
+	c := &r.Config
+	const key = "telemetry.events"
+	at := InProject(r.Root, c.Telemetry.Events)
+	agreed := slices.ContainsFunc(r.Asks, func(w Withheld) bool { return w.Key == key }) && !r.withholds(key)
+	given := r.file == nil && filepath.IsAbs(c.Telemetry.Events) // by a program, or by Resolve before
+	switch {
+	case given:
+	case agreed:
+		c.Telemetry.Events = at // absolute, so that nobody asks again: see Given
+	case trust.Inside(filepath.Clean(r.Root), filepath.Clean(at)) && !trust.Inside(trust.Real(r.Root), trust.Real(at)):
+		c.Telemetry.Events = filepath.Join(c.State(r.Root), "events")
+	}
 }
 
 // moveState keeps the state in another folder, and the events with it where they would lie

@@ -18,8 +18,10 @@ type Options struct {
 	// Root is the project's folder: state and events lie under it, and its files
 	// are what the layer can search. Empty: the working directory.
 	Root string
-	// Config is used instead of the project's file. Nil: the file that
-	// config.Find finds, else the defaults.
+	// Config is used instead of the files: it is the program's word, and all of it
+	// counts. Nil: what config.Resolve finds, of which a project's file counts as far as
+	// the user consented. Either way, a state in the project's folder that was not made
+	// here by this user is not used: Ken works in a folder of its own, and Log hears of it.
 	Config *config.Config
 	// Embedder is used instead of the configured one.
 	Embedder embed.Embedder

@@ -66,7 +66,7 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 	}
 	if cfg.Upstream.BaseURL == "" {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
-			Try: "Run ken init and set upstream.base_url, for instance to http://localhost:11434/v1 for Ollama."}
+			Try: "Set upstream.base_url in " + ownConfig() + ", for instance to http://localhost:11434/v1 for Ollama."}
 	}
 	if err := a.mayRead(); err != nil {
 		return err

@@ -101,7 +101,7 @@ func examineModel(ctx context.Context, c config.Upstream) finding {
 	const check = "model"
 	if c.BaseURL == "" {
 		return warned(check, "none: ken ask prints the block, ken chat has nobody to talk to",
-			"Set upstream.base_url and upstream.model in .ken/config.yaml; ken init writes one.")
+			"Set upstream.base_url and upstream.model in "+ownConfig()+".")
 	}
 	c.Timeout = min(c.Timeout, checkTimeout)
 	u := newUpstream(c, "")

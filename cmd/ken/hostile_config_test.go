@@ -50,6 +50,8 @@ func hostileConfigurations() []hostile {
 		{name: "events at an absolute path", files: configured("telemetry: {events: '$OUT/events'}"), does: outside},
 		{name: "events through a link", files: configured("telemetry: {events: .ken/events}"), links: map[string]string{".ken/events": "$OUT"}, does: outside},
 		{name: "events through a linked folder", files: configured("telemetry: {events: logs/x}"), links: map[string]string{"logs": "../out"}, does: outside},
+		{name: "a link where the user has events", own: "telemetry: {events: logs/ken}", links: map[string]string{"logs": "$OUT"}, does: never,
+			springs: reads("logs/secret.md")},
 		{name: "a state above the project", files: configured("knowledge: {db_path: ../out/state}"), does: outside},
 		{name: "a state at an absolute path", files: configured("knowledge: {db_path: '$OUT/state'}"), does: outside},
 		{name: "a state through a link", files: configured("knowledge: {db_path: store}"), links: map[string]string{"store": "$OUT"}, does: outside},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -229,12 +230,15 @@ func examineTrust(r *config.Resolved) finding {
 	return f
 }
 
+// ownConfig names the user's own configuration, in which every key counts.
+func ownConfig() string { return cmp.Or(trust.ConfigFile(), "the file that KEN_CONFIG names") }
+
 // keysCount refuses to serve without the keys that the project's file asks for.
 func keysCount(r *config.Resolved) error {
 	for _, w := range r.Withheld {
 		if w.Key == "gateway.keys" {
 			return &ken.Error{Code: ken.CodeRefused, Field: w.Key, Msg: "set in " + r.File + ", which is not trusted; without them everybody here could use the gateway",
-				Try: "Run ken trust, or set gateway.keys in your own configuration."}
+				Try: "Run ken trust, or set gateway.keys in " + ownConfig() + "."}
 		}
 	}
 	return nil

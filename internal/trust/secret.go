@@ -22,7 +22,7 @@ const secretName = "secret"
 func secret(dir string, make bool) ([]byte, error) {
 	path := filepath.Join(dir, secretName)
 	s, err := readSecret(path)
-	if !errors.Is(err, fs.ErrNotExist) || !make {
+	if _, known := errors.AsType[*ken.Error](err); err == nil || known || !make {
 		return s, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -62,7 +62,17 @@ func writeNew(path string, b []byte) error {
 		return err
 	}
 	defer os.Remove(tmp) // it has another name by now, or was not needed
-	return os.Link(tmp, path)
+	err = os.Link(tmp, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// A file system without links: who is second reads half a secret at worst, and says so.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // write writes a file whole, over another.
