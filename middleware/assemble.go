@@ -78,7 +78,7 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 		a.Receipt = block.receipt
 	default:
 		earlier := l.earlier(ctx, t, at, up.until, last)
-		block = l.compose(ctx, t, named, at[last], last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start)
+		block = l.compose(ctx, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
 			a.placed = append(earlier, placed{last, block})
@@ -195,8 +195,10 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 // got, or a new one. A request that ends with the user message opens a turn; in
 // a conversation without a session it is composed anew, because the same opening
 // may belong to another conversation.
-// named says that the caller gave the turn its id.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, key fingerprint, last int, earlier []placed, start time.Time) *composed {
+// named says that the caller gave the turn its id; at are the fingerprints of its
+// messages, the last of the user's at index last.
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, last int, earlier []placed, start time.Time) *composed {
+	key := at[last]
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
@@ -211,7 +213,9 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, key finger
 			held[id] = text
 		}
 	}
-	c := l.run(ctx, t, held)
+	read := *t // from here on nobody sees a secret
+	read.Messages = l.cleanings.messages(at, t.Messages)
+	c := l.run(ctx, &read, held)
 	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
@@ -219,7 +223,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, key finger
 	return l.blocks.put(key, c, stale)
 }
 
-// run sends the turn through the chain.
+// run sends the turn, whose messages are clean, through the chain.
 func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *composed {
 	r := l.blank(t, "")
 	st := &State{Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t),

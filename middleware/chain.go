@@ -13,7 +13,7 @@ import (
 
 // State is a turn on its way through the chain. It belongs to one goroutine.
 type State struct {
-	Turn    ken.Turn
+	Turn    ken.Turn      // its messages are without secrets: each is replaced by a marker
 	Read    []ken.Message // what intent reads: the messages, cleaned by guard
 	Signals ken.Signals
 	Found   retriever.Result

@@ -50,6 +50,7 @@ type Layer struct {
 	rendered     *budgeter.Cache
 	handler      Handler
 	blocks       *memory
+	cleanings    cleanings
 	traffic      *traffic
 	threads      *threads
 	openings     openings

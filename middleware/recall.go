@@ -144,6 +144,7 @@ func (rc *Recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
 func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope) (RecallAnswer, error) {
 	f := rc.filter
 	f.Scopes, f.Now = scopes, rc.l.now()
+	question = cleanText(question)
 	signals := questionSignals(question)
 	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
 		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh})

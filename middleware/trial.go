@@ -87,6 +87,7 @@ func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assem
 	if why := silent(&t, &tr.cfg, last); why != "" {
 		return Assembly{Receipt: l.blank(&t, why)}, ctx.Err()
 	}
+	t.Messages = cleanMessages(t.Messages)
 	r := l.blank(&t, "")
 	st := &State{Turn: t, Read: t.Messages, Receipt: &r, trial: tr}
 	l.send(ctx, st, tr.handler)

@@ -1,0 +1,140 @@
+package middleware
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+)
+
+// cleanText is a text as everything after the entrance reads it: without secrets, and
+// without the invisible characters that could hide one.
+func cleanText(s string) string {
+	s, _ = guardrail.Redact(guardrail.Sanitize(s))
+	return s
+}
+
+// cleaned is a message with clean texts, and whether anything changed. It shares nothing
+// that it changes with m.
+func cleaned(m *ken.Message) (ken.Message, bool) {
+	out, changed := *m, false
+	set := func(to *string, from string) bool {
+		*to = cleanText(from)
+		changed = changed || *to != from
+		return *to != from
+	}
+	set(&out.Text, m.Text)
+	set(&out.Name, m.Name)
+	own := false
+	for i := range m.Parts {
+		var text string
+		if !set(&text, m.Parts[i].Text) {
+			continue
+		}
+		if !own {
+			out.Parts, own = slices.Clone(m.Parts), true
+		}
+		out.Parts[i].Text = text
+	}
+	own = false
+	for i := range m.ToolCalls {
+		var arguments string
+		if !set(&arguments, m.ToolCalls[i].Arguments) {
+			continue
+		}
+		if !own {
+			out.ToolCalls, own = slices.Clone(m.ToolCalls), true
+		}
+		out.ToolCalls[i].Arguments = arguments
+	}
+	return out, changed
+}
+
+// cleanMessages are messages with clean texts. They are msgs where nothing is to be done.
+func cleanMessages(msgs []ken.Message) []ken.Message {
+	return (*cleanings)(nil).messages(nil, msgs)
+}
+
+const (
+	maxCleanings     = 1 << 14 // messages in each of the two maps
+	maxCleaningBytes = 8 << 20 // of cleaned text in each
+)
+
+// cleanings remembers what cleaning made of messages, by their fingerprints: a
+// conversation sends its messages again with every request. What was not asked for
+// while half of the room filled up is forgotten. It is safe for concurrent use.
+type cleanings struct {
+	mu       sync.Mutex
+	now, old map[fingerprint]*ken.Message // nil for a message that was clean
+	bytes    int                          // of the messages in now
+}
+
+// messages are the messages, whose fingerprints are at, with clean texts. They are msgs
+// where nothing is to be done. A nil receiver remembers nothing.
+func (c *cleanings) messages(at []fingerprint, msgs []ken.Message) []ken.Message {
+	out := msgs
+	for i := range msgs {
+		var m *ken.Message
+		known := false
+		if c != nil {
+			m, known = c.get(at[i])
+		}
+		if !known {
+			if got, changed := cleaned(&msgs[i]); changed {
+				m = &got
+			}
+			if c != nil {
+				c.put(at[i], m)
+			}
+		}
+		if m == nil {
+			continue
+		}
+		if &out[0] == &msgs[0] {
+			out = slices.Clone(msgs)
+		}
+		out[i] = *m
+	}
+	return out
+}
+
+func (c *cleanings) get(at fingerprint) (*ken.Message, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := c.now[at]; ok {
+		return m, true
+	}
+	m, ok := c.old[at]
+	if ok {
+		c.keep(at, m)
+	}
+	return m, ok
+}
+
+func (c *cleanings) put(at fingerprint, m *ken.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(at, m)
+}
+
+func (c *cleanings) keep(at fingerprint, m *ken.Message) {
+	size := 0
+	if m != nil {
+		size = len(m.Text)
+		for _, p := range m.Parts {
+			size += len(p.Text) + len(p.Ref)
+		}
+		for _, call := range m.ToolCalls {
+			size += len(call.Arguments)
+		}
+	}
+	if size > maxCleaningBytes/8 {
+		return
+	}
+	if c.now == nil || len(c.now) >= maxCleanings || c.bytes+size > maxCleaningBytes {
+		c.now, c.old, c.bytes = map[fingerprint]*ken.Message{}, c.now, 0
+	}
+	c.now[at] = m
+	c.bytes += size
+}
