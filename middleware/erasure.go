@@ -199,8 +199,10 @@ func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 // tell says what went.
 func (e *erasure) tell() {
 	e.out.Given = e.rec.Given
-	for _, id := range e.rec.IDs() {
-		if !slices.Contains(e.out.Claims, id) && !slices.Contains(e.out.Redacted, id) {
+	went := e.out.Claims
+	e.out.Claims = e.rec.IDs()
+	for _, id := range went {
+		if !slices.Contains(e.out.Claims, id) {
 			e.out.Claims = append(e.out.Claims, id)
 		}
 	}

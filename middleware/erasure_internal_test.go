@@ -1,0 +1,233 @@
+package middleware
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+var errDisk = errors.New("no space left on device")
+
+// failing is a store of which the n-th change fails, after it took effect if late is set,
+// and so does every one after it, until n is set to a negative number.
+type failing struct {
+	store.Engine
+	mu   sync.Mutex // guards the rest
+	n    int
+	late bool
+	hit  bool
+}
+
+func (f *failing) call(fn func() error) error {
+	f.mu.Lock()
+	f.n--
+	dead, last := f.n <= 0 && f.n > -1_000_000, f.n == 0
+	f.hit = f.hit || dead
+	f.mu.Unlock()
+	if !dead {
+		return fn()
+	}
+	if last && f.late {
+		_ = fn()
+	}
+	return errDisk
+}
+
+func (f *failing) Forget(ctx context.Context, id, reason string, a ken.Actor) (ids []string, err error) {
+	return ids, f.call(func() (err error) { ids, err = f.Engine.Forget(ctx, id, reason, a); return err })
+}
+
+func (f *failing) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+	return id, f.call(func() (err error) { id, err = f.Engine.WriteClaim(ctx, c); return err })
+}
+
+func (f *failing) Compact(ctx context.Context) error {
+	return f.call(func() error { return f.Engine.Compact(ctx) })
+}
+
+func (f *failing) Shelf() store.Shelf { return failingShelf{f.Engine.Shelf(), f} }
+
+type failingShelf struct {
+	store.Shelf
+	f *failing
+}
+
+func (s failingShelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+	return s.f.call(func() error { return s.Shelf.Update(ctx, fn) })
+}
+
+// gossip is a layer that was told something private in two sessions, has an episode that
+// tells it beside other things, and gave it to a third.
+func gossip(t *testing.T, root string) (l *Layer, id string) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Repository.Index, cfg.Middleware.Events = false, false
+	l, err := Open(t.Context(), Options{Root: root, Config: &cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler), Embedder: embedtest.Bag{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	write := func(kind ken.Kind, text string) string {
+		c, err := ken.NewClaim(text, ken.FromAgentAssertion("a", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Kind = kind
+		if kind == ken.KindEpisode {
+			c.Session, c.Key = "s0", "episode:s0"
+		}
+		id, err := s.WriteClaim(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	id = write(ken.KindFact, private)
+	write(ken.KindFact, "At night, the on-call phone of Priya is +49 151 2345678, she says.")
+	write(ken.KindEpisode, "The ledger was deployed on Tuesday. "+private+" Nobody was woken up by it. All tests passed.")
+	for i, text := range []string{"Note this: " + private, "What is the on-call phone of Priya?"} {
+		turn := ken.Turn{Session: []string{"s1", "s2"}[i], Messages: []ken.Message{{Role: "user", Text: text}}}
+		l.Assemble(t.Context(), turn)
+		l.Answered(turn, ken.Message{Role: "assistant", Text: "It is +49 151 2345678."})
+	}
+	if err := l.recorder.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l, id
+}
+
+const private = "The on-call phone of Priya is +49 151 2345678."
+
+// A forget that stops at any step, as at a kill or a full disk, is noted from the moment at
+// which the claim is gone; the next open finishes it, and the same call does.
+func TestAForgetThatStopsAnywhereIsFinished(t *testing.T) {
+	stopped := 0
+	for _, late := range []bool{false, true} {
+		for n := 1; ; n++ {
+			root := t.TempDir()
+			l, id := gossip(t, root)
+			again, hit := forgetFailing(t, l, id, n, late)
+			if !hit {
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+			stopped++
+			if again { // by the same call
+				out, err := l.Forget(t.Context(), "", id[:13], "", ken.Actor{})
+				if err != nil || out.Pending != "" || len(out.Claims) == 0 || out.Claims[0] != id {
+					t.Errorf("step %d, late %v: forgotten again: %+v, %v", n, late, out, err)
+				}
+				if len(out.Given) == 0 || len(out.Looked) == 0 {
+					t.Errorf("step %d, late %v: given to %v, looked through %v", n, late, out.Given, out.Looked)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			l, err := Open(t.Context(), Options{Root: root, Config: &l.cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler), Embedder: embedtest.Bag{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone, err := l.Forgotten(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(gone) > 0 { // else it stopped before anything went, and said so
+				for _, rec := range gone {
+					if rec.Pending != nil {
+						t.Errorf("step %d, late %v: after the next open it is still pending: %s", n, late, rec.Pending.Failed)
+					}
+				}
+				noWords(t, root, n, late)
+			} else if again {
+				t.Errorf("step %d, late %v: it is not noted", n, late)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if stopped < 12 {
+		t.Errorf("only %d stops", stopped)
+	}
+	t.Logf("%d stops", stopped)
+}
+
+// forgetFailing forgets a claim in a store of which the n-th change fails. hit: there was
+// such a change. noted: the claim may be gone.
+func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, hit bool) {
+	t.Helper()
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	f := &failing{Engine: s, n: n, late: late}
+	d := *l.desk("")
+	d.journal, d.receipts = session.NewJournal(f.Shelf(), session.Options{Process: l.process}), receipt.NewBook(f.Shelf(), receipt.Options{})
+	root, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &erasure{l: l, s: f, d: &d, traces: harvest.NewTraces(&root), seq: s.Seq()}
+	given, sessions, err := d.given(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := reachOf(t.Context(), f, e.traces, root, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = e.begin(t.Context(), r, given, "asked for", ken.Actor{}); err == nil {
+		noted = true
+		var out Forgotten
+		if out, err = e.run(t.Context()); err != nil && (out.Pending == "" || !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "") {
+			t.Errorf("step %d: %+v, %v", n, out, err)
+		}
+	}
+	if f.hit != (err != nil) {
+		t.Errorf("step %d, late %v: hit %v, and it says %v", n, late, f.hit, err)
+	}
+	return noted, f.hit
+}
+
+// noWords looks for the words in every file.
+func noWords(t *testing.T, root string, n int, late bool) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, ".ken"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, w := range []string{"2345678", "priya"} {
+			if bytes.Contains(bytes.ToLower(b), []byte(strings.ToLower(w))) {
+				t.Errorf("step %d, late %v: %q is in %s", n, late, w, d.Name())
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
