@@ -207,6 +207,7 @@ func (e *erasure) tell() {
 		}
 	}
 	if e.rec.Pending == nil {
+		e.out.Files = e.rec.Files
 		e.out.Sessions, e.out.Looked = e.rec.Told, eraseLooked
 	}
 }
@@ -413,6 +414,3 @@ func (e *erasure) claims(ctx context.Context) error {
 	}
 	return nil
 }
-
-// beside takes it out of files that are not the store's.
-func (e *erasure) beside(context.Context) error { return nil }

@@ -23,6 +23,7 @@ type Forgotten struct {
 	Sessions []string          `json:"sessions,omitempty"` // whose messages these were
 	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had been given it, oldest first, as far as receipts tell
 	Looked   []string          `json:"looked,omitempty"`   // the places that were looked through, and are clean
+	Files    []string          `json:"files,omitempty"`    // of the person's own, which still say it, relative to the project
 	Pending  string            `json:"pending,omitempty"`  // why it is not erased from every file yet; "" once it is
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // checkFlags are the flags of ken check.
-type checkFlags struct{ all, repair, yes bool }
+type checkFlags struct{ all, repair, yes, forgotten bool }
 
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
@@ -27,8 +27,10 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: "Check the store's pages, the log's hash chain, the checksum of every value, and every claim against the log. " +
 			"Exit with 1 when anything is wrong.\n\n" +
 			"--repair folds the claims from the log into a new file and puts it in the old one's place. Of a damaged event, the claim is taken from its row. " +
-			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.",
-		Example: "  ken check\n  ken check --repair",
+			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.\n\n" +
+			"--forgotten looks for what was forgotten instead: among the claims, and in every byte that Ken keeps, free pages included, by fingerprints " +
+			"of five words in a row. It finds what somebody said again since, too.",
+		Example: "  ken check\n  ken check --repair\n  ken check --forgotten",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.repair {
@@ -36,10 +38,14 @@ func (a *app) checkCommand() *cobra.Command {
 					return err
 				}
 			}
+			if f.forgotten {
+				return a.checkForgotten(cmd.Context(), f)
+			}
 			return a.checkStores(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "check the stores of all owners")
+	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "look for what was forgotten in every byte of the files instead")
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what is damaged from the log, then check")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --repair: do not ask")
 	return cmd

@@ -75,6 +75,9 @@ func (a *app) forget(ctx context.Context, id, reason string, yes bool) error {
 				fmt.Fprintf(a.err, "ken: an episode was written anew without it: %s\n", id)
 			}
 			a.printGiven(gone.Given)
+			for _, file := range gone.Files {
+				fmt.Fprintf(a.err, "ken: %s is yours, and still says it\n", file)
+			}
 			if len(gone.Looked) > 0 {
 				fmt.Fprintf(a.err, "ken: looked through, and clean: %s\n", strings.Join(gone.Looked, ", "))
 			}

@@ -32,6 +32,7 @@ type Record struct {
 	Gone    time.Time `json:"gone,omitzero"`     // when no turn could be given it any more
 	Given   []Given   `json:"given,omitempty"`   // the turns that had been given it, oldest first
 	Told    []string  `json:"told,omitempty"`    // ids of the sessions in which it was said, sorted
+	Files   []string  `json:"files,omitempty"`   // of the person's own that still say it
 	Prints  []Print   `json:"prints,omitempty"`  // one for each text
 	Words   []uint64  `json:"words,omitempty"`   // hashes of words that nothing else said
 	Calls   []uint64  `json:"calls,omitempty"`   // hashes of calls that it made agents do

@@ -1,0 +1,221 @@
+package middleware
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/forgotten"
+)
+
+// evalDir holds the question sets that ken eval generate makes of claims, and the sweeps
+// over them. They are Ken's, and can be made again.
+const evalDir = ".ken/eval"
+
+// beside takes it out of files that are not the store's, and names those of the person's
+// that say it.
+func (e *erasure) beside(ctx context.Context) error {
+	ids := e.rec.IDs()
+	says := func(line []byte) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unquoted(line))
+	}
+	err := files(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return withoutLines(path, says) })
+	if err != nil {
+		return fmt.Errorf("erase from evaluation sets: %w", err)
+	}
+	return files(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+		b, err := os.ReadFile(path)
+		if err == nil && e.traces.In(string(b)) {
+			e.rec.Files = union(e.rec.Files, []string{within(e.l.o.Root, path)})
+		}
+		return err
+	})
+}
+
+// unquoted is a line of JSON without what it escapes white space and quotes with.
+func unquoted(line []byte) string {
+	return strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(line))
+}
+
+func within(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// files calls fn for every regular file below a folder, which may be missing.
+func files(ctx context.Context, dir string, fn func(path string) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // it went meanwhile
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// withoutLines writes a file of lines anew without those that say is true of, and deletes
+// one of another form that has any. It needs no room on the disk.
+func withoutLines(path string, says func([]byte) bool) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var rest []byte
+	for line := range bytes.Lines(b) {
+		if !says(line) {
+			rest = append(rest, line...)
+		}
+	}
+	switch {
+	case len(rest) == len(b):
+		return nil
+	case filepath.Ext(path) != ".jsonl":
+		return os.Remove(path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	// In place, so that the words are overwritten; what is behind is cut off after.
+	_, err = f.WriteAt(append(slices.Clone(rest), bytes.Repeat([]byte{'\n'}, len(b)-len(rest))...), 0)
+	return errors.Join(err, f.Sync(), f.Truncate(int64(len(rest))), f.Close())
+}
+
+// CheckAllForgotten looks for everything that was ever forgotten: in every byte of the
+// owner's files and of the project's folder .ken, free pages included, by the fingerprints
+// that were kept of it, and by the ids among the claims. It reads every file and every
+// claim, and changes nothing. What somebody said again since is found like what was left
+// behind, and told apart where it is a claim. Texts of one or two words have no
+// fingerprint, and single words, as in the keyword index, are not recognised. Errors are
+// those of reading: then nothing is known.
+func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := l.recorder.flush(ctx); err != nil {
+		return nil, err
+	}
+	var gone *forgotten.Set
+	var all []forgotten.Record
+	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
+		if gone, err = forgotten.In(r); err == nil {
+			all, err = forgotten.All(r)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	erased := Check{Name: "erased", Where: "what is noted of each of them"}
+	claims := Check{Name: "claims", Where: "the table of claims, by the ids that are gone and by what each claim says"}
+	var pending, there, again, in []string
+	short := 0
+	for i := range all {
+		short += all[i].Short
+		if all[i].Pending != nil {
+			pending = append(pending, all[i].Claim)
+		}
+		for _, id := range all[i].IDs() {
+			if s.Has(id) {
+				there = append(there, id)
+			}
+		}
+	}
+	for c, err := range s.Claims(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind != ken.KindDocument && gone.Says(c.Text) {
+			again = append(again, c.ID)
+		}
+	}
+	erased.Detail = among("not everywhere yet:", pending)
+	erased.Clean = len(pending) == 0
+	if short > 0 {
+		erased.Detail = joined(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
+	}
+	claims.Detail = joined(among("still there:", there), among("said again since by", again))
+	claims.Clean = claims.Detail == ""
+	n := 0
+	look := func(path string) error {
+		n++
+		found, err := scanFile(ctx, gone, path)
+		for _, id := range found {
+			in = append(in, within(l.o.Root, path)+" ("+id+")")
+		}
+		return err
+	}
+	if len(all) > 0 {
+		state := l.cfg.State(l.o.Root)
+		err = files(ctx, s.Dir(), look)
+		if err == nil {
+			err = files(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
+				if rest, below := strings.CutPrefix(path, state+string(filepath.Separator)); below {
+					if folder, _, _ := strings.Cut(filepath.ToSlash(rest), "/"); folder != rest && folder != "events" {
+						return nil // an owner's, of which this one was looked through
+					}
+				}
+				return look(path)
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: among("found in", in)}
+	bytes.Clean = bytes.Detail == ""
+	return []Check{erased, claims, bytes}, nil
+}
+
+// Bounds of what is read of a file at once, and of what is read twice, since a text may lie
+// across.
+const (
+	scanBytes = 4 << 20
+	scanTwice = 64 << 10
+)
+
+// scanFile looks through a file for what was forgotten.
+func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, scanBytes)
+	kept := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := io.ReadFull(f, buf[kept:])
+		ids = union(ids, gone.Scan(buf[:kept+n]))
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return ids, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		kept = copy(buf, buf[len(buf)-scanTwice:])
+	}
+}
