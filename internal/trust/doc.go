@@ -8,7 +8,8 @@
 //
 //	secret               by which marks of states are recognised
 //	trust/KEY.json       the consent to one project's configuration
+//	marks/KEY.json       the mark of a state that can only be read
 //	projects/KEY/state   what Ken keeps for a project whose own state is not used
 //
-// KEY is made from the real path of the project's folder.
+// KEY is made from the real path of the folder.
 package trust

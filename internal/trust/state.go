@@ -92,18 +92,25 @@ func foreign(root, at string) string {
 	if err != nil {
 		return "without a folder of this user Ken can't tell whether it was made here"
 	}
-	m, err := readMark(at)
 	key, keyErr := secret(dir, false)
-	good := err == nil && keyErr == nil && sealed(key, m.MAC, m.parts(under)...)
+	was := "" // where a state with a good mark was made
+	for _, path := range marks(dir, at) {
+		m, err := readMark(path)
+		if err != nil || keyErr != nil || !sealed(key, m.MAC, m.parts(under)...) {
+			continue
+		}
+		if m.Path == real && m.Root == root {
+			return ""
+		}
+		was = m.Path
+	}
 	switch {
-	case good && m.Path == real && m.Root == root:
-		return ""
 	case keyErr != nil && !errors.Is(keyErr, fs.ErrNotExist):
 		return keyErr.Error()
 	case !within:
 		return leadsOut(real)
-	case good:
-		return "it was made for " + m.Path
+	case was != "":
+		return "it was made for " + was
 	case under != "":
 		return "files of it came with the repository"
 	}
@@ -126,8 +133,13 @@ func empty(dir string) bool {
 	})
 }
 
-func readMark(dir string) (m mark, err error) {
-	path := filepath.Join(dir, markName)
+// marks are where the mark of a state may be: in it, or, where that can't be written,
+// among the user's own files.
+func marks(own, state string) []string {
+	return []string{filepath.Join(state, markName), filepath.Join(own, "marks", key(state)+".json")}
+}
+
+func readMark(path string) (m mark, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return m, err
@@ -165,20 +177,24 @@ func markAs(root, dir string, adopted bool) error {
 	if err != nil {
 		return err
 	}
-	key, err := secret(own, true)
+	secret, err := secret(own, true)
 	if err != nil {
 		return err
 	}
 	m := mark{ID: rand.Text(), Root: Real(root), Path: real, Adopted: adopted}
-	m.MAC = seal(key, m.parts(under)...)
+	m.MAC = seal(secret, m.parts(under)...)
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := write(filepath.Join(dir, markName), append(b, '\n')); err != nil {
-		return fmt.Errorf("mark the state folder: %w", err)
+	places := marks(own, dir)
+	if err = write(places[0], append(b, '\n')); err == nil {
+		return nil
 	}
-	return nil
+	if other := os.MkdirAll(filepath.Dir(places[1]), 0o700); other == nil && write(places[1], append(b, '\n')) == nil {
+		return nil // a state that can only be read is known again, too
+	}
+	return fmt.Errorf("mark the state folder: %w", err)
 }
 
 // makeFolder makes a state folder. What lies above it in the project is as open as other
@@ -194,10 +210,20 @@ func makeFolder(root, dir string) error {
 
 // Disown takes back Adopt, and reports whether there was anything to take back.
 func Disown(root, dir string) (bool, error) {
-	m, err := readMark(dir)
-	if err != nil || !m.Adopted {
-		return false, nil
+	own, err := folder(root)
+	if err != nil {
+		return false, err
 	}
-	made.Clear()
-	return true, os.Remove(filepath.Join(dir, markName))
+	gone := false
+	for _, path := range marks(own, dir) {
+		if m, err := readMark(path); err != nil || !m.Adopted {
+			continue
+		}
+		made.Clear()
+		if err := os.Remove(path); err != nil {
+			return gone, err
+		}
+		gone = true
+	}
+	return gone, nil
 }

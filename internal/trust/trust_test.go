@@ -115,6 +115,34 @@ func TestAMovedStateAsksAndIsAdopted(t *testing.T) {
 	}
 }
 
+// A state that can only be read can be adopted, too.
+func TestAStateThatCantBeWritten(t *testing.T) {
+	someone(t)
+	was, _ := marked(t)
+	root, state := elsewhere(t, was)
+	// A folder in the way of the mark stands for a state that can only be read.
+	mark := filepath.Join(state, "made-here.json")
+	if err := errors.Join(os.Remove(mark), os.Mkdir(mark, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if s := find(t, root, state); s.Foreign == "" {
+		t.Error("a state without a mark is used")
+	}
+	if err := trust.Adopt(root, state); err != nil {
+		t.Fatal(err)
+	}
+	trust.ForgetMade()
+	if s := find(t, root, state); s.Dir != state || s.Foreign != "" {
+		t.Errorf("after consent: %+v", s)
+	}
+	if gone, err := trust.Disown(root, state); !gone || err != nil {
+		t.Error(gone, err)
+	}
+	if s := find(t, root, state); s.Foreign == "" {
+		t.Error("the consent was taken back, and the state is still used")
+	}
+}
+
 func TestAnotherUsersSecretDoesNotFit(t *testing.T) {
 	someone(t)
 	root, state := marked(t)
