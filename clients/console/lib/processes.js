@@ -2,6 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,14 +15,20 @@ const ken = process.env.KEN_BIN ?? built('ken');
 const furnish = process.env.FURNISH_BIN ?? built('furnish');
 const upstream = process.env.KEN_UPSTREAM_BIN ?? built('upstream');
 
+// The programs run as a user of their own. Nothing else of what is set here is to reach a
+// model provider.
+const user = mkdtempSync(join(tmpdir(), 'ken-user-'));
+process.on('exit', () => rmSync(user, { recursive: true, force: true }));
+const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), XDG_STATE_HOME: user, XDG_CONFIG_HOME: user };
+
+const run = promisify(execFile);
+
 const address = /http:\/\/127\.0\.0\.1:\d+/;
 
 // launch starts a program and waits for the first address that it prints. stop ends it by
 // how, and waits until it has ended. What it says after that is read and kept, so that it
 // never waits for a reader.
 async function launch(file, args, how) {
-  // Nothing of what is set here is to reach a model provider.
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() };
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
   let said = '';
   const ended = once(child, 'close');
@@ -49,7 +56,7 @@ export async function project(...args) {
   const above = await mkdtemp(join(tmpdir(), 'ken-console-'));
   const remove = () => rm(above, { recursive: true, force: true, maxRetries: 3 });
   try {
-    const { stdout } = await promisify(execFile)(furnish, [...args, join(above, 'payments')], { maxBuffer: 64 << 20 });
+    const { stdout } = await run(furnish, [...args, join(above, 'payments')], { env, maxBuffer: 64 << 20 });
     return { ...JSON.parse(stdout), remove };
   } catch (e) {
     await remove();
@@ -66,6 +73,9 @@ export async function unlock(dir) {
 // provider starts the recorded model provider. Its address has no /v1.
 export const provider = () => launch(upstream, [], (child) => child.stdin.end());
 
-// serve starts ken serve on a project. It ends with a SIGTERM, as a user would end it.
-export const serve = (dir, upstreamURL, ...args) =>
-  launch(ken, ['--dir', dir, 'serve', '--listen', '127.0.0.1:0', '--upstream', `${upstreamURL}/v1`, ...args], (child) => child.kill('SIGTERM'));
+// serve starts ken serve on a project, whose keys the user agrees to. It ends with a SIGTERM,
+// as a user would end it.
+export async function serve(dir, upstreamURL, ...args) {
+  await run(ken, ['--dir', dir, 'trust', '--yes'], { env });
+  return launch(ken, ['--dir', dir, 'serve', '--listen', '127.0.0.1:0', '--upstream', `${upstreamURL}/v1`, ...args], (child) => child.kill('SIGTERM'));
+}
