@@ -79,7 +79,7 @@ func (r *run) witnesses() (out []ken.Evidence) {
 	for _, e := range []*session.Entry{first, last} {
 		if e != nil && !slices.ContainsFunc(out, func(o ken.Evidence) bool { return o.MessageID == e.ID() }) {
 			ev := message(r.tr.Info.ID, e, "")
-			ev.Trust = ken.TrustAgent
+			ev.Trust = r.voice()
 			out = append(out, ev)
 		}
 	}

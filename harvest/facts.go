@@ -21,6 +21,7 @@ const (
 	dropEcho    = "echo"    // the layer itself had put it before the model
 	dropStray   = "stray"   // it quotes a message that is not in the transcript
 	dropRefused = "refused" // no store takes it
+	dropTainted = "tainted" // a call that repeats what an external claim said
 )
 
 // facts writes the statements, in the order in which they were made, each against

@@ -17,6 +17,7 @@ type run struct {
 	tr         *session.Transcript
 	statements []draft.Statement
 	out        session.Outcome
+	tainted    bool // some of its calls repeat what an external claim said
 }
 
 // Harvest writes what a transcript teaches and returns what came of it, what an
@@ -41,6 +42,9 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 		do   func(context.Context) error
 	}{{"facts", r.facts}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
+	if err := r.leaveOut(ctx); err != nil {
+		return r.out, err
+	}
 	d, err := r.draft(ctx, progress)
 	if err != nil {
 		return r.out, err

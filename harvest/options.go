@@ -45,6 +45,11 @@ type Options struct {
 	Ingest      bool          // tool outputs as findings, too
 	IngestChars int           // of one output; 0 is the ingest's own default
 
+	// Tainted lists the tool calls of a session that repeat what an external claim said.
+	// They and their results are not harvested, and what is told of the session is not
+	// trusted more than the claim. Nil knows of none.
+	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
+
 	// Wrote is told when a session was harvested, with what came of it, before the
 	// journal is. Its error is told, and changes nothing. May be nil.
 	Wrote func(ctx context.Context, info session.Info, out session.Outcome) error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
@@ -33,6 +35,8 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 	c := &l.cfg
 	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
+	book := receipt.NewBook(t, l.receipts())
+	o.Tainted = func(ctx context.Context, id string) ([]ken.Taint, error) { return taintsOf(ctx, book, id) }
 	if c.Harvest.Model != "" {
 		most := c.Harvest.MaxFacts
 		if most == 0 {
@@ -53,6 +57,23 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 		}
 	}
 	return harvest.New(o), shut
+}
+
+// taintsOf are the marks in the receipts of a session. A receipt that can't be read costs no
+// harvest.
+func taintsOf(ctx context.Context, book *receipt.Book, id string) (out []ken.Taint, err error) {
+	for q := (receipt.Query{Session: id, Limit: receipt.MaxLimit}); ; {
+		recs, next, err := book.List(ctx, q)
+		if err != nil && !errors.Is(err, ken.ErrCorrupt) {
+			return nil, err
+		}
+		for i := range recs {
+			out = append(out, recs[i].Taint...)
+		}
+		if q.Before = next; next == "" {
+			return out, nil
+		}
+	}
 }
 
 // SyncMemory reads what people changed in MEMORY.md and writes it anew. by is who

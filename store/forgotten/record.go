@@ -35,7 +35,6 @@ type Record struct {
 	Files   []string  `json:"files,omitempty"`   // of the person's own that still say it
 	Prints  []Print   `json:"prints,omitempty"`  // one for each text
 	Words   []uint64  `json:"words,omitempty"`   // hashes of words that nothing else said
-	Calls   []uint64  `json:"calls,omitempty"`   // hashes of calls that it made agents do
 	Short   int       `json:"short,omitempty"`   // texts of one or two words, which have no fingerprint
 	Pending *Pending  `json:"pending,omitempty"` // nil once it is erased everywhere
 }

@@ -20,7 +20,6 @@ type Set struct {
 	sizes   [shingle + 1]bool // lengths of shingles
 	at      map[uint64][]place
 	words   map[uint64]bool
-	calls   map[uint64]bool
 	newest  time.Time
 	going   bool // some claims may still be there
 }
@@ -65,7 +64,7 @@ func In(r store.ShelfReader) (*Set, error) {
 }
 
 func read(r store.ShelfReader, version string) (*Set, error) {
-	s := &Set{version: version, key: bytes.Clone(r.Get(keyKey)), ids: map[string]bool{}, at: map[uint64][]place{}, words: map[uint64]bool{}, calls: map[uint64]bool{}}
+	s := &Set{version: version, key: bytes.Clone(r.Get(keyKey)), ids: map[string]bool{}, at: map[uint64][]place{}, words: map[uint64]bool{}}
 	for key := range r.Scan(prefixID) {
 		s.ids[key[len(prefixID):]] = true
 	}
@@ -86,9 +85,6 @@ func read(r store.ShelfReader, version string) (*Set, error) {
 		}
 		for _, h := range rec.Words {
 			s.words[h] = true
-		}
-		for _, h := range rec.Calls {
-			s.calls[h] = true
 		}
 		if rec.Gone.After(s.newest) {
 			s.newest = rec.Gone
@@ -136,10 +132,6 @@ func (s *Set) Names(text string) bool {
 	each([]byte(text), func(w []byte) { found = found || s.words[hashOf(s.key, string(w))] })
 	return found
 }
-
-// Call reports whether a forgotten claim had an agent do this: parts are what was
-// recorded, one after another.
-func (s *Set) Call(parts ...string) bool { return s != nil && s.calls[hashOf(s.key, parts...)] }
 
 // Scan looks through bytes, such as those of a file, and returns the ids of the forgotten
 // claims whose words are there.
