@@ -2,8 +2,10 @@ package middleware
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -77,8 +79,8 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 		block = l.again(t, named, up.turn(last))
 		a.Receipt = block.receipt
 	default:
-		earlier := l.earlier(ctx, t, at, up.until, last)
-		block = l.compose(ctx, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start)
+		var earlier []placed
+		earlier, block = l.inTime(ctx, t, named, at, up, last, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
 			a.placed = append(earlier, placed{last, block})
@@ -101,6 +103,70 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 	l.report(ctx, t, &a, block)
 	l.observe(t, &a)
 	return a
+}
+
+// spare is how long a turn may take beyond retrieval.deadline, which is for its legs: the
+// stages before and behind them. Past it, the request goes on without a block.
+const spare = 50 * time.Millisecond
+
+// maxOverdue bounds the turns that still compose a block which nobody waits for.
+const maxOverdue = 64
+
+// inTime finds the blocks of earlier turns and composes this one's, until the turn's
+// deadline. Some calls to a store that does not answer can't be ended: what is not done
+// by then runs on by itself, and what comes of it is dropped. The conversation keeps the
+// blocks that are in memory, byte for byte.
+func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, up upstream, last int, start time.Time) ([]placed, *composed) {
+	limit := l.cfg.Retrieval.Deadline + spare
+	within, cancel := context.WithTimeout(ctx, limit)
+	type outcome struct {
+		earlier []placed
+		block   *composed
+	}
+	late := func(why string) ([]placed, *composed) {
+		known := func(_ context.Context, _ string, at fingerprint) *composed { return l.blocks.get(at) }
+		earlier := l.earlier(ctx, t, at, up.until, last, known)
+		if c := l.blocks.get(at[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
+			return earlier, l.reused(t, named, c)
+		}
+		r := l.blank(t, why)
+		r.Degraded = []string{why}
+		return earlier, &composed{receipt: r}
+	}
+	if l.overdue.Load() >= maxOverdue {
+		cancel()
+		return late("turn: the turns before it are not done yet")
+	}
+	var stage atomic.Pointer[string]
+	var ended atomic.Bool // one of the two has: whoever waits, or who composes
+	done := make(chan outcome, 1)
+	give := time.NewTimer(limit)
+	defer give.Stop()
+	go func() {
+		defer cancel()
+		defer func() {
+			if ended.Swap(true) {
+				l.overdue.Add(-1)
+			}
+		}()
+		earlier := l.earlier(within, t, at, up.until, last, l.recall)
+		block := l.compose(within, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start, &stage)
+		done <- outcome{earlier, block}
+	}()
+	select {
+	case o := <-done:
+		ended.Store(true)
+		return o.earlier, o.block
+	case <-give.C: // not at ctx's end: the stages see that, and rules are there in no time
+	}
+	if !ended.Swap(true) {
+		l.overdue.Add(1)
+	}
+	where := "the store"
+	if s := stage.Load(); s != nil {
+		where = *s
+	}
+	return late(fmt.Sprintf("turn: not ready within %s, in %s", limit, where))
 }
 
 // silent says why a turn, whose user message is the last at that index, gets nothing;
@@ -139,7 +205,7 @@ type placed struct {
 
 // earlier finds the blocks that the conversation carried before this turn, among
 // the messages from one to another.
-func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int) []placed {
+func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, string, fingerprint) *composed) []placed {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
@@ -148,7 +214,7 @@ func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from
 		if t.Messages[i].Role != "user" {
 			continue
 		}
-		if c := l.recall(ctx, t.Owner, at[i]); c != nil && c.text != "" {
+		if c := recall(ctx, t.Owner, at[i]); c != nil && c.text != "" {
 			out = append(out, placed{i, c})
 		}
 	}
@@ -197,7 +263,7 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 // may belong to another conversation.
 // named says that the caller gave the turn its id; at are the fingerprints of its
 // messages, the last of the user's at index last.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, last int, earlier []placed, start time.Time) *composed {
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, last int, earlier []placed, start time.Time, stage *atomic.Pointer[string]) *composed {
 	key := at[last]
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
@@ -215,7 +281,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []finge
 	}
 	read := *t // from here on nobody sees a secret
 	read.Messages = l.cleanings.messages(at, t.Messages)
-	c := l.run(ctx, &read, held)
+	c := l.run(ctx, &read, held, stage)
 	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
@@ -224,9 +290,9 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []finge
 }
 
 // run sends the turn, whose messages are clean, through the chain.
-func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string) *composed {
+func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string, stage *atomic.Pointer[string]) *composed {
 	r := l.blank(t, "")
-	st := &State{Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t),
+	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t),
 		seen: func(id, text string) bool { have, ok := held[id]; return ok && have == text }}
 	l.send(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -26,7 +27,8 @@ type State struct {
 	code   turnCode
 	filter ken.Filter // of the turn
 	seen   func(id, text string) bool
-	trial  *trial // nil for a turn
+	trial  *trial                  // nil for a turn
+	stage  *atomic.Pointer[string] // the one that runs; nil for a trial
 }
 
 // Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
@@ -55,6 +57,9 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
 			start := time.Now()
+			if st.stage != nil {
+				st.stage.Store(&name)
+			}
 			if err := protect(ctx, st, do); err != nil {
 				st.degrade(name, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -51,6 +52,7 @@ type Layer struct {
 	handler      Handler
 	blocks       *memory
 	cleanings    cleanings
+	overdue      atomic.Int64 // turns that compose a block which nobody waits for; see inTime
 	traffic      *traffic
 	threads      *threads
 	openings     openings

@@ -23,6 +23,9 @@ func (c *Client) exchange(ctx context.Context, cn *conn, kind byte, b []byte) (f
 		return f, ctx.Err()
 	}
 	if _, lost := Lost(err); lost {
+		if hung := c.hangs(true); hung != nil {
+			return f, hung
+		}
 		c.broken.Store(true)
 	}
 	return f, err

@@ -21,6 +21,7 @@ type Options struct {
 	Owner string // whose store it is to be
 	Dir   string // the store's folder
 	Token string // to be shown to the server
+	PID   int    // of the holder, for errors
 	// Embedder is what this process embeds questions with; nil for none. Vectors are
 	// compared only if the holder's are of the same model.
 	Embedder embed.Embedder
@@ -35,7 +36,7 @@ type Options struct {
 const (
 	// lifeWait is how long the holder may be without a sign of life while it opens
 	// the store.
-	lifeWait = 10 * time.Second
+	lifeWait = Silence
 	// maxConns bounds the connections of a client, maxIdle those that it keeps.
 	maxConns = 64
 	maxIdle  = 16
@@ -59,6 +60,7 @@ type Client struct {
 	cache  *cache
 	broken atomic.Bool
 	trips  atomic.Uint64
+	pulse  pulse
 
 	mu     sync.Mutex // guards the rest
 	idle   []*conn
@@ -88,7 +90,7 @@ type conn struct {
 func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
 	life, cancel := context.WithCancel(context.Background())
 	c := &Client{network: network, address: address, o: o, ctx: life, cancel: cancel,
-		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}}
+		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: pulse{change: make(chan struct{}, 1)}}
 	if o.Embedder != nil {
 		c.model = o.Embedder.Model()
 	}
@@ -104,6 +106,7 @@ func Dial(ctx context.Context, network, address string, o Options) (*Client, err
 		return nil, errors.Join(&LostError{Err: err}, w.nc.Close())
 	}
 	c.watch.Go(func() { c.listen(w) })
+	c.watch.Go(func() { c.beat(w) })
 	return c, nil
 }
 
@@ -113,7 +116,12 @@ func (c *Client) listen(w *conn) {
 	stop := context.AfterFunc(c.ctx, func() { _ = w.nc.Close() })
 	defer stop()
 	f, err := readFrame(w.r, maxHello)
+	for err == nil && f.kind == kBeat {
+		c.answered()
+		f, err = readFrame(w.r, maxHello)
+	}
 	_ = w.nc.Close()
+	c.answered() // it hangs no more: it is gone
 	if c.ctx.Err() != nil {
 		return
 	}
@@ -215,6 +223,9 @@ func (c *Client) greet(cn *conn) (*welcome, error) {
 // take returns a connection that nobody uses.
 func (c *Client) take(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := c.awake(ctx); err != nil {
 		return nil, err
 	}
 	select {

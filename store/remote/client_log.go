@@ -2,8 +2,11 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -19,7 +22,18 @@ func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event
 
 // Wait implements store.Log.
 func (c *Client) Wait(ctx context.Context, seq uint64) error {
-	return tell(ctx, c, kWait, &eventsRequest{From: seq})
+	for {
+		err := tell(ctx, c, kWait, &eventsRequest{From: seq})
+		var e *ken.Error
+		if !errors.As(err, &e) || e.Field != fieldHolder {
+			return err
+		}
+		select { // it is waited for a holder that hangs, too
+		case <-time.After(beatEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // VerifyLog implements store.Log. The holder computes it.

@@ -10,7 +10,7 @@ import (
 
 // version is of the protocol: frames, hello, and what the messages mean. Their form
 // is compared by itself, see forms.
-const version = 1
+const version = 2
 
 // Kinds of frames.
 const (
@@ -18,6 +18,7 @@ const (
 	kWelcome = 'w' // server: JSON of a welcome
 	kAnswer  = 'a' // server: an answer, then what was asked for
 	kBye     = 'b' // server, to who watches: a bye
+	kBeat    = 'c' // server, to who watches: it is there
 	// The rest is what a client asks.
 	kWatch byte = 128 + iota
 	kImport

@@ -147,8 +147,9 @@ func (c *session) handle(f frame) (err error) {
 		}
 	}()
 	switch f.kind {
-	case kWatch: // who watches asks nothing more
-		return nil
+	case kWatch: // who watches asks nothing but whether somebody is here
+		_ = c.nc.SetWriteDeadline(time.Now().Add(writeWait))
+		return sendFrame(c.nc, kBeat, startFrame(nil))
 	case kWait: // it may take for ever, and keeps nothing busy
 		return c.wait(f)
 	}

@@ -30,6 +30,7 @@ type seat struct {
 	cancel  context.CancelFunc
 	role    atomic.Pointer[role] // nil while there is none; written with mu held
 	running sync.WaitGroup       // of elections
+	silent  atomic.Pointer[silentHolder]
 
 	mu     sync.Mutex // guards the rest
 	trying *election  // under way; nil for none
@@ -44,6 +45,14 @@ type role struct {
 	client *remote.Client
 	alone  io.Closer // a store that is read alone
 }
+
+// silentHolder is a process that has the folder and does not answer.
+type silentHolder struct {
+	pid   int
+	since time.Time
+}
+
+func (h *silentHolder) err() error { return remote.HungError(h.pid, time.Since(h.since)) }
 
 // election is an attempt to get a role.
 type election struct {
@@ -75,6 +84,11 @@ func (s *seat) current(ctx context.Context) (*role, error) {
 	}
 	e := s.elect()
 	s.mu.Unlock()
+	if h := s.silent.Load(); h != nil {
+		if _, bounded := ctx.Deadline(); bounded { // a turn does not wait for it each time
+			return nil, h.err()
+		}
+	}
 	select {
 	case <-e.done:
 		return e.role, e.err
@@ -125,6 +139,7 @@ func (s *seat) seek() (*role, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		r, err := s.hold()
 		if err == nil {
+			s.silent.Store(nil)
 			return r, nil
 		}
 		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
@@ -132,6 +147,7 @@ func (s *seat) seek() (*role, error) {
 			return nil, err
 		}
 		r, connect := s.join()
+		s.listenFor(connect)
 		switch {
 		case connect == nil:
 			return r, nil
@@ -141,6 +157,8 @@ func (s *seat) seek() (*role, error) {
 			return s.readOnly(err)
 		case s.ctx.Err() != nil:
 			return nil, errClosed
+		case time.Now().After(end) && s.silent.Load() != nil:
+			return nil, s.silent.Load().err()
 		case time.Now().After(end):
 			return nil, bolt.HeldError(s.dir)
 		}
@@ -149,6 +167,17 @@ func (s *seat) seek() (*role, error) {
 		case <-s.ctx.Done():
 			return nil, errClosed
 		}
+	}
+}
+
+// listenFor notes whether the holder took a connection and then said nothing.
+func (s *seat) listenFor(connect error) {
+	if !errors.Is(connect, os.ErrDeadlineExceeded) {
+		s.silent.Store(nil)
+		return
+	}
+	if s.silent.Load() == nil {
+		s.silent.Store(&silentHolder{bolt.ReadHolder(s.dir).PID, time.Now().Add(-remote.Silence)})
 	}
 }
 
@@ -175,7 +204,7 @@ func (s *seat) join() (*role, error) {
 	}
 	r := &role{}
 	mine := make(chan struct{})
-	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token,
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID,
 		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
 		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
 	if err != nil {
