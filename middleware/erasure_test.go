@@ -88,7 +88,7 @@ func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var turns, given atomic.Int64
-	const each = 3                              // turns of each client while one claim is forgotten
+	const each = 2                              // turns of each client while one claim is forgotten
 	tokens := make(chan struct{}, each*talkers) // for a turn
 	for n := range talkers {
 		wg.Go(func() {
