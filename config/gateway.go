@@ -27,6 +27,7 @@ type Gateway struct {
 
 	HeaderBytes int           // of a request
 	BodyBytes   int           // of a request
+	LookBytes   int           // of the bodies that are looked into at once
 	InFlight    int           // requests at once
 	ReadHeader  time.Duration // for a request's headers to arrive
 	Stall       time.Duration // that a client may keep one read or write waiting
@@ -87,6 +88,8 @@ func (g *Gateway) keys() []key {
 		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").judged(asks("how much ken serve takes from its clients")),
 		bind("body_bytes", &g.BodyBytes, 512<<20, whole(1<<10, 16<<30),
 			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge.").judged(asks("how much ken serve takes from its clients")),
+		bind("look_bytes", &g.LookBytes, 256<<20, whole(1<<20, 1<<40),
+			"The most bytes of model calls that are looked into at once. A call that comes on top is passed on without knowledge, and its answer says so."),
 		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back.").judged(asks("how much ken serve takes from its clients")),
 		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long a request's headers may take to arrive."),
 		bind("stall", &g.Stall, time.Minute, span(100*time.Millisecond, time.Hour),

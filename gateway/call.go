@@ -27,14 +27,16 @@ type call struct {
 	pattern string // of the path, for logs and metrics
 	speaks  dialect
 
-	who      access.Principal
-	asked    asked
-	up       *upstream
-	body     *body  // as it comes; nil when there is none
-	whole    []byte // the body to send; nil when it is passed on as it comes
-	isWhole  bool
-	exchange *middleware.Exchange // nil when the layer has no part in it
-	wants    wanted               // of embeddings
+	who       access.Principal
+	asked     asked
+	up        *upstream
+	body      *body  // as it comes; nil when there is none
+	whole     []byte // the body to send; nil when it is passed on as it comes
+	isWhole   bool
+	held      int64                // of the room for bodies
+	untouched string               // why it is not looked into
+	exchange  *middleware.Exchange // nil when the layer has no part in it
+	wants     wanted               // of embeddings
 
 	fault  *fault // of the gateway's own
 	err    error  // what went wrong, for the log
@@ -70,6 +72,10 @@ func (c *call) done() {
 	if c.exchange != nil {
 		session = c.exchange.Turn.Session
 	}
+	c.g.release(c.held)
+	if c.untouched != "" {
+		c.g.o.Metrics.Untouched(c.untouched)
+	}
 	c.server.Session(c.who.Owner, session)
 	c.server.End(c.w.status, c.err)
 	c.g.o.Metrics.Request(c.pattern, c.w.status, end.Sub(c.start), first)
@@ -104,6 +110,9 @@ func (c *call) log(session string, total, first time.Duration) {
 		if len(x.Receipt.Degraded) > 0 {
 			attrs = append(attrs, slog.Any("degraded", x.Receipt.Degraded))
 		}
+	}
+	if c.untouched != "" {
+		attrs = append(attrs, slog.String("untouched", c.untouched))
 	}
 	if c.fault != nil {
 		attrs = append(attrs, slog.String("fault", c.fault.code))

@@ -23,7 +23,8 @@
 //	X-Ken-Scopes            scopes, separated by commas, that the turn may see of those it could
 //
 // An answer to a model call has X-Ken-Turn, X-Ken-Mode and an entry in
-// Server-Timing. An answer that the gateway made by itself because something went
+// Server-Timing; one to a call that could not be looked into has X-Ken-Untouched with
+// the reason. An answer that the gateway made by itself because something went
 // wrong has X-Ken-Error with a word for it, and the shape of the API that the
 // client speaks.
 package gateway

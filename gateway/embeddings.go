@@ -41,10 +41,14 @@ const (
 // embed serves an embeddings request when it is for Ken's own model or there is no
 // upstream; otherwise it is to be passed on.
 func (c *call) embed() (done bool, f *fault) {
-	if !c.lookable() {
+	if c.body == nil || c.unlookable() != "" {
 		return false, nil
 	}
 	if f := c.read(); f != nil || !c.isWhole {
+		if c.untouched == tooMany && c.up == nil {
+			f = &fault{status: http.StatusServiceUnavailable, code: "too_many_requests", msg: "too much is read at once",
+				try: "Try again soon, or raise gateway.look_bytes.", retry: 1}
+		}
 		return false, f
 	}
 	if json.Unmarshal(c.whole, &c.wants) != nil {

@@ -23,6 +23,7 @@ type Gateway struct {
 	reload  sync.Mutex  // held while terms change
 	scopes  []ken.Scope // configured
 	limits  *limits
+	room    room // for bodies that are looked into
 	reverse *httputil.ReverseProxy
 
 	upstream  *upstream // nil: there is none
@@ -52,6 +53,7 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.room.left.Store(int64(cfg.LookBytes))
 	g.terms.Store(&terms{cfg, doors{ring: ring, owner: all.Knowledge.Owner}})
 	if o.Upstream != "" {
 		if g.upstream, err = parseUpstream(o.Upstream, cfg.UpstreamKey(), false); err != nil {

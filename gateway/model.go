@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,11 +21,19 @@ func (c *call) extend() *fault {
 	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}
-	if c.asked.off || !c.lookable() {
+	if c.asked.off || c.body == nil {
+		return nil
+	}
+	if c.untouched = c.unlookable(); c.untouched != "" {
 		return nil
 	}
 	if f := c.read(); f != nil || !c.isWhole {
 		return f
+	}
+	// Many short messages take more than their bytes.
+	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
+		c.untouched = tooMany
+		return nil
 	}
 	var model string
 	var stream bool
@@ -86,6 +95,9 @@ func (g *Gateway) modify(resp *http.Response) error {
 		g.o.Metrics.UpstreamError("server")
 	}
 	resp.Body = &answer{ReadCloser: resp.Body, c: c}
+	if c.untouched != "" {
+		resp.Header.Set("X-Ken-Untouched", c.untouched)
+	}
 	if c.exchange != nil {
 		c.annotate(resp.Header)
 		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)

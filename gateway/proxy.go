@@ -73,42 +73,6 @@ func (c *call) take() *fault {
 	return nil
 }
 
-// maxLook bounds the bodies that are looked into: 32 MiB, well above what any model
-// reads.
-const maxLook = 32 << 20
-
-// lookable reports whether the body can be read at all.
-func (c *call) lookable() bool {
-	encoding := c.r.Header.Get("Content-Encoding")
-	return c.body != nil && c.r.ContentLength <= maxLook && (encoding == "" || strings.EqualFold(encoding, "identity"))
-}
-
-// read reads the body into whole. One that turns out to be longer than maxLook is
-// left to be passed on as it comes.
-func (c *call) read() *fault {
-	room := min(max(c.r.ContentLength, 0), 1<<20) // a client may announce what it never sends
-	b := make([]byte, 0, room+bytes.MinRead)
-	for len(b) <= maxLook {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := c.body.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if errors.Is(err, io.EOF) {
-			c.set(b)
-			return nil
-		}
-		if err != nil {
-			return c.bodyFault(err)
-		}
-	}
-	c.r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(b), c.body), c.body}
-	return nil
-}
-
 // set makes b the body to send.
 func (c *call) set(b []byte) {
 	c.whole, c.isWhole = b, true

@@ -66,6 +66,7 @@ func TestReloadTellsWhatIsInForce(t *testing.T) {
 	have.Listen, have.Notice = "127.0.0.1:0", 0
 	next := have
 	next.Rate, next.Burst, next.InFlight, next.BodyBytes, next.Hosts = 0.001, 2, 7, 2048, []string{"a.example"}
+	next.LookBytes = 5 << 20
 	next.Stall, next.Drain, next.Notice = time.Minute, 2, 3
 	want := next
 	next.Listen, next.Console, next.Anthropic, next.Taint, next.Idle = "127.0.0.1:1", false, "http://x", config.TaintBlock, 1

@@ -51,7 +51,8 @@ type Heard struct {
 //
 // An error says that the body is no request of the dialect, and should be passed on
 // as it is. Nothing else fails: the receipt says what was lost. Begin does not
-// change body, and returns at ctx's end at the latest.
+// change body, and returns at ctx's end at the latest. Nobody may change it until the
+// answer was heard: the turn's messages are parts of it.
 func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) (*Exchange, error) {
 	r, err := wire.Parse(d, body)
 	if err != nil {

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kenlayer/ken"
@@ -220,7 +221,7 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
 	if l.remembers(t) {
 		r.note, r.unkept = true, t.Incognito
-		r.about, r.messages, r.signals, r.focal = about(t), cloned(t.Messages), a.Receipt.Signals, a.Receipt.Focal
+		r.about, r.messages, r.signals, r.focal = about(t), kept(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
 			r.items = a.Receipt.Items
 		}
@@ -232,6 +233,38 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 	if r.note || r.receipt != nil {
 		l.recorder.add(r)
 	}
+}
+
+// maxKeptText bounds the bytes of a message that wait for the journal, which keeps fewer.
+const maxKeptText = 1 << 20
+
+// kept is a copy of messages to be kept after their request. Of a very long one the
+// middle is left out, and then nothing in it holds on to the request's body.
+func kept(msgs []ken.Message) []ken.Message {
+	out, long := cloned(msgs), false
+	for i := range out {
+		text, cut := withoutMiddle(out[i].Text, maxKeptText)
+		if out[i].Text = text; cut {
+			long = true
+			out[i].Parts = slices.DeleteFunc(out[i].Parts, func(p ken.Part) bool { return p.Text != "" })
+		}
+	}
+	for i := range out {
+		if !long {
+			break
+		}
+		m := &out[i]
+		m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			p.Type, p.Text, p.Ref = strings.Clone(p.Type), strings.Clone(p.Text), strings.Clone(p.Ref)
+		}
+		for j := range m.ToolCalls {
+			c := &m.ToolCalls[j]
+			c.ID, c.Name, c.Arguments = strings.Clone(c.ID), strings.Clone(c.Name), strings.Clone(c.Arguments)
+		}
+	}
+	return out
 }
 
 // cloned are messages that share nothing with those of the caller, who may go on

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
@@ -27,7 +28,7 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 	msgs := st.Turn.Messages
 	from := max(0, len(msgs)-guardWindow)
 	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
-		st.Read = append(st.Read, msgs[last])
+		st.Read = append(st.Read, shortened(msgs[last]))
 	}
 	for _, m := range msgs[from:] {
 		if budgeter.IsBlock(m.Text) {
@@ -36,9 +37,36 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 		if m.Role == "assistant" {
 			m.Text = guardrail.StripReasoning(m.Text)
 		}
-		st.Read = append(st.Read, m)
+		st.Read = append(st.Read, shortened(m))
 	}
 	return nil
+}
+
+// maxReadText bounds the bytes of a message that the stages read. Words of megabytes
+// would take them seconds and many times their size in memory, and what is asked stands
+// at the beginning or at the end.
+const maxReadText = 128 << 10
+
+// shortened leaves out the middle of a message that is longer than maxReadText.
+func shortened(m ken.Message) ken.Message {
+	m.Text, _ = withoutMiddle(m.Text, maxReadText)
+	return m
+}
+
+// withoutMiddle returns a text of at most limit bytes, and whether it had more: then it
+// is the beginning and the end with an empty line between them, in a copy of its own.
+func withoutMiddle(s string, limit int) (string, bool) {
+	if len(s) <= limit {
+		return s, false
+	}
+	head, tail := limit/2-1, len(s)-limit/2+1
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n\n" + s[tail:], true
 }
 
 // intent reads the signals. Switched off, or when it fails, the last user message

@@ -44,15 +44,28 @@ func prints(seed string, msgs []ken.Message) ([]fingerprint, []int64) {
 	return out, sizes
 }
 
+// digestPart is how much of a long text is fed at once, in bytes.
+const digestPart = 32 << 10
+
 // digest feeds a message to h, each field led by its length, so that no two
 // messages feed the same bytes.
 func digest(h hash.Hash, m *ken.Message) (n int64) {
 	var size [8]byte
+	var part []byte
 	field := func(s string) {
 		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
 		h.Write(size[:])
-		h.Write([]byte(s))
 		n += int64(len(s))
+		if len(s) > digestPart { // a copy of it all would be another request's worth of memory
+			if part == nil {
+				part = make([]byte, digestPart)
+			}
+			for len(s) > len(part) {
+				h.Write(part[:copy(part, s)])
+				s = s[len(part):]
+			}
+		}
+		h.Write([]byte(s))
 	}
 	field(m.Role)
 	field(m.Name)

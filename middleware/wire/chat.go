@@ -9,6 +9,7 @@ func (r *Request) chat(messages value) (err error) {
 	if !messages.isArray() {
 		return refuse(Chat, "messages", "not an array")
 	}
+	r.expected = messages.length()
 	messages.each(func(_ string, v value) bool {
 		if !v.isObject() {
 			err = refuse(Chat, element("messages", len(r.Messages)), "not an object")

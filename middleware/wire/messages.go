@@ -29,6 +29,7 @@ func (r *Request) turns(messages value) (err error) {
 		return refuse(Messages, "messages", "not an array")
 	}
 	n := 0
+	r.expected = messages.length()
 	messages.each(func(_ string, v value) bool {
 		if !v.isObject() {
 			err = refuse(Messages, element("messages", n), "not an object")

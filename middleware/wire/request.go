@@ -6,8 +6,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Request is what the layer reads of a request. The strings of its messages share
-// one copy of the body: whoever keeps one clones it.
+// Request is what the layer reads of a request. The strings of its messages are
+// parts of the body: whoever keeps one clones it.
 type Request struct {
 	Dialect Dialect
 	Model   string
@@ -31,7 +31,8 @@ type Request struct {
 	// conversation: Responses' instructions, Messages' system.
 	Instructed bool
 
-	places []place // of Messages, in the body
+	places   []place // of Messages, in the body
+	expected int     // how many messages there are, about
 }
 
 // Hints are what a request itself says about where it belongs, as the client sent
@@ -46,6 +47,9 @@ type Hints struct {
 
 // add takes up a message and its place.
 func (r *Request) add(m ken.Message, p place) {
+	if r.places == nil {
+		r.Messages, r.places = make([]ken.Message, 0, r.expected+1), make([]place, 0, r.expected+1)
+	}
 	r.Messages = append(r.Messages, m)
 	r.places = append(r.places, p)
 }

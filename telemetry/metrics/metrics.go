@@ -32,12 +32,13 @@ type Metrics struct {
 	fresh      prometheus.Counter
 	taints     *counters
 
-	requests *prometheus.CounterVec
-	duration *histograms
-	first    *histograms
-	routes   bounded
-	streams  prometheus.Gauge
-	upstream *counters
+	requests  *prometheus.CounterVec
+	duration  *histograms
+	first     *histograms
+	routes    bounded
+	streams   prometheus.Gauge
+	upstream  *counters
+	untouched *counters
 
 	tokens *prometheus.CounterVec
 	models bounded

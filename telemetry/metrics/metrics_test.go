@@ -92,6 +92,7 @@ func everything() *metrics.Metrics {
 	m.Request("GET /v1/models", 0, 2*time.Millisecond, 0)
 	m.Stream()
 	m.UpstreamError("timeout")
+	m.Untouched("memory")
 	m.Usage("gpt-5", 120, 30, 100)
 	records, events, embedded := 7, uint64(9), 5
 	m.Watch("default", func(context.Context) (metrics.State, error) {
@@ -161,6 +162,7 @@ func TestNothingGrowsWithSessionsOrModels(t *testing.T) {
 			m.Usage("\xff"+name, 1, 1, 1)
 			m.Request("GET /"+name, i, time.Second, time.Second)
 			m.UpstreamError(name)
+			m.Untouched(name)
 			m.Taint(name)
 			m.Watch(name, func(context.Context) (metrics.State, error) { return metrics.State{Jobs: map[string]int{name: 1}}, nil })
 		}
@@ -232,6 +234,7 @@ func TestNilCountsNothing(t *testing.T) {
 	m.Request("", 200, 1, 1)
 	m.Stream()()
 	m.UpstreamError("x")
+	m.Untouched("x")
 	m.Usage("m", 1, 1, 1)
 	m.Taint("flag")
 	m.Watch("o", nil)

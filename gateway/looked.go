@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+)
+
+// room is the bytes that bodies which are looked into may still take, all together. It
+// is below zero after it was made smaller while they held more.
+type room struct {
+	left    atomic.Int64
+	freeing atomic.Bool
+}
+
+func (r *room) take(n int64) bool {
+	for {
+		left := r.left.Load()
+		if left < n {
+			return false
+		}
+		if r.left.CompareAndSwap(left, left-n) {
+			return true
+		}
+	}
+}
+
+// Why a model call is passed on without being looked into; "" when it is not, or when
+// the client wants it so.
+const (
+	tooMany    = "memory"   // gateway.look_bytes are taken
+	tooLarge   = "length"   // it has more than maxLook
+	compressed = "encoding" // it is compressed
+)
+
+// maxLook bounds the bodies that are looked into: 32 MiB, well above what any model
+// reads.
+const maxLook = 32 << 20
+
+// firstLook is as much as room is made for before anything has arrived: a client may
+// announce what it never sends.
+const firstLook = 1 << 20
+
+// messageBytes is about what a message takes while it is looked into, in bytes, however
+// little it says.
+const messageBytes = 1 << 10
+
+// unlookable says why the body is not even begun to be read.
+func (c *call) unlookable() string {
+	switch encoding := c.r.Header.Get("Content-Encoding"); {
+	case c.body == nil:
+		return ""
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return compressed
+	case c.r.ContentLength > maxLook:
+		return tooLarge
+	}
+	return ""
+}
+
+// hold takes room for n bytes more until the call is done.
+func (c *call) hold(n int) bool {
+	if !c.g.room.take(int64(n)) {
+		return false
+	}
+	c.held += int64(n)
+	return true
+}
+
+// largeBody is a body, in bytes, after which it is worth to give memory back at once.
+const largeBody = 8 << 20
+
+// release gives back the room that a call had. After a large body its memory goes back
+// to the system, which otherwise would take minutes.
+func (g *Gateway) release(held int64) {
+	g.room.left.Add(held)
+	if held < largeBody || !g.room.freeing.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer g.room.freeing.Store(false)
+		debug.FreeOSMemory()
+	}()
+}
+
+// read reads the body into whole. One that turns out to be longer than maxLook, or for
+// which there is no room, is left to be passed on as it comes.
+func (c *call) read() *fault {
+	size := bytes.MinRead
+	if n := c.r.ContentLength; n > 0 {
+		size += int(min(n, firstLook))
+	}
+	var b []byte
+	for len(b) <= maxLook {
+		if len(b) == cap(b) {
+			if !c.hold(size - cap(b)) {
+				c.pass(b, tooMany)
+				return nil
+			}
+			b = append(make([]byte, 0, size), b...)
+			if size = 2 * size; c.r.ContentLength > 0 {
+				size = int(c.r.ContentLength) + bytes.MinRead
+			}
+			size = max(min(size, maxLook+bytes.MinRead), cap(b)+bytes.MinRead)
+		}
+		n, err := c.body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			c.set(b)
+			return nil
+		}
+		if err != nil {
+			return c.bodyFault(err)
+		}
+	}
+	c.pass(b, tooLarge)
+	return nil
+}
+
+// pass has the body passed on as it comes, after what was read of it.
+func (c *call) pass(begun []byte, why string) {
+	c.untouched = why
+	c.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begun), c.body), c.body}
+}
