@@ -43,7 +43,7 @@ func set(t *testing.T, s store.Shelf) (out *forgotten.Set) {
 	return out
 }
 
-// A text is recognised as it was, within another, in JSON, among bytes, in part; another
+// A text is recognised as it was, within another, in JSON, among bytes; another
 // text is not, and nor are its words apart.
 func TestWhatIsRecognised(t *testing.T) {
 	s := set(t, shelf(t, said, "Yes.", "ring me twice", "多くの人がその秘密の言葉を知っています"))
@@ -53,8 +53,10 @@ func TestWhatIsRecognised(t *testing.T) {
 	}
 	for text, want := range map[string]bool{
 		said: true, strings.ToUpper(said): true, "I was told: " + said + " Is that right?": true, string(quoted): true,
-		"\x00\xff\x13" + strings.ReplaceAll(said, " ", "\n") + "\x00\xff": true, "the Brandywhistle archive opens with the code 7719 on": true,
+		"\x00\xff\x13" + strings.ReplaceAll(said, " ", "\n") + "\x00\xff": true,
 		"Please RING me, twice": true, "彼は「多くの人がその秘密の言葉を知っています」と言った": true,
+		// The same of something else: another first, middle or last word.
+		strings.Replace(said, "The", "A", 1): false, strings.Replace(said, "7719", "7720", 1): false, strings.Replace(said, "Sundays", "Mondays", 1): false,
 		"": false, "Yes.": false, "The archive opens on Sundays.": false, "ring me": false, "the vault of the bank": false,
 		strings.ReplaceAll(said, " ", " or so "): false, "その本は古い": false,
 		"The vault of the Brandywhistle" + strings.Repeat(" and so on", 60) + " archive opens with": false,

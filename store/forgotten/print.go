@@ -16,13 +16,19 @@ type Print struct {
 }
 
 const (
-	shingle    = 5 // words in a row
-	leastWords = 3 // of a text that has a fingerprint
-	enough     = 8 // shingles that tell a text, however long it is: twelve words in a row
+	shingle    = 5  // words in a row
+	leastWords = 3  // of a text that has a fingerprint
+	whole      = 16 // shingles up to which a text is told by all of them
 )
 
-// need is how many shingles tell the text: two of five, and at most enough.
-func (p *Print) need() int { return min(max((2*len(p.Hashes)+4)/5, 1), enough) }
+// need is how many shingles tell the text: all, or nine of ten of a long one. With fewer, a
+// text that says the same of something else, in which one word differs, would pass for it.
+func (p *Print) need() int {
+	if n := len(p.Hashes); n > whole {
+		return max(whole, n*9/10)
+	}
+	return len(p.Hashes)
+}
 
 // PrintsOf returns the fingerprints of a text, as it is written and as it stands in
 // JSON, if that differs; none for a text of less than three words.
