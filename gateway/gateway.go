@@ -23,6 +23,7 @@ type Gateway struct {
 	reload  sync.Mutex  // held while terms change
 	scopes  []ken.Scope // configured
 	limits  *limits
+	losses  losses
 	room    room // for bodies that are looked into
 	reverse *httputil.ReverseProxy
 
@@ -128,7 +129,7 @@ func (c *call) serve() *fault {
 		if !c.who.Can(access.Operate) {
 			return lacks(access.Operate)
 		}
-		return c.mounted(c.g.o.metricsHandler())
+		return c.mounted(c.metricsHandler())
 	}
 	if !c.who.Can(access.Chat) {
 		return lacks(access.Chat)

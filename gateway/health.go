@@ -1,13 +1,18 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/remote"
 )
 
 // sighting is the last that was seen of an upstream.
@@ -50,12 +55,19 @@ func (c *call) ready() *fault {
 	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*sawLog{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
 	defer cancel()
-	_, release, err := c.g.layer.Store(ctx, "")
-	if err == nil {
-		release()
-	} else {
-		out.Store = reason(err)
-		out.Reasons = append(out.Reasons, "store: "+out.Store)
+	for i, owner := range c.terms.owners() {
+		faults, err := c.g.faults(ctx, owner)
+		if err != nil && i == 0 {
+			out.Store = reason(err)
+		}
+		for _, f := range told(faults, err) {
+			if !slices.Contains(out.Reasons, f) {
+				out.Reasons = append(out.Reasons, f)
+			}
+		}
+	}
+	if c.g.losses.lately(c.g.layer.Counts().Lost, c.g.o.Now()) {
+		out.Reasons = append(out.Reasons, "journal: records were lost, because turns came too fast")
 	}
 	for name, up := range map[string]*upstream{"openai": c.g.upstream, "anthropic": c.g.anthropic} {
 		if up == nil {
@@ -79,6 +91,65 @@ func (c *call) ready() *fault {
 	return c.reply(status, out)
 }
 
+// owners are those whose stores are looked at: the configured one, and those of keys.
+func (t *terms) owners() []string {
+	out := []string{t.owner}
+	for _, k := range t.cfg.Keys {
+		if k.Owner != "" && !slices.Contains(out, k.Owner) {
+			out = append(out, k.Owner)
+		}
+	}
+	return out
+}
+
+func (g *Gateway) faults(ctx context.Context, owner string) ([]store.Fault, error) {
+	s, release, err := g.layer.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.Faults(ctx)
+}
+
+// faultWords say what is wrong to whoever asks: never a path. The log has the cause.
+var faultWords = map[store.FaultName]string{
+	store.FaultDamaged:  "something that was written can't be read",
+	store.FaultReadOnly: "its folder can't be written",
+	store.FaultIndex:    "the index lags behind; what is new is found later",
+	store.FaultDisk:     "the last write failed: the disk is full, or fails",
+}
+
+// told says what is wrong with a store, whose owner is not named.
+func told(faults []store.Fault, err error) (out []string) {
+	if err != nil {
+		return []string{"store: " + reason(err)}
+	}
+	for _, f := range faults {
+		out = append(out, "store: "+cmp.Or(faultWords[f.Name], string(f.Name)))
+	}
+	return out
+}
+
+// losses remember when records of turns were seen to be lost.
+type losses struct {
+	mu   sync.Mutex
+	seen uint64
+	at   time.Time
+}
+
+// losingFor is how long a loss is told of.
+const losingFor = 5 * time.Minute
+
+// lately reports whether some of the records that were ever lost were lost lately.
+func (l *losses) lately(lost uint64, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lost > l.seen {
+		l.seen, l.at = lost, now
+	}
+	return l.seen > 0 && now.Sub(l.at) < losingFor
+}
+
 // reason is what may be told of an error to whoever asks: never a path.
 func reason(err error) string {
 	switch {
@@ -86,6 +157,8 @@ func reason(err error) string {
 		return "held by another process"
 	case errors.Is(err, ken.ErrCorrupt):
 		return "can't be read"
+	case remote.IsHung(err):
+		return "the process that holds it does not answer"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "still opening"
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	// Console serves /console/. Where there are keys, a request without one reaches it
 	// with nobody in access.From: it asks for a key by itself. Nil: not found.
 	Console http.Handler
-	// Metrics counts requests and serves /metrics, with keys only to who may operate.
+	// Metrics counts requests and serves /metrics, with keys only to who may operate,
+	// and to another than the configured owner their own figures alone.
 	// Nil counts nothing.
 	Metrics *metrics.Metrics
 	// Tracer records requests and model calls. Nil records nothing.
@@ -59,9 +60,15 @@ func (o Options) withDefaults(c config.Config) Options {
 	return o
 }
 
-func (o *Options) metricsHandler() http.Handler {
-	if o.Metrics == nil {
+// metricsHandler serves what who may see: the configured owner's keys, and whoever comes
+// where there are none, see all.
+func (c *call) metricsHandler() http.Handler {
+	m := c.g.o.Metrics
+	switch {
+	case m == nil:
 		return nil
+	case c.terms.ring == nil || c.who.Owner == c.terms.owner:
+		return m.Handler()
 	}
-	return o.Metrics.Handler()
+	return m.HandlerOf(c.who.Owner)
 }

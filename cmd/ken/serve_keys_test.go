@@ -119,6 +119,30 @@ func keyedGateway(t *testing.T, owners ...string) (l *middleware.Layer, clients 
 	return l, clients
 }
 
+// The figures of another owner, and those that all owners add to, are for the keys of
+// the configured owner alone.
+func TestMetricsTellAKeyOfItsOwnerAlone(t *testing.T) {
+	_, clients := keyedGateway(t, "ana", "bob", config.Default().Knowledge.Owner)
+	if status, _, text := clients[1].ask(http.MethodPost, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	status, _, text := clients[0].ask(http.MethodGet, "/metrics", "")
+	if status != http.StatusOK || !strings.Contains(text, `ken_records{owner="ana"}`) {
+		t.Errorf("ana's own: %d %s", status, text)
+	}
+	for _, other := range []string{"bob", "default", "ken_turns_total", "ken_gen_ai", "ken_http", "ken_journal", "process_", "go_"} {
+		if strings.Contains(text, other) {
+			t.Errorf("ana is told of %s", other)
+		}
+	}
+	status, _, text = clients[2].ask(http.MethodGet, "/metrics", "")
+	for _, all := range []string{`ken_records{owner="ana"}`, `ken_records{owner="bob"}`, "ken_turns_total{", "ken_gen_ai_tokens_total"} {
+		if status != http.StatusOK || !strings.Contains(text, all) {
+			t.Errorf("the configured owner's key is not told of %s: %d", all, status)
+		}
+	}
+}
+
 // With a key of ana's, nothing of bob's is to be had: not by the id of a claim, by
 // search, by the receipt of a turn, by session, by an export or by a tool, whatever
 // the headers say. With a key of his own, he has all of it.

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -96,6 +97,12 @@ const fieldHolder = "holder"
 func HungError(pid int, since time.Duration) *ken.Error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: fieldHolder, Msg: fmt.Sprintf("process %d, which holds the store, has not answered for %s", pid, since.Round(100*time.Millisecond)),
 		Try: fmt.Sprintf("Continue it, if it is paused (fg in its terminal, or kill -CONT %d), or end it.", pid)}
+}
+
+// IsHung reports an error of a holder that lives and does not answer.
+func IsHung(err error) bool {
+	var e *ken.Error
+	return errors.As(err, &e) && e.Code == ken.CodeUnavailable && e.Field == fieldHolder
 }
 
 // awake waits for a holder that hangs, where the caller set no deadline of its own.

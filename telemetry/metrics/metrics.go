@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -45,6 +46,9 @@ type Metrics struct {
 
 	build   *prometheus.GaugeVec
 	sources *sources
+
+	mu     sync.Mutex              // guards owners
+	owners map[string]http.Handler // see HandlerOf
 }
 
 // family is one metric as the documentation shows it.
@@ -81,6 +85,32 @@ func (m *Metrics) Handler() http.Handler {
 		return http.NotFoundHandler()
 	}
 	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// HandlerOf serves what Watch and WatchAttention have of one owner, and the build. What
+// is counted over all owners is left out: it tells of the others.
+func (m *Metrics) HandlerOf(owner string) http.Handler {
+	if m == nil {
+		return http.NotFoundHandler()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.owners[owner]
+	if h == nil {
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(m.build)
+		if owner != "" {
+			reg.MustRegister(ofOwner{m.sources, owner})
+		}
+		h = promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError})
+		if m.owners == nil {
+			m.owners = map[string]http.Handler{}
+		}
+		if len(m.owners) < MaxValues {
+			m.owners[owner] = h
+		}
+	}
+	return h
 }
 
 // Taint counts a tool call that repeats an external claim, by what was done about

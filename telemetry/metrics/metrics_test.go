@@ -227,6 +227,34 @@ func TestInstancesDoNotCollide(t *testing.T) {
 	}
 }
 
+// Who asks for one owner gets that owner's figures, and nothing that others add to.
+func TestHandlerOfAnOwner(t *testing.T) {
+	m := everything()
+	asked := 0
+	m.Watch("bob", func(context.Context) (metrics.State, error) { asked++; n := 5; return metrics.State{Records: &n}, nil })
+	m.Watch("ana", func(context.Context) (metrics.State, error) { n := 3; return metrics.State{Records: &n}, nil })
+	for owner, want := range map[string][]string{
+		"ana":    {`ken_records{owner="ana"} 3`, `ken_source_up{source="store:ana"} 1`},
+		"nobody": nil,
+		"":       nil,
+	} {
+		w := httptest.NewRecorder()
+		m.HandlerOf(owner).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		var got []string
+		for line := range strings.Lines(w.Body.String()) {
+			if !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "ken_build_info{") {
+				got = append(got, strings.TrimSpace(line))
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" || w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "ken_build_info{") {
+			t.Errorf("%q: %d (-want +got):\n%s", owner, w.Code, d)
+		}
+	}
+	if asked > 0 {
+		t.Error("bob's store was asked for another's figures")
+	}
+}
+
 func TestNilCountsNothing(t *testing.T) {
 	var m *metrics.Metrics
 	m.Build("", "")

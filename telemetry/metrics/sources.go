@@ -25,8 +25,9 @@ type sources struct {
 const maxSources = 2*MaxValues + 8
 
 type source struct {
-	name string
-	read func(context.Context) ([]prometheus.Metric, error)
+	name  string
+	owner string // whose figures it has; "" for the whole process
+	read  func(context.Context) ([]prometheus.Metric, error)
 
 	mu   sync.Mutex // guards busy
 	busy bool
@@ -53,17 +54,17 @@ func newSources(m *Metrics) *sources {
 	}
 }
 
-func (s *sources) add(name string, read func(context.Context) ([]prometheus.Metric, error)) {
+func (s *sources) add(name, owner string, read func(context.Context) ([]prometheus.Metric, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.list {
 		if s.list[i].name == name {
-			s.list[i] = &source{name: name, read: read}
+			s.list[i] = &source{name: name, owner: owner, read: read}
 			return
 		}
 	}
 	if len(s.list) < maxSources {
-		s.list = append(s.list, &source{name: name, read: read})
+		s.list = append(s.list, &source{name: name, owner: owner, read: read})
 	}
 }
 
@@ -76,8 +77,29 @@ func (s *sources) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *sources) Collect(ch chan<- prometheus.Metric) {
+	s.collect(ch, func(*source) bool { return true })
+}
+
+// ofOwner is the collector of one owner's sources.
+type ofOwner struct {
+	*sources
+	owner string
+}
+
+// Collect implements prometheus.Collector.
+func (o ofOwner) Collect(ch chan<- prometheus.Metric) {
+	o.collect(ch, func(src *source) bool { return src.owner == o.owner })
+}
+
+// collect asks those sources that may be asked.
+func (s *sources) collect(ch chan<- prometheus.Metric, may func(*source) bool) {
 	s.mu.Lock()
-	list := append([]*source(nil), s.list...)
+	list := make([]*source, 0, len(s.list))
+	for _, src := range s.list {
+		if may(src) {
+			list = append(list, src)
+		}
+	}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), SourceTimeout)
 	defer cancel()

@@ -25,7 +25,7 @@ func (m *Metrics) WatchAttention(owner string, read func(context.Context) (map[s
 		return
 	}
 	s := m.sources
-	s.add("attention:"+clip(owner), func(ctx context.Context) ([]prometheus.Metric, error) {
+	s.add("attention:"+clip(owner), owner, func(ctx context.Context) ([]prometheus.Metric, error) {
 		n, err := read(ctx)
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (m *Metrics) Watch(owner string, read func(context.Context) (State, error))
 		return
 	}
 	s := m.sources
-	s.add("store:"+clip(owner), func(ctx context.Context) ([]prometheus.Metric, error) {
+	s.add("store:"+clip(owner), owner, func(ctx context.Context) ([]prometheus.Metric, error) {
 		st, err := read(ctx)
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (m *Metrics) WatchWork(read func() Work) {
 		return
 	}
 	s := m.sources
-	s.add("work", func(context.Context) ([]prometheus.Metric, error) {
+	s.add("work", "", func(context.Context) ([]prometheus.Metric, error) {
 		w := read()
 		counter := func(d *prometheus.Desc, n uint64, label string) prometheus.Metric {
 			return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)
@@ -94,7 +94,7 @@ func (m *Metrics) WatchBreaker(name string, read func() string) {
 		return
 	}
 	s := m.sources
-	s.add("breaker:"+clip(name), func(context.Context) ([]prometheus.Metric, error) {
+	s.add("breaker:"+clip(name), "", func(context.Context) ([]prometheus.Metric, error) {
 		now := read()
 		out := make([]prometheus.Metric, 0, len(breakerStates))
 		for _, state := range breakerStates {
