@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -47,6 +48,7 @@ type RecallAnswer struct {
 	Mode   ken.Mode   `json:"mode"`
 	Cause  string     `json:"cause"` // why the mode is less than what was asked for
 	Claims []Recalled `json:"claims"`
+	More   int        `json:"more,omitempty"` // rules about what the question names, left out for the limit
 
 	// What follows is for who asks why; it is not part of the JSON form.
 	Signals  ken.Signals        `json:"-"` // what the question was read as
@@ -73,6 +75,7 @@ type Recaller struct {
 	s      store.Engine
 	r      *retriever.Retriever
 	filter ken.Filter
+	limit  int
 	mode   ken.Mode // when every leg answers
 	cause  string   // why a leg that was asked for can't be
 }
@@ -89,12 +92,13 @@ const anyEvidence = 1e-9
 // the deadline and the floor apart. Of q, owner, question and scopes are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	o, noVector := l.RetrievalOf(s.Owner())
-	rc := &Recaller{l: l, s: s, filter: q.Filter}
+	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
 	if q.Limit < 1 {
 		q.Limit = DefaultRecall
+		rc.limit = q.Limit
 	}
 	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.Limit)
 	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
@@ -153,7 +157,11 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	}
 	out := RecallAnswer{Mode: found.Mode, Cause: cmp.Or(rc.cause, found.Cause), Claims: make([]Recalled, 0, len(found.Candidates)),
 		Signals: signals, Cut: found.Cut, Degraded: found.Degraded, MS: found.MS}
-	for _, c := range found.Candidates {
+	for _, c := range bestFirst(found.Candidates, rc.limit) {
+		if len(out.Claims) == rc.limit { // a turn gets every rule; who asks for one claim gets one
+			out.More++
+			continue
+		}
 		full, err := rc.s.Claim(ctx, c.Ref)
 		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
 			continue
@@ -165,6 +173,34 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
 	}
 	return out, nil
+}
+
+// bestFirst orders candidates that are more than the limit. A turn gets every rule about
+// what it names, first. Whoever asks for a few claims wants those that answer: a rule
+// counts by where the legs found it, and comes last if none did.
+func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
+	if len(all) <= limit {
+		return all
+	}
+	place, found := make(map[store.Ref]int, len(all)), 0
+	for i := range all {
+		c := &all[i]
+		if !c.Constraint {
+			place[c.Ref] = found
+			found++
+			continue
+		}
+		at := len(all)
+		for _, leg := range []string{retriever.LegKeyword, retriever.LegVector} {
+			if score, ok := c.Legs[leg]; ok {
+				at = min(at, score.Rank-1)
+			}
+		}
+		place[c.Ref] = at
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b retriever.Candidate) int { return cmp.Compare(place[a.Ref], place[b.Ref]) })
+	return all
 }
 
 // fewSignals is how many names and keywords a question must yield for the rest

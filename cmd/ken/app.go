@@ -107,6 +107,7 @@ func (a *app) root() *cobra.Command {
 		Use:           "ken",
 		Short:         "The knowledge layer for LLM agents",
 		Long:          "Ken decides before every model call what the agent should know for this turn, and keeps what was learned.",
+		Version:       readBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -117,6 +118,7 @@ func (a *app) root() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.dir, "dir", "C", ".", "work in this folder's project")
 	f.StringVar(&a.owner, "owner", "", "whose knowledge; default from the configuration")

@@ -45,5 +45,6 @@ func (a *app) commands() []*cobra.Command {
 		a.evalCommand(),
 		a.checkCommand(),
 		a.verifyLogCommand(),
+		a.versionCommand(),
 	}
 }

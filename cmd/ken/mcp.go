@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -110,9 +109,4 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 }
 
 // version is this program's, as its build says.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "dev"
-}
+func version() string { return readBuild().Version }

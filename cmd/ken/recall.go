@@ -59,7 +59,7 @@ func (a *app) recallCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.limit, "limit", "n", 10, "the `most` claims to find")
+	f.IntVarP(&o.limit, "limit", "n", 10, "find at most this `number` of claims, rules included")
 	f.StringVar(&o.mode, "mode", "", "the `mode`: keyword, vector or hybrid; default hybrid where an embedder is configured")
 	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `type:id` (repeatable)")
 	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `status` (repeatable)")
@@ -158,6 +158,9 @@ func (a *app) printRecall(got middleware.RecallAnswer) {
 	if len(got.Claims) == 0 {
 		fmt.Fprintln(a.err, "ken: nothing found")
 		return
+	}
+	if got.More > 0 {
+		fmt.Fprintf(a.err, "ken: %d more are rules about what the question names: see them with a larger --limit, or ken constraint list\n", got.More)
 	}
 	rows := make([][]string, len(got.Claims))
 	for i, c := range got.Claims {

@@ -34,7 +34,7 @@ type serving struct {
 
 func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstream string) (*serving, error) {
 	s := &serving{cfg: cfg, log: log, upstream: upstream, metrics: metrics.New()}
-	s.metrics.Build(version(), "")
+	s.metrics.Build(version(), readBuild().Revision)
 	var err error
 	s.tracer, err = trace.Open(ctx, trace.Options{Endpoint: cfg.Telemetry.Traces, Version: version(), Log: log})
 	return s, err

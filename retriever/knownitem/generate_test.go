@@ -162,15 +162,15 @@ func TestHolds(t *testing.T) {
 // of a paraphrase differ from the text's.
 func TestRealCollections(t *testing.T) {
 	race.LeaveToWhole(t)
-	for name, claims := range map[string]func() []ken.Claim{
-		"chat":       func() []ken.Claim { return beir(t, "locomo-dev") },
-		"long chat":  func() []ken.Claim { return beir(t, "beam-dev") },
-		"functions":  func() []ken.Claim { return beir(t, "cosqa-dev") },
-		"repository": func() []ken.Claim { return chunks(t, "../..") },
-		"decisions":  func() []ken.Claim { return chunks(t, evaldata.Dir(t, "adr")) },
+	for name, claims := range map[string]func(t *testing.T) []ken.Claim{
+		"chat":       func(t *testing.T) []ken.Claim { return beir(t, "locomo-dev") },
+		"long chat":  func(t *testing.T) []ken.Claim { return beir(t, "beam-dev") },
+		"functions":  func(t *testing.T) []ken.Claim { return beir(t, "cosqa-dev") },
+		"repository": func(t *testing.T) []ken.Claim { return chunks(t, "../..") },
+		"decisions":  func(t *testing.T) []ken.Claim { return chunks(t, evaldata.Dir(t, "adr")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := claims()
+			all := claims(t) // of this subtest: the data of one may be missing
 			set := generate(t, all, knownitem.Options{N: 120, Seed: 3})
 			check(t, all, set)
 			count, sources := map[knownitem.Kind]int{}, map[string]int{}

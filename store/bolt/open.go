@@ -28,8 +28,12 @@ const (
 	indexDir  = "index"
 	vectorDir = "vectors"
 
-	layout = 3 // of the buckets below; see upgrade.go
+	layout = Layout
 )
+
+// Layout is the number of the layout of the buckets below; see upgrade.go. A file of an
+// older one is upgraded when it is opened, one of a newer one refused.
+const Layout = 3
 
 // The buckets. Numbers are big endian, so that keys sort.
 var (
