@@ -10,6 +10,9 @@ import (
 // and a bit test a byte.
 type detector func(text string, i int) (Finding, bool)
 
+// kindKey is the anchor of manifests.
+var kindKey = anchorKey("kind", 0)
+
 func anchorKey(s string, i int) uint32 {
 	return (uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24) | 0x20202020
 }
@@ -48,6 +51,7 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	add(prefixSets("auth"), findAuthorization)
 	add([]string{" ", "-", "up", visible}, findFlag)
 	add(prefixSets(" -a "), findFlag)
+	add(prefixSets(" -w "), findFlag)
 	add(prefixSets(" --u"), findFlag)
 	add(prefixSets(" --p"), findFlag)
 	add(prefixSets("pass"), findNetrc)
@@ -59,7 +63,27 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey"} {
 		add(prefixSets(a), findAssigned)
 	}
+	for _, a := range cueAnchors {
+		add(prefixSets(a.text), findTold(a.text, a.back))
+	}
+	for _, a := range []string{"pass=", "pass:", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
+		add(prefixSets(a), findAssigned)
+	}
+	add(prefixSets("pass"), findPiped)
+	for _, a := range []string{":$1$", ":$5$", ":$6$", ":$y$", ":$2a", ":$2b", ":$2y"} {
+		add(prefixSets(a), findHash)
+	}
+	for _, a := range []string{"comm", "/use", "sudo"} {
+		add(prefixSets(a), findSpoken)
+	}
+	add([]string{":", "a", "a", "abcdefghijklmnopqrstuvwxyz"}, findTelegram)
+	add(prefixSets("cook"), findCookie)
+	add(prefixSets("auth"), findBasicAuth)
+	add(prefixSets(" by "), findQuotedAfter("identified by "))
+	add(prefixSets("ord "), findQuotedAfter("password "))
+	add(prefixSets("ing "), findQuotedAfter("convertto-securestring "))
 	addRules(add)
+	m[kindKey] = append(m[kindKey], func(string, int) (Finding, bool) { return Finding{}, false }) // see Secrets
 	for key := range m {
 		h := anchorHash(key)
 		anchorBits[h>>5] |= 1 << (h & 31)

@@ -18,28 +18,68 @@ func findAssigned(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
+	if kind == "" && short(s[from:end]) {
+		kind = "password"
+	}
 	if kind == "" {
-		return Finding{}, false
+		start, stop, _ := value(s, at)
+		v, laravel := strings.CutPrefix(s[start:stop], "base64:")
+		return Finding{"api-key", start, stop}, laravel && len(v) >= 32 && entropy(v) > 3.5
 	}
 	if kind == "password" && inConnection(s, from) {
 		start, end := connectionValue(s, at)
 		return Finding{"connection-password", start, end}, chosen("", s[start:end])
 	}
+	nameEnd := end
 	start, end, quoted := value(s, at)
+	if xmlText := at > 0 && s[at-1] == '>'; xmlText {
+		end = at + max(0, strings.IndexByte(s[at:min(len(s), at+256)], '<'))
+		start, quoted = at, true
+	}
 	if !quoted && from > 0 && (s[from-1] == '?' || s[from-1] == '&') { // of a URL
 		if n := strings.IndexByte(s[start:end], '&'); n >= 0 {
 			end = start + n
 		}
 	}
-	if !credible(s[start:end], quoted, kind == "password" || kind == "secret") {
-		return Finding{}, false
+	v, name := s[start:end], s[from:nameEnd]
+	ok = credible(v, quoted, kind == "password" || kind == "secret")
+	switch {
+	case ok:
+	case kind == "password":
+		ok = plainPassword(s, from, nameEnd, at, start, end, quoted)
+	case header(name):
+		ok = headerToken(v, 12)
+	case strings.HasSuffix(strings.ToLower(name), "_authtoken"):
+		ok = uuid(v) && !placeholder(v)
+	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // of an environment
+		ok = !placeholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !expression(strings.NewReplacer("(", "", ")", "").Replace(v))
 	}
-	return Finding{kind, start, end}, true
+	return Finding{kind, start, end}, ok
+}
+
+// short reports a name that ends in a short word for a password: pass, pw or psk.
+func short(name string) bool {
+	lower := strings.ToLower(strings.TrimRight(name, "0123456789"))
+	for _, w := range [...]string{"pass", "pw", "psk"} {
+		base, ok := strings.CutSuffix(lower, w)
+		if ok && (base == "" || strings.HasSuffix(base, "_") || strings.HasSuffix(base, "-") || base == "ssh" || base == "--store" || base == "-store" || base == "-key" ||
+			name[len(base)] < 'a' && name[len(base)-1] >= 'a') {
+			return true
+		}
+	}
+	return false
+}
+
+// header reports a name of HTTP headers that carry a key.
+func header(name string) bool {
+	lower := strings.ToLower(name)
+	return strings.HasPrefix(lower, "x-") || lower == "private-token" || lower == "job-token" || lower == "api-key"
 }
 
 // nameKind says what a variable of this name holds, going by how the name ends:
 // a password_file or a token_type is no secret.
 func nameKind(name string) string {
+	name = strings.TrimSuffix(name, "_base")
 	if base, ok := cutKey(name); ok {
 		switch {
 		case strings.Contains(name, "aws") || strings.HasSuffix(base, "secret_access"):
@@ -80,15 +120,23 @@ func assignment(s string, from, end int) (at int, ok bool) {
 			i++
 		}
 	}
+	closed := i > end
 	i = blanks(s, i)
 	switch rest := s[i:]; {
+	case closed && strings.HasPrefix(rest, "value="): // <add key="password" value="…"/>
+		i += len("value=")
+	case closed && strings.HasPrefix(rest, ",") && strings.HasSuffix(strings.TrimRight(s[:from], " \"'"), "define("):
+		i++
+	case i == end && strings.HasPrefix(rest, ">") && from > 0 && s[from-1] == '<':
+		return i + 1, true
 	case strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "=>"):
 		i += 2
 	case strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "::"):
 		return 0, false
 	case strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":"):
 		i++
-	case i > end && strings.HasPrefix(s[from:], "--"):
+	case i > end && (strings.HasPrefix(s[from:], "--") || strings.HasPrefix(s[from:], "-storepass") || strings.HasPrefix(s[from:], "-keypass")):
+	case i > end && strings.HasSuffix(s[:from], "aws configure set "):
 	default:
 		return 0, false
 	}

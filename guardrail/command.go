@@ -20,6 +20,9 @@ var flags = []flag{
 	{name: "--proxy-user", programs: []string{"curl"}, pair: true},
 	{name: "-p", programs: []string{"mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump"}, attached: true},
 	{name: "-p", programs: []string{"sshpass", "login"}},
+	{name: "-p", programs: []string{"7z", "7za"}, attached: true},
+	{name: "-P", programs: []string{"zip", "unzip"}},
+	{name: "-w", programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami"}},
 	{name: "-a", programs: []string{"redis-cli"}},
 }
 

@@ -103,6 +103,9 @@ func inConnection(s string, from int) bool {
 	listed := before != "" && strings.IndexByte(";?&", before[len(before)-1]) >= 0 || before == "" && strings.Contains(s[from:hi], ";")
 	spaced := before != s[lo:from] || before == ""
 	code := "()[]{}\\"
+	if strings.Contains(strings.ToLower(s[lo:from]), "driver={") {
+		code = "[]\\"
+	}
 	if !listed {
 		code += ",;\t"
 	}

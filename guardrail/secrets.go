@@ -1,6 +1,10 @@
 package guardrail
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Finding is a credential in a text: the bytes text[Start:End].
 type Finding struct {
@@ -33,41 +37,74 @@ func Redact(text string) (string, []Finding) {
 // Secrets finds credentials in text: private keys, tokens and keys with the
 // shapes that their issuers publish, JSON web tokens, passwords in connection
 // strings, command lines, .netrc and .pgpass, the credentials of Authorization
-// headers, and values of enough entropy that are assigned to a name like password
-// or api_key. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
+// headers, what Kubernetes manifests of kind Secret hold, values that are assigned
+// to a name like password or api_key, and passwords, PINs and recovery codes that a
+// sentence tells ("the password for staging is …"), in the words of a dozen
+// languages. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
 // also lists those left out, and why). Findings are in order and don't overlap. A
-// connection string or an assignment is found by its value only, so that what it
-// was for stays readable.
+// connection string, an assignment or a sentence is found by its value only, so that
+// what it was for stays readable.
 //
 // It is built for few false alarms, since whatever it finds is lost to the
 // reader: digests, commit hashes and UUIDs are not secrets, nor are placeholders
-// ("<your key>", "sk-...", "${TOKEN}", "xxxx"), plain words or names of
-// variables. So a short password, or one that is a word, is not found either, nor
-// a secret without a known shape or name: it is a net, not a wall.
+// ("<your key>", "sk-...", "${TOKEN}", "xxxx") or names of variables. A password
+// that is a plain word is found in configuration and in quotes, not in a sentence
+// or in code; a secret without a known shape, name or word before it is not found:
+// it is a net, not a wall.
 //
 // Text is read as it is. To find what invisible characters hide, Sanitize first.
 func Secrets(text string) []Finding {
-	var found []Finding
-	last := 0 // the end of the last finding
-	detectors := anchors()
+	f := finder{text: text, detectors: anchors()}
 	for i := 0; i+4 <= len(text); i++ {
 		key := anchorKey(text, i)
 		h := anchorHash(key)
 		if anchorBits[h>>5]&(1<<(h&31)) == 0 {
 			continue
 		}
-		if h = anchorRehash(key); anchorAgain[h>>5]&(1<<(h&31)) == 0 {
-			continue
-		}
-		for _, find := range detectors[key] {
-			f, ok := find(text, i)
-			if f.Start = max(f.Start, last); ok && f.Start < f.End {
-				found = append(found, f)
-				last = f.End
-				i = max(i, last-1)
-				break
-			}
+		if h = anchorRehash(key); anchorAgain[h>>5]&(1<<(h&31)) != 0 {
+			i = f.at(i, key)
 		}
 	}
-	return found
+	if len(f.manifest) > 0 {
+		return merged(append(f.found, f.manifest...))
+	}
+	return f.found
+}
+
+// finder collects what is found in a text.
+type finder struct {
+	text            string
+	detectors       map[uint32][]detector
+	found, manifest []Finding
+	last            int // the end of the last of found
+}
+
+// at asks the detectors of an anchor, and returns where to go on.
+func (f *finder) at(i int, key uint32) int {
+	if key == kindKey {
+		f.manifest = append(f.manifest, findManifest(f.text, i)...)
+	}
+	for _, find := range f.detectors[key] {
+		x, ok := find(f.text, i)
+		if x.Start = max(x.Start, f.last); ok && x.Start < x.End {
+			f.found = append(f.found, x)
+			f.last = x.End
+			return max(i, x.End-1)
+		}
+	}
+	return i
+}
+
+// merged puts findings in order, and makes one of those that overlap.
+func merged(found []Finding) []Finding {
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	out := found[:1]
+	for _, f := range found[1:] {
+		if last := &out[len(out)-1]; f.Start < last.End {
+			last.End = max(last.End, f.End)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
 }

@@ -49,6 +49,7 @@ var shapes = []shape{
 	{"pypi-token", "pypi-AgEI", 40, 0, wordDash},
 	{"huggingface-token", "hf_", 34, 0, alnum},
 	{"digitalocean-token", "dop_v1_", 64, 64, alnum},
+	{"vault-token", "hvs.", 24, 0, wordDash},
 	{"bearer-token", "Bearer ", 20, 0, tokenByte},
 }
 

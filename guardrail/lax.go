@@ -1,0 +1,333 @@
+package guardrail
+
+import "strings"
+
+// plainPassword reports whether the value s[start:end] of the name at s[from:] is a
+// password though it is a word or short: where it stands tells configuration from code.
+func plainPassword(s string, from, nameEnd, at, start, end int, quoted bool) bool {
+	v, name := s[start:end], s[from:nameEnd]
+	if len(v) < 4 || stands(v) || expression(v) || strings.ContainsAny(v, " \t") && !strings.HasSuffix(strings.ToLower(name), "psk") {
+		return false
+	}
+	if quoted {
+		return len(v) >= 6 || digits(v) > 0
+	}
+	lo := strings.LastIndexByte(s[:from], '\n') + 1
+	hi := len(s)
+	if k := strings.IndexByte(s[end:min(len(s), end+256)], '\n'); k >= 0 {
+		hi = end + k
+	}
+	head, tail := strings.TrimLeft(s[lo:from], " \t-"), strings.TrimSpace(s[end:hi])
+	unspaced := at == nameEnd+1 && s[nameEnd] == '='
+	yaml := at > nameEnd+1 && s[nameEnd] == ':' && strings.TrimRight(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == "" && (tail == "" || tail[0] == '#')
+	looks := digits(v) > 0 && letters(v) > 0 || symbols(v) > 0
+	upper := name == strings.ToUpper(name)
+	inCode := tail != "" && strings.IndexByte(",)", tail[0]) >= 0 || strings.ContainsAny(head, "({,")
+	switch {
+	case unspaced && from > 0 && (s[from-1] == '&' || s[from-1] == '?'):
+		return true
+	case unspaced && upper, yaml && upper:
+		return true
+	case unspaced && !looks && strings.HasSuffix(head, ".") && (strings.ContainsAny(head, " \t") || strings.HasPrefix(head, "self.") || strings.HasPrefix(head, "this.")):
+		return false // of an object
+	case unspaced:
+		return !inCode && !strings.HasPrefix(tail, ";") || looks && symbols(v) > 0
+	case yaml:
+		return looks || besideUser(s, lo, hi)
+	case strings.HasPrefix(name, "-"):
+		return true
+	}
+	// name = value
+	return !inCode && head == "" && (symbols(v) > 0 || digits(v) > 1 || tail == "" && besideUser(s, lo, hi)) && (tail == "" || tail[0] == '#')
+}
+
+// besideUser reports whether the line before or behind s[lo:hi] names a user or a server,
+// as configuration does.
+func besideUser(s string, lo, hi int) bool {
+	beside := func(line string) bool {
+		name, value, ok := strings.Cut(strings.TrimLeft(line, " \t-"), ":")
+		if n, v, eq := strings.Cut(strings.TrimLeft(line, " \t-"), "="); eq && len(n) < len(name) || !ok {
+			name, value, ok = n, v, eq
+		}
+		name = strings.ToLower(strings.Trim(name, " \"'"))
+		value = strings.TrimSpace(value)
+		if !ok || value == "" || strings.ContainsAny(value, "(){},;") || stands(value) && !strings.Contains(knownPasswords, "|"+value+"|") {
+			return false
+		}
+		for _, w := range [...]string{"user", "login", "host", "server", "url", "database", "port", "email", "domain"} {
+			if strings.HasPrefix(name, w) || strings.HasSuffix(name, w) || strings.HasSuffix(name, w+"name") {
+				return true
+			}
+		}
+		return false
+	}
+	before := strings.TrimSuffix(s[:lo], "\n")
+	if beside(before[strings.LastIndexByte(before, '\n')+1:]) {
+		return true
+	}
+	if hi >= len(s) {
+		return false
+	}
+	next, _, _ := strings.Cut(s[hi+1:min(len(s), hi+257)], "\n")
+	return beside(next)
+}
+
+// findManifest finds what a Kubernetes manifest of kind Secret holds. i is at the word kind.
+func findManifest(s string, i int) (found []Finding) {
+	const reach = 64 << 10
+	rest := strings.TrimLeft(strings.TrimPrefix(s[i:min(len(s), i+32)], "kind"), "\"' \t\\")
+	rest, ok := strings.CutPrefix(rest, ":")
+	if !ok || !strings.HasPrefix(strings.TrimLeft(rest, "\"' \t\\"), "Secret") {
+		return nil
+	}
+	if rest = strings.TrimLeft(rest, "\"' \t\\")[len("Secret"):]; rest != "" && alnum(rest[0]) {
+		return nil
+	}
+	lo, hi := max(0, i-reach), min(len(s), i+reach)
+	if k := strings.LastIndex(s[lo:i], "\n---"); k >= 0 {
+		lo += k + 1
+	}
+	if k := strings.Index(s[i:hi], "\n---"); k >= 0 {
+		hi = i + k
+	}
+	for _, name := range [...]string{"data", "stringData"} {
+		for at := lo; at < hi; {
+			k := strings.Index(s[at:hi], name)
+			if k < 0 {
+				break
+			}
+			from := at + k
+			at = from + len(name)
+			if from > lo && (wordDash(s[from-1]) || s[from-1] == '.') {
+				continue
+			}
+			j := at
+			for j < hi && strings.IndexByte("\"'\\ \t", s[j]) >= 0 {
+				j++
+			}
+			if j >= hi || s[j] != ':' {
+				continue
+			}
+			if j = blanks(s, j+1); j < hi && s[j] == '{' {
+				found = inBraces(found, s, j, hi)
+			} else {
+				found = inBlock(found, s, from, j, hi)
+			}
+		}
+	}
+	return found
+}
+
+// inBraces finds the values of the JSON object at s[j].
+func inBraces(found []Finding, s string, j, hi int) []Finding {
+	value := false
+	for j++; j < hi && s[j] != '}'; j++ {
+		switch s[j] {
+		case ':':
+			value = true
+		case ',':
+			value = false
+		case '"':
+			end := strings.IndexByte(s[j+1:hi], '"')
+			if end < 0 {
+				return found
+			}
+			stop := j + 1 + end
+			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !placeholder(v) {
+				found = append(found, Finding{"kubernetes-secret", j + 1, j + 1 + len(v)})
+			}
+			j = stop
+		}
+	}
+	return found
+}
+
+// inBlock finds the values of the YAML lines that are indented below the key at s[from].
+func inBlock(found []Finding, s string, from, j, hi int) []Finding {
+	depth := from - (strings.LastIndexByte(s[:from], '\n') + 1)
+	text := -1 // depth of the key whose block of text this is
+	for k := strings.IndexByte(s[j:hi], '\n'); k >= 0; k = strings.IndexByte(s[j:hi], '\n') {
+		j += k + 1
+		line, _, _ := strings.Cut(s[j:hi], "\n")
+		body := strings.TrimLeft(line, " ")
+		d := len(line) - len(body)
+		switch {
+		case strings.TrimSpace(body) == "":
+			continue
+		case d <= depth:
+			return found
+		case text >= 0 && d > text:
+			if !placeholder(body) {
+				found = append(found, Finding{"kubernetes-secret", j + d, j + len(strings.TrimRight(line, " \r"))})
+			}
+			continue
+		}
+		text = -1
+		name, v, ok := strings.Cut(body, ":")
+		if !ok || strings.HasPrefix(body, "#") {
+			continue
+		}
+		start := j + d + len(name) + 1
+		if v = strings.TrimSpace(v); strings.HasPrefix(v, "|") || strings.HasPrefix(v, ">") {
+			text = d
+			continue
+		}
+		start = blanks(s, start)
+		if v = strings.Trim(v, "\"'"); len(v) >= 4 && !placeholder(v) {
+			start += strings.Index(s[start:], v)
+			found = append(found, Finding{"kubernetes-secret", start, start + len(v)})
+		}
+	}
+	return found
+}
+
+// findTelegram finds the token of a bot: its number, a colon, AA and 33 more. i is the colon.
+func findTelegram(s string, i int) (Finding, bool) {
+	from, end := i, i+1
+	for from > 0 && '0' <= s[from-1] && s[from-1] <= '9' {
+		from--
+	}
+	for end < len(s) && wordDash(s[end]) {
+		end++
+	}
+	if n := i - from; n < 8 || n > 10 || end-i-1 < 33 || end-i-1 > 37 || s[i+1] != 'A' || s[i+2] != 'A' || distinct(s[i+1:end]) < minDistinct {
+		return Finding{}, false
+	}
+	return Finding{"telegram-bot-api-token", from, end}, true
+}
+
+// findCookie finds the cookies of a header that a machine made. i is at the word cookie.
+func findCookie(s string, i int) (Finding, bool) {
+	const name = "cookie"
+	end := i + len(name)
+	if end >= len(s) || !strings.EqualFold(s[i:end], name) || s[end] != ':' {
+		return Finding{}, false
+	}
+	set := i >= 4 && strings.EqualFold(s[i-4:i], "set-")
+	stop := end + 1
+	for stop < len(s) && s[stop] >= ' ' && strings.IndexByte("\"'`", s[stop]) < 0 {
+		stop++
+	}
+	for at := blanks(s, end+1); at < stop; {
+		part := s[at:stop]
+		if k := strings.IndexByte(part, ';'); k >= 0 {
+			part = part[:k]
+		}
+		n, v, ok := strings.Cut(part, "=")
+		start := at + len(n) + 1
+		if ok && headerToken(v, 16) {
+			if set {
+				return Finding{"cookie", start, start + len(v)}, true
+			}
+			return Finding{"cookie", start, stop}, true
+		}
+		if set {
+			break
+		}
+		at = blanks(s, at+len(part)+1)
+	}
+	return Finding{}, false
+}
+
+// findQuotedAfter finds the literal behind words after which nothing but a password stands.
+func findQuotedAfter(words string) detector {
+	return func(s string, i int) (Finding, bool) {
+		k := len(words) - 4
+		if i < k || i+5 > len(s) || s[i+4] != '\'' && s[i+4] != '"' || !strings.EqualFold(s[i-k:i+4], words) {
+			return Finding{}, false
+		}
+		at := i + 4
+		v, _, ok := strings.Cut(s[at+1:min(len(s), at+130)], s[at:at+1])
+		return Finding{"password", at + 1, at + 1 + len(v)}, ok && chosen("", v) && !strings.Contains(v, "\n")
+	}
+}
+
+// findPiped finds the password that is given to chpasswd or, as an argument, to htpasswd.
+// i is inside of the word.
+func findPiped(s string, i int) (Finding, bool) {
+	if i < 2 || s[i-1] != 'h' && s[i-1] != 't' {
+		return Finding{}, false
+	}
+	switch {
+	case strings.HasSuffix(s[:i], "ch") && strings.HasPrefix(s[i:], "passwd"):
+		head := s[strings.LastIndexByte(s[:i], '\n')+1 : i-2]
+		head, ok := strings.CutSuffix(strings.TrimRight(strings.TrimSuffix(strings.TrimRight(head, " "), "sudo"), " "), "|")
+		head = strings.TrimRight(head, " \"'")
+		start := strings.LastIndexAny(head, " \"'") + 1
+		user, pass, found := strings.Cut(head[start:], ":")
+		start += len(user) + 1 + strings.LastIndexByte(s[:i], '\n') + 1
+		return Finding{"password", start, start + len(pass)}, ok && found && chosen(user, pass)
+	case i >= 2 && strings.HasSuffix(s[:i], "ht") && strings.HasPrefix(s[i:], "passwd -"):
+		at, args, batch := i+len("passwd"), 0, false
+		for at < len(s) && s[at] == ' ' {
+			start, end := word(s, at)
+			v := s[start:end]
+			if end == start {
+				break
+			}
+			if at = end; strings.HasPrefix(v, "-") {
+				batch = batch || strings.Contains(v, "b")
+			} else if args++; args == 3 {
+				return Finding{"password", start, end}, batch && chosen("", v)
+			}
+		}
+	}
+	return Finding{}, false
+}
+
+// findHash finds the hash of a password as crypt(3) writes it: $6$salt$hash. i is the colon before it.
+func findHash(s string, i int) (Finding, bool) {
+	i++
+	end := i
+	for end < len(s) && (alnum(s[end]) || strings.IndexByte("$./", s[end]) >= 0) {
+		end++
+	}
+	v := s[i:end]
+	return Finding{"password-hash", i, end}, len(v) >= 25 && strings.Count(v, "$") >= 3 && distinct(v) > minDistinct
+}
+
+// findSpoken finds a password that a command takes as a word: the community of SNMP, the
+// user of net use, the standard input of sudo -S.
+func findSpoken(s string, i int) (Finding, bool) {
+	lo := strings.LastIndexByte(s[:i], '\n') + 1
+	next := func(at int) (Finding, bool) {
+		start, end := word(s, min(at, len(s)-1))
+		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !expression(s[start:end])
+	}
+	switch rest := s[i:]; {
+	case strings.HasPrefix(rest, "community ") && strings.HasSuffix(s[lo:i], "snmp-server "):
+		if f, ok := next(i + len("community ")); ok && !strings.EqualFold(s[f.Start:f.End], "public") && !strings.EqualFold(s[f.Start:f.End], "private") {
+			return f, true
+		}
+	case strings.HasPrefix(rest, "/user:") && strings.Contains(s[lo:i], "net use "):
+		_, end := word(s, i)
+		if end < len(s) && s[end] == ' ' && end+1 < len(s) && s[end+1] != '/' && s[end+1] != '*' {
+			return next(end)
+		}
+	case strings.HasPrefix(rest, "sudo -S") || strings.HasPrefix(rest, "sudo -kS"):
+		head, ok := strings.CutSuffix(strings.TrimRight(s[lo:i], " "), "|")
+		if k := strings.LastIndex(head, "echo "); ok && k >= 0 {
+			start, end := word(s, lo+k+len("echo "))
+			return Finding{"password", start, end}, end <= lo+len(head) && chosen("", s[start:end]) && s[start] != '$'
+		}
+	}
+	return Finding{}, false
+}
+
+// findBasicAuth finds a user and a password in base64 under the name auth, as in the
+// configuration of Docker and npm. i is at the word.
+func findBasicAuth(s string, i int) (Finding, bool) {
+	from, end := i, i+len("auth")
+	for from > 0 && i-from < 40 && wordDash(s[from-1]) {
+		from--
+	}
+	if name := strings.TrimLeft(s[from:i], "_"); name != "" && !strings.HasSuffix(name, "_") {
+		return Finding{}, false
+	}
+	at, ok := assignment(s, from, end)
+	if !ok {
+		return Finding{}, false
+	}
+	start, stop, _ := value(s, at)
+	return Finding{"basic-auth", start, stop}, stop-start >= 8 && basic(s[start:stop])
+}

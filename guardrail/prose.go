@@ -1,0 +1,386 @@
+package guardrail
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cue is a word after which people tell a secret.
+type cue struct {
+	word string // in lower case
+	kind string
+	fits func(v string) bool // whether a bare word can be the secret
+}
+
+// cues are asked in this order; a longer one comes before its beginning.
+var cues = []cue{
+	{"passphrase", "password", told}, {"passwort", "password", told}, {"passwords", "password", told}, {"password", "password", told},
+	{"passord", "password", told}, {"passwd", "password", told}, {"passcode", "pin", code}, {"pass", "password", told},
+	{"pwd", "password", told}, {"pw", "password", told}, {"kennwort", "password", told}, {"mot de passe", "password", told},
+	{"contraseña", "password", told}, {"contrasena", "password", told}, {"senha", "password", told}, {"wachtwoord", "password", told},
+	{"hasło", "password", told}, {"lösenord", "password", told}, {"adgangskode", "password", told}, {"salasana", "password", told},
+	{"heslo", "password", told}, {"jelszó", "password", told}, {"şifre", "password", told},
+	{"пароль", "password", told}, {"密码", "password", told}, {"密碼", "password", told}, {"口令", "password", told},
+	{"パスワード", "password", told}, {"暗証番号", "pin", code}, {"비밀번호", "password", told},
+	{"credentials", "password", told}, {"pin", "pin", code}, {"recovery code", "recovery-code", code}, {"recovery codes", "recovery-code", code},
+	{"backup code", "recovery-code", code}, {"backup codes", "recovery-code", code}, {"one-time code", "pin", code},
+	{"api key", "api-key", machine}, {"secret key", "api-key", machine}, {"access key", "api-key", machine},
+	{"secret", "secret", machine}, {"token", "token", machine},
+}
+
+// cueAnchors are four bytes of each word, and how far into it they stand.
+var cueAnchors = []struct {
+	text string
+	back int
+}{
+	{"pass", 0}, {"de p", 4}, {"cred", 0}, {"pwd ", 0}, {"pwd:", 0}, {"pw f", 0}, {"pw i", 0}, {"pw o", 0}, {"pw: ", 0}, {"pw =", 0}, {"nnwo", 2}, {"rase", 4},
+	{"senh", 0}, {"twoo", 4}, {"hasł", 0}, {"ösen", 1}, {"ngsk", 3}, {"lasa", 2}, {"hesl", 0}, {"lszó", 2}, {"şif", 0}, {"паро", 0}, {"密码", 0},
+	{"密碼", 0}, {"口令", 0}, {"パス", 0}, {"暗証", 0}, {"비밀", 0}, {"pin:", 0}, {"pin ", 0}, {"ry c", 6}, {"up c", 4},
+	{"me c", 6}, {"pi k", 1}, {"et k", 4}, {"ss k", 4}, {"ret ", 3}, {"ret:", 3}, {"ken ", 2}, {"ken:", 2},
+}
+
+// findTold finds a secret that is told in a sentence: "the password for staging is …".
+// Its anchor stands back bytes into the cue.
+func findTold(anchor string, back int) detector {
+	var here []*cue
+	for k := range cues {
+		w := cues[k].word
+		if len(w) > back && (strings.HasPrefix(w[back:], strings.TrimRight(anchor, " :")) || strings.HasPrefix(anchor, w[back:])) {
+			here = append(here, &cues[k])
+		}
+	}
+	return func(s string, i int) (Finding, bool) {
+		from := i - back
+		if from < 0 || from > 0 && (wordDash(s[from-1]) && s[from] < 0x80 || s[from-1] == '$' || s[from-1] == '.' || s[from-1] == '/') {
+			return Finding{}, false
+		}
+		for _, c := range here {
+			end := from + len(c.word)
+			if end >= len(s) || s[end-1]|0x20 != c.word[len(c.word)-1]|0x20 || alnum(s[end]) || s[end] == '_' || s[end] == '(' || !strings.EqualFold(s[from:end], c.word) {
+				continue
+			}
+			return c.find(s, from, end)
+		}
+		return Finding{}, false
+	}
+}
+
+// links reports a word between which and the secret nothing stands.
+func links(word string) bool {
+	switch word {
+	case "is", "are", "was", "'s", "ist", "lautet", "war", "est", "es", "è", "é", "är", "er", "je", "on", "to", "now", "nun", "still", "currently":
+		return true
+	}
+	return false
+}
+
+// joinedLinks are those that no space stands around.
+var joinedLinks = []string{"：", "是", "为", "為", "は", ":", "=", "→", "->", "—", "는", "은"}
+
+// find looks behind the cue, which ends at end, for what links it to the secret.
+func (c *cue) find(s string, from, end int) (Finding, bool) {
+	const reach, most = 96, 8
+	limit, stop := end, min(len(s), end+reach)
+	if common := c.kind == "token" || c.kind == "secret"; common && s[end] != ':' && !strings.HasPrefix(s[end:], " is ") && !strings.HasPrefix(s[end:], " for the ") && (end+1 == len(s) || s[end+1] > '9') {
+		return Finding{}, false // words of programs
+	}
+	var seen byte
+	for _, b := range []byte(s[end:stop]) {
+		if b == '\n' {
+			break
+		}
+		seen |= telling[b]
+		limit++
+	}
+	if seen == 0 && c.word != "passphrase" || limit <= end+1 { // words alone tell nothing
+		return c.before(s, from)
+	}
+	if end+3 < limit && s[end] == ' ' && s[end+2] == ' ' && strings.IndexByte("0578", s[end+1]) >= 0 && symbols(s[end+3:end+4])+letters(s[end+3:end+4])+digits(s[end+3:end+4]) > 0 { // of a router
+		v, stop := wordAt(s, end+3, limit)
+		return Finding{c.kind, end + 3, stop}, told(v)
+	}
+	i := end
+	if strings.HasPrefix(s[i:limit], "'s ") || strings.HasPrefix(s[i:limit], "’s ") { // the password's …
+		i = i + strings.IndexByte(s[i:], ' ')
+		return c.value(s, i, limit, false)
+	}
+	if s[i] == '"' || s[i] == '`' || s[i] == '*' { // "password": what it is called stands in quotes
+		i++
+	}
+	direct := true
+	changed := false
+	for n := 0; n < most && i < limit; n++ {
+		i = blanks(s, i)
+		for _, l := range joinedLinks {
+			if i == limit || letter(s[i]) {
+				break
+			}
+			if strings.HasPrefix(s[i:limit], l) && (direct || c.fits == nil || l != "=") {
+				if strings.HasPrefix(s[i:limit], "==") || strings.HasPrefix(s[i:limit], "::") || strings.HasPrefix(s[i:limit], ":=") {
+					return Finding{}, false
+				}
+				return c.value(s, i+len(l), limit, false)
+			}
+		}
+		if i < limit && strings.IndexByte("\"'`«「(", s[i]) >= 0 && !direct {
+			return Finding{}, false
+		}
+		if direct {
+			if c.kind == "password" && suspicious(s[i:limit]) {
+				if f, ok := c.value(s, i, limit, true); ok {
+					return f, true
+				}
+			}
+			direct = false
+		}
+		w := i
+		for w < limit && s[w] > ' ' && strings.IndexByte("=;()[]{}<>\"'`", s[w]) < 0 {
+			w++
+		}
+		if w == i {
+			return c.before(s, from)
+		}
+		word := strings.ToLower(s[i:w])
+		switch {
+		case links(word):
+			if f, ok := c.value(s, w, limit, word == "to" && !changed); ok {
+				return f, true
+			}
+			if word == "on" || word == "to" {
+				break
+			}
+			switch next, _ := wordAt(s, blanks(s, w), limit); next {
+			case "now", "nun", "still", "currently", "changed", "set", "reset":
+			default:
+				return c.before(s, from)
+			}
+		case word == "changed" || word == "set" || word == "reset" || word == "updated" || word == "rotated":
+			changed = true
+		case strings.HasSuffix(word, ":"):
+			return c.value(s, w, limit, false)
+		case strings.HasSuffix(word, ".") || strings.HasSuffix(word, ",") || strings.HasSuffix(word, "?"):
+			return c.before(s, from)
+		}
+		i = w
+	}
+	return c.before(s, from)
+}
+
+// suspicious reports whether the word at the start of s is more than letters.
+func suspicious(s string) bool {
+	for k := range len(s) {
+		if s[k] <= ' ' {
+			return false
+		}
+		if !letter(s[k]) && (s[k] != '.' && s[k] != ',') {
+			return true
+		}
+	}
+	return false
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// telling marks the bytes of which a secret has one at least, unless it stands in quotes.
+var telling = func() (out [256]byte) {
+	for c := range out {
+		if b := byte(c); '0' <= b && b <= '9' || b >= 0x80 || strings.IndexByte("!@#$%^&*+=?~\"'`", b) >= 0 {
+			out[c] = 1
+		}
+	}
+	return out
+}()
+
+func wordAt(s string, i, limit int) (string, int) {
+	w := i
+	for w < limit && s[w] > ' ' {
+		w++
+	}
+	return s[i:w], w
+}
+
+// before finds the secret in "use … as the password".
+func (c *cue) before(s string, from int) (Finding, bool) {
+	const reach = 80
+	if from < 6 || s[from-1] != ' ' || c.kind != "password" {
+		return Finding{}, false // no room for " as "
+	}
+	if t := s[max(0, from-9):from]; !strings.HasSuffix(t, " as the ") && !strings.HasSuffix(t, " as a ") && !strings.HasSuffix(t, " as your ") &&
+		!strings.HasSuffix(t, " as ") && !strings.HasSuffix(t, " als ") {
+		return Finding{}, false
+	}
+	head := strings.TrimRight(s[max(0, from-reach):from], " ")
+	for _, w := range []string{" as the", " as a", " as your", " as", " als"} {
+		rest, ok := strings.CutSuffix(head, w)
+		if !ok {
+			continue
+		}
+		rest = strings.TrimRight(rest, " \"'`")
+		start := strings.LastIndexAny(rest, " \"'`\n") + 1
+		end := from - len(s[max(0, from-reach):from]) + len(rest)
+		start += end - len(rest)
+		return Finding{c.kind, start, end}, c.fits(s[start:end])
+	}
+	return Finding{}, false
+}
+
+// value reads the secret at s[i:limit]. Directly behind the cue, where nothing links the
+// two, it has to look more like one.
+func (c *cue) value(s string, i, limit int, direct bool) (Finding, bool) {
+	i = blanks(s, i)
+	for _, open := range [...][2]string{{`"`, `"`}, {"`", "`"}, {"'", "'"}, {"「", "」"}, {"“", "”"}, {"„", "“"}, {"**", "**"}} {
+		if rest, ok := strings.CutPrefix(s[i:limit], open[0]); ok {
+			v, _, closed := strings.Cut(rest, open[1])
+			start := i + len(open[0])
+			if !closed || !direct && !c.quoted(v) || direct && !c.fits(v) {
+				return Finding{}, false
+			}
+			return Finding{c.kind, start, start + len(v)}, true
+		}
+	}
+	end := i
+	for end < limit {
+		r, n := utf8.DecodeRuneInString(s[end:limit])
+		if r <= ' ' || strings.ContainsRune("，。、；」\"`<>", r) {
+			break
+		}
+		end += n
+	}
+	for end > i && strings.IndexByte(".,;:?)]'*", s[end-1]) >= 0 {
+		end--
+	}
+	v := s[i:end]
+	if c.kind == "recovery-code" && code(v) { // they come by the line
+		end = len(strings.TrimRight(s[:limit], " ."))
+		for k := end; k > i; k-- {
+			if part := s[i:k]; strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ- ,") == "" && digits(part)*2 >= letters(part) {
+				return Finding{c.kind, i, k}, true
+			}
+		}
+	}
+	if !direct && c.words(s, i, limit) > 0 {
+		return Finding{c.kind, i, c.words(s, i, limit)}, true
+	}
+	if direct && (symbols(v) == 0 && !mixed(v) || strings.ContainsAny(v, "_/=:")) {
+		return Finding{}, false
+	}
+	if user, pass, ok := strings.Cut(s[i:limit], " / "); ok && user == v && !strings.Contains(user, " ") { // user / password
+		start := blanks(s, i+len(user)+len(" / "))
+		v, stop := wordAt(s, start, limit)
+		v = strings.TrimRight(v, ".,;)")
+		return Finding{c.kind, start, stop - (stop - start - len(v))}, pass != "" && c.fits(v)
+	}
+	return Finding{c.kind, i, end}, c.fits(v)
+}
+
+// words is where the words of a passphrase end: three or more of them, none of which
+// sentences are made of. 0 is none.
+func (c *cue) words(s string, i, limit int) int {
+	const grammar = "|is|the|a|an|in|at|on|of|to|and|or|not|by|for|from|with|must|be|it|its|we|you|your|our|should|never|always|used|was|are|has|have|as|" +
+		"stored|required|this|that|when|if|then|than|can|will|same|only|no|please|see|set|use|may|do|does|your|their|via|into|under|"
+	if c.word != "passphrase" || !strings.HasSuffix(s[:i], " ") {
+		return 0
+	}
+	end := limit
+	if k := strings.IndexAny(s[i:limit], ".,;"); k >= 0 {
+		end = i + k
+	}
+	parts := strings.Fields(s[i:end])
+	if len(parts) < 3 || len(parts) > 12 {
+		return 0
+	}
+	for _, w := range parts {
+		if strings.Contains(grammar, "|"+strings.ToLower(w)+"|") || strings.ContainsAny(w, "\"'`$<>{}()[]/=:") {
+			return 0
+		}
+	}
+	return i + len(strings.TrimRight(s[i:end], " "))
+}
+
+// quoted reports whether what is told in quotes can be a secret: one word, which may be
+// a plain one.
+func (c *cue) quoted(v string) bool {
+	if c.kind != "password" {
+		return c.fits(v)
+	}
+	return told(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !stands(v)
+}
+
+// notSecret are words about passwords, types and other languages' words for them.
+const notSecret = "|string|strings|text|none|null|nil|true|false|undefined|required|optional|empty|boolean|bool|object|unknown|value|hidden|input|field|varchar|" +
+	"invalid|missing|wrong|incorrect|correct|forgotten|expired|disabled|enabled|default|username|email|login|number|bytes|strong|weak|short|plain|" +
+	"plaintext|cleartext|encrypted|hashed|stored|masked|blank|unset|never|always|clave|senha|kennwort|hasło|пароль|prompt|random|generated|static|public|" +
+	"private|server|client|manual|basic|bearer|digest|oauth|ldap|vault|keychain|keyring|environment|inherit|ephemeral|sensitive|hunter|foobar|bcrypt|" +
+	"argon|sha|md|utf|base|pbkdf|scrypt|aes|rsa|ed|tls|ssl|ipv|http|https|rfc|wpa|pkcs|python|node|java|es|ascii|iso|bit|bits|byte|" +
+	"char|chars|character|characters|digit|digits|day|days|hour|hours|minute|minutes|second|seconds|min|max|st|nd|rd|th|kb|mb|gb|ms|times|words|letters|"
+
+// stands reports a word that is no secret but says something of one, or names one.
+func stands(v string) bool {
+	l := strings.ToLower(v)
+	if placeholder(l) || strings.Contains(knownPasswords, "|"+l+"|") {
+		return true
+	}
+	for _, w := range [...]string{"pass", "pwd", "secret", "token", "credential", "wort", "encod", "encrypt", "hash", "sensitiv", "sha256", "sha512", "bcrypt", "argon2", "base64"} {
+		if strings.Contains(l, w) {
+			return true
+		}
+	}
+	return strings.Contains(notSecret, "|"+l+"|")
+}
+
+// says reports a word like SHA-256 or 12-character, which says something of a secret.
+func says(v string) bool {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if strings.Contains(notSecret, "|"+part+"|") {
+			return true
+		}
+	}
+	return false
+}
+
+// told reports whether a bare word in a sentence is a password: words aren't, unless a
+// digit or a sign is among their letters.
+func told(v string) bool {
+	l := letters(v)
+	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !stands(v) && !says(v) && !expression(v)
+}
+
+// code reports a number of four to ten digits, or groups of them and letters.
+func code(v string) bool {
+	d, n := digits(v), digits(v)+letters(v)
+	return len(v) >= 4 && len(v) <= 40 && n+strings.Count(v, "-") == len(v) && (d == len(v) && d <= 10 || d >= 3 && strings.Contains(v, "-")) && n >= 4 &&
+		!uuid(v) && !(len(v) == 10 && v[4] == '-' && v[7] == '-' && d == 8) // a date
+}
+
+// machine reports a token: what nobody would think of.
+func machine(v string) bool {
+	return len(v) >= 12 && len(v) <= 256 && digits(v) >= 2 && letters(v) >= 2 && entropy(v) > 2.75 && !stands(v) && !expression(v) && !uuid(v) &&
+		!strings.ContainsAny(v, "/:") && strings.Count(v, "-") < 4
+}
+
+// expression reports what is code, a path or an address.
+func expression(v string) bool {
+	if strings.ContainsAny(v, "()[]{}<>|\\\"`,;") || strings.Contains(v, "://") || strings.Contains(v, "->") || strings.Contains(v, "::") || strings.Contains(v, "==") {
+		return true
+	}
+	if strings.IndexByte("$%&*/.~@-+#=", v[0]) >= 0 || strings.HasPrefix(v, "!=") {
+		return true
+	}
+	return symbols(v) == 0 && strings.ContainsAny(v, "./:") || strings.Count(v, "/") > 1
+}
+
+func symbols(v string) int {
+	n := 0
+	for i := range len(v) {
+		if strings.IndexByte("!@#$%^&*+=?~", v[i]) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// mixed reports a digit and letters of both cases.
+func mixed(v string) bool {
+	return digits(v) > 0 && strings.ToLower(v) != v && strings.ToUpper(v) != v
+}
