@@ -181,9 +181,9 @@ func foldRune(r rune) rune {
 // bracket returns the ASCII bracket that r looks like, or 0.
 func bracket(r rune) rune {
 	switch r {
-	case '＜', '﹤', '‹', '\u3008', '\u2329', '⟨', '❮', '˂', 'ᐸ':
+	case '＜', '﹤', '‹', '\u3008', '\u2329', '⟨', '❮', '˂', 'ᐸ', '◁':
 		return '<'
-	case '＞', '﹥', '›', '\u3009', '\u232a', '⟩', '❯', '˃', 'ᐳ':
+	case '＞', '﹥', '›', '\u3009', '\u232a', '⟩', '❯', '˃', 'ᐳ', '▷':
 		return '>'
 	case '［', '【', '〔', '⟦', '〚', '﹇', '⁅', '❲':
 		return '['
@@ -195,7 +195,7 @@ func bracket(r rune) rune {
 
 // opens marks the bytes that the spelling of an opening bracket can start with.
 var opens = func() (t [256]bool) {
-	for _, r := range "<[&\\＜﹤‹\u3008\u2329⟨❮˂ᐸ［【〔⟦〚﹇⁅❲" {
+	for _, r := range "<[&\\＜﹤‹\u3008\u2329⟨❮˂ᐸ◁［【〔⟦〚﹇⁅❲" {
 		t[string(r)[0]] = true
 	}
 	return t

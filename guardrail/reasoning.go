@@ -6,12 +6,17 @@ import "strings"
 // are the contract; the others are spellings that models use for the same. Words
 // that are common as elements of other documents (reasoning, analysis, output)
 // are left out on purpose: stripping those would cost real content.
-var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking"}
+var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking", "seed:think", square}
+
+// square stands for [THINK] and [/THINK], which are read as they are: in lower case or
+// with anything in them they may be a link or a list.
+const square = "[THINK]"
 
 // StripReasoning returns text without the model's internal reasoning: what
 // stands inside <scratch_pad>, <think> and their variants, in any case, with
 // attributes, with white space or invisible characters in the tag, in full-width
-// or escaped form (&lt;think&gt;, \u003cthink\u003e). A text that is only
+// or escaped form (&lt;think&gt;, \u003cthink\u003e), and between [THINK] and
+// [/THINK], as written there. A text that is only
 // reasoning gives "". Text without a tag is returned as it is.
 //
 // When the tags don't match up, safety wins over completeness:
@@ -72,6 +77,9 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	if len(s) >= maxTag {
 		s, final = s[:maxTag], true
 	}
+	if s[0] == '[' {
+		return lexSquare(s, final)
+	}
 	b, i := next(s, 0, final)
 	if b != '<' {
 		return notTag, 0, i
@@ -119,6 +127,19 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 		}
 	}
 	return openTag, tag, i
+}
+
+func lexSquare(s string, final bool) (tagKind, int, int) {
+	const end = "[/THINK]"
+	switch {
+	case strings.HasPrefix(s, square):
+		return openTag, tagIndex(square), len(square)
+	case strings.HasPrefix(s, end):
+		return closeTag, tagIndex(square), len(end)
+	case !final && (strings.HasPrefix(square, s) || strings.HasPrefix(end, s)):
+		return partialTag, 0, 0
+	}
+	return notTag, 0, 1
 }
 
 // lexClose finishes a closing tag whose name ends at i. A tag without its ">"

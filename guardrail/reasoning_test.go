@@ -54,6 +54,12 @@ func TestStripReasoning(t *testing.T) {
 		{"halves of an escape", "&l<think>a</think>t;think>secret", "t;think>secret"},
 		{"other words", "<thinker>a</thinker> <rethink>b</rethink> <think-tank>c</think-tank>", "<thinker>a</thinker> <rethink>b</rethink> <think-tank>c</think-tank>"},
 		{"comparison", "if a < think && b > c { think(a) }", "if a < think && b > c { think(a) }"},
+		{"Mistral", "[THINK]a [b] c[/THINK]B", "B"},
+		{"Mistral, unclosed", "A [THINK]b", "A "},
+		{"square brackets alone", "[think](x) [Think] [/think] [THINK ] a[THINKER]", "[think](x) [Think] [/think] [THINK ] a[THINKER]"},
+		{"Kimi", "◁think▷a◁/think▷B", "B"},
+		{"Seed", "<seed:think>a</seed:think>B", "B"},
+		{"Seed's like", "<seed:thinking_budget>1</seed:thinking_budget>", "<seed:thinking_budget>1</seed:thinking_budget>"},
 		{"other elements", "<output>a</output> <reasoning>b</reasoning>", "<output>a</output> <reasoning>b</reasoning>"},
 		{"a mention counts", "Close it with `</think>` and go on.", "` and go on."},
 		{"a mention in a fence counts", "A\n```\n<think>\n```\nB", "A\n```\n"},
@@ -94,7 +100,7 @@ func TestStreamEqualsWholeText(t *testing.T) {
 }
 
 func TestStreamAtEverySplit(t *testing.T) {
-	text := "Hi <scr\u200batch_pad a=\"1\">x<think>y</think></scratch_pad> there ＜think＞z＜/think＞&lt;think&gt;q&lt;/think&gt; é<b> end"
+	text := "Hi <scr\u200batch_pad a=\"1\">x<think>y</think></scratch_pad> there ＜think＞z＜/think＞&lt;think&gt;q&lt;/think&gt; [THINK]r[a][/THINK]◁think▷s◁/think▷ [T] é<b> end"
 	want := StripReasoning(text)
 	for i := range text {
 		for j := i; j <= len(text); j++ {

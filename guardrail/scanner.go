@@ -120,7 +120,7 @@ func unfinished(s string) bool {
 	switch b, _ := openerAt(s, false); b {
 	case atChunk:
 		return true
-	case '<':
+	case '<', '[':
 		kind, _, _ := lexTag(s, false)
 		return kind == partialTag
 	}
