@@ -122,6 +122,7 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 	type outcome struct {
 		earlier []placed
 		block   *composed
+		panic   any // what it ended with; nil when it did not
 	}
 	late := func(why string) ([]placed, *composed) {
 		known := func(_ context.Context, _ string, at fingerprint) *composed { return l.blocks.get(at) }
@@ -145,17 +146,24 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 	go func() {
 		defer cancel()
 		defer func() {
+			p := recover() // it is the caller's to bear, and not the process's
 			if ended.Swap(true) {
 				l.overdue.Add(-1)
+			}
+			if p != nil {
+				done <- outcome{panic: p}
 			}
 		}()
 		earlier := l.earlier(within, t, at, up.until, last, l.recall)
 		block := l.compose(within, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start, &stage)
-		done <- outcome{earlier, block}
+		done <- outcome{earlier: earlier, block: block}
 	}()
 	select {
 	case o := <-done:
 		ended.Store(true)
+		if o.panic != nil {
+			panic(o.panic)
+		}
 		return o.earlier, o.block
 	case <-give.C: // not at ctx's end: the stages see that, and rules are there in no time
 	}
@@ -167,6 +175,15 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 		where = *s
 	}
 	return late(fmt.Sprintf("turn: not ready within %s, in %s", limit, where))
+}
+
+// hung is the error of a store whose holder does not answer: what such a store doesn't find
+// means nothing.
+func hung(p store.Projections) error {
+	if h, ok := p.(interface{ Hangs() error }); ok {
+		return h.Hangs()
+	}
+	return nil
 }
 
 // silent says why a turn, whose user message is the last at that index, gets nothing;
@@ -251,7 +268,7 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 		return c // nothing can be forgotten where nothing can be opened
 	}
 	defer release()
-	if !store.HasAll(p, c.claims) {
+	if !store.HasAll(p, c.claims) && ctx.Err() == nil && hung(p) == nil { // else nobody said so
 		return nil
 	}
 	return c

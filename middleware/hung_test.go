@@ -97,8 +97,9 @@ func TestTurnsWhileTheHolderHangs(t *testing.T) {
 		a := l.Assemble(t.Context(), ken.Turn{Session: fmt.Sprint("s", i), Messages: []ken.Message{{Role: "user", Text: "On which port does the ledger listen?"}}})
 		return a, time.Since(start)
 	}
-	if a, _ := turn(0); len(a.Insertions) == 0 {
-		t.Fatalf("no block before: %+v", a.Receipt)
+	before, _ := turn(0)
+	if len(before.Insertions) == 0 {
+		t.Fatalf("no block before: %+v", before.Receipt)
 	}
 	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -115,6 +116,12 @@ func TestTurnsWhileTheHolderHangs(t *testing.T) {
 	}
 	if !noticed {
 		t.Error("no receipt says who does not answer")
+	}
+	// Now that it is noticed, a conversation still has its earlier block.
+	again := l.Assemble(t.Context(), ken.Turn{Session: "s0", Messages: []ken.Message{{Role: "user", Text: "On which port does the ledger listen?"},
+		{Role: "assistant", Text: "8080."}, {Role: "user", Text: "And the mailer?"}}})
+	if len(again.Insertions) != 1 || again.Insertions[0] != before.Insertions[0] {
+		t.Errorf("the earlier block is %+v, was %+v", again.Insertions, before.Insertions)
 	}
 	slices.Sort(took)
 	t.Logf("turns while the holder hangs: p50 %v, p99 %v, max %v", took[100], took[197], took[199])

@@ -90,6 +90,9 @@ func (c *Client) hangs(sent bool) error {
 	return e
 }
 
+// Hangs is the error of a call while the holder does not answer; nil while it does.
+func (c *Client) Hangs() error { return c.hangs(false) }
+
 // fieldHolder is the Field of a HungError.
 const fieldHolder = "holder"
 

@@ -110,6 +110,18 @@ func (e *engine) now(fn func(store.Engine)) {
 	}
 }
 
+// Hangs is why the store can't be asked just now: its holder is there and does not answer.
+// Nil when it does.
+func (e *engine) Hangs() error {
+	if r := e.s.role.Load(); r != nil && r.client != nil {
+		return r.client.Hangs()
+	}
+	if h := e.s.silent.Load(); h != nil {
+		return h.err()
+	}
+	return nil
+}
+
 // Owner implements store.Engine.
 func (e *engine) Owner() string { return e.s.owner }
 
