@@ -80,6 +80,7 @@ type Layer struct {
 	recorder  *recorder
 	poked     chan struct{} // wakes keepTending
 	recovered recovered
+	begun     begun
 	desksMu   sync.Mutex // guards desks
 	desks     map[string]*desk
 

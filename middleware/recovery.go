@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -181,15 +182,15 @@ func answered(entries []session.Entry) []session.Entry {
 
 // stands reports whether a message is in the journal at about that place.
 func stands(entries []session.Entry, m *ken.Message, at int) bool {
+	from, to := max(0, at-looseCount), min(len(entries), at+looseCount+1)
+	return from < to && has(entries[from:to], m)
+}
+
+// has reports whether a message is one of the entries.
+func has(entries []session.Entry, m *ken.Message) bool {
 	text := strings.TrimSpace(store.Clean(m.Text))
-	for i := max(0, at-looseCount); i <= at+looseCount && i < len(entries); i++ {
-		e := &entries[i]
-		if e.Message.Role != m.Role || e.Message.ToolCallID != m.ToolCallID || len(e.Message.ToolCalls) != len(m.ToolCalls) {
-			continue
-		}
-		if e.Cut > 0 || e.Message.Text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e session.Entry) bool {
+		return e.Message.Role == m.Role && e.Message.ToolCallID == m.ToolCallID && len(e.Message.ToolCalls) == len(m.ToolCalls) &&
+			(e.Cut > 0 || e.Message.Text == text)
+	})
 }

@@ -99,6 +99,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
+		Began:   l.beganAnew(ctx, st),
 		Late:    late,
 		Text:    said(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),

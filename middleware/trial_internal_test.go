@@ -79,7 +79,7 @@ func footprint(t *testing.T, l *Layer) string {
 	for el := l.lineage.used.Front(); el != nil; el = el.Next() {
 		names = append(names, fmt.Sprint(el.Value))
 	}
-	fmt.Fprintln(&b, "blocks", l.blocks.used.Len(), "traffic", l.traffic.last, "lineage", names, "late", len(l.late.m), "recovered", len(l.recovered.m),
+	fmt.Fprintln(&b, "blocks", l.blocks.used.Len(), "traffic", l.traffic.last, "lineage", names, "late", len(l.late.m), "recovered", len(l.recovered.m), "begun", len(l.begun.m),
 		"heeds", len(l.heeds.at), "suspicions", len(l.suspicions.at), "counts", l.Counts(), "rendered", l.rendered)
 	return b.String()
 }

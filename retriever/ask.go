@@ -38,7 +38,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	filters := make([]ken.Filter, len(r.o.Legs))
 	for i, leg := range r.o.Legs {
 		filters[i] = t.Filter
-		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session}
+		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session, Began: t.Began}
 		if _, ok := leg.(prompt); ok {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
@@ -28,9 +29,10 @@ const (
 type Query struct {
 	Signals ken.Signals
 	Filter  *ken.Filter
-	Limit   int     // most hits of one leg
-	Context float64 // what a word near a record counts, see Weights
-	Session string  // that asks; may be empty
+	Limit   int       // most hits of one leg
+	Context float64   // what a word near a record counts, see Weights
+	Session string    // that asks; may be empty
+	Began   time.Time // see Turn.Began
 }
 
 // Leg is one way to find records. Search is called from several goroutines and

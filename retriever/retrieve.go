@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -27,7 +28,10 @@ type Turn struct {
 	Filter  ken.Filter // Filter.Now also dates decay; zero means that nothing decays
 	ID      string     // the turn's, for Options.Learned
 	Session string     // that the turn belongs to; its own episodes are no news to it
-	Late    <-chan store.Result
+	// Began is when the conversation began, for one that goes on under the name of a session
+	// that had others before, which it does not hold: their episodes are news. Else zero.
+	Began time.Time
+	Late  <-chan store.Result
 
 	// The rest is for Options.Structure: see structure.Signs.
 	Text    string

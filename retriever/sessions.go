@@ -13,7 +13,8 @@ import (
 const DefaultSessions = 3
 
 // Sessions is the leg of recent sessions: the newest episodes, newest first,
-// whatever is asked. Those of the session that asks are left out: it knows.
+// whatever is asked. Those of the session that asks are left out: it knows, but for
+// what was before its conversation began.
 func Sessions(p store.Projections) Leg { return sessionsLeg{p} }
 
 type sessionsLeg struct{ p store.Projections }
@@ -63,7 +64,7 @@ func (l sessionsLeg) others(ctx context.Context, hits []store.Hit, q *Query) ([]
 				continue
 			case err != nil:
 				return nil, err
-			case c.Session == q.Session:
+			case c.Session == q.Session && !c.CreatedAt.Before(q.Began):
 				continue
 			}
 		}
