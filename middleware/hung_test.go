@@ -128,8 +128,24 @@ func TestTurnsWhileTheHolderHangs(t *testing.T) {
 	if err := write("The mailer listens on port 9090."); ken.Hint(err) == "" || !strings.Contains(err.Error(), fmt.Sprint(holder.Process.Pid)) {
 		t.Errorf("a write while the holder hangs: %v", err)
 	}
+	late := openIn(t, dir) // is told that the holder hangs, and works on without
+	defer late.Close()
 	if err := holder.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		a := late.Assemble(t.Context(), ken.Turn{Session: fmt.Sprint("late", i), Messages: []ken.Message{{Role: "user", Text: "On which port does the ledger listen?"}}})
+		if len(a.Insertions) > 0 {
+			break
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal("who started while the holder hung never gets a block")
+		}
+		if i > 400 {
+			t.Fatalf("who started while the holder hung gets no block: %v", a.Receipt.Degraded)
+		}
 	}
 	for err := write("The mailer listens on port 9091."); err != nil; err = write("The mailer listens on port 9091.") {
 		select {

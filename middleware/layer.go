@@ -23,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store/remote"
 	"github.com/kenlayer/ken/store/shared"
 	"github.com/kenlayer/ken/telemetry"
 )
@@ -187,7 +188,9 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if l.o.Strict || ctx.Err() != nil {
 		return err
 	}
-	l.storeErr = err
+	if !remote.IsHung(err) { // else the next turn asks again
+		l.storeErr = err
+	}
 	l.o.Log.Error("the layer works without knowledge", "cause", err, "try", ken.Hint(err))
 	return nil
 }
@@ -289,6 +292,14 @@ func (l *Layer) holds(owner string) {
 // that it has a holder who does.
 func (l *Layer) lookAfter(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
+	for remote.IsHung(err) {
+		select {
+		case <-time.After(time.Second):
+			s, release, err = l.Store(ctx, "")
+		case <-ctx.Done():
+			return
+		}
+	}
 	if err != nil {
 		return // Open told why
 	}

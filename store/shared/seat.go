@@ -157,7 +157,7 @@ func (s *seat) seek() (*role, error) {
 			return s.readOnly(err)
 		case s.ctx.Err() != nil:
 			return nil, errClosed
-		case time.Now().After(end) && s.silent.Load() != nil:
+		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
 			return nil, s.silent.Load().err()
 		case time.Now().After(end):
 			return nil, bolt.HeldError(s.dir)
@@ -168,6 +168,12 @@ func (s *seat) seek() (*role, error) {
 			return nil, errClosed
 		}
 	}
+}
+
+// hangs reports whether the holder said nothing to two connections.
+func (s *seat) hangs() bool {
+	h := s.silent.Load()
+	return h != nil && time.Since(h.since) >= 2*remote.Silence
 }
 
 // listenFor notes whether the holder took a connection and then said nothing.
