@@ -110,6 +110,9 @@ func (e entry) piece(level int) piece {
 	if it.Constraint {
 		b.WriteString(" constraint")
 	}
+	if it.Trust == ken.TrustExternal {
+		b.WriteString(" external")
+	}
 	if e.memory {
 		b.WriteString(" memory")
 	}

@@ -119,8 +119,7 @@ func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Status = ken.StatusInferred
 	}
 	switch s.Sort {
-	case draft.Constraint:
-		c.Constraint = true
+	case draft.Constraint: // a candidate: see store.AssignCommand
 		c.Importance = 0.9
 	case draft.Instruction, draft.Preference, draft.Decision:
 		c.Importance = 0.8

@@ -120,7 +120,7 @@ func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
 		now.Entities = addNames(was.Entities, given)
 	}
 	if a.By != ken.AssignedByOperator {
-		now.Constraint = was.Constraint || a.Constraint && !external(c)
+		now.Constraint = was.Constraint || a.Constraint && entitled(c)
 	}
 	if now.same(was) {
 		return nil, nil
@@ -141,6 +141,18 @@ func addNames(have, more []string) []string {
 
 // external reports a claim that rests on what somebody outside says.
 func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
+
+// SourceHarvest is the source type of claims that are made of what a session said.
+const SourceHarvest = "harvest"
+
+// entitled reports whether a claim can be a rule because of how it reads. One that an
+// external source says can't, nor one that was said in a session, where nobody is asked
+// who says it: such a claim counts as a fact until an operator makes it a rule.
+func entitled(c *ken.Claim) bool {
+	said := c.SourceType == SourceHarvest &&
+		!slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceHumanAssertion })
+	return !said && !external(c)
+}
 
 // tame takes the rule out of what an external source says, unless an operator made
 // it one. What a claim gathered in its life elsewhere made no rule void there, and
@@ -176,7 +188,7 @@ func assign(c *ken.Claim, env Env) {
 		return
 	}
 	now := Filed{By: found.AssignedBy, Entities: addNames(given.Entities, SpellEntities(cleanAll(found.Entities))), Aspect: given.Aspect,
-		Constraint: given.Constraint || found.Constraint}
+		Constraint: given.Constraint || found.Constraint && entitled(c)}
 	if now.Aspect == "" {
 		now.Aspect = Clean(strings.TrimSpace(found.Aspect))
 	}
