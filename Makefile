@@ -3,12 +3,15 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser faults
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
 BENCH ?= .
 COUNT ?= 1
+
+# How many faults the long form of the fault suite has.
+FAULTS ?= 2000
 
 # The race detector needs a C compiler. Nothing else does.
 RACE := $(shell command -v gcc cc clang >/dev/null 2>&1 && echo -race)
@@ -60,6 +63,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 		echo "$$pkg $$target"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$pkg" </dev/null; \
 	done
+
+# On Linux, as root or where FUSE may be mounted; skipped by name elsewhere.
+faults: ## let the disk fail and processes die, FAULTS times, and compare with what was acknowledged
+	KEN_FAULTS=$(FAULTS) go test -count=1 -timeout 90m -run Faults -v ./internal/faults
 
 bench: ## run benchmarks: BENCH=pattern COUNT=n
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
