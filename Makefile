@@ -3,12 +3,14 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser faults
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser faults fuzz-text
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
 BENCH ?= .
 COUNT ?= 1
+
+FUZZTEXT ?= 60s
 
 # How many faults the long form of the fault suite has.
 FAULTS ?= 2000
@@ -63,6 +65,11 @@ fuzz: ## run every fuzz target for FUZZTIME
 		echo "$$pkg $$target"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$pkg" </dev/null; \
 	done
+
+# What reads free text with names that are known: a sentence must never end the process.
+fuzz-text: ## search a minute each with the fuzz targets that read free text, two at a time
+	@printf '%s\n' ./structure/reading:FuzzRead ./structure/reading:FuzzReadOfKnownNames ./structure:FuzzFocal ./structure/classify:FuzzAspect | \
+		xargs -P 2 -I{} bash -c 't={}; echo "$$t"; go test -run "^$$" -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTEXT) -fuzzminimizetime 20x -parallel 1 "$${t%:*}" </dev/null'
 
 # On Linux, as root or where FUSE may be mounted; skipped by name elsewhere.
 faults: ## let the disk fail and processes die, FAULTS times, and compare with what was acknowledged

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store/bolt"
 )
 
@@ -117,7 +115,6 @@ func (l *ledger) pausedUntil(at time.Time) {
 func (l *ledger) check(t testing.TB, dir string) {
 	t.Helper()
 	ctx := context.Background()
-	l.finishErasure(t, dir)
 	s, err := bolt.Open(ctx, filepath.Join(dir, ".ken", "state", ken.DefaultOwner), bolt.Options{})
 	if err != nil {
 		t.Fatalf("open the store afterwards: %v", err)
@@ -164,20 +161,6 @@ func (l *ledger) check(t testing.TB, dir string) {
 		}
 	}
 	l.bytes(t, dir)
-}
-
-// finishErasure opens and closes the project as its next user would: an erasure that was
-// interrupted is finished then.
-func (l *ledger) finishErasure(t testing.TB, dir string) {
-	t.Helper()
-	cfg := config.Default()
-	layer, err := middleware.Open(context.Background(), middleware.Options{Root: dir, Config: &cfg, Strict: true, Foreground: true})
-	if err != nil {
-		t.Fatalf("open the project afterwards: %v", err)
-	}
-	if err := layer.Close(); err != nil {
-		t.Errorf("close the project afterwards: %v", err)
-	}
 }
 
 // bytes looks for what was forgotten in every byte of every file. The caller holds l.mu.
