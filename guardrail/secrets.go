@@ -87,6 +87,11 @@ func (f *finder) at(i int, key uint32) int {
 	for _, find := range f.detectors[key] {
 		x, ok := find(f.text, i)
 		if x.Start = max(x.Start, f.last); ok && x.Start < x.End {
+			if x.Kind == "token" || x.Kind == "secret" { // a known shape says more than the word before it
+				if in := Secrets(f.text[x.Start:x.End]); len(in) > 0 && in[0].Start == 0 {
+					x.Kind = in[0].Kind
+				}
+			}
 			f.found = append(f.found, x)
 			f.last = x.End
 			return max(i, x.End-1)

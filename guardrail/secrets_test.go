@@ -35,7 +35,7 @@ func TestSecrets(t *testing.T) {
 		{"OpenAI", "OPENAI_API_KEY=sk-" + random36, "OPENAI_API_KEY=[redacted:api-key]"},
 		{"OpenAI project", "use sk-proj-" + random36, "use [redacted:openai-key]"},
 		{"Anthropic", "use sk-ant-api03-" + random36, "use [redacted:anthropic-key]"},
-		{"npm", "//npm.example.com/:_authToken=npm_" + random36, "//npm.example.com/:_authToken=[redacted:token]"},
+		{"npm", "//npm.example.com/:_authToken=npm_" + random36, "//npm.example.com/:_authToken=[redacted:npm-token]"},
 		{"PyPI", "pypi-AgEI" + random64, "[redacted:pypi-token]"},
 		{"JWT", "cookie " + jwt + ";", "cookie [redacted:jwt];"},
 		{"bearer", "Authorization: Bearer " + random36, "Authorization: Bearer [redacted:bearer-token]"},

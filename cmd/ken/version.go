@@ -25,7 +25,9 @@ type buildView struct {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program, and the layout of the store that it writes",
+		Short: "Print the version of this program",
+		Long: "Print the version of this program, the commit that it was built from, and the layout of the store that it writes. A store of a " +
+			"later layout is refused by name.",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			v := readBuild()
