@@ -28,7 +28,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version of this program",
 		Long: "Print the version of this program, the commit that it was built from, and the layout of the store that it writes. A store of a " +
 			"later layout is refused by name.",
-		Args:  takes(),
+		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			v := readBuild()
 			if a.json {
