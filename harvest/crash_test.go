@@ -66,7 +66,7 @@ func childHarvester(dir string) {
 	process := fmt.Sprint(os.Getpid())
 	h := harvest.New(harvest.Options{Store: telling{s}, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Journal: session.NewJournal(s.Shelf(), session.Options{Process: process, Now: c.now})})
-	q := jobs.NewQueue(s.Shelf(), jobs.Options{Process: process, Alive: nobody, Attempts: 1000, Now: c.now})
+	q := jobs.NewQueue(s.Shelf(), jobs.Options{Process: process, Alive: nobody, Attempts: 1000, Lost: 1000, Now: c.now})
 	report, err := q.Drain(ctx, map[string]jobs.Handler{session.JobHarvest: h.Handle})
 	if err != nil || report.Retried+report.Dead > 0 {
 		fmt.Printf("error %+v %v\n", report, err)

@@ -70,7 +70,7 @@ func childJobs() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	q := jobs.NewQueue(s.Shelf(), jobs.Options{Alive: nobody, Attempts: 1000})
+	q := jobs.NewQueue(s.Shelf(), jobs.Options{Alive: nobody, Attempts: 1000, Lost: 1000})
 	handler := func(ctx context.Context, j jobs.Job, _ func(string, int, int)) (string, error) {
 		for _, step := range []string{"/first", "/second"} {
 			fmt.Println(j.Key + step)

@@ -8,7 +8,9 @@
 // another one knows that its process is gone, or else when it expires, and that one
 // takes the job over. Any number of processes may work on one shelf. A handler that fails is tried again after a
 // pause, and after so many attempts the job is dead: it says why, stays, and runs
-// again when somebody asks for it.
+// again when somebody asks for it. An attempt counts from when it begins, so that a job
+// which ends the process is not run again at every start: after three such attempts in a
+// row it is dead.
 //
 // A job runs at least once. A worker that dies after its handler has finished,
 // but before that is recorded, makes it run again, so a handler must change

@@ -21,8 +21,11 @@ import (
 
 // TestMain is also the child of the test that kills one.
 func TestMain(m *testing.M) {
-	if os.Getenv("KEN_TEST_CHILD") == "jobs" {
+	switch os.Getenv("KEN_TEST_CHILD") {
+	case "jobs":
 		childJobs()
+	case "fatal":
+		childFatal()
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -136,10 +139,10 @@ func (p *plug) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 }
 
 // abandon leases a job in a process that is then gone, and returns the shelf.
-func abandon(t *testing.T, shelf store.Shelf, process, kind, key string) {
+func abandon(t *testing.T, shelf store.Shelf, process, kind, key string, change ...func(*jobs.Options)) {
 	t.Helper()
 	p := &plug{Shelf: shelf}
-	q := queue(p, inProcess(process), func(o *jobs.Options) { o.Worker = "worker of " + process })
+	q := queue(p, append(change, inProcess(process), func(o *jobs.Options) { o.Worker = "worker of " + process })...)
 	if _, _, err := q.Add(t.Context(), jobs.New{Kind: kind, Key: key}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ type Job struct {
 	State   State           `json:"state"`
 
 	Attempts int       `json:"attempts"`           // started so far; Queue.Retry sets it back
+	Lost     int       `json:"lost,omitempty"`     // attempts in a row during which the worker's process ended
 	Run      uint64    `json:"run,omitempty"`      // leases so far, never set back: tells a worker whether the job is still its own
 	Created  time.Time `json:"created"`            //
 	Due      time.Time `json:"due"`                // when it may run, or run again

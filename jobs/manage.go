@@ -27,7 +27,7 @@ func (q *Queue) Retry(ctx context.Context, id string) (Job, error) {
 			return q.running(j)
 		}
 		old := *j
-		j.State, j.Attempts, j.Finished = Queued, 0, time.Time{}
+		j.State, j.Attempts, j.Lost, j.Finished = Queued, 0, 0, time.Time{}
 		q.due(j, 0)
 		out = *j
 		return save(tx, &old, j)

@@ -30,6 +30,10 @@ type Options struct {
 	Lease time.Duration
 	// Attempts is after how many a job is dead. Default 8.
 	Attempts int
+	// Lost is after how many attempts in a row during which the worker's process ended,
+	// as far as Alive knows, a job is dead: what it reads may be what ends the process.
+	// Default 3.
+	Lost int
 	// Backoff is the pause after an attempt, counted from 1. The default starts
 	// at 1 s, grows fourfold, stops at 1 h, and takes off up to a quarter by Jitter.
 	Backoff func(attempt int) time.Duration
@@ -63,6 +67,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Attempts <= 0 {
 		o.Attempts = 8
+	}
+	if o.Lost <= 0 {
+		o.Lost = 3
 	}
 	if o.Jitter == nil {
 		o.Jitter = mathrand.Float64

@@ -75,7 +75,7 @@ func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (afte
 // settle decides what a job is after an attempt.
 func (q *Queue) settle(j *Job, res result, told bool) ending {
 	now := stamp(q.o.Now())
-	j.Lease, j.Process, j.Progress = time.Time{}, "", nil
+	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
 	if res.err == nil {
 		j.State, j.Finished = Done, now
 		j.Error, j.Try, j.Note = "", "", clean(res.note, maxText)
@@ -107,7 +107,7 @@ func (q *Queue) bury(j *Job, now time.Time) {
 // tell logs how an attempt ended. A failure is nobody's return value, so this is
 // where it is heard of beside the job itself.
 func (q *Queue) tell(ctx context.Context, j *Job, end ending) {
-	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "attempt", j.Attempts)
+	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts)
 	switch end {
 	case succeeded:
 		log.DebugContext(ctx, "a job is done", "note", j.Note)

@@ -19,7 +19,7 @@ func (a *app) jobsCommand() *cobra.Command {
 		Use:   "jobs",
 		Short: "List the jobs of the background, and run a dead one again",
 		Long: "List jobs: what waits, what runs, what was done, and what is dead, with the reason. A job that fails is tried again after " +
-			"longer and longer pauses; after eight attempts it is dead, at once if another attempt can't help, and stays until somebody " +
+			"longer and longer pauses; after eight attempts, or three in a row during which the process ended, it is dead, at once if another attempt can't help, and stays until somebody " +
 			"decides. What is done is remembered for done_jobs_days of lifecycle.yaml.",
 		Example: `  ken jobs --state dead
   ken jobs retry 3f9a2c`,
