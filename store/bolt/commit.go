@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
@@ -72,12 +73,17 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 // one batch is being synced, the next one gathers.
 func (s *Store) run() {
 	defer close(s.stopped)
+	release := time.NewTicker(releaseEvery)
+	defer release.Stop()
 	for {
 		var first *request
 		select {
 		case first = <-s.queue:
 		case <-s.mend.C:
 			s.mendIndex()
+			continue
+		case <-release.C:
+			s.releaseMapped()
 			continue
 		case <-s.quit:
 			for { // what was accepted is still written

@@ -69,6 +69,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 		return nil, errors.Join(err, s.closeProjections())
 	}
 	l.db = nil
+	s.releaseMapped()
 	go s.run()
 	return s, nil
 }

@@ -232,8 +232,12 @@ func (s *Store) loadTables(tx *bbolt.Tx) error {
 		return err
 	}
 	s.classes = len(s.t.classes)
+	n := 0
 	err = tx.Bucket(bRows).ForEach(func(k, v []byte) error {
 		var r row
+		if n++; n%releaseRows == 0 {
+			release(tx)
+		}
 		v, err := s.unseal(bRows, k, v)
 		if err == nil {
 			err = r.decode(v)

@@ -112,7 +112,11 @@ func (s *Store) fileAgain(tx *bbolt.Tx, ref store.Ref) error {
 // was written by a program that kept none.
 func (s *Store) loadStructure(tx *bbolt.Tx) (mute []store.Ref, err error) {
 	s.t.about.Load(func(yield func(outline.Record) bool) {
+		n := 0
 		err = tx.Bucket(bAbout).ForEach(func(k, v []byte) error {
+			if n++; n%releaseRows == 0 {
+				release(tx)
+			}
 			v, err := s.unseal(bAbout, k, v)
 			var about outline.About
 			if err == nil {
