@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
@@ -38,7 +39,10 @@ func (s *scan) all() error {
 	failed := make([]error, len(s.stale))
 	atOnce(len(s.stale), func(i int) {
 		if failed[i] = s.ctx.Err(); failed[i] == nil {
-			read[i], failed[i] = s.read(s.stale[i])
+			failed[i] = caught.Run(func() (err error) {
+				read[i], err = s.read(s.stale[i])
+				return err
+			})
 		}
 	})
 	if err := s.ctx.Err(); err != nil {

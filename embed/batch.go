@@ -2,9 +2,12 @@ package embed
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // parallelFrom is the number of texts from which several cores share the work;
@@ -13,7 +16,8 @@ const parallelFrom = 16
 
 // Batch is Embed for an embedder that works in this process, text by text: one is
 // called for each, from several goroutines when there are many texts. It returns
-// ctx's error, and no vectors, when ctx ends first.
+// ctx's error, and no vectors, when ctx ends first. A text that one panics on has no
+// vector, and slog.Default hears of it.
 func Batch(ctx context.Context, texts []string, one func(text string) []float32) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	var next atomic.Int64
@@ -23,7 +27,14 @@ func Batch(ctx context.Context, texts []string, one func(text string) []float32)
 			if i >= len(texts) {
 				return
 			}
-			vectors[i] = one(texts[i])
+			err := caught.Run(func() error {
+				vectors[i] = one(texts[i])
+				return nil
+			})
+			if err != nil {
+				vectors[i] = nil
+				slog.Default().ErrorContext(ctx, "a text can't be embedded and is found by its words alone", "cause", err, "stack", caught.Stack(err))
+			}
 		}
 	}
 	var wg sync.WaitGroup

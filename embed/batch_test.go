@@ -43,3 +43,27 @@ func TestBatchStops(t *testing.T) {
 		t.Errorf("%d embedded, %v, %v", done, got, err)
 	}
 }
+
+// A text that the embedder panics on costs its own vector and nothing else.
+func TestBatchSurvivesAText(t *testing.T) {
+	for _, n := range []int{3, 100} { // on one goroutine, and on several
+		texts := make([]string, n)
+		for i := range texts {
+			texts[i] = strconv.Itoa(i)
+		}
+		got, err := embed.Batch(t.Context(), texts, func(text string) []float32 {
+			if text == "1" {
+				panic("what a text")
+			}
+			return []float32{1}
+		})
+		if err != nil || len(got) != n {
+			t.Fatal(len(got), err)
+		}
+		for i, v := range got {
+			if (v == nil) != (i == 1) {
+				t.Errorf("%d of %d: %v", i, n, v)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // step is what is to be written of one claim.
@@ -47,7 +48,10 @@ func (r *run) write(ctx context.Context, what string, claims []ken.Claim, plan f
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
-			steps[i].id, errs[i] = steps[i].do(ctx)
+			errs[i] = caught.Run(func() (err error) {
+				steps[i].id, err = steps[i].do(ctx)
+				return err
+			})
 		})
 	}
 	all.Wait()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
@@ -198,31 +199,36 @@ func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.
 		claims []ken.Claim // once looked at, those that say it
 		shared []string    // words of telling that others have
 		maybe  []ken.Claim // of sessions that were given it
+		err    error       // it could not be looked at: nothing is known
 	}
 	telling := tellingWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
+	look := func(b *batch) error {
+		var kept []ken.Claim
+		for i := range b.claims {
+			switch c := &b.claims[i]; {
+			case c.ID == r.root.ID:
+			case r.traces.Claim(c):
+				kept = append(kept, *c)
+			case r.traces.Gave(c.Session):
+				b.maybe = append(b.maybe, *c)
+			case len(telling) > 0:
+				forgotten.Words(c.Text, func(w []byte) {
+					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
+						b.shared = append(b.shared, string(w))
+					}
+				})
+			}
+		}
+		b.claims = kept
+		return nil
+	}
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for b := range todo {
-				var kept []ken.Claim
-				for i := range b.claims {
-					switch c := &b.claims[i]; {
-					case c.ID == r.root.ID:
-					case r.traces.Claim(c):
-						kept = append(kept, *c)
-					case r.traces.Gave(c.Session):
-						b.maybe = append(b.maybe, *c)
-					case len(telling) > 0:
-						forgotten.Words(c.Text, func(w []byte) {
-							if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
-								b.shared = append(b.shared, string(w))
-							}
-						})
-					}
-				}
-				b.claims = kept
+				b.err = caught.Run(func() error { return look(b) })
 			}
 		})
 	}
@@ -256,6 +262,9 @@ func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.
 		return nil, failed
 	}
 	for _, b := range batches {
+		if b.err != nil {
+			return nil, fmt.Errorf("look through the claims: %w", b.err)
+		}
 		r.others = append(r.others, b.claims...)
 		for _, w := range b.shared {
 			delete(telling, w)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/retriever/calibrate"
 	"github.com/kenlayer/ken/store/bolt"
@@ -211,7 +212,11 @@ func (l *Layer) calibrateDue(ctx context.Context) {
 }
 
 func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
-	if _, err := l.Calibrate(ctx, owner); err != nil && ctx.Err() == nil {
+	err := caught.Run(func() error {
+		_, err := l.Calibrate(ctx, owner)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("measure how far to trust the embedder", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }

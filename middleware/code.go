@@ -208,9 +208,7 @@ func (l *Layer) refineCode(ctx context.Context) {
 	}
 	l.checkTypes(ctx)
 	for l.rested(ctx, indexAfter) {
-		if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
-			l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
-		}
+		l.refreshQuietly(ctx)
 		if l.still(ctx, typesAfter) {
 			l.checkTypes(ctx)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 const (
@@ -98,7 +99,7 @@ func (r *renewal) run() {
 			return
 		}
 		r.mu.Unlock()
-		r.batch(paths, all)
+		_ = caught.Run(func() error { r.batch(paths, all); return nil }) // the next edit is read again
 		close(done)
 	}
 }

@@ -37,7 +37,7 @@ func (e *ear) after(body []byte) {
 	if e.heard == nil && x.thread == nil {
 		return
 	}
-	x.layer.afterwards.run(func() {
+	x.layer.afterwards.run(x.layer.survives("what follows an answer", func() {
 		h := read()
 		if x.thread != nil && body != nil {
 			x.layer.threads.settle(x.thread)
@@ -46,7 +46,7 @@ func (e *ear) after(body []byte) {
 			e.wait()
 			e.tell(h)
 		}
-	})
+	}))
 }
 
 // lastWait bounds how long whoever hears an answer waits for the journal to have

@@ -7,6 +7,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/harvest/model"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/structure/classify"
@@ -74,7 +75,11 @@ func (l *Layer) keepFilingOthers(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.filing.due:
-			if _, err := l.File(ctx, owner); err != nil && ctx.Err() == nil {
+			err := caught.Run(func() error {
+				_, err := l.File(ctx, owner)
+				return err
+			})
+			if err != nil && ctx.Err() == nil {
 				l.o.Log.Warn("file claims", "owner", owner, "cause", err, "try", ken.Hint(err))
 			}
 		case <-ctx.Done():

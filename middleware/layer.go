@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/internal/alive"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
@@ -262,18 +263,29 @@ func (l *Layer) start() {
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
 	l.running.Go(func() { l.calibrateDue(ctx) })
-	l.running.Go(func() { l.keepCode(ctx) })
+	l.running.Go(l.survives("reading the code", func() { l.keepCode(ctx) }))
 	if l.cfg.Middleware.Knowledge {
 		l.tend("")
 		l.running.Go(func() { l.keepTending(ctx) })
 		l.running.Go(func() { l.keepFilingOthers(ctx) })
 	}
-	l.running.Go(func() {
+	l.running.Go(l.survives("looking after the store", func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
 			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
 		}
 		l.lookAfter(ctx)
-	})
+	}))
+}
+
+// survives is f for a goroutine of its own, where a panic would end the process: it reads
+// what others wrote, and one text must not cost all turns. The log hears of it, and that
+// work is over until the next start.
+func (l *Layer) survives(what string, f func()) func() {
+	return func() {
+		if err := caught.Run(func() error { f(); return nil }); err != nil {
+			l.o.Log.Error(what+" panicked and has ended", "cause", err, "stack", caught.Stack(err))
+		}
+	}
 }
 
 // holds hears which folders this process has come to hold.
@@ -314,13 +326,11 @@ func (l *Layer) lookAfter(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait() // before the store is released
 	if l.files() {
-		beside.Go(func() { l.keepFiling(ctx, s) })
+		beside.Go(l.survives("filing claims", func() { l.keepFiling(ctx, s) }))
 	}
-	if _, err := l.Refresh(ctx, ""); err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
-	}
+	l.refreshQuietly(ctx)
 	l.calibrateQuietly(ctx, "")
-	beside.Go(func() { l.refineCode(ctx) })
+	beside.Go(l.survives("following the code", func() { l.refineCode(ctx) }))
 	for seq := s.Seq(); ctx.Err() == nil && l.keepUp(ctx, s); seq = s.Seq() {
 		if s.Wait(ctx, seq) != nil {
 			return
@@ -352,6 +362,17 @@ func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
 	have, total := s.Coverage()
 	l.wantCalibration(l.cfg.Knowledge.Owner, have, total)
 	return true
+}
+
+// refreshQuietly is Refresh of the configured owner's store where nobody waits for it.
+func (l *Layer) refreshQuietly(ctx context.Context) {
+	err := caught.Run(func() error {
+		_, err := l.Refresh(ctx, "")
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("refresh knowledge", "cause", err, "try", ken.Hint(err))
+	}
 }
 
 // Refresh brings the repository's content up to date in an owner's store, and

@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/session"
@@ -279,10 +280,13 @@ func (l *Layer) keepTending(ctx context.Context) {
 func (l *Layer) look(ctx context.Context, owner string) {
 	d := l.desk(owner)
 	l.setQuiet(d, true) // unless somebody says something meanwhile
-	if err := l.finishForgetting(ctx, owner); err != nil && ctx.Err() == nil {
+	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
-	_, err := l.Harvest(ctx, owner)
+	err := caught.Run(func() error {
+		_, err := l.Harvest(ctx, owner)
+		return err
+	})
 	waits := err != nil
 	if err == nil {
 		waits, err = l.waits(ctx, d)

@@ -342,3 +342,20 @@ func remove(t testing.TB, dir, name string) {
 		t.Fatal(err)
 	}
 }
+
+// A file whose reader panics is left out, and the others are read.
+func TestIndexSurvivesAFile(t *testing.T) {
+	dir := tree(t, map[string]string{"a.md": "# One\n", "b.md": "# Two\n"})
+	sink := newMemory(t)
+	n := 0
+	now := func() time.Time { // each file's reader asks once, on the one worker
+		if n++; n == 2 {
+			panic("what a file")
+		}
+		return time.Now()
+	}
+	r, err := Index(t.Context(), dir, sink, Options{Workers: 1, Now: now})
+	if err != nil || r.Changed != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}

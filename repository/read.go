@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // clockGranularity is how far apart two writes must be to be told apart by the
@@ -45,7 +48,11 @@ func (x *indexer) readAll(ctx context.Context, files []file) ([]reading, error) 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			out[i] = x.read(f)
+			err := caught.Run(func() error { out[i] = x.read(f); return nil })
+			if err != nil {
+				slog.Default().ErrorContext(ctx, "a file can't be read and is left out", "file", f.path, "cause", err, "stack", caught.Stack(err))
+				out[i] = reading{failed: ReasonUnreadable}
+			}
 			return nil
 		})
 	}

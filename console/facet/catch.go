@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -139,7 +140,7 @@ func (x *Index) begin(o *owner, s Store, t *task, run func(context.Context, Stor
 	o.busy = t
 	o.mu.Unlock()
 	x.work.Go(func() {
-		err := x.held(o, s, func(s Store) error { return run(o.ctx, s, t) })
+		err := caught.Run(func() error { return x.held(o, s, func(s Store) error { return run(o.ctx, s, t) }) })
 		if o.ctx.Err() != nil {
 			err = nil // nobody waits for it
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // through is from how many documents on a batch goes to the engine at once,
@@ -148,9 +150,17 @@ func analyzeAll(docs []Doc) []*words {
 	return out
 }
 
+// analyzeInto counts the terms of documents. One that can't be read is found by no word.
 func analyzeInto(out []*words, docs []Doc) {
 	var buf []analysis.Token
 	for i, d := range docs {
-		out[i], buf = d.analyze(buf)
+		err := caught.Run(func() error {
+			out[i], buf = d.analyze(buf)
+			return nil
+		})
+		if err != nil {
+			slog.Default().Error("a text can't be indexed and is found by no word", "record", d.Ref, "cause", err, "stack", caught.Stack(err))
+			out[i], buf = &words{}, nil
+		}
 	}
 }

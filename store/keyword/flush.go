@@ -5,6 +5,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 const (
@@ -63,7 +65,7 @@ func (x *Index) land(engine *scorch.Scorch) error {
 			x.fault.Store(nil)
 		}
 	})
-	if err := engine.Batch(batch); err != nil {
+	if err := caught.Run(func() error { return engine.Batch(batch) }); err != nil {
 		return fmt.Errorf("write to the keyword index: %w", err)
 	}
 	x.tails.Store(&tails{filling: x.tails.Load().filling})

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/store"
 )
@@ -148,8 +149,9 @@ func (c *Classifier) advance(ctx context.Context, w *walker, between func() erro
 			w.at.Seq, w.at.Forgot, again = 0, again, 0
 			continue
 		}
-		add, err := w.handle(ctx, claims)
-		if err != nil {
+		var add []jobs.New
+		err = caught.Run(func() (err error) { add, err = w.handle(ctx, claims); return err })
+		if err = c.passedOver(fmt.Sprintf("%d from event %d to %d", len(claims), w.at.Seq+1, next), err); err != nil {
 			return err
 		}
 		w.at.Seq = next
@@ -241,11 +243,21 @@ func (c *Classifier) round(ctx context.Context, claims []touched) error {
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
-			errs[i] = c.derive(ctx, t.id, t.changed)
+			errs[i] = c.passedOver(t.id, caught.Run(func() error { return c.derive(ctx, t.id, t.changed) }))
 		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// passedOver tells of claims that made the reader panic, which would do so again, and takes
+// them for done; any other error stays.
+func (c *Classifier) passedOver(which string, err error) error {
+	if !caught.Is(err) {
+		return err
+	}
+	c.o.Log.Error("claims can't be filed and are left as they are", "claims", which, "cause", err, "stack", caught.Stack(err))
+	return nil
 }
 
 // forModel is which jobs claims need.

@@ -1,0 +1,50 @@
+// Package caught turns panics into errors where a text that somebody else wrote is read
+// on a goroutine of its own: nobody above could recover there, and one text would end the
+// process.
+package caught
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Panic is a panic as an error.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error says what was panicked with.
+func (p *Panic) Error() string { return fmt.Sprintf("panicked: %v", p.Value) }
+
+// Unwrap returns what was panicked with, where that is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// Run calls fn and returns its error, or its panic as a *Panic.
+func Run(fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &Panic{v, debug.Stack()}
+		}
+	}()
+	return fn()
+}
+
+// Is reports whether err is a panic.
+func Is(err error) bool {
+	var p *Panic
+	return errors.As(err, &p)
+}
+
+// Stack is where err panicked, for a log; "" when it did not.
+func Stack(err error) string {
+	var p *Panic
+	if !errors.As(err, &p) {
+		return ""
+	}
+	return string(p.Stack)
+}
