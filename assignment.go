@@ -39,10 +39,13 @@ type Assignment struct {
 	// add to what is there already; an operator replaces it, unless they are nil.
 	Entities []string
 	Aspect   string // of the primary entity; empty leaves it as it is
-	// Constraint says that it is a rule. Only an operator takes that back, and only an
-	// operator makes a rule of what an external source says.
+	// Constraint says that it is a rule. Only an operator takes that back. From others
+	// it makes a rule of what an operator vouches for, a candidate of what was said in a
+	// session, and nothing of what an external source says.
 	Constraint bool
-	Actor      Actor
+	// RuleCandidate says that it may be a rule, for an operator to decide.
+	RuleCandidate bool
+	Actor         Actor
 }
 
 // Validate reports the first thing that no store may accept, as an ErrInvalid that

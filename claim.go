@@ -83,6 +83,10 @@ type Claim struct {
 	// only by an operator's assignment.
 	Constraint bool `json:"constraint,omitempty"`
 
+	// RuleCandidate marks what reads like a rule, or was said to be one, without the
+	// word of an operator: it counts as any other claim until one makes it a Constraint.
+	RuleCandidate bool `json:"rule_candidate,omitempty"`
+
 	// AssignedBy is who found out Entities, Aspect and Constraint; empty when the
 	// claim came with them, or has none yet.
 	AssignedBy Assigner `json:"assigned_by,omitempty"`

@@ -126,7 +126,7 @@ func fullClaim(t *testing.T) ken.Claim {
 		Heading: "h", Text: "t", Body: json.RawMessage(`{"n":1}`), Evidence: []ken.Evidence{e},
 		Status: ken.StatusVerified, Confidence: 0.25, Importance: 0.75, Scope: ken.Scope{Type: ken.ScopeRepo, ID: "r"},
 		Project: "p", Session: "s", Branch: "b", Actor: ken.Actor{Type: "user", ID: "ada"}, Domain: "d",
-		Tags: []string{"x"}, Entities: []string{"y"}, Aspect: "z", Constraint: true, AssignedBy: ken.AssignedByModel, Source: "src", SourceType: "import",
+		Tags: []string{"x"}, Entities: []string{"y"}, Aspect: "z", Constraint: true, RuleCandidate: true, AssignedBy: ken.AssignedByModel, Source: "src", SourceType: "import",
 		CreatedAt: someDay, UpdatedAt: someDay.Add(1), ExpiresAt: someDay.Add(2), ArchivedAt: someDay.Add(4), Supersedes: "1", SupersededBy: "2",
 		Reinforcements: 5, ReinforcedAt: someDay.Add(3)}
 	for _, v := range []reflect.Value{reflect.ValueOf(c), reflect.ValueOf(e)} {
@@ -165,7 +165,7 @@ func TestClaimJSONNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Fields(`id key owner kind heading text body evidence status confidence importance scope project
-		session_id branch_id actor domain tags entities aspect constraint assigned_by source source_type created_at updated_at
+		session_id branch_id actor domain tags entities aspect constraint rule_candidate assigned_by source source_type created_at updated_at
 		expires_at archived_at supersedes superseded_by reinforcements reinforced_at`)
 	for _, name := range want {
 		if _, ok := got[name]; !ok {

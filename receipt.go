@@ -43,9 +43,10 @@ type Item struct {
 
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	Constraint bool      `json:"constraint,omitempty"`
-	Entities   []string  `json:"entities,omitempty"` // what it is about, as the claim has it, the primary one first; not to be changed
-	Aspect     string    `json:"aspect,omitempty"`   // of the primary entity
-	Memory     bool      `json:"memory,omitempty"`   // it stands in the memory part, which has a budget of its own
+	Candidate  bool      `json:"rule_candidate,omitempty"` // a rule that no operator has approved
+	Entities   []string  `json:"entities,omitempty"`       // what it is about, as the claim has it, the primary one first; not to be changed
+	Aspect     string    `json:"aspect,omitempty"`         // of the primary entity
+	Memory     bool      `json:"memory,omitempty"`         // it stands in the memory part, which has a budget of its own
 }
 
 // Cut is something that was considered and left out.

@@ -226,6 +226,30 @@ func TestArchivedAndExpiredClaimsAreNotListed(t *testing.T) {
 	})
 }
 
+func TestRulesThatNobodyApproved(t *testing.T) {
+	each(t, func(k *kit) {
+		said := func(c *ken.Claim) {
+			c.Evidence, c.RuleCandidate = []ken.Evidence{ken.FromUserStatement("s", "m")}, true
+		}
+		id := k.write("Never deploy on Fridays.", said)
+		items := k.list()
+		if len(items) != 1 || items[0].Event != attention.Rule || items[0].Severity != ken.SeverityInfo || !slices.Equal(items[0].Claims, []string{id}) ||
+			items[0].Commands[0] != "ken memory approve "+id || !strings.Contains(items[0].Text, "Fridays") {
+			k.Fatalf("got %+v", items)
+		}
+		k.move(id, ken.StatusDisputed, "rejected")
+		if got := k.events(); got != "" {
+			k.Errorf("rejected, and still there: %s", got)
+		}
+		for i := range 25 {
+			k.write(fmt.Sprintf("Never do thing %d.", i), said)
+		}
+		if items = k.list(); len(items) != 20 || !strings.Contains(items[19].Text, "And 5 more: ken memory review.") {
+			k.Errorf("%d items: %+v", len(items), items[len(items)-1])
+		}
+	})
+}
+
 func TestUnsureClaims(t *testing.T) {
 	each(t, func(k *kit) {
 		at := func(age time.Duration) func(*ken.Claim) {

@@ -21,6 +21,7 @@ const (
 	Superseded  Event = "superseded"  // by a claim of lower confidence: review the supersession
 	Unsure      Event = "unsure"      // of low confidence for some time: verify or discard
 	Rejected    Event = "rejected"    // a write without evidence was refused
+	Rule        Event = "rule"        // a session said a rule: approve or reject it
 )
 
 // actions are what the events ask of a person.
@@ -30,6 +31,7 @@ var actions = map[Event]string{
 	Superseded:  "Review supersession",
 	Unsure:      "Verify or discard",
 	Rejected:    "Agent attempted knowledge write without evidence",
+	Rule:        "Approve or reject the rule",
 
 	ForgetRequested:  "Forget, or dismiss the request",
 	DisputeRequested: "Dispute, or dismiss the request",

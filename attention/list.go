@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -56,7 +57,7 @@ func List(ctx context.Context, src Source, shelf store.Shelf, o Options) ([]Item
 	l := lister{src: src, o: o}
 	var items []Item
 	var err error
-	for _, list := range []func(context.Context) ([]Item, error){l.disputed, l.superseded, l.unsure} {
+	for _, list := range []func(context.Context) ([]Item, error){l.disputed, l.superseded, l.unsure, l.rules} {
 		found, err := list(ctx)
 		if err != nil {
 			return nil, err
@@ -156,3 +157,25 @@ func (l *lister) unsure(ctx context.Context) ([]Item, error) {
 	}
 	return items, nil
 }
+
+// rules are candidate rules that wait for a person, the newest first, and at most
+// mostRules of them: the rest would hide what else is in the queue.
+func (l *lister) rules(ctx context.Context) ([]Item, error) {
+	var items []Item
+	want := func(g store.Glance) bool { return !g.Archived && g.Candidate }
+	for c, err := range l.src.Scan(ctx, l.filter(ken.RecallStatuses()...), want) {
+		if err != nil {
+			return nil, err
+		}
+		text := "A candidate rule: " + quoted(&c)
+		items = append(items, item(Rule, c.CreatedAt, text, []string{c.ID}, []string{"ken memory approve " + c.ID, "ken memory reject " + c.ID, "ken history " + c.ID}, state(&c)))
+	}
+	slices.SortFunc(items, order)
+	if more := len(items) - mostRules; more > 0 {
+		items = items[:mostRules]
+		items[mostRules-1].Text += fmt.Sprintf(" And %d more: ken memory review.", more)
+	}
+	return items, nil
+}
+
+const mostRules = 20

@@ -30,8 +30,7 @@ type entry struct {
 func complete(item *ken.Item, c *ken.Claim) {
 	item.Key, item.Heading, item.Text = c.Key, c.Heading, c.Text
 	item.Source = cmp.Or(c.Source, c.SourceType)
-	item.Entities, item.Aspect = c.Entities, c.Aspect
-	item.Entities, item.Aspect = c.Entities, c.Aspect
+	item.Entities, item.Aspect, item.Candidate = c.Entities, c.Aspect, c.RuleCandidate
 	item.Kind = cmp.Or(item.Kind, c.Kind)
 	if item.CreatedAt.IsZero() {
 		item.CreatedAt = c.CreatedAt
@@ -109,6 +108,9 @@ func (e entry) piece(level int) piece {
 	b.WriteString(it.Tier.String())
 	if it.Constraint {
 		b.WriteString(" constraint")
+	}
+	if it.Candidate {
+		b.WriteString(" candidate rule")
 	}
 	if it.Trust == ken.TrustExternal {
 		b.WriteString(" external")

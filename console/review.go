@@ -94,6 +94,9 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		if err != nil {
 			return err
 		}
+		if b.Kind == "" { // candidate rules are no hypotheses
+			b.Total += len(slices.DeleteFunc(slices.Clone(claims), func(c ken.Claim) bool { return c.Status == ken.StatusHypothesis }))
+		}
 		b.Total = max(b.Total, len(claims))
 		for i := range shown {
 			row, err := v.candidate(&shown[i])
@@ -104,7 +107,7 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		}
 		for _, id := range others.IDs {
 			c, err := s.Get(v.ctx(), id)
-			if err != nil || c.Status != ken.StatusHypothesis { // decided about meanwhile
+			if err != nil || c.Status != ken.StatusHypothesis || c.RuleCandidate { // decided about meanwhile, or above
 				continue
 			}
 			row, err := v.candidate(&c)
@@ -196,7 +199,9 @@ func effect(c *ken.Claim) string {
 	switch {
 	case operator.InMemory(c.Kind):
 		return "in every turn from then on"
-	case c.Constraint:
+	case c.RuleCandidate && len(c.Entities) == 0:
+		return "a rule, in every turn from then on"
+	case c.Constraint || c.RuleCandidate:
 		return "in each turn that is about one of its entities"
 	}
 	return "in turns that it bears on"

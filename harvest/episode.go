@@ -12,7 +12,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store"
 )
 
 // EpisodeBody is the body of a claim of kind episode.
@@ -117,7 +116,7 @@ func (r *run) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
 	info := &r.tr.Info
 	return ken.Claim{Kind: kind, Text: text, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch,
-		Actor: ken.Actor{Type: "system", ID: "harvest"}, Source: "session " + info.ID, SourceType: store.SourceHarvest,
+		Actor: ken.Actor{Type: "system", ID: "harvest"}, Source: "session " + info.ID, SourceType: "harvest",
 		CreatedAt: at, UpdatedAt: at}
 }
 

@@ -119,9 +119,11 @@ func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 		c.Status = ken.StatusInferred
 	}
 	switch s.Sort {
-	case draft.Constraint: // a candidate: see store.AssignCommand
-		c.Importance = 0.9
-	case draft.Instruction, draft.Preference, draft.Decision:
+	case draft.Constraint:
+		c.Importance, c.RuleCandidate = 0.9, true
+	case draft.Instruction:
+		c.Importance, c.RuleCandidate = 0.8, true
+	case draft.Preference, draft.Decision:
 		c.Importance = 0.8
 	}
 	return c

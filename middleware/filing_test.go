@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -152,7 +153,7 @@ func TestRulesNeedNoJob(t *testing.T) {
 	at := func(o *middleware.Options) { o.Root = root }
 	l := open(t, c, at)
 	h := l.Session(ken.Turn{Session: "s"})
-	learned, err := h.Learn(t.Context(), "Never deploy the payments service on Fridays.", []ken.Evidence{ken.FromUserStatement("s", "m")})
+	learned, err := h.Learn(t.Context(), "Never deploy the payments service on Fridays.", []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")})
 	if err != nil {
 		t.Fatal(err)
 	}

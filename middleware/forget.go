@@ -59,6 +59,17 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	if err != nil {
 		return Forgotten{}, err
 	}
+	if id != root.ID { // a part of an id must not reach another claim once the one that was meant is gone
+		rec, err := findForgotten(ctx, s, id)
+		switch {
+		case err != nil:
+			return Forgotten{}, err
+		case rec != nil && !slices.Contains(rec.IDs(), root.ID):
+			return Forgotten{}, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: id + " is a part of the ids of " + root.ID + " and of " + rec.Claim + ", which was forgotten", Try: "Give the whole id."}
+		case rec != nil && rec.Pending != nil:
+			return l.forgetOn(ctx, s, rec.Claim)
+		}
+	}
 	d := l.desk(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return Forgotten{}, err

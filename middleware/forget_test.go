@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -37,5 +38,30 @@ func TestForgottenClaimLeavesRunningConversations(t *testing.T) {
 				t.Errorf("after forgetting, %d messages still carry %q", len(messages), ins.Text)
 			}
 		}
+	}
+}
+
+// A part of an id that named a claim which is gone does not reach another one.
+func TestForgettingByAPartOfAnIDReachesOneClaim(t *testing.T) {
+	l := open(t, settings())
+	named := func(id, text string) ken.Claim {
+		c := fact(t, "%s", text)
+		c.ID = id
+		return c
+	}
+	ids := learn(t, l, named("0198c0de-0000-7000-8000-0000000000aa", "The vault opens at nine."), named("0198c0de-0000-7000-8000-0000000000bb", "The harbour freezes in May."))
+	if _, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Forget(t.Context(), "", "0198c0de", "", ken.Actor{}); !errors.Is(err, ken.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, err := s.Get(t.Context(), ids[1]); err != nil {
+		t.Error(err)
 	}
 }

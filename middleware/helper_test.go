@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -75,6 +76,14 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}
+	return c
+}
+
+// told is a fact on a person's word outside of any session: one that reads like a rule is
+// a rule.
+func told(t testing.TB, text string) ken.Claim {
+	c := fact(t, "%s", text)
+	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")}
 	return c
 }
 

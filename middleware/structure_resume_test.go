@@ -13,7 +13,7 @@ import (
 func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 	root := t.TempDir()
 	l := within(t, root)
-	ids := learn(t, l, fact(t, "Never deploy the payments service on a Friday."), fact(t, "The payments service must be frozen in December."),
+	ids := learn(t, l, told(t, "Never deploy the payments service on a Friday."), told(t, "The payments service must be frozen in December."),
 		fact(t, "The warehouse service must count twice."))
 	c := converse(t, l, serve(t, "Done."), ken.Turn{Session: "s1"})
 	for _, text := range []string{"Let us change how payments are retried.", "Now the limit.", "Now the docs of it.", "Now its tests."} {

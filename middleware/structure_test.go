@@ -383,16 +383,20 @@ func TestRecallBringsConstraints(t *testing.T) {
 	}
 }
 
-// Told in the words of the user, without an operator or a model.
+// Told on a person's word outside of a session, without a model. What a user says within
+// one is told as a candidate.
 func TestToldOnceIsEnough(t *testing.T) {
 	l := open(t, settings())
-	ids := learn(t, l, fact(t, "Never deploy the payments service on Fridays."))
+	ids := learn(t, l, told(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
 	for i := range 40 {
 		learn(t, l, fact(t, "Note %d says that the payments team met.", i))
 	}
 	r := l.Assemble(t.Context(), asked("please roll out payments")).Receipt
 	it := inBlock(&r, ids[0])
 	if it == nil || !it.Constraint {
+		t.Errorf("%+v in\n%s", it, r.Block)
+	}
+	if it := inBlock(&r, ids[1]); it == nil || it.Constraint || !it.Candidate || !strings.Contains(r.Block, " candidate rule |") {
 		t.Errorf("%+v in\n%s", it, r.Block)
 	}
 }

@@ -15,7 +15,8 @@ type Decision string
 
 // The decisions.
 const (
-	// Approve takes a hypothesis for true. One that was approved before stays as it is.
+	// Approve takes a hypothesis for true, and makes a rule of a candidate. What was
+	// approved before stays as it is.
 	Approve Decision = "approve"
 	// Reject turns a claim down. It stays known, so that seeing it again does not make
 	// it a candidate again. One that is disputed already stays as it is.
@@ -120,10 +121,21 @@ func (d *Desk) carryOut(ctx context.Context, c *ken.Claim, v Verdict) (id string
 			if id, err = d.correct(ctx, c, v.Text, "rewritten"); err != nil {
 				return c.ID, false, err
 			}
+			if c.RuleCandidate {
+				next, err := Living(ctx, d.s, id)
+				if err == nil {
+					_, err = d.Editor().ApproveRule(ctx, next)
+				}
+				return id, true, err
+			}
 			return id, true, nil
 		}
 		fallthrough
 	case Approve:
+		if c.RuleCandidate {
+			_, err = d.Editor().ApproveRule(ctx, *c)
+			break
+		}
 		if c.Status == ken.StatusObserved || c.Status == ken.StatusVerified {
 			return c.ID, false, nil
 		}
@@ -151,6 +163,10 @@ func (d *Desk) SyncMemory(ctx context.Context) error {
 	_, err := d.l.SyncMemory(ctx, d.o.Editor)
 	return err
 }
+
+// Reviewed reports whether a claim can be approved or rejected in a review: what
+// MEMORY.md lists, and candidate rules.
+func Reviewed(c *ken.Claim) bool { return InMemory(c.Kind) || c.RuleCandidate }
 
 // InMemory reports whether MEMORY.md lists claims of this kind.
 func InMemory(kind ken.Kind) bool { return kind == ken.KindPattern || kind == ken.KindHot }

@@ -24,22 +24,25 @@ type Filed struct {
 	Entities   []string     `json:"entities,omitempty"`
 	Aspect     string       `json:"aspect,omitempty"`
 	Constraint bool         `json:"constraint,omitempty"`
+	Candidate  bool         `json:"rule_candidate,omitempty"`
 }
 
 // IsZero reports a claim that is not filed at all.
 func (f Filed) IsZero() bool {
-	return f.By == "" && f.Aspect == "" && !f.Constraint && len(f.Entities) == 0
+	return f.By == "" && f.Aspect == "" && !f.Constraint && !f.Candidate && len(f.Entities) == 0
 }
 
-func filedOf(c *ken.Claim) Filed { return Filed{c.AssignedBy, c.Entities, c.Aspect, c.Constraint} }
+func filedOf(c *ken.Claim) Filed {
+	return Filed{c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate}
+}
 
 func (f Filed) file(c *ken.Claim) {
-	c.AssignedBy, c.Entities, c.Aspect, c.Constraint = f.By, f.Entities, f.Aspect, f.Constraint
+	c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate = f.By, f.Entities, f.Aspect, f.Constraint, f.Candidate
 }
 
 // same reports that both say one thing; a name may be written in two ways.
 func (f Filed) same(o Filed) bool {
-	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint &&
+	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint && f.Candidate == o.Candidate &&
 		slices.EqualFunc(f.Entities, o.Entities, func(a, b string) bool { return a == b || spelledAlike(a, b) })
 }
 
@@ -59,6 +62,9 @@ func (f Filed) String() string {
 	}
 	if f.Constraint {
 		parts = append(parts, "constraint")
+	}
+	if f.Candidate {
+		parts = append(parts, "candidate rule")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "about nothing")
@@ -85,8 +91,9 @@ func (a *Assigned) reason() string {
 // what is there; entities that are nil leave those of the claim as they are, and
 // empty ones take them away.
 //
-// What an external source says becomes a rule only by an operator: from others the
-// rest of the assignment is taken. Errors: ErrNotFound; ErrInvalid; ErrRefused for a
+// What was said in a session becomes a rule only by an operator, and a candidate by
+// others; what an external source says is not even that. The rest of the assignment
+// is taken. Errors: ErrNotFound; ErrInvalid; ErrRefused for a
 // claim of a structural kind, which says itself what it is about.
 func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
 	c, err := must(get, a.ID, "id")
@@ -120,7 +127,8 @@ func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
 		now.Entities = addNames(was.Entities, given)
 	}
 	if a.By != ken.AssignedByOperator {
-		now.Constraint = was.Constraint || a.Constraint && entitled(c)
+		now.Constraint, now.Candidate = was.Constraint, was.Candidate
+		now.rule(c, a.Constraint, a.RuleCandidate)
 	}
 	if now.same(was) {
 		return nil, nil
@@ -142,23 +150,23 @@ func addNames(have, more []string) []string {
 // external reports a claim that rests on what somebody outside says.
 func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExternal }
 
-// SourceHarvest is the source type of claims that are made of what a session said.
-const SourceHarvest = "harvest"
-
-// entitled reports whether a claim can be a rule because of how it reads. One that an
-// external source says can't, nor one that was said in a session, where nobody is asked
-// who says it: such a claim counts as a fact until an operator makes it a rule.
-func entitled(c *ken.Claim) bool {
-	said := c.SourceType == SourceHarvest &&
-		!slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceHumanAssertion })
-	return !said && !external(c)
+// rule makes a claim that reads like a rule one if an operator vouches for it, and a
+// candidate otherwise: in a session nobody is asked who says it. What an external source
+// says is neither, nor does a candidate outlive its becoming a rule.
+func (f *Filed) rule(c *ken.Claim, rule, candidate bool) {
+	vouched := slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
+		return e.Kind != ken.EvidenceUserStatement && e.Kind != ken.EvidenceMessage && e.Speaker() == ken.TrustOperator
+	})
+	outside := external(c)
+	f.Constraint = f.Constraint || rule && vouched && !outside
+	f.Candidate = !f.Constraint && !outside && (f.Candidate || rule || candidate)
 }
 
 // tame takes the rule out of what an external source says, unless an operator made
 // it one. What a claim gathered in its life elsewhere made no rule void there, and
 // makes none here.
 func tame(c *ken.Claim, prior []ken.ClaimEvent) {
-	if !c.Constraint || c.AssignedBy == ken.AssignedByOperator {
+	if !c.Constraint && !c.RuleCandidate || c.AssignedBy == ken.AssignedByOperator {
 		return
 	}
 	first := *c
@@ -169,7 +177,7 @@ func tame(c *ken.Claim, prior []ken.ClaimEvent) {
 		})
 	})
 	if external(&first) {
-		c.Constraint = false
+		c.Constraint, c.RuleCandidate = false, false
 	}
 }
 
@@ -188,7 +196,8 @@ func assign(c *ken.Claim, env Env) {
 		return
 	}
 	now := Filed{By: found.AssignedBy, Entities: addNames(given.Entities, SpellEntities(cleanAll(found.Entities))), Aspect: given.Aspect,
-		Constraint: given.Constraint || found.Constraint && entitled(c)}
+		Constraint: given.Constraint, Candidate: given.Candidate}
+	now.rule(c, found.Constraint, found.RuleCandidate)
 	if now.Aspect == "" {
 		now.Aspect = Clean(strings.TrimSpace(found.Aspect))
 	}
@@ -234,6 +243,7 @@ func keepFiled(have, c *ken.Claim) {
 	if was.By != ken.AssignedByOperator {
 		now.Entities = addNames(was.Entities, given.Entities)
 		now.Constraint = was.Constraint || given.Constraint
+		now.Candidate = !now.Constraint && (was.Candidate || given.Candidate)
 		if now.Aspect == "" {
 			now.Aspect = given.Aspect
 		}

@@ -25,6 +25,7 @@ type Claim struct {
 	Text       string    `json:"text"`
 	Cut        bool      `json:"cut,omitempty" jsonschema:"the text is longer than what is shown"`
 	Constraint bool      `json:"constraint,omitempty" jsonschema:"a rule that must be kept"`
+	Candidate  bool      `json:"rule_candidate,omitempty" jsonschema:"somebody said it as a rule; no person has approved it"`
 	Source     string    `json:"source,omitempty"`
 	Session    string    `json:"session_id,omitempty"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -50,7 +51,7 @@ func (c *Call) show(k ken.Claim) Claim {
 func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) Claim {
 	text := strings.TrimSpace(safe(k.Text))
 	out := Claim{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
-		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint,
+		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
 	out.Cut = out.Text != text
 	c.shows = append(c.shows, out)

@@ -17,7 +17,7 @@ type constraintIn struct {
 
 // ConstraintAdded is what came of a rule.
 type ConstraintAdded struct {
-	Outcome      string   `json:"outcome" rule:"enum=added|known"`
+	Outcome      string   `json:"outcome" rule:"enum=candidate|rule|known" jsonschema:"candidate: a person has to approve it; rule: it is one already"`
 	ID           string   `json:"id"`
 	Status       string   `json:"status"`
 	Tier         string   `json:"tier" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
@@ -28,18 +28,26 @@ type ConstraintAdded struct {
 	Notes        []string `json:"notes,omitempty"`
 }
 
+// Outcomes of constraint_add, beside outcomeKnown.
+const (
+	outcomeCandidate = "candidate"
+	outcomeRule      = "rule"
+)
+
 // Write implements Output.
 func (a *ConstraintAdded) Write(p *Page) {
 	switch a.Outcome {
 	case outcomeKnown:
 		p.Line("That rule is there already; nothing was changed.")
-	default:
+	case outcomeRule:
 		p.Line("The rule is kept.")
+	default:
+		p.Line("Kept as a candidate rule. Turns that it bears on are told it as that, until a person approves it: ken memory approve " + shortID(a.ID))
 	}
-	if len(a.Entities) == 0 {
-		p.Line("It is about nothing in particular, so it is in every turn. Name entities to narrow it.")
-	} else {
-		p.Line("It is in every turn about " + names(a.Entities) + " and what is one dependency away.")
+	if what := "Approved, it is"; a.Outcome == outcomeCandidate && len(a.Entities) == 0 {
+		p.Line(what + " in every turn, since it is about nothing in particular. Name entities to narrow it.")
+	} else if a.Outcome == outcomeCandidate {
+		p.Line(what + " in every turn about " + names(a.Entities) + " and what is one dependency away.")
 	}
 	p.Line("id " + a.ID + ", " + a.Status + ", tier " + a.Tier + ", trust " + a.Trust)
 	for _, d := range a.Dependencies {
@@ -52,9 +60,9 @@ func (a *ConstraintAdded) Write(p *Page) {
 
 func constraintAdd() Tool {
 	return Define(Spec{Name: "constraint_add", Title: "Add a constraint", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Keep a rule that must always be kept, such as \"never deploy payments on Fridays\". It is shown in every turn about what it " +
-			"concerns. Use it when the user sets a rule; for what is merely so use knowledge_learn. What an external source says is " +
-			"no rule: an operator has to add it.",
+		Description: "Propose a rule that must always be kept, such as \"never deploy payments on Fridays\". It is a candidate until a person approves " +
+			"it; then it is shown in every turn about what it concerns. Use it when the user sets a rule; for what is merely so use " +
+			"knowledge_learn. What an external source says is no rule: an operator has to add it.",
 		Example: `{"text":"Never deploy the payments service on Fridays.","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`},
 		func(ctx context.Context, c *Call, in constraintIn) (*ConstraintAdded, error) {
 			until, err := when("expires_at", in.ExpiresAt)
@@ -75,8 +83,11 @@ func constraintAdd() Tool {
 				return nil, err
 			}
 			k := c.show(got.Claim)
-			out := &ConstraintAdded{Outcome: "added", ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
+			out := &ConstraintAdded{Outcome: outcomeCandidate, ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
 				Aspect: got.Claim.Aspect, Notes: ev.notes}
+			if got.Claim.Constraint {
+				out.Outcome = outcomeRule
+			}
 			if !got.Changed {
 				out.Outcome = outcomeKnown
 				return out, nil

@@ -99,6 +99,9 @@ func (c *Claim) item() string {
 	if c.Constraint {
 		head += " constraint"
 	}
+	if c.Candidate {
+		head += " candidate rule"
+	}
 	if c.Trust == external {
 		head += " external"
 	}

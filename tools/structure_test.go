@@ -13,25 +13,41 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/structure/edit"
 	"github.com/kenlayer/ken/tools"
 )
 
 const fridays = "Never deploy the payments service on Fridays; it depends on the ledger."
 
-// A rule that a user sets is kept for good, under what it is about, as the agent's word.
+// A rule that a user sets through an agent is a candidate, under what it is about, as the
+// agent's word, until a person approves it.
 func TestARuleIsKeptAndShown(t *testing.T) {
 	k := newKit(t)
 	var got tools.ConstraintAdded
 	res := k.call(&got, "constraint_add", `{"text":"`+fridays+`","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`)
-	if got.Outcome != "added" || got.Trust != "agent" || !slices.Equal(got.Entities, []string{"payments"}) || !slices.Contains(got.Dependencies, "payments requires ledger") ||
+	if got.Outcome != "candidate" || got.Trust != "agent" || !slices.Equal(got.Entities, []string{"payments"}) || !slices.Contains(got.Dependencies, "payments requires ledger") ||
 		!slices.Contains(res.Changed, got.ID) || len(res.Changed) != 2 {
 		t.Errorf("%+v, changed %v", got, res.Changed)
 	}
-	if c := k.claim(got.ID); !c.Constraint || c.AssignedBy != ken.AssignedByModel || c.Project != "payments" || c.Session != "s1" || c.SourceType != "tool:constraint_add" {
+	if c := k.claim(got.ID); c.Constraint || !c.RuleCandidate || c.AssignedBy != ken.AssignedByModel || c.Project != "payments" || c.Session != "s1" || c.SourceType != "tool:constraint_add" {
 		t.Errorf("%+v", c)
 	}
 	again := k.as(func(c *tools.Caller) { c.Session = "s2" })
 	if res := again.call(&got, "constraint_add", `{"text":"`+fridays+`","entities":["payments"]}`); got.Outcome != "known" || len(res.Changed) != 0 {
+		t.Errorf("%+v", got)
+	}
+	var before tools.EntityShown
+	if res := again.call(&before, "entity_show", `{"name":"payments"}`); len(before.Constraints) != 0 || !strings.Contains(res.Text, "candidate rule") {
+		t.Errorf("nobody has approved it: %s", res.Text)
+	}
+	proposed := k.claim(got.ID)
+	k.store(func(s store.Engine) {
+		desk := edit.New(s, edit.Options{Evidence: []ken.Evidence{ken.FromHumanAssertion("ada", time.Now(), "")}})
+		if _, err := desk.ApproveRule(t.Context(), proposed); err != nil {
+			t.Error(err)
+		}
+	})
+	if res := again.call(&got, "constraint_add", `{"text":"`+fridays+`","entities":["payments"]}`); got.Outcome != "known" || len(res.Changed) != 0 || !k.claim(got.ID).Constraint {
 		t.Errorf("%+v", got)
 	}
 	for _, name := range []string{"payments", "The Ledger"} {
@@ -160,7 +176,7 @@ func TestStructureIsKeptWithinScopes(t *testing.T) {
 	}
 	// The same words are a rule of its own there.
 	var got tools.ConstraintAdded
-	if blue.call(&got, "constraint_add", `{"text":"Never open the brass vault at night.","entities":["brass vault"]}`); got.Outcome != "added" || k.claim(got.ID).Scope != scope("blue") {
+	if blue.call(&got, "constraint_add", `{"text":"Never open the brass vault at night.","entities":["brass vault"]}`); got.Outcome != "candidate" || k.claim(got.ID).Scope != scope("blue") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -21,7 +21,8 @@ func (a *app) memoryCommand() *cobra.Command {
 		Use:   "memory",
 		Short: "Decide what is held in every turn",
 		Long: "Decide what is held in every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
-			"approves them; hot facts and approved patterns do. MEMORY.md in .ken/knowledge shows both, and may be edited: these commands " +
+			"approves them; hot facts and approved patterns do. What somebody said in a session as a rule is a candidate rule: turns get it as " +
+			"that, where it bears on them, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
 			"read what was changed in it first, and stop when they can't understand it.",
 		Args: onlySubcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -76,8 +77,8 @@ func (a *app) decide(ctx context.Context, v operator.Verdict) error {
 		if err != nil {
 			return err
 		}
-		if !operator.InMemory(c.Kind) {
-			return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " is of kind " + string(c.Kind) + ": memory is patterns and hot facts",
+		if !operator.Reviewed(&c) {
+			return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " is of kind " + string(c.Kind) + ": memory is patterns, hot facts and candidate rules",
 				Try: "Use ken verify, ken dispute or ken supersede."}
 		}
 		out, err := myDesk(l, s).Review(ctx, []operator.Verdict{v})

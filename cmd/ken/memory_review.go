@@ -61,7 +61,7 @@ func (a *app) review(ctx context.Context, all, list bool) error {
 			rows := make([][]string, len(claims))
 			for i := range claims {
 				c := &claims[i]
-				rows[i] = []string{a.shortID(c.ID), string(c.Kind), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
+				rows[i] = []string{a.shortID(c.ID), kindOf(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
 			}
 			a.printTable([]string{"ID", "KIND", "STATUS", "SEEN", "TEXT"}, rows)
 			return nil
@@ -109,9 +109,17 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	return nil
 }
 
+// kindOf names what is decided about.
+func kindOf(c *ken.Claim) string {
+	if c.RuleCandidate {
+		return "candidate rule"
+	}
+	return string(c.Kind)
+}
+
 // show prints a claim, and what speaks for it.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
-	fmt.Fprintf(r.a.out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, c.Kind, c.Status, seen(c), printable(c.Text))
+	fmt.Fprintf(r.a.out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, kindOf(c), c.Status, seen(c), printable(c.Text))
 	const some = 4
 	for _, e := range c.Evidence[:min(len(c.Evidence), some)] {
 		fmt.Fprintf(r.a.out, "  · %s\n", cell(evidenceLabel(e)+" "+e.Detail))

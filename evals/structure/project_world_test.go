@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/kenlayer/ken"
@@ -139,7 +140,7 @@ func plainWords(text string) string {
 // is about.
 func (r *record) claim(t testing.TB) ken.Claim {
 	t.Helper()
-	e := ken.FromUserStatement("interview", r.key)
+	e := ken.FromHumanAssertion("interview", time.Time{}, r.key)
 	switch path, file := strings.CutPrefix(r.from, "file:"); {
 	case file:
 		e = ken.FromFile(path, "", "")

@@ -94,6 +94,7 @@ var (
 	supersededByField = []byte(`"superseded_by":"`)
 	archivedAtField   = []byte(`"archived_at":`)
 	expiresAtField    = []byte(`"expires_at":`)
+	candidateField    = []byte(`"rule_candidate":true`)
 )
 
 // glance reads a few fields of a claim as plan.put wrote it, without decoding it:
@@ -114,6 +115,7 @@ func glance(v []byte) (g store.Glance) {
 		g.SupersededBy = string(by)
 	}
 	g.Archived = bytes.Contains(rest, archivedAtField)
+	g.Candidate = bytes.Contains(rest, candidateField)
 	g.Expires = bytes.Contains(rest, expiresAtField)
 	return g
 }

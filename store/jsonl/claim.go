@@ -82,7 +82,7 @@ func claimTargets(c *ken.Claim, history *[]ken.ClaimEvent) map[string]any {
 		"status": (*string)(&c.Status), "confidence": &c.Confidence, "importance": &c.Importance,
 		"scope": &c.Scope, "project": &c.Project, "session_id": &c.Session, "branch_id": &c.Branch,
 		"actor": &c.Actor, "domain": &c.Domain, "tags": &c.Tags, "entities": &c.Entities, "aspect": &c.Aspect,
-		"constraint": &c.Constraint, "assigned_by": (*string)(&c.AssignedBy), "source": &c.Source, "source_type": &c.SourceType,
+		"constraint": &c.Constraint, "rule_candidate": &c.RuleCandidate, "assigned_by": (*string)(&c.AssignedBy), "source": &c.Source, "source_type": &c.SourceType,
 		"created_at": &c.CreatedAt, "updated_at": &c.UpdatedAt, "expires_at": &c.ExpiresAt, "archived_at": &c.ArchivedAt,
 		"supersedes": &c.Supersedes, "superseded_by": &c.SupersededBy,
 		"reinforcements": &c.Reinforcements, "reinforced_at": &c.ReinforcedAt,

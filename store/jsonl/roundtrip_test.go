@@ -74,7 +74,7 @@ func (g generator) claim() ken.Claim {
 	c := ken.Claim{ID: g.maybe(), Key: g.maybe(), Owner: g.maybe(), Kind: "own_kind", Heading: g.maybe(), Text: "t" + g.text(),
 		Evidence: g.evidence(), Status: statuses[g.IntN(len(statuses))], Confidence: g.Float64(), Importance: g.Float64(),
 		Project: g.maybe(), Session: g.maybe(), Branch: g.maybe(), Actor: ken.Actor{Type: g.maybe(), ID: g.maybe()},
-		Domain: g.maybe(), Tags: g.list(), Entities: g.list(), Aspect: g.maybe(), Constraint: g.IntN(2) == 0,
+		Domain: g.maybe(), Tags: g.list(), Entities: g.list(), Aspect: g.maybe(), Constraint: g.IntN(2) == 0, RuleCandidate: g.IntN(2) == 0,
 		AssignedBy: []ken.Assigner{"", ken.AssignedByRules, ken.AssignedByModel, ken.AssignedByOperator}[g.IntN(4)],
 		Source:     g.maybe(), SourceType: g.maybe(), CreatedAt: g.time(), UpdatedAt: g.time(), ExpiresAt: g.time(), ArchivedAt: g.time(),
 		Supersedes: g.maybe(), SupersededBy: g.maybe(), Reinforcements: g.IntN(3), ReinforcedAt: g.time()}
@@ -135,7 +135,7 @@ func TestReadKnowsEveryFieldThatIsWritten(t *testing.T) {
 		Repo: "a", CommitSHA: "a", URL: "a", ContentHash: "a", ExitCode: &code, FetchedAt: time.Unix(1, 0), Detail: "a", Trust: ken.TrustAgent}
 	c := ken.Claim{ID: "a", Key: "a", Owner: "a", Kind: "a", Heading: "a", Text: "a", Evidence: []ken.Evidence{e}, Status: "observed", Confidence: 1, Importance: 1,
 		Scope: ken.Scope{Type: "run", ID: "a"}, Project: "a", Session: "a", Branch: "a", Actor: ken.Actor{Type: "a", ID: "a"}, Domain: "a",
-		Tags: []string{"a"}, Entities: []string{"a"}, Aspect: "a", Constraint: true, AssignedBy: ken.AssignedByRules, Source: "a", SourceType: "a", CreatedAt: time.Unix(1, 0),
+		Tags: []string{"a"}, Entities: []string{"a"}, Aspect: "a", Constraint: true, RuleCandidate: true, AssignedBy: ken.AssignedByRules, Source: "a", SourceType: "a", CreatedAt: time.Unix(1, 0),
 		UpdatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(1, 0), ArchivedAt: time.Unix(1, 0), Supersedes: "a", SupersededBy: "a", Reinforcements: 1, ReinforcedAt: time.Unix(1, 0)}
 	ev := ken.ClaimEvent{Seq: 1, At: time.Unix(1, 0), Type: "a", From: "a", To: "a", Reason: "a", Evidence: c.Evidence, Other: "a",
 		Actor: c.Actor, Erased: true}

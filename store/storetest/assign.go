@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 )
 
 type assigner interface {
@@ -34,6 +35,11 @@ func (k *kit) wantFiled(id string, by ken.Assigner, entities, aspect string, con
 	}
 }
 
+// vouched makes a claim a person's word, which alone is a rule because of how it reads.
+func vouched(c *ken.Claim) {
+	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", epoch, "")}
+}
+
 func testAssign(k *kit) {
 	if _, ok := k.s.(assigner); !ok {
 		k.Skip("the store has no Assign")
@@ -42,7 +48,7 @@ func testAssign(k *kit) {
 	entities := func(names ...string) func(*ken.Claim) { return func(c *ken.Claim) { c.Entities = names } }
 
 	k.sub("rules add, a model goes first, an operator replaces", func(k *kit) {
-		id := k.write("deploys are slow", entities("Deploys"))
+		id := k.write("deploys are slow", vouched, entities("Deploys"))
 		k.assign(true, ken.Assignment{ID: id, By: rules, Entities: []string{"The Payments-Service", "deploys"}, Aspect: "speed"})
 		k.wantFiled(id, rules, "Deploys, payments service", "speed", false)
 		k.assign(true, ken.Assignment{ID: id, By: rules, Entities: []string{"ci"}, Constraint: true})
@@ -59,6 +65,46 @@ func testAssign(k *kit) {
 		k.wantFiled(id, operator, "", "deployment", false)
 	})
 
+	k.sub("what nobody vouches for is a candidate", func(k *kit) {
+		said := func(c *ken.Claim) {
+			c.Evidence = []ken.Evidence{ken.FromUserStatement("s", "m"), {Kind: ken.EvidenceMessage, MessageID: "n", Trust: ken.TrustOperator}}
+		}
+		candidate := func(id string, want bool) {
+			k.Helper()
+			if c := k.get(id); c.Constraint || c.RuleCandidate != want {
+				k.Errorf("constraint %v, candidate %v; want candidate %v", c.Constraint, c.RuleCandidate, want)
+			}
+			n := 0
+			for _, err := range k.s.(scanner).Scan(k.ctx, &ken.Filter{}, func(g store.Glance) bool { return g.Candidate }) {
+				if n++; err != nil {
+					k.Fatal(err)
+				}
+			}
+			if (n == 1) != want {
+				k.Errorf("%d candidates at a glance, want candidate %v", n, want)
+			}
+		}
+		id := k.write("never deploy", said)
+		candidate(id, false)
+		k.assign(true, ken.Assignment{ID: id, By: rules, Constraint: true})
+		candidate(id, true)
+		k.assign(true, ken.Assignment{ID: id, By: model, Constraint: true})
+		candidate(id, true)
+		k.assign(true, ken.Assignment{ID: id, By: operator, Constraint: true})
+		k.wantFiled(id, operator, "", "", true)
+		k.assign(true, ken.Assignment{ID: id, By: operator})
+		candidate(id, false)
+		asked := k.write("deploys are slow", vouched)
+		k.assign(true, ken.Assignment{ID: asked, By: model, RuleCandidate: true})
+		candidate(asked, true)
+		k.assign(true, ken.Assignment{ID: asked, By: operator})
+		outside := k.write("always obey", func(c *ken.Claim) {
+			c.Evidence, c.RuleCandidate = []ken.Evidence{ken.FromToolResult("tc", "")}, true
+		})
+		k.assign(true, ken.Assignment{ID: outside, By: rules, Constraint: true})
+		candidate(outside, false)
+	})
+
 	k.sub("a weaker one changes nothing", func(k *kit) {
 		id := k.write("deploys are slow")
 		k.assign(true, ken.Assignment{ID: id, By: model, Entities: []string{"payments"}, Aspect: "deployment"})
@@ -70,7 +116,7 @@ func testAssign(k *kit) {
 	})
 
 	k.sub("twice and in any order is once", func(k *kit) {
-		id := k.write("deploys are slow")
+		id := k.write("deploys are slow", vouched)
 		jobs := []ken.Assignment{{ID: id, By: rules, Entities: []string{"payments"}, Aspect: "speed"}, {ID: id, By: rules, Entities: []string{"Ledger"}, Constraint: true}}
 		for _, a := range jobs {
 			k.assign(true, a)
@@ -84,7 +130,7 @@ func testAssign(k *kit) {
 	})
 
 	k.sub("the history says what it changed", func(k *kit) {
-		id := k.write("payments must stay on two replicas")
+		id := k.write("payments must stay on two replicas", vouched)
 		before := k.get(id)
 		k.assign(true, ken.Assignment{ID: id, By: rules, Entities: []string{"payments"}, Aspect: "deployment", Constraint: true, Actor: ken.Actor{Type: "system", ID: "pass1"}})
 		k.assign(true, ken.Assignment{ID: id, By: operator, Entities: []string{"ledger"}})
@@ -111,12 +157,14 @@ func testAssign(k *kit) {
 	})
 
 	k.sub("writing again what was assigned since is no change", func(k *kit) {
-		write := func(names ...string) string { return k.write("deploys are slow", withKey("adr-7"), entities(names...)) }
+		write := func(names ...string) string {
+			return k.write("deploys are slow", withKey("adr-7"), vouched, entities(names...))
+		}
 		id := write("Deploys")
 		k.assign(true, ken.Assignment{ID: id, By: rules, Entities: []string{"payments"}, Aspect: "speed", Constraint: true})
 		k.assign(true, ken.Assignment{ID: id, By: model, Entities: []string{"pipeline"}})
 		write("Deploys")
-		own := claim("deploys are slow", withKey("adr-7"), entities("deploys"), func(c *ken.Claim) { c.ID = id })
+		own := claim("deploys are slow", withKey("adr-7"), vouched, entities("deploys"), func(c *ken.Claim) { c.ID = id })
 		if _, err := k.s.WriteClaim(k.ctx, own); err != nil {
 			k.Error(err)
 		}

@@ -56,7 +56,7 @@ func testAssignOnWrite(k *kit) {
 		k.wantFiled(k.write("payments are slow"), ken.AssignedByRules, "payments", "", false)
 	})
 	sub("what is written is filed at once", func(k *kit) {
-		id := k.write("never deploy payments on fridays", func(c *ken.Claim) { c.Tags = []string{"tag"} })
+		id := k.write("never deploy payments on fridays", vouched, func(c *ken.Claim) { c.Tags = []string{"tag"} })
 		k.wantFiled(id, ken.AssignedByRules, "payments", "operations", true)
 		if c := k.get(id); c.Status != ken.StatusObserved || c.Confidence != 1 || c.Tags[0] != "tag" {
 			k.Errorf("it became %+v", c)
@@ -71,7 +71,7 @@ func testAssignOnWrite(k *kit) {
 	})
 
 	sub("what the writer says stays", func(k *kit) {
-		id := k.write("never deploy payments on fridays", func(c *ken.Claim) { c.Entities, c.Aspect = []string{"Release", "Payments"}, "calendar" })
+		id := k.write("never deploy payments on fridays", vouched, func(c *ken.Claim) { c.Entities, c.Aspect = []string{"Release", "Payments"}, "calendar" })
 		k.wantFiled(id, ken.AssignedByRules, "Release, Payments", "calendar", true)
 	})
 
@@ -94,7 +94,7 @@ func testAssignOnWrite(k *kit) {
 			k.Errorf("asked about %q", r.asked)
 		}
 		k.wantFiled(id, ken.AssignedByRules, "payments", "", false)
-		k.write("never stop the ledger", withKey("k"))
+		k.write("never stop the ledger", vouched, withKey("k"))
 		k.wantFiled(id, ken.AssignedByRules, "ledger", "operations", true)
 		if len(r.asked) != 2 || len(k.history(id)) != 3 {
 			k.Errorf("asked about %q, history %v", r.asked, k.historyTypes(id))
@@ -149,7 +149,7 @@ func testExternal(k *kit) {
 	mixed := k.write("always obey", withKey("mixed"))
 	k.write("always obey", withKey("mixed"), external, rule)
 	constraint(mixed, false)
-	kept := k.write("never deploy the ledger", withKey("kept"))
+	kept := k.write("never deploy the ledger", vouched, withKey("kept"))
 	k.write("never deploy the ledger", withKey("kept"), external)
 	constraint(kept, true)
 }

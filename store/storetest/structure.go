@@ -226,7 +226,7 @@ func testOutlinesFollow(k *kit, p Readable) {
 	if _, ok := k.s.(assigner); !ok {
 		return
 	}
-	plain := k.write("never deploy on fridays")
+	plain := k.write("never deploy on fridays", vouched)
 	k.assign(true, ken.Assignment{ID: plain, By: ken.AssignedByRules, Constraint: true})
 	if got := k.outline(p, ""); !slices.Equal(k.idsOf(p, got.Constraints), []string{plain}) {
 		k.Errorf("a rule about nothing: %+v", got)
@@ -278,7 +278,7 @@ func testOutlinesMentioned(k *kit, p Readable) {
 	k.transition(says, ken.StatusVerified)
 	want("verified", mentioned(ken.Filter{}, "declarations"), []string{says})
 	if _, ok := k.s.(assigner); ok {
-		plain := k.write("Never deploy before noon.")
+		plain := k.write("Never deploy before noon.", vouched)
 		want("no rule", mentioned(ken.Filter{}, "noon"), nil)
 		k.assign(true, ken.Assignment{ID: plain, By: ken.AssignedByRules, Constraint: true})
 		want("a rule", mentioned(ken.Filter{}, "noon"), []string{plain})

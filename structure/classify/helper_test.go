@@ -146,7 +146,7 @@ func newRig(t testing.TB, answer func(string, input) (string, error)) *rig {
 // fact is what the user said.
 func fact(t testing.TB, text string, entities ...string) ken.Claim {
 	t.Helper()
-	c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+	c, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Time{}, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,9 +38,10 @@ type Constraint struct {
 const importance = 0.8
 
 // AddConstraint adds a rule, and the dependencies that its text states. A claim that
-// says so already becomes a rule instead. Errors: ErrInvalid; ErrRefused for what an
-// external source says, unless an operator edits, and for an agent that states again
-// what was disputed; the store's.
+// says so already becomes a rule instead. From an agent it is a candidate, until an
+// operator approves it: see ken.Claim.RuleCandidate. Errors: ErrInvalid; ErrRefused for
+// what an external source says, unless an operator edits, and for an agent that states
+// again what was disputed; the store's.
 func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint, error) {
 	at := *e
 	if !n.Scope.IsZero() {
@@ -50,11 +51,12 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 		at.o.Project = n.Project
 	}
 	c := at.claim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
-	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = true, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
+	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = c.AssignedBy == ken.AssignedByOperator, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
+	c.RuleCandidate = !c.Constraint
 	if err := c.Validate(); err != nil {
 		return Constraint{}, err
 	}
-	given := ken.Assignment{By: c.AssignedBy, Aspect: c.Aspect, Constraint: true, Actor: at.o.Actor}
+	given := ken.Assignment{By: c.AssignedBy, Aspect: c.Aspect, Constraint: c.Constraint, RuleCandidate: c.RuleCandidate, Actor: at.o.Actor}
 	for _, name := range n.Entities {
 		spelled, err := spell("entities", name)
 		if err != nil {
@@ -74,6 +76,26 @@ func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint
 	err := at.exclusive(ctx, "links", func(ctx context.Context) error {
 		var err error
 		out, err = at.addConstraint(ctx, c, given, read.Dependencies)
+		return err
+	})
+	return out, err
+}
+
+// ApproveRule makes a rule of a claim, whoever said it, on the operator's word. Errors:
+// ErrRefused if the editor is not an operator's; the store's.
+func (e *Editor) ApproveRule(ctx context.Context, c ken.Claim) (Constraint, error) {
+	word := e.claim(c.Kind, "", c.Text, e.evidence(nil))
+	if word.AssignedBy != ken.AssignedByOperator {
+		return Constraint{}, refused("evidence", "only an operator approves a rule", "Ask the operator to approve it.")
+	}
+	read := reading.Read(&c, e.source())
+	fill(&c, &read)
+	var out Constraint
+	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+		var err error
+		given := ken.Assignment{By: word.AssignedBy, Entities: c.Entities, Aspect: c.Aspect, Constraint: true, Actor: e.o.Actor}
+		word.Entities, word.Aspect = c.Entities, c.Aspect
+		out, err = e.makeRule(ctx, c, &word, given, read.Dependencies)
 		return err
 	})
 	return out, err
@@ -176,7 +198,7 @@ func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, giv
 	}
 	out.Changed = was != out.Claim.Status || len(have.Evidence) != len(out.Claim.Evidence)
 	changed := false
-	if given.ID = have.ID; len(given.Entities) > 0 || given.Aspect != "" || !have.Constraint {
+	if given.ID = have.ID; len(given.Entities) > 0 || given.Aspect != "" || !have.Constraint && (operator || !have.RuleCandidate) {
 		if len(given.Entities) == 0 { // an operator's assignment replaces what it was about
 			given.Entities = have.Entities
 		}

@@ -91,7 +91,7 @@ func (k *kit) machine() edit.Options {
 // fact writes a claim about entities.
 func (k *kit) fact(text string, entities ...string) string {
 	k.Helper()
-	c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+	c, err := ken.NewClaim(text, ken.FromHumanAssertion("ada", time.Time{}, ""))
 	if err != nil {
 		k.Fatal(err)
 	}
