@@ -19,11 +19,12 @@ var (
 
 	symbol = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z]\w*)(?:\.(\w+))?(?:\(.*\))?$`)
 	file   = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+\.(go|md|ya?ml)$`)
+	proof  = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*$`)
 	dotted = regexp.MustCompile(`^([a-z]+)(\.[a-z_0-9]+)+$`)
 )
 
 // documentsNameWhatExists checks what documents put in backquotes: a symbol of
-// one of our packages, a key of the configuration, and a file's path; and the
+// one of our packages, a test, a key of the configuration, and a file's path; and the
 // links between documents. Code blocks are not looked at.
 func documentsNameWhatExists(tr *tree) (faults []string) {
 	declared := declarations(tr)
@@ -51,6 +52,12 @@ func missing(tr *tree, declared map[string]map[string]bool, s string) string {
 		}
 		return ""
 	}
+	if proof.MatchString(s) {
+		if !declared[proofs][s] {
+			return "no such test"
+		}
+		return ""
+	}
 	if file.MatchString(s) {
 		folder, _, _ := strings.Cut(s, "/")
 		if tr.paths[folder] && !tr.paths[s] {
@@ -74,12 +81,21 @@ func missing(tr *tree, declared map[string]map[string]bool, s string) string {
 	return ""
 }
 
+// proofs is the name under which declarations lists the functions of all tests.
+const proofs = "_test"
+
 // declarations lists what each package declares: F, T, and T.M for the methods
 // and fields of T.
 func declarations(tr *tree) map[string]map[string]bool {
-	all := map[string]map[string]bool{}
+	all := map[string]map[string]bool{proofs: {}}
 	for _, f := range tr.files {
-		if f.test || f.ast.Name.Name == "main" {
+		if f.test {
+			for _, decl := range f.ast.Decls {
+				declare(all[proofs], decl)
+			}
+			continue
+		}
+		if f.ast.Name.Name == "main" {
 			continue
 		}
 		names := all[f.ast.Name.Name]

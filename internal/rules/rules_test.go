@@ -67,6 +67,7 @@ func TestRulesCanFail(t *testing.T) {
 		{"documents name what exists", "README.md: `ken.Gone()`", []string{"a.go", "package ken\n", "README.md", "`ken.Gone()`\n"}},
 		{"documents name what exists", "docs/a.md: `docs/gone.md`", []string{"docs/a.md", "See `docs/gone.md`.\n"}},
 		{"documents name what exists", "docs/a.md: link to gone.md", []string{"docs/a.md", "See [this](gone.md#part).\n"}},
+		{"documents name what exists", "README.md: `TestGone`", []string{"README.md", "`TestGone` proves it.\n"}},
 		{"documents name what exists", "README.md: `retrieval.flor`", []string{"README.md", "Set `retrieval.flor`.\n"}},
 	} {
 		t.Run(tt.rule+"/"+tt.want, func(t *testing.T) {
