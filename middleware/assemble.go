@@ -54,6 +54,8 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 // what t leaves out.
 func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly {
 	start := time.Now()
+	l.turning.begin()
+	defer l.turning.end()
 	named := t.ID != ""
 	if !named {
 		t.ID = l.newID()

@@ -158,8 +158,11 @@ func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibra
 	}
 	l.note(owner, func(c *calibrated) { c.tried = total })
 	c, err := calibrate.Run(ctx, s, l.background, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
-		Filter:   ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
-		Progress: func(done, total int) { l.o.Progress("calibrate", done, total) }})
+		Filter: ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
+		Progress: func(done, total int) {
+			l.giveWay(ctx)
+			l.o.Progress("calibrate", done, total)
+		}})
 	if err != nil {
 		return known.now, fmt.Errorf("calibrate: %w", err)
 	}

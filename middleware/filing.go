@@ -45,7 +45,8 @@ func (l *Layer) files() bool {
 // classifier files the claims of a store.
 func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 	c := &l.cfg.Structure
-	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, Now: l.now, Log: l.o.Log}
+	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.giveWay,
+		Now: l.now, Log: l.o.Log}
 	if m := l.filing.model; m != nil {
 		o.Model = m.Model()
 		o.Ask = func(ctx context.Context, r classify.Request) (string, error) {

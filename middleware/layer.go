@@ -59,6 +59,7 @@ type Layer struct {
 	threads      *threads
 	openings     openings
 	afterwards   afterwards
+	turning      turns
 	suspicions   suspicions
 	learners     learners
 	heeds        heeds
@@ -259,7 +260,7 @@ func (l *Layer) Embedder() *embed.Guard { return l.embedder }
 
 // start indexes and embeds in the background until Close.
 func (l *Layer) start() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(inBackground(context.Background()))
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
 	l.running.Go(func() { l.calibrateDue(ctx) })

@@ -25,6 +25,7 @@ func (t tenant) use(ctx context.Context, fn func(store.Engine) error) error {
 	if t.l.storeErr != nil {
 		return t.l.storeErr
 	}
+	t.l.giveWay(ctx)
 	s, release, err := t.l.Store(ctx, t.owner)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ const mostMapped = 160 << 20
 // How often that is looked at: while a store is in use, and while all rows of a bucket are
 // read.
 const (
-	releaseEvery = 2 * time.Second
+	releaseEvery = time.Second
 	releaseRows  = 1 << 12
 )
 

@@ -241,6 +241,7 @@ func (c *Classifier) round(ctx context.Context, claims []touched) error {
 			break
 		}
 		room <- struct{}{}
+		c.o.GiveWay(ctx)
 		all.Go(func() {
 			defer func() { <-room }()
 			errs[i] = c.passedOver(t.id, caught.Run(func() error { return c.derive(ctx, t.id, t.changed) }))

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -42,6 +43,9 @@ type Options struct {
 	// Settle is how long Follow waits after a write before it adds jobs, so that claims
 	// that are written together are asked about together; default 2 s.
 	Settle time.Duration
+	// GiveWay is called before each claim, and may wait while there is something more
+	// urgent to do. May be nil.
+	GiveWay func(context.Context)
 	// Rest is how long Follow rests between two batches of old claims; default 20 ms.
 	Rest time.Duration
 	// Wake is told when jobs were added; may be nil.
@@ -62,6 +66,9 @@ func (o Options) withDefaults() Options {
 	size(&o.Pairs, DefaultPairs, MaxPairs)
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Second
+	}
+	if o.GiveWay == nil {
+		o.GiveWay = func(context.Context) {}
 	}
 	if o.Rest <= 0 {
 		o.Rest = 20 * time.Millisecond

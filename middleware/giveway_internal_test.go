@@ -1,0 +1,54 @@
+package middleware
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBackgroundGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Layer{}
+		back := inBackground(t.Context())
+		waited := func(ctx context.Context) time.Duration {
+			start := time.Now()
+			l.giveWay(ctx)
+			return time.Since(start)
+		}
+		if d := waited(back); d != 0 {
+			t.Errorf("without turns: %v", d)
+		}
+		l.turning.begin()
+		l.turning.begin()
+		if d := waited(t.Context()); d != 0 {
+			t.Errorf("work that somebody waits for: %v", d)
+		}
+		if d := waited(back); d != waitAtMost {
+			t.Errorf("beside turns that go on: %v", d)
+		}
+		time.AfterFunc(10*time.Millisecond, l.turning.end)
+		time.AfterFunc(20*time.Millisecond, l.turning.end)
+		if d := waited(back); d != 20*time.Millisecond+quietAfter {
+			t.Errorf("beside turns that end: %v", d)
+		}
+		if d := waited(back); d != 0 {
+			t.Errorf("after them: %v", d)
+		}
+		// Turns that follow each other are waited for as one.
+		l.turning.begin()
+		time.AfterFunc(10*time.Millisecond, l.turning.end)
+		time.AfterFunc(12*time.Millisecond, l.turning.begin)
+		time.AfterFunc(30*time.Millisecond, l.turning.end)
+		if d := waited(back); d != 30*time.Millisecond+quietAfter {
+			t.Errorf("beside turns that follow each other: %v", d)
+		}
+		l.turning.begin()
+		ctx, cancel := context.WithTimeout(back, time.Millisecond)
+		defer cancel()
+		if d := waited(ctx); d != time.Millisecond {
+			t.Errorf("at its end: %v", d)
+		}
+		l.turning.end()
+	})
+}
