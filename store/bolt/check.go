@@ -82,7 +82,7 @@ func (k *checker) log(ctx context.Context) error {
 
 // values checks the checksums of what is served.
 func (k *checker) values(ctx context.Context) error {
-	for _, bucket := range [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf} {
+	for _, bucket := range sealedBuckets {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

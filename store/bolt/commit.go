@@ -83,6 +83,7 @@ func (s *Store) run() {
 			s.mendIndex()
 			continue
 		case <-release.C:
+			s.scrub()
 			s.releaseMapped()
 			continue
 		case <-s.quit:

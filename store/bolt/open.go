@@ -88,20 +88,21 @@ type Store struct {
 	health health
 
 	// The rest belongs to the committer's goroutine.
-	queue   chan *request
-	quit    chan struct{}
-	stopped chan struct{}
-	closing sync.Once
-	commit  uint64
-	head    [sha256.Size]byte
-	seq     atomic.Uint64 // of the last event; read by anybody
-	shown   atomic.Uint64 // the last commit that readers see; read by anybody
-	classes int           // how many are on disk
-	wake    chan struct{}
-	wakeMu  sync.Mutex  // guards wake
-	lagging bool        // the index lacks what is durable; see mend.go
-	mend    *time.Timer // when that is tried to be mended next
-	pause   time.Duration
+	queue    chan *request
+	quit     chan struct{}
+	stopped  chan struct{}
+	closing  sync.Once
+	commit   uint64
+	head     [sha256.Size]byte
+	seq      atomic.Uint64 // of the last event; read by anybody
+	shown    atomic.Uint64 // the last commit that readers see; read by anybody
+	classes  int           // how many are on disk
+	wake     chan struct{}
+	wakeMu   sync.Mutex  // guards wake
+	lagging  bool        // the index lacks what is durable; see mend.go
+	mend     *time.Timer // when that is tried to be mended next
+	pause    time.Duration
+	scrubbed scrubbing
 }
 
 var (
