@@ -46,16 +46,21 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 		return errClosed
 	default:
 	}
+	stalled := s.stalls.over()
 	select {
 	case s.queue <- r:
 	case <-s.quit:
 		return errClosed
+	case <-stalled:
+		return errStalled
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case err := <-r.done:
 		return err
+	case <-stalled:
+		return errStalled
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.stopped:

@@ -165,7 +165,20 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	return closedOr(s.protect(func() error { return s.db.Update(fn) }))
+	done := func() {}
+	defer func() { done() }()
+	return closedOr(s.protect(func() error {
+		return s.db.Update(func(tx *bbolt.Tx) error {
+			if err := fn(tx); err != nil {
+				return err
+			}
+			done = s.committing()
+			if s.beforeCommit != nil {
+				s.beforeCommit()
+			}
+			return nil
+		})
+	}))
 }
 
 func closedOr(err error) error {

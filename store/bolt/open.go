@@ -86,6 +86,9 @@ type Store struct {
 	cache  *claimCache
 	gate   gate // of the shelf's updates
 	health health
+	stalls stalls
+
+	beforeCommit func() // of tests
 
 	// The rest belongs to the committer's goroutine.
 	queue    chan *request

@@ -47,11 +47,17 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	}
 	u := newUpdate(store.CommitOf(ctx))
 	h.s.gate.enter(u, h.s.commitShelf)
+	var gone error
 	select {
 	case <-u.turn:
+	case <-h.s.stalls.over():
+		gone = errStalled
 	case <-ctx.Done():
+		gone = ctx.Err()
+	}
+	if gone != nil {
 		if h.s.gate.leave(u) {
-			return ctx.Err()
+			return gone
 		}
 		<-u.turn // it came at the same time
 	}
