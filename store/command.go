@@ -25,7 +25,8 @@ import (
 // otherwise it stays a claim.
 func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Claim, prior []ken.ClaimEvent, env Env) (string, *Event, error) {
 	for i := range prior {
-		prior[i].Reason, prior[i].Evidence = Clean(prior[i].Reason), cleanEvidence(prior[i].Evidence)
+		prior[i].Reason, prior[i].Evidence = Clean(prior[i].Reason), cleanEvidence(prior[i].Evidence, env.Now())
+		prior[i].At = NotAhead(prior[i].At, env.Now())
 	}
 	tame(&c, prior)
 	if c.Key != "" {
@@ -123,7 +124,7 @@ func TransitionCommand(get Lookup, t ken.Transition, env Env) (*Event, error) {
 		}
 	}
 	return newEvent(ken.EventTransitioned, c, Payload{From: c.Status, To: t.To,
-		Reason: Clean(t.Reason), Evidence: cleanEvidence(t.Evidence), Actor: t.Actor}, env)
+		Reason: Clean(t.Reason), Evidence: cleanEvidence(t.Evidence, env.Now()), Actor: t.Actor}, env)
 }
 
 // SupersedeCommand decides a Supersede. Nil and no error: it was so already.
@@ -212,7 +213,7 @@ func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.
 			return nil, err
 		}
 	}
-	return newEvent(ken.EventReinforced, c, Payload{Evidence: cleanEvidence(evidence), Actor: actor}, env)
+	return newEvent(ken.EventReinforced, c, Payload{Evidence: cleanEvidence(evidence, env.Now()), Actor: actor}, env)
 }
 
 // ArchiveCommand decides that a claim which no longer stands is put away: it keeps

@@ -15,7 +15,7 @@ import (
 // Prepare makes a claim fit to be written for owner: reasoning text, secrets and
 // control characters go, defaults and times are filled in, and what is left is
 // validated. Every store calls it on every write, so that nothing reaches a log
-// unclean. A claim that was nothing but reasoning is refused. Entities stay as they were
+// unclean. Times of the claim and its evidence that lie in the future count as of now. A claim that was nothing but reasoning is refused. Entities stay as they were
 // written, for people; whoever compares them spells them with analysis.Entity first.
 func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
@@ -31,7 +31,7 @@ func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 		*s = Clean(*s)
 	}
 	c.Tags, c.Entities = cleanAll(c.Tags), cleanAll(c.Entities)
-	c.Evidence = cleanEvidence(c.Evidence)
+	c.Evidence = cleanEvidence(c.Evidence, env.Now())
 	var err error
 	if c.Body, err = cleanBody(c.Body); err != nil {
 		return c, err
@@ -69,8 +69,9 @@ func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 		c.Status = ken.StatusObserved
 	}
 	now := env.Now().UTC()
-	c.CreatedAt = orNow(c.CreatedAt, now)
-	c.UpdatedAt = orNow(c.UpdatedAt, c.CreatedAt)
+	c.CreatedAt = NotAhead(orNow(c.CreatedAt, now), now)
+	c.UpdatedAt = NotAhead(orNow(c.UpdatedAt, c.CreatedAt), now)
+	c.ReinforcedAt, c.ArchivedAt = NotAhead(c.ReinforcedAt, now), NotAhead(c.ArchivedAt, now)
 	return c, c.Validate()
 }
 
@@ -123,19 +124,33 @@ func cleanValue(v any) any {
 	return v
 }
 
-func cleanEvidence(in []ken.Evidence) []ken.Evidence {
+func cleanEvidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	if in == nil {
 		return nil
 	}
 	out := make([]ken.Evidence, 0, len(in))
 	for _, e := range in {
 		e.Detail = Clean(e.Detail)
+		e.FetchedAt = NotAhead(e.FetchedAt, now)
 		if e.Kind == ken.EvidenceExitCode {
 			e.ID = Clean(e.ID) // a command line
 		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// ahead is how far a time may lie in the future: clocks differ.
+const ahead = 5 * time.Minute
+
+// NotAhead is when something happened, said to be at t: what lies more than five minutes
+// in the future, by a clock that was wrong or by who wrote it, counts as of now. Else it
+// would be the newest, and never grow old, until that time has come.
+func NotAhead(t, now time.Time) time.Time {
+	if t.After(now.Add(ahead)) {
+		return now.UTC()
+	}
+	return t
 }
 
 func orNow(t, now time.Time) time.Time {

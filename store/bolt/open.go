@@ -131,7 +131,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 }
 
 func newStore(dir string, o Options, db *bbolt.DB) *Store {
-	return &Store{dir: dir, work: dir, o: o, db: db, t: newTable(), docs: newDocTable(), cache: newClaimCache(),
+	return &Store{dir: dir, work: dir, o: o, db: db, t: newTable(o.Now), docs: newDocTable(), cache: newClaimCache(),
 		mend: stoppedTimer(), queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
 }
 

@@ -71,6 +71,8 @@ func markOf(r *row) mark {
 
 // table is every row of an owner, and the ways to find one.
 type table struct {
+	now func() time.Time
+
 	mu      sync.RWMutex // guards everything below
 	rows    []row        // by ref
 	marks   []mark       // by ref
@@ -83,8 +85,8 @@ type table struct {
 	live    int
 }
 
-func newTable() *table {
-	return &table{byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{},
+func newTable(now func() time.Time) *table {
+	return &table{now: now, byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{},
 		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}, about: outline.New()}
 }
 
@@ -99,6 +101,7 @@ func (t *table) put(ref store.Ref, r row) {
 		t.unlist(ref)
 		t.leave(ref)
 	}
+	t.timely(&r)
 	t.rows[ref], t.marks[ref] = r, markOf(&r)
 	if r.gone() {
 		return
@@ -107,6 +110,19 @@ func (t *table) put(ref store.Ref, r row) {
 	t.list(ref)
 	t.live++
 	t.byID[r.id] = ref
+}
+
+// timely corrects a row with times that have not come yet, as of a file from before writes
+// did so, or from when the clock was ahead: it would be the newest until then, and not
+// grow old. What its newest evidence says is then no better than the record's own time.
+func (t *table) timely(r *row) {
+	now := t.now()
+	if at := fromMilli(r.created); store.NotAhead(at, now) != at {
+		r.created = toMilli(now)
+	}
+	if at := fromMilli(r.newest); store.NotAhead(at, now) != at {
+		r.newest = r.created
+	}
 }
 
 // intern returns the class's number.

@@ -117,8 +117,8 @@ func testReinforce(k *kit) {
 
 	k.sub("the same evidence twice counts once", func(k *kit) {
 		id := k.write("payments uses sagas")
-		later := ken.FromHumanAssertion("ada", epoch.Add(time.Hour), "again")
-		for _, e := range []ken.Evidence{ken.FromHumanAssertion("ada", epoch, "once"), later} {
+		later := ken.FromHumanAssertion("ada", epoch, "again")
+		for _, e := range []ken.Evidence{ken.FromHumanAssertion("ada", epoch.Add(-time.Hour), "once"), later} {
 			if err := k.s.(reinforcer).Reinforce(k.ctx, id, []ken.Evidence{e}, ken.Actor{}); err != nil {
 				k.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 // at is a claim of a kind, created on a day of the tests' calendar.
 func at(kind ken.Kind, day int) func(*ken.Claim) {
-	return func(c *ken.Claim) { c.Kind, c.CreatedAt = kind, epoch.AddDate(0, 0, day) }
+	return func(c *ken.Claim) { c.Kind, c.CreatedAt = kind, epoch.AddDate(0, 0, day-60) }
 }
 
 func testNewest(k *kit, p Readable) {

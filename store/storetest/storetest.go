@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) ken.Store) {
 		{"Get", testGet},
 		{"ByKey", testByKey},
 		{"Reinforce", testReinforce},
+		{"Ahead", testAhead},
 		{"Archive", testArchive},
 		{"Assign", testAssign},
 		{"AssignOnWrite", testAssignOnWrite},
