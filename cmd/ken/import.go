@@ -51,6 +51,7 @@ func (a *app) importFiles(ctx context.Context, files []string) error {
 		im.sum.Owner = s.Owner()
 		err := a.importAll(ctx, im, files)
 		im.settleAll()
+		err = errors.Join(im.stopped, err)
 		p.done()
 		if err == nil && ctx.Err() == nil {
 			im.embed(ctx)
@@ -94,6 +95,9 @@ func (a *app) importFile(ctx context.Context, im *importer, file string) error {
 	}
 	defer in.Close()
 	for line := range until(ctx, jsonl.Read(in, filepath.Base(file))) {
+		if im.stopped != nil {
+			break
+		}
 		im.add(ctx, file, line)
 	}
 	return nil

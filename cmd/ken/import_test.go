@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/store/jsonl"
 )
 
 // Ctrl-C must end a command that waits for a terminal or a pipe.
@@ -87,5 +91,42 @@ func TestOwnersAreReadFromTheirFolders(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// full is a store that has room for so many batches.
+type full struct {
+	store.Engine
+	room int
+}
+
+func (f *full) Import(_ context.Context, in []store.Incoming) []store.Outcome {
+	out := make([]store.Outcome, len(in))
+	if f.room--; f.room < 0 {
+		for i := range out {
+			out[i].Err = &ken.Error{Code: ken.CodeUnavailable, Msg: "no space left on device", Try: "Make room."}
+		}
+	}
+	return out
+}
+
+func (f *full) Owner() string { return ken.DefaultOwner }
+
+// An import that finds no room says so once, where, and does not try the rest.
+func TestImportStopsWhereTheDiskIsFull(t *testing.T) {
+	var said strings.Builder
+	im := &importer{s: &full{room: 1}, tell: &said, progress: (&app{quiet: true}).progress(), hints: map[string]bool{}}
+	for n := range 10 * importBatch {
+		if im.stopped != nil {
+			break
+		}
+		im.add(t.Context(), "f", jsonl.Line{N: n + 1})
+	}
+	im.settleAll()
+	if im.stopped == nil || !strings.Contains(im.stopped.Error(), "stopped at f:1001: no space") || !strings.Contains(ken.Hint(im.stopped), "Make room. Then import") {
+		t.Errorf("%v, %s", im.stopped, ken.Hint(im.stopped))
+	}
+	if said.String() != "" || im.sum.Unchanged != importBatch || im.sum.Failed > 4*importBatch {
+		t.Errorf("%+v, said %q", im.sum, said.String())
 	}
 }

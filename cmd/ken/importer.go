@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -40,6 +42,8 @@ type importer struct {
 	progress *progress
 	sum      importSummary
 	hints    map[string]bool // advice given already
+
+	stopped error // the store can't be written: the rest is not tried
 
 	next   *importedBatch
 	flight []*importedBatch // oldest first
@@ -122,6 +126,12 @@ func (im *importer) settle() {
 		}
 		if l.err != nil {
 			im.sum.Failed++
+		}
+		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
+			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
+				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
+		}
+		if l.err != nil && im.stopped == nil {
 			im.complain(&l)
 		}
 	}
