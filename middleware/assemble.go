@@ -47,6 +47,7 @@ type Assembly struct {
 // An empty t.Owner is the configured owner; an empty t.ID gets an id, which the
 // later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
+	t.Messages = slices.Clone(t.Messages) // what is left behind at the deadline reads on
 	return l.assemble(ctx, &t, upstream{})
 }
 
