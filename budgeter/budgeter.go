@@ -114,8 +114,10 @@ type Block struct {
 // Compose fills a block. Constraints come first, the nearest before others, then what
 // is strongest: by tier, trust, fused score, newest and id, in this order. What does not fit is cut and
 // the next is tried. Constraints are compressed for one another, step by step,
-// before any is cut: white space first, then headings, then all but the first
-// sentences.
+// before any is cut: white space first, then headings and sources, then all but the
+// first sentences of those that are not verified. No sentence is cut. If that is not
+// enough, the nearest and strongest are there, in two thirds of the room where anything
+// else bears on the turn, and a line says how many are missing.
 //
 // Memory follows within its own limit: a checkpoint, shortened until it fits; then
 // hot claims, newest first; whatever else is memory, in the order above; playbooks,
@@ -135,7 +137,7 @@ func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	defer func() { c.letGo() }()
 	c.measure()
 	constraints, knowledge, memory := order(candidates)
-	c.addConstraints(constraints)
+	c.addConstraints(constraints, len(knowledge) > 0)
 	c.add(knowledge, false, &c.room)
 	c.add(merge(candidates, memory, c.spilled), true, &c.memoryRoom)
 	return c.finish()

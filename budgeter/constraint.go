@@ -19,9 +19,14 @@ func (c *composer) at(k *compressed, level int) *piece {
 	return p
 }
 
+// ruleShare is how much of the room constraints may take that don't all fit: the rest is
+// for what else bears on the turn.
+const ruleShare = 2.0 / 3
+
 // addConstraints takes all constraints, compressed as far as it takes to make
-// them fit, and as many as possible if nothing makes all of them fit.
-func (c *composer) addConstraints(order []int32) {
+// them fit. If nothing makes all of them fit, the nearest and strongest are there, within
+// ruleShare of the room where others need some.
+func (c *composer) addConstraints(order []int32, others bool) {
 	var list []*compressed
 	for _, i := range order {
 		e, ok := c.load(i, false, c.room)
@@ -33,7 +38,10 @@ func (c *composer) addConstraints(order []int32) {
 		}
 		e.clean()
 		k := &compressed{index: i, entry: e}
-		if p := c.at(k, 0); c.fresh(i, p, c.said.read(&p.item)) {
+		p := c.at(k, 0)
+		bare := p.item // a rule is said again by its text, whatever stands above it
+		bare.Heading = ""
+		if c.fresh(i, p, c.said.read(&bare)) {
 			c.said.add(p.item.ID)
 			list = append(list, k)
 		}
@@ -44,13 +52,9 @@ func (c *composer) addConstraints(order []int32) {
 	if len(list) == 0 {
 		return
 	}
-	level, chars, tokens := c.commonLevel(list)
-	if level > maxLevel {
-		list = c.overflow(list)
-		level, chars, tokens = maxLevel, c.room, c.tokens
-	}
-	for _, k := range list {
-		k.level = level
+	fits, chars, tokens := c.compress(list)
+	if !fits {
+		list, chars, tokens = c.overflow(list, others)
 	}
 	c.restore(list, c.room-chars, c.tokens-tokens)
 	for _, k := range list {
@@ -63,21 +67,26 @@ func (c *composer) addConstraints(order []int32) {
 	}
 }
 
-// commonLevel returns the lowest level at which the whole list fits, with what it
-// takes then; beyond maxLevel there is none.
-func (c *composer) commonLevel(list []*compressed) (level, chars, tokens int) {
-	for level = 0; level <= maxLevel; level++ {
-		chars, tokens = 0, 0
-		for _, k := range list {
-			p := c.at(k, level)
-			chars += p.item.Chars
-			tokens += p.tokens
-		}
-		if c.has(chars, tokens) {
-			break
+// compress sets the lowest levels at which the whole list fits, and returns what it takes
+// then. What is verified keeps its text as long as that is enough.
+func (c *composer) compress(list []*compressed) (fits bool, chars, tokens int) {
+	for _, verified := range []int{wholeLevel, maxLevel} {
+		for level := 0; level <= maxLevel; level++ {
+			chars, tokens = 0, 0
+			for _, k := range list {
+				if k.level = level; k.entry.item.Tier == ken.Verified {
+					k.level = min(level, verified)
+				}
+				p := c.at(k, k.level)
+				chars += p.item.Chars
+				tokens += p.tokens
+			}
+			if c.has(chars, tokens) {
+				return true, chars, tokens
+			}
 		}
 	}
-	return level, chars, tokens
+	return false, chars, tokens
 }
 
 func (c *composer) has(chars, tokens int) bool {
@@ -112,16 +121,27 @@ func (c *composer) warnOf(n int) {
 	}
 }
 
-// overflow cuts the constraints that do not fit even at maxLevel, makes room for
-// the line that says so, and returns the others.
-func (c *composer) overflow(list []*compressed) []*compressed {
+// overflow cuts the constraints that do not fit, makes room for the line that says so,
+// and returns the others with what they take: those that are verified with their whole
+// text, and others with their first sentence, as long as there is no room left.
+func (c *composer) overflow(list []*compressed, others bool) (kept []*compressed, chars, tokens int) {
 	c.warnOf(c.block.OverflowedConstraints + len(list)) // as long as the line gets
-	kept := list[:0]
-	chars, tokens := 0, 0
+	room, share := c.room, c.tokens
+	if others {
+		room, share = int(float64(room)*ruleShare), int(float64(share)*ruleShare)
+	}
+	fits := func(p *piece) bool {
+		return chars+p.item.Chars <= room && (c.o.Tokens <= 0 || tokens+p.tokens <= share)
+	}
+	kept = list[:0]
 	for _, k := range list {
-		p := c.at(k, maxLevel)
-		if !c.has(chars+p.item.Chars, tokens+p.tokens) {
-			c.cut(k.index, ken.CutBudget, "does not fit even compressed")
+		k.level = maxLevel
+		if k.entry.item.Tier == ken.Verified && fits(c.at(k, wholeLevel)) {
+			k.level = wholeLevel
+		}
+		p := c.at(k, k.level)
+		if !fits(p) {
+			c.cut(k.index, ken.CutBudget, "does not fit beside nearer and stronger constraints")
 			c.block.OverflowedConstraints++
 			continue
 		}
@@ -131,5 +151,5 @@ func (c *composer) overflow(list []*compressed) []*compressed {
 	if !c.warn {
 		c.room = chars // without the warning, nothing weaker takes the room
 	}
-	return kept
+	return kept, chars, tokens
 }

@@ -16,9 +16,9 @@ const (
 // overflowLine tells the reader that rules are missing which it can't see.
 func overflowLine(n int) string {
 	if n == 1 {
-		return "Warning: 1 constraint that applies did not fit and is not shown.\n"
+		return "Warning: 1 constraint that applies did not fit and is not shown; ken constraint list shows all.\n"
 	}
-	return "Warning: " + strconv.Itoa(n) + " constraints that apply did not fit and are not shown.\n"
+	return "Warning: " + strconv.Itoa(n) + " constraints that apply did not fit and are not shown; ken constraint list shows all.\n"
 }
 
 // IsBlock reports whether text is a block and nothing else, as a message is that

@@ -82,8 +82,12 @@ func sentences(text string, n int) string {
 	return text
 }
 
-// maxLevel is the level at which nothing more can be taken from an item.
-const maxLevel = 6
+// Levels of compression: at wholeLevel the text is whole, and at maxLevel nothing more
+// can be taken from an item. A sentence is never cut: half a rule is another rule.
+const (
+	wholeLevel = 3
+	maxLevel   = 5
+)
 
 // compress shortens the entry. Each level includes the ones before it.
 func (e *entry) compress(level int) {
@@ -94,17 +98,13 @@ func (e *entry) compress(level int) {
 	if level >= 2 {
 		it.Heading = ""
 	}
-	switch {
-	case level >= 4:
-		it.Text = sentences(it.Text, 1)
-	case level == 3:
-		it.Text = sentences(it.Text, 2)
-	}
-	if level >= 5 {
+	if level >= wholeLevel {
 		it.Source = ""
-		it.Text = excerpt(it.Text, 80)
 	}
-	if level >= maxLevel {
-		it.Text = excerpt(it.Text, 40)
+	switch {
+	case level >= maxLevel:
+		it.Text = sentences(it.Text, 1)
+	case level > wholeLevel:
+		it.Text = sentences(it.Text, 2)
 	}
 }

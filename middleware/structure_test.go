@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -419,6 +420,63 @@ func TestAThousandConstraints(t *testing.T) {
 	if r.OverflowedConstraints == 0 || r.OverflowedConstraints+len(r.Items) != 1001 || !strings.Contains(r.Block, fmt.Sprint(r.OverflowedConstraints, " constraints")) {
 		t.Errorf("%d overflowed, %d are there\n%s", r.OverflowedConstraints, len(r.Items), r.Block[:300])
 	}
+}
+
+// With a thousand rules of one thing the block keeps its size, the rules that a person
+// verified are there to the last word, no rule is cut within its sentence, what says the
+// same is there once, and other knowledge keeps a third of the room.
+func TestRulesDoNotDrownATurn(t *testing.T) {
+	l := open(t, settings())
+	verified := "The ledger must never migrate without a dump that was restored on another host, whoever asks for it."
+	c := ruleFor(t, verified, "ledger")
+	c.Status, c.Evidence = ken.StatusVerified, append(c.Evidence, ken.FromHumanAssertion("priya", monday, "yes"))
+	claims := []ken.Claim{c}
+	acts := []string{"never log %s", "always sign %s before they leave the host", "not accept %s without a token", "keep %s for ten years and no day longer", "never send %s to a region outside of the union"}
+	things := []string{"card numbers", "invoices", "refunds", "postings", "exports", "statements", "balances", "journals", "keys", "receipts"}
+	n := 0
+	for i := range 20 {
+		for _, thing := range things {
+			for _, act := range acts {
+				claims = append(claims, ruleFor(t, fmt.Sprintf("The ledger must "+act+" of series %d.", thing, i), "ledger"))
+				n++
+			}
+		}
+	}
+	again := ruleFor(t, "the ledger must never log card numbers of series 0", "ledger")
+	again.Heading = "Logging"
+	claims = append(claims, again)
+	for i := range 30 {
+		claims = append(claims, fact(t, "The ledger of %d has its own database server, which is in rack %d.", 1990+i, i))
+	}
+	learn(t, l, claims...)
+	r := l.Assemble(t.Context(), asked("what should I know before I touch the ledger and its database server?")).Receipt
+	if got := utf8.RuneCountInString(r.Block); got > 6000 {
+		t.Errorf("%d characters", got)
+	}
+	rules, facts, seen := 0, 0, map[string]bool{}
+	for i := range r.Items {
+		it := &r.Items[i]
+		if !it.Constraint {
+			facts++
+			continue
+		}
+		rules++
+		if !strings.HasSuffix(it.Text, ".") || !strings.Contains(it.Text, " must ") {
+			t.Errorf("cut: %q", it.Text)
+		}
+		key := strings.ToLower(strings.Trim(it.Text, "."))
+		if seen[key] {
+			t.Errorf("said twice: %q", it.Text)
+		}
+		seen[key] = true
+	}
+	if r.Items[0].Text != verified {
+		t.Errorf("first is %q", r.Items[0].Text)
+	}
+	if rules < 25 || facts < 8 || r.OverflowedConstraints < n-rules || !strings.Contains(r.Block, fmt.Sprint(r.OverflowedConstraints, " constraints that apply did not fit and are not shown; ken constraint list shows all.")) {
+		t.Errorf("%d rules, %d facts, %d overflowed:\n%s", rules, facts, r.OverflowedConstraints, r.Block)
+	}
+	t.Logf("%d rules and %d facts in %d characters, %d rules by number", rules, facts, utf8.RuneCountInString(r.Block), r.OverflowedConstraints)
 }
 
 // Who renames or merges something does not lose what was told of it before.

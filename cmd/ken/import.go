@@ -49,9 +49,16 @@ func (a *app) importFiles(ctx context.Context, files []string) error {
 		defer p.done()
 		im := &importer{s: s, tell: a.err, progress: p, hints: map[string]bool{}}
 		im.sum.Owner = s.Owner()
-		err := a.importAll(ctx, im, files)
+		before, err := im.candidates(ctx)
+		if err != nil {
+			return err
+		}
+		err = a.importAll(ctx, im, files)
 		im.settleAll()
 		err = errors.Join(im.stopped, err)
+		if after, err := im.candidates(context.WithoutCancel(ctx)); err == nil {
+			im.sum.Candidates = max(after-before, 0)
+		}
 		p.done()
 		if err == nil && ctx.Err() == nil {
 			im.embed(ctx)

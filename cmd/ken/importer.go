@@ -24,12 +24,17 @@ type importSummary struct {
 	Unchanged int    `json:"unchanged"` // were there already
 	Failed    int    `json:"failed"`
 	Adopted   int    `json:"adopted"` // of those that are in, claims that carried another owner
+	// Candidates are claims that read like rules and that nobody vouches for.
+	Candidates int `json:"rule_candidates"`
 }
 
 func (s importSummary) String() string {
 	out := fmt.Sprintf("%d claims written, %d unchanged, %d lines failed; owner %s", s.Written, s.Unchanged, s.Failed, s.Owner)
 	if s.Adopted > 0 {
 		out += fmt.Sprintf(", %d of them from other owners", s.Adopted)
+	}
+	if s.Candidates > 0 {
+		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
 	}
 	return out
 }
@@ -165,6 +170,18 @@ func (im *importer) complain(l *importedLine) {
 		im.hints[hint] = true
 		fmt.Fprintf(im.tell, "Try: %s\n", hint)
 	}
+}
+
+// candidates counts the candidate rules of the store.
+func (im *importer) candidates(ctx context.Context) (n int, err error) {
+	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true}
+	for _, err := range im.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // embed gives the new claims their vectors where a service makes them; a model
