@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +35,7 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
 	book := receipt.NewBook(t, l.receipts())
-	o.Tainted = func(ctx context.Context, id string) ([]ken.Taint, error) { return taintsOf(ctx, book, id) }
+	o.Tainted = book.Marks
 	if c.Harvest.Model != "" {
 		most := c.Harvest.MaxFacts
 		if most == 0 {
@@ -57,23 +56,6 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 		}
 	}
 	return harvest.New(o), shut
-}
-
-// taintsOf are the marks in the receipts of a session. A receipt that can't be read costs no
-// harvest.
-func taintsOf(ctx context.Context, book *receipt.Book, id string) (out []ken.Taint, err error) {
-	for q := (receipt.Query{Session: id, Limit: receipt.MaxLimit}); ; {
-		recs, next, err := book.List(ctx, q)
-		if err != nil && !errors.Is(err, ken.ErrCorrupt) {
-			return nil, err
-		}
-		for i := range recs {
-			out = append(out, recs[i].Taint...)
-		}
-		if q.Before = next; next == "" {
-			return out, nil
-		}
-	}
 }
 
 // SyncMemory reads what people changed in MEMORY.md and writes it anew. by is who

@@ -11,15 +11,18 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// head is the first line of an entry: what has to be known of it to delete it.
+// head is the first line of an entry: what has to be known of it to delete it, or to put
+// the receipt of a later request in its place.
 type head struct {
 	Turn    string    `json:"turn"`
 	Session string    `json:"session,omitempty"`
 	At      time.Time `json:"at"`
+	Through uint64    `json:"through,omitempty"`
+	Apart   bool      `json:"apart,omitempty"` // what was found out later lies beside the entry, and not in it
 }
 
 func encode(rec *Record) ([]byte, error) {
-	line, err := json.Marshal(head{rec.Turn, rec.Session, rec.At})
+	line, err := json.Marshal(head{rec.Turn, rec.Session, rec.At, rec.Through, true})
 	if err != nil {
 		return nil, err
 	}
@@ -66,13 +69,54 @@ func decode(n uint64, b []byte) (*Record, error) {
 	return rec, nil
 }
 
-// load reads a receipt; nil when there is none of that number.
+// load reads a receipt, with what was found out about it later; nil when there is none of
+// that number.
 func load(r store.ShelfReader, n uint64) (*Record, error) {
 	b := r.Get(keyEntry(n))
 	if b == nil {
 		return nil, nil
 	}
-	return decode(n, b)
+	rec, err := decode(n, b)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := marksOf(r, n)
+	if err != nil {
+		return nil, err
+	}
+	if len(marks) > 0 {
+		rec.Taint = union(rec.Taint, marks)
+	}
+	if b := r.Get(keyUsed(n)); b != nil {
+		rec.Used = nil
+		if err := json.Unmarshal(b, &rec.Used); err != nil {
+			return nil, corrupt(n, err)
+		}
+	}
+	return rec, nil
+}
+
+// marksOf reads the marks beside a receipt.
+func marksOf(r store.ShelfReader, n uint64) (marks []ken.Taint, err error) {
+	if b := r.Get(keyTaint(n)); b != nil {
+		if err := json.Unmarshal(b, &marks); err != nil {
+			return nil, corrupt(n, err)
+		}
+	}
+	return marks, nil
+}
+
+// headOf reads the head of a receipt; nil when there is none of that number.
+func headOf(r store.ShelfReader, n uint64) (*head, error) {
+	b := r.Get(keyEntry(n))
+	if b == nil {
+		return nil, nil
+	}
+	h, err := decodeHead(n, b)
+	if err != nil {
+		return nil, err
+	}
+	return &h, nil
 }
 
 func corrupt(n uint64, err error) error {

@@ -21,6 +21,8 @@
 //
 //	receipt/book              the numbers of the first and the last receipt, and when the first is from
 //	receipt/entry/NUMBER      the receipt: a line that says whose it is, then the Record, both JSON
+//	receipt/used/NUMBER       what the answer used of its items, as JSON; nothing until that is known
+//	receipt/taint/NUMBER      the marks of its answer, as JSON; nothing when there are none
 //	receipt/turn/TURN         its number
 //	receipt/session/ID/NUMBER nothing; NUMBER is counted down, so that the newest comes first
 package receipt

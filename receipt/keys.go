@@ -14,11 +14,17 @@ import (
 const (
 	keyBook       = "receipt/book"
 	prefixEntry   = "receipt/entry/"
+	prefixUsed    = "receipt/used/"
+	prefixTaint   = "receipt/taint/"
 	prefixTurn    = "receipt/turn/"
 	prefixSession = "receipt/session/"
 )
 
 func keyEntry(n uint64) string { return fmt.Sprintf("%s%016x", prefixEntry, n) }
+
+// What is found out about a turn afterwards lies beside its receipt: see keep.
+func keyUsed(n uint64) string  { return fmt.Sprintf("%s%016x", prefixUsed, n) }
+func keyTaint(n uint64) string { return fmt.Sprintf("%s%016x", prefixTaint, n) }
 
 // Ids are escaped, so that none reaches into another's keys.
 func keyTurn(turn string) string  { return prefixTurn + url.PathEscape(turn) }

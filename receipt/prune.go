@@ -77,7 +77,7 @@ func (b *Book) prune(tx store.ShelfTx, p *pages, most int) (pruned int, err erro
 
 // remove deletes a receipt and what leads to it.
 func remove(tx store.ShelfTx, n uint64, h head) error {
-	keys := []string{keyEntry(n)}
+	keys := []string{keyEntry(n), keyUsed(n), keyTaint(n)}
 	if at, ok := numberOf(tx, h.Turn); ok && at == n {
 		keys = append(keys, keyTurn(h.Turn))
 	}

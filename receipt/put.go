@@ -1,7 +1,9 @@
 package receipt
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -38,21 +40,14 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 		return err
 	}
 	if n, ok := numberOf(tx, rec.Turn); ok {
-		had, err := load(tx, n)
+		had, err := headOf(tx, n)
 		if err == nil && had != nil && had.Session == rec.Session {
-			rec.Taint = union(had.Taint, rec.Taint)
-			if len(rec.Used) == 0 {
-				rec.Used = had.Used
-			}
-			if rec.Through == 0 {
-				rec.Through = had.Through
-			}
-			return keep(tx, n, &rec)
+			return again(tx, n, had, &rec)
 		}
 		// Somebody's id of a turn may come again in another session. One that can't be
 		// read stays where it is.
 		if b.told(err) == nil && had != nil {
-			if err := remove(tx, n, head{Turn: had.Turn, Session: had.Session}); err != nil {
+			if err := remove(tx, n, *had); err != nil {
 				return err
 			}
 		}
@@ -79,12 +74,62 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 	return p.write(tx)
 }
 
+// again puts the receipt of a later request of a turn in the place of the one before,
+// which is not read: what was found out about the turn lies beside it.
+func again(tx store.ShelfTx, n uint64, had *head, rec *Record) error {
+	if rec.Through == 0 {
+		rec.Through = had.Through
+	}
+	if !had.Apart {
+		old, err := load(tx, n)
+		if err != nil {
+			return err
+		}
+		rec.Taint = union(old.Taint, rec.Taint)
+		if len(rec.Used) == 0 {
+			rec.Used = old.Used
+		}
+		if rec.Through == 0 {
+			rec.Through = old.Through
+		}
+	} else if len(rec.Taint) > 0 {
+		marks, err := marksOf(tx, n)
+		if err != nil {
+			return err
+		}
+		rec.Taint = union(marks, rec.Taint)
+	}
+	return keep(tx, n, rec)
+}
+
+// keep writes a receipt. What is found out about a turn later, what its answer used and
+// the marks of that, goes beside it, so that nobody who adds to it has to read and write
+// the whole; what rec has none of stays as it is.
 func keep(tx store.ShelfTx, n uint64, rec *Record) error {
-	v, err := encode(rec)
+	body := *rec
+	body.Used, body.Taint = nil, nil
+	v, err := encode(&body)
+	if err == nil {
+		err = tx.Put(keyEntry(n), v)
+	}
+	if err == nil && len(rec.Used) > 0 {
+		err = putBeside(tx, keyUsed(n), rec.Used)
+	}
+	if err == nil && len(rec.Taint) > 0 {
+		err = putBeside(tx, keyTaint(n), rec.Taint)
+	}
+	return err
+}
+
+func putBeside(tx store.ShelfTx, key string, v any) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return tx.Put(keyEntry(n), v)
+	if bytes.Equal(tx.Get(key), b) {
+		return nil
+	}
+	return tx.Put(key, b)
 }
 
 // told logs an error of a receipt that can't be read, and returns it.
@@ -99,32 +144,28 @@ func (b *Book) told(err error) error {
 // caller's own transaction. A mark that it has is not added again. Errors: ErrNotFound
 // for a turn without a receipt; ErrCorrupt.
 func (b *Book) AddMark(tx store.ShelfTx, turn string, taint []ken.Taint) error {
-	return change(tx, turn, func(rec *Record) bool {
-		had := len(rec.Taint)
-		rec.Taint = union(rec.Taint, taint)
-		return len(rec.Taint) > had
-	})
+	n, err := there(tx, turn)
+	if err != nil || len(taint) == 0 {
+		return err
+	}
+	had, err := marksOf(tx, n)
+	if err != nil {
+		return err
+	}
+	return putBeside(tx, keyTaint(n), union(had, taint))
 }
 
-// change keeps what fn makes of a turn's receipt, if it says so.
-func change(tx store.ShelfTx, turn string, fn func(*Record) bool) error {
+// there finds the receipt of a turn.
+func there(tx store.ShelfTx, turn string) (n uint64, err error) {
 	n, ok := numberOf(tx, turn)
 	if !ok {
-		return notFound(turn)
+		return 0, notFound(turn)
 	}
-	rec, err := load(tx, n)
-	switch {
-	case err != nil:
-		return err
-	case rec == nil:
-		return notFound(turn)
-	case !fn(rec):
-		return nil
+	h, err := headOf(tx, n)
+	if err == nil && h == nil {
+		err = notFound(turn)
 	}
-	if err := refuse(tx, rec); err != nil {
-		return err
-	}
-	return keep(tx, n, rec)
+	return n, err
 }
 
 // union returns the marks of both, each once.
