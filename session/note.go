@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -85,7 +86,10 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 	now := j.now()
 	if err == nil {
 		for _, p := range parts {
-			p.prepare(now, func(at int) { p.annotate(ctx, at) })
+			if fault := caught.Run(func() error { p.prepare(now, func(at int) { p.annotate(ctx, at) }); return nil }); fault != nil {
+				p.err = fault
+				j.o.Log.Error("messages of a session can't be kept", "session", p.m.id, "cause", fault, "stack", caught.Stack(fault))
+			}
 		}
 		err = j.write(ctx, parts, also, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/forgotten"
 )
@@ -249,6 +250,8 @@ func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
 	return nil
 }
 
+var sum = Digest // a test has it panic
+
 // step brings the checkpoint up to date. A request of the same turn changes nothing
 // but a time, which is not worth a write.
 func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Set) error {
@@ -256,11 +259,19 @@ func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Se
 	if err != nil {
 		return err
 	}
-	c := Digest(prev, n.entries, n.Step, p.now)
-	if prev == nil {
-		prev = &Checkpoint{}
+	var c Checkpoint
+	err = caught.Run(func() error {
+		c = sum(prev, n.entries, n.Step, p.now)
+		if prev == nil {
+			prev = &Checkpoint{}
+		}
+		c = c.cleaned(prev)
+		return nil
+	})
+	if err != nil { // the messages are kept all the same
+		p.j.o.Log.Error("a session's checkpoint stays as it is", "session", p.m.id, "cause", err, "stack", caught.Stack(err))
+		return nil
 	}
-	c = c.cleaned(prev)
 	if gone != nil {
 		c.forget(func(text string) bool {
 			return tells(gone, rec, text) || slices.ContainsFunc(n.Injected, func(it ken.Item) bool { return gone.Has(it.ID) && point(it.Text) == text })
