@@ -118,6 +118,9 @@ func (e entry) piece(level int) piece {
 	if e.memory {
 		b.WriteString(" memory")
 	}
+	if it.Fallen != "" {
+		b.WriteString(", " + string(it.Fallen) + " since it was told")
+	}
 	b.WriteString(" | ")
 	if it.CreatedAt.IsZero() {
 		b.WriteString("undated")

@@ -49,7 +49,7 @@ const (
 
 func partOf(c *Candidate) int {
 	switch {
-	case c.Item.Constraint:
+	case c.Item.Constraint || c.Item.Fallen != "":
 		return constraintPart
 	case c.Memory:
 		return memoryPart

@@ -128,7 +128,7 @@ func (k *Kept) ways(o *Options) []string {
 // levels adds the item in all its lengths, as far as one is that of the item.
 func (e entry) levels(out []string) []string {
 	most := 0
-	if e.item.Constraint {
+	if e.item.Constraint || e.item.Fallen != "" {
 		most = maxLevel
 	}
 	for level := 0; level <= most; level++ {
@@ -141,7 +141,7 @@ func (e entry) levels(out []string) []string {
 func (e entry) as(text string, out []string) []string {
 	e.item.Text = text
 	out = e.fits(0, out)
-	if e.item.Constraint {
+	if e.item.Constraint || e.item.Fallen != "" {
 		e.item.Heading = ""
 		out = e.fits(0, out)
 		e.item.Source = ""

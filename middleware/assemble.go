@@ -293,15 +293,9 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []finge
 		}
 	}
 	stale := l.blocks.get(key)
-	held := map[string]string{}
-	for _, e := range earlier {
-		for id, text := range e.held {
-			held[id] = text
-		}
-	}
 	read := *t // from here on nobody sees a secret
 	read.Messages = l.cleanings.messages(at, t.Messages)
-	c := l.run(ctx, &read, held, stage)
+	c := l.run(ctx, &read, pastOf(earlier), stage)
 	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
@@ -310,14 +304,13 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []finge
 }
 
 // run sends the turn, whose messages are clean, through the chain.
-func (l *Layer) run(ctx context.Context, t *ken.Turn, held map[string]string, stage *atomic.Pointer[string]) *composed {
+func (l *Layer) run(ctx context.Context, t *ken.Turn, by past, stage *atomic.Pointer[string]) *composed {
 	r := l.blank(t, "")
-	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t),
-		seen: func(id, text string) bool { have, ok := held[id]; return ok && have == text }}
+	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), past: by}
 	l.send(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
 	r.Signals = ownSignals(r.Signals)
-	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, incognito: t.Incognito,
+	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
 		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = it.Text
@@ -340,6 +333,9 @@ func (l *Layer) send(ctx context.Context, st *State, h Handler) {
 	} else {
 		defer release()
 		st.p = p
+		if s, ok := p.(store.Engine); ok && st.trial == nil && l.cfg.Injection.Sticky {
+			st.seq = s.Seq()
+		}
 		err := protect(ctx, st, h)
 		st.Receipt = r // whatever a middleware made of it
 		if err != nil {

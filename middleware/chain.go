@@ -25,8 +25,9 @@ type State struct {
 	late <-chan store.Result
 
 	code   turnCode
-	filter ken.Filter // of the turn
-	seen   func(id, text string) bool
+	filter ken.Filter              // of the turn
+	past   past                    // what it was told by earlier blocks of the conversation
+	seq    uint64                  // the store's last event when the turn began to read it
 	trial  *trial                  // nil for a turn
 	stage  *atomic.Pointer[string] // the one that runs; nil for a trial
 }

@@ -195,6 +195,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	if c, ok := l.goals(ctx, st); ok {
 		cands = append(cands, c)
 	}
+	cands = append(cands, l.fallen(ctx, st)...)
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
 		version := c.Row.Version
@@ -219,7 +220,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: st.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
+		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: st.past.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Items = append(r.Items, st.Block.Items...)

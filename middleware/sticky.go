@@ -99,6 +99,7 @@ type composed struct {
 	held    map[string]string // id → text, of the items in it
 	claims  []string          // ids of the items that can be forgotten
 	receipt ken.Receipt
+	seq     uint64 // the store's last event at that time
 
 	incognito bool // by a turn that leaves nothing behind
 

@@ -30,7 +30,7 @@ func (d *Disputed) Write(p *Page) {
 	case d.Marked:
 		p.Line("A person put this claim into every turn, so a person decides: your dispute is in the attention queue, and the claim stands until then.")
 	case d.Disputed:
-		p.Line("Disputed. No turn gets it any more until a person has settled it.")
+		p.Line("Disputed. No new turn is given it until a person has settled it; conversations that know it are told that it is disputed.")
 	}
 	p.Line("id " + d.ID + ", " + d.Status)
 	for _, n := range d.Notes {

@@ -15,7 +15,8 @@ func (a *app) disputeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispute ID --reason TEXT",
 		Short: "Mark a claim as contested",
-		Long: "Mark a claim as contested. No turn and no recall gets it any more, unless recall asks for --status disputed; " +
+		Long: "Mark a claim as contested. No new turn and no recall is given it any more, unless recall asks for --status disputed. A conversation that " +
+			"was told it keeps the earlier block, and its next block says that the claim is disputed since. " +
 			"ken verify settles the dispute in its favour, ken supersede against it.",
 		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
 		Args:    takes("ID"),
