@@ -47,6 +47,8 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 		return err
 	})
 	switch {
+	case errors.Is(err, errHeld):
+		return "", jobs.Later(err)
 	case errors.Is(err, ken.ErrCorrupt), errors.Is(err, ken.ErrInvalid):
 		return "", jobs.Permanent(err)
 	case err != nil:

@@ -17,19 +17,27 @@ type turn struct {
 
 	mu    sync.Mutex              // guards the rest
 	holds int                     // that wait or last
+	held  chan struct{}           // closed while there are any
 	stop  context.CancelCauseFunc // of the harvest that has the turn; nil for none
 }
 
 func newTurn() *turn {
-	t := &turn{token: make(chan struct{}, 1)}
+	t := &turn{token: make(chan struct{}, 1), held: make(chan struct{})}
 	t.token <- struct{}{}
 	return t
 }
 
 // take runs a harvest in its turn, with a context that ends when somebody holds it.
+// It never waits for a hold: whoever erases may itself wait, in another process, until
+// no harvest of this one is under way.
 func (t *turn) take(ctx context.Context, harvest func(context.Context) error) error {
+	t.mu.Lock()
+	held := t.held
+	t.mu.Unlock()
 	select {
 	case <-t.token:
+	case <-held:
+		return errHeld
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -63,7 +71,9 @@ func (t *turn) end() {
 // hold stops the harvest that runs and waits for the turn.
 func (t *turn) hold(ctx context.Context) (release func(), err error) {
 	t.mu.Lock()
-	t.holds++
+	if t.holds++; t.holds == 1 {
+		close(t.held)
+	}
 	if t.stop != nil {
 		t.stop(errHeld)
 	}
@@ -71,7 +81,9 @@ func (t *turn) hold(ctx context.Context) (release func(), err error) {
 	over := func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.holds--
+		if t.holds--; t.holds == 0 {
+			t.held = make(chan struct{})
+		}
 	}
 	select {
 	case <-t.token:

@@ -138,6 +138,24 @@ func TestPermanentErrorIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsForLaterIsNoAttempt(t *testing.T) {
+	q := queue(newShelf())
+	id := add(t, q, "k", "1").ID
+	rep := drain(t, q, one(func(context.Context, jobs.Job) (string, error) {
+		return "", fmt.Errorf("begin: %w", jobs.Later(errDown))
+	}))
+	j := wantState(t, q, id, jobs.Queued, 0)
+	if rep.Returned != 1 || !j.Due.After(j.Created) || j.Error != "" {
+		t.Errorf("%+v, %+v", rep, j)
+	}
+	if jobs.Later(nil) != nil {
+		t.Error("nil is an error")
+	}
+	if err := jobs.Later(errDown); !errors.Is(err, ken.ErrUnavailable) || err.Error() != errDown.Error() {
+		t.Errorf("%v hides its cause", err)
+	}
+}
+
 func TestFaultyHandlersAreErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		h    func(context.Context, jobs.Job) (string, error)

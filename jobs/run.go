@@ -17,9 +17,9 @@ import (
 // progress may be called as often as wanted, from any goroutine, until the handler
 // returns; it is kept at most once a second.
 //
-// An error is another attempt later, one that is Permanent is none. When ctx ended
-// because the worker was stopped, an error does not count as an attempt. A panic
-// is an error.
+// An error is another attempt later, one that is Permanent is none. An error that is
+// Later, and any when ctx ended because the worker was stopped, does not count as an
+// attempt. A panic is an error.
 type Handler func(ctx context.Context, j Job, progress func(stage string, done, total int)) (note string, err error)
 
 // result is what came of a handler.

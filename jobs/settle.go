@@ -41,7 +41,7 @@ const (
 	succeeded ending = iota
 	failed           // to be tried again
 	buried           // given up on
-	stopped          // put back: the worker was told to stop
+	stopped          // put back: the worker was told to stop, or it is not the time for it
 	lostLease        // nothing was recorded
 )
 
@@ -82,10 +82,14 @@ func (q *Queue) settle(j *Job, res result, told bool) ending {
 		return succeeded
 	}
 	dead := isPermanent(res.err)
-	if told && !dead && !res.fault {
+	if later := isLater(res.err); !dead && !res.fault && (told || later) {
 		j.State = Queued
 		j.Attempts--
-		q.due(j, 0)
+		pause := time.Duration(0)
+		if later {
+			pause = q.o.Backoff(1)
+		}
+		q.due(j, pause)
 		return stopped
 	}
 	j.fail(res.err)

@@ -10,7 +10,7 @@ type Report struct {
 	Done     int // finished
 	Retried  int // failed, and due again later
 	Dead     int // given up on
-	Returned int // put back, because ctx ended
+	Returned int // put back, because ctx ended or it was not the time for it
 	Lost     int // run by somebody else meanwhile, or about to be
 
 	Jobs []Job // as they stand after it, in the order in which they ran

@@ -47,7 +47,7 @@ var kinds = []struct {
 // TestFaults lets some processes learn, ask and forget on one folder, while the disk
 // fails and processes are killed, paused and told a wrong time. After every twentieth
 // fault, what is on the disk is compared with what was acknowledged. KEN_FAULTS is the
-// number of faults.
+// number of faults, KEN_KEEP a folder that keeps the disk of a run that failed.
 func TestFaults(t *testing.T) {
 	race.LeaveToWhole(t)
 	want := 24
@@ -279,13 +279,22 @@ func (c *crew) progress(n int) {
 		case <-c.came:
 		case <-time.After(time.Second):
 		case <-give.C:
-			var said strings.Builder
-			for _, p := range c.all {
-				fmt.Fprintf(&said, "%d: %s\n", p.cmd.Process.Pid, p.stderr)
-			}
-			c.Fatalf("nothing is acknowledged any more after %s\n%s", c.last, said.String())
+			c.Fatalf("nothing is acknowledged any more after %s; the last error told: %s\n%s", c.last, c.lastError(), c.stacks())
 		}
 	}
+}
+
+// stacks ends all processes and returns what they printed last, and where their
+// goroutines were.
+func (c *crew) stacks() string {
+	var said strings.Builder
+	for _, p := range c.all {
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-p.read
+		p.ended.Do(func() { _ = p.cmd.Wait() })
+		fmt.Fprintf(&said, "%d: %s\n", p.cmd.Process.Pid, p.stderr)
+	}
+	return said.String()
 }
 
 // alive fails the test for a process that ended by itself.
@@ -310,7 +319,19 @@ func (c *crew) check() {
 	c.Helper()
 	dir := c.TempDir()
 	c.must(c.disk.copyTo(dir))
+	keep := os.Getenv("KEN_KEEP")
+	if keep != "" {
+		keep = filepath.Join(keep, strconv.Itoa(os.Getpid()))
+		c.must(os.RemoveAll(keep))
+		c.must(os.CopyFS(keep, os.DirFS(dir)))
+	}
 	c.ledger.check(c, filepath.Join(dir, "project"))
+	if keep != "" && c.Failed() {
+		c.must(os.WriteFile(filepath.Join(keep, "ledger"), []byte(strings.Join(c.lines, "\n")), 0o600))
+		c.Logf("the disk as it was and what the workers said are in %s", keep)
+	} else if keep != "" {
+		c.must(os.RemoveAll(keep))
+	}
 }
 
 // tail keeps the end of what a process printed. It is safe for concurrent use.
@@ -323,7 +344,7 @@ func (w *tail) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.b = append(w.b, b...)
-	if over := len(w.b) - 8192; over > 0 && bytes.Contains(w.b, []byte("\n")) {
+	if over := len(w.b) - 64<<10; over > 0 && bytes.Contains(w.b, []byte("\n")) {
 		w.b = w.b[over:]
 	}
 	return len(b), nil

@@ -26,6 +26,8 @@ type ledger struct {
 	turns   []time.Duration
 	paused  []time.Duration // of the turns during which another process was paused
 	errors  int
+	told    string // the last error
+	lines   []string
 	acks    int
 	resumed time.Time     // the end of the last pause; while one lasts, the far future
 	came    chan struct{} // something was acknowledged
@@ -36,6 +38,7 @@ type entry struct {
 	id                    string
 	learned               bool // acknowledged
 	forgetting, forgotten bool // begun; acknowledged
+	errors                []string
 }
 
 func newLedger() *ledger {
@@ -46,6 +49,7 @@ func (l *ledger) line(line string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := strings.Fields(line)
+	l.lines = append(l.lines, time.Now().Format("05.000 ")+line)
 	switch {
 	case len(f) == 3 && f[0] == "begin" && f[1] == "learn":
 		l.facts[f[2]] = &entry{}
@@ -75,6 +79,10 @@ func (l *ledger) line(line string) error {
 		return nil
 	case len(f) > 3 && f[0] == "error":
 		l.errors++
+		l.told = line
+		if e := l.facts[strings.TrimSuffix(f[2], ":")]; e != nil {
+			e.errors = append(e.errors, line)
+		}
 		return nil
 	default:
 		return fmt.Errorf("a worker said %q", line)
@@ -103,6 +111,12 @@ func (l *ledger) acknowledged() int {
 	return l.acks
 }
 
+func (l *ledger) lastError() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.told
+}
+
 // pausedUntil notes that a process is paused until then.
 func (l *ledger) pausedUntil(at time.Time) {
 	l.mu.Lock()
@@ -126,12 +140,14 @@ func (l *ledger) check(t testing.TB, dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := map[string]int{}
+	claims := map[string][]string{}
 	for c, err := range s.Claims(ctx) {
 		if err != nil {
 			t.Fatalf("read the claims: %v", err)
 		}
 		if c.Kind == ken.KindFact {
 			seen[marker(c.Text)]++
+			claims[marker(c.Text)] = append(claims[marker(c.Text)], fmt.Sprintf("%+v", c))
 		}
 	}
 	for m, n := range seen {
@@ -139,7 +155,7 @@ func (l *ledger) check(t testing.TB, dir string) {
 		case e == nil:
 			t.Errorf("%s is there and was never written", m)
 		case n > 1:
-			t.Errorf("%s is there %d times", m, n)
+			t.Errorf("%s is there %d times:\n%s\n%s", m, n, strings.Join(claims[m], "\n"), strings.Join(e.errors, "\n"))
 		case e.forgotten:
 			t.Errorf("%s is there and was forgotten", m)
 		}

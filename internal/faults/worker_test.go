@@ -123,7 +123,7 @@ func (w *worker) learn(ctx context.Context, i int) {
 		panic(err)
 	}
 	fmt.Println("begin learn", marker)
-	ctx = store.WithCommit(ctx, uuid.New())
+	ctx = store.WithCommit(ctx, uuid.Must(uuid.NewV7()))
 	w.insist(ctx, "learn", marker, func() error {
 		s, release, err := w.layer.Store(ctx, "")
 		if err != nil {
