@@ -41,6 +41,9 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := goodName(r.commit); err != nil {
+		return err
+	}
 	select {
 	case <-s.quit:
 		return errClosed

@@ -22,6 +22,16 @@ func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) err
 	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), result: result, done: make(chan error, 1)})
 }
 
+// goodName refuses a write's name that does not say when it was made: it would be
+// forgotten at any time.
+func goodName(id uuid.UUID) error {
+	if id == uuid.Nil || id.Version() == 7 {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "commit", Msg: fmt.Sprintf("%s is not a UUID of version 7", id),
+		Try: "Name the write with uuid.NewV7."}
+}
+
 // apply runs the request, unless it was done before under the same name. What
 // changed nothing leaves no name: done again, it is done later.
 func (r *request) apply(t *txn) error {

@@ -234,3 +234,18 @@ func (c until) Err() error {
 	}
 	return nil
 }
+
+// A name that does not say when it was made would be forgotten at any time.
+func TestANameOfAnotherKindIsRefused(t *testing.T) {
+	s := open(t, t.TempDir(), bolt.Options{})
+	ctx := store.WithCommit(t.Context(), uuid.New())
+	for what, err := range map[string]error{
+		"claim": func() error { _, err := s.WriteClaim(ctx, claim(t, "Deploys run on Tuesday.")); return err }(),
+		"shelf": s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return tx.Put("a", []byte("b")) }),
+	} {
+		var e *ken.Error
+		if !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != "commit" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

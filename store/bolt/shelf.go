@@ -42,10 +42,14 @@ func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error
 // transaction is being synced, those who wait gather for the next one; ctx is
 // honoured until fn runs, and after that the update is as durable as it says.
 func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+	name := store.CommitOf(ctx)
 	if err := h.s.usable(ctx); err != nil {
 		return err
 	}
-	u := newUpdate(store.CommitOf(ctx))
+	if err := goodName(name); err != nil {
+		return err
+	}
+	u := newUpdate(name)
 	h.s.gate.enter(u, h.s.commitShelf)
 	var gone error
 	select {
