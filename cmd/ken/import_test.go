@@ -94,15 +94,12 @@ func TestOwnersAreReadFromTheirFolders(t *testing.T) {
 	}
 }
 
-// full is a store that has room for so many batches.
-type full struct {
-	store.Engine
-	room int
-}
+// full is a store that has room for the batches that begin with the text "fits".
+type full struct{ store.Engine }
 
-func (f *full) Import(_ context.Context, in []store.Incoming) []store.Outcome {
+func (full) Import(_ context.Context, in []store.Incoming) []store.Outcome {
 	out := make([]store.Outcome, len(in))
-	if f.room--; f.room < 0 {
+	if in[0].Claim.Text != "fits" {
 		for i := range out {
 			out[i].Err = &ken.Error{Code: ken.CodeUnavailable, Msg: "no space left on device", Try: "Make room."}
 		}
@@ -110,17 +107,21 @@ func (f *full) Import(_ context.Context, in []store.Incoming) []store.Outcome {
 	return out
 }
 
-func (f *full) Owner() string { return ken.DefaultOwner }
+func (full) Owner() string { return ken.DefaultOwner }
 
 // An import that finds no room says so once, where, and does not try the rest.
 func TestImportStopsWhereTheDiskIsFull(t *testing.T) {
 	var said strings.Builder
-	im := &importer{s: &full{room: 1}, tell: &said, progress: (&app{quiet: true}).progress(), hints: map[string]bool{}}
+	im := &importer{s: full{}, tell: &said, progress: (&app{quiet: true}).progress(), hints: map[string]bool{}}
 	for n := range 10 * importBatch {
 		if im.stopped != nil {
 			break
 		}
-		im.add(t.Context(), "f", jsonl.Line{N: n + 1})
+		l := jsonl.Line{N: n + 1}
+		if n < importBatch {
+			l.Claim.Text = "fits"
+		}
+		im.add(t.Context(), "f", l)
 	}
 	im.settleAll()
 	if im.stopped == nil || !strings.Contains(im.stopped.Error(), "stopped at f:1001: no space") || !strings.Contains(ken.Hint(im.stopped), "Make room. Then import") {
