@@ -1,23 +1,36 @@
 package guardrail
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // reasoningTags are the tags around a model's thinking. scratch_pad and think
-// are the contract; the others are spellings that models use for the same. Words
-// that are common as elements of other documents (reasoning, analysis, output)
-// are left out on purpose: stripping those would cost real content.
-var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking", "seed:think", square}
+// are the contract; the others are spellings that models use for the same. The last of
+// them are exact.
+var reasoningTags = [...]string{"scratch_pad", "scratch-pad", "scratchpad", "think", "thinking", "seed:think",
+	"[THINK]", "<thought>", "<reasoning>", "<reflection>", "<analysis>", "<|channel|>analysis"}
 
-// square stands for [THINK] and [/THINK], which are read as they are: in lower case or
-// with anything in them they may be a link or a list.
-const square = "[THINK]"
+// exact are the tags that are read only as they are written here: in other letters, or
+// with anything in them, they may be a link, a list, a type (List<Analysis>) or the
+// element of a document. They are the last of the reasoningTags, in the same order.
+var exact = [...]struct{ open, end string }{
+	{"[THINK]", "[/THINK]"},
+	{"<thought>", "</thought>"},
+	{"<reasoning>", "</reasoning>"},
+	{"<reflection>", "</reflection>"},
+	{"<analysis>", "</analysis>"},
+	{"<|channel|>analysis", "<|channel|>final<|message|>"},
+}
 
 // StripReasoning returns text without the model's internal reasoning: what
 // stands inside <scratch_pad>, <think> and their variants, in any case, with
 // attributes, with white space or invisible characters in the tag, in full-width
-// or escaped form (&lt;think&gt;, \u003cthink\u003e), and between [THINK] and
-// [/THINK], as written there. A text that is only
-// reasoning gives "". Text without a tag is returned as it is.
+// or escaped form (&lt;think&gt;, \u003cthink\u003e). Between [THINK] and [/THINK],
+// <thought>, <reasoning>, <reflection>, <analysis> and their ends, and from
+// <|channel|>analysis to <|channel|>final<|message|>, it counts as written here and with
+// escaped brackets. A text that is only reasoning gives "". Text without a tag is
+// returned as it is.
 //
 // When the tags don't match up, safety wins over completeness:
 //
@@ -77,8 +90,8 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	if len(s) >= maxTag {
 		s, final = s[:maxTag], true
 	}
-	if s[0] == '[' {
-		return lexSquare(s, final)
+	if kind, tag, size := lexExact(s, final); kind != notTag {
+		return kind, tag, size
 	}
 	b, i := next(s, 0, final)
 	if b != '<' {
@@ -129,17 +142,38 @@ func lexTag(s string, final bool) (kind tagKind, tag, size int) {
 	return openTag, tag, i
 }
 
-func lexSquare(s string, final bool) (tagKind, int, int) {
-	const end = "[/THINK]"
-	switch {
-	case strings.HasPrefix(s, square):
-		return openTag, tagIndex(square), len(square)
-	case strings.HasPrefix(s, end):
-		return closeTag, tagIndex(square), len(end)
-	case !final && (strings.HasPrefix(square, s) || strings.HasPrefix(end, s)):
-		return partialTag, 0, 0
+// lexExact reads one of the exact tags at the head of s.
+func lexExact(s string, final bool) (kind tagKind, tag, size int) {
+	for i := range exact {
+		for kind, literal := range [...]string{openTag: exact[i].open, closeTag: exact[i].end} {
+			if literal == "" {
+				continue
+			}
+			switch n := literally(s, literal, final); {
+			case n < 0:
+				return partialTag, 0, 0
+			case n > 0:
+				return tagKind(kind), len(reasoningTags) - len(exact) + i, n
+			}
+		}
 	}
-	return notTag, 0, 1
+	return notTag, 0, 0
+}
+
+// literally returns how long literal is at the head of s, where all but its letters may be
+// escaped or look alike: 0 where it is not there, and -1 where s ends within it.
+func literally(s, literal string, final bool) (size int) {
+	for _, want := range literal {
+		at := size
+		var r rune
+		switch r, size = next(s, size, final); {
+		case r == atChunk:
+			return -1
+		case r != unicode.ToLower(want), unicode.IsLetter(want) && rune(s[at]) != want:
+			return 0
+		}
+	}
+	return size
 }
 
 // lexClose finishes a closing tag whose name ends at i. A tag without its ">"

@@ -60,7 +60,16 @@ func TestStripReasoning(t *testing.T) {
 		{"Kimi", "◁think▷a◁/think▷B", "B"},
 		{"Seed", "<seed:think>a</seed:think>B", "B"},
 		{"Seed's like", "<seed:thinking_budget>1</seed:thinking_budget>", "<seed:thinking_budget>1</seed:thinking_budget>"},
-		{"other elements", "<output>a</output> <reasoning>b</reasoning>", "<output>a</output> <reasoning>b</reasoning>"},
+		{"other elements", "<output>a</output> <Reasoning>b</Reasoning> List<Analysis> <reasoning_effort>c</reasoning_effort>",
+			"<output>a</output> <Reasoning>b</Reasoning> List<Analysis> <reasoning_effort>c</reasoning_effort>"},
+		{"thought", "<thought>a</thought>B", "B"},
+		{"reasoning", "A <reasoning>b</reasoning>C", "A C"},
+		{"reflection, unclosed", "A <reflection>b", "A "},
+		{"analysis, lone close", "a</analysis>B", "B"},
+		{"escaped", `\u003canalysis\u003ea&lt;/analysis&gt;B`, "B"},
+		{"harmony", "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>B", "B"},
+		{"harmony, no answer", "<|channel|>analysis<|message|>a<|end|>", ""},
+		{"harmony, answer alone", "<|channel|>final<|message|>B", "B"},
 		{"a mention counts", "Close it with `</think>` and go on.", "` and go on."},
 		{"a mention in a fence counts", "A\n```\n<think>\n```\nB", "A\n```\n"},
 	} {
@@ -82,7 +91,7 @@ func TestStripReasoningReturnsCleanTextAsIs(t *testing.T) {
 // hostile is what random texts are made of: everything that a tag can be split at.
 var hostile = []string{"<", ">", "/", "think", "th", "ink", "scratch_pad", "scr", "<think>", "</think>", "<think/>",
 	"<scratch_pad>", "</scratch_pad>", "&lt;", "&l", "t;", "\\u003c", "\\u0", "03c", "＜", "\xef\xbc", "\x9c", "\u200b",
-	" ", "\n", "a", "Answer.", "\"", "</think ", "é", "\u00a0", "[", "&"}
+	" ", "\n", "a", "Answer.", "\"", "<reasoning>", "</reasoning>", "<|channel|>analysis", "<|channel|>final<|message|>", "<|", "</think ", "é", "\u00a0", "[", "&"}
 
 func randomText(r *rand.Rand, pieces []string, n int) string {
 	var b strings.Builder
@@ -100,7 +109,7 @@ func TestStreamEqualsWholeText(t *testing.T) {
 }
 
 func TestStreamAtEverySplit(t *testing.T) {
-	text := "Hi <scr\u200batch_pad a=\"1\">x<think>y</think></scratch_pad> there ＜think＞z＜/think＞&lt;think&gt;q&lt;/think&gt; [THINK]r[a][/THINK]◁think▷s◁/think▷ [T] é<b> end"
+	text := "Hi <scr\u200batch_pad a=\"1\">x<think>y</think></scratch_pad> there ＜think＞z＜/think＞&lt;think&gt;q&lt;/think&gt; [THINK]r[a][/THINK]◁think▷s◁/think▷ <reasoning>u</reasoning><|channel|>analysis v<|channel|>final<|message|> [T] é<b> <|end end"
 	want := StripReasoning(text)
 	for i := range text {
 		for j := i; j <= len(text); j++ {

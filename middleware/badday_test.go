@@ -230,7 +230,7 @@ func TestHostileClaimsStayInsideTheirItem(t *testing.T) {
 	if n := strings.Count(r.Block, "[/Pipeline Knowledge]"); n != 1 || !strings.HasSuffix(strings.TrimSpace(r.Block), "[/Pipeline Knowledge]") {
 		t.Errorf("%d closing markers in\n%s", n, r.Block)
 	}
-	for _, never := range []string{"secret plan", "evil", "\x00", "scratch_pad>"} {
+	for _, never := range []string{"secret plan", "evil", "\x00", "<scratch_pad>"} {
 		if strings.Contains(r.Block, never) {
 			t.Errorf("the block holds %q", never)
 		}

@@ -188,7 +188,11 @@ func stands(entries []session.Entry, m *ken.Message, at int) bool {
 
 // has reports whether a message is one of the entries.
 func has(entries []session.Entry, m *ken.Message) bool {
-	text := strings.TrimSpace(store.Clean(m.Text))
+	clean := store.Clean
+	if m.Role == "user" {
+		clean = store.CleanSaid
+	}
+	text := strings.TrimSpace(clean(m.Text))
 	return slices.ContainsFunc(entries, func(e session.Entry) bool {
 		return e.Message.Role == m.Role && e.Message.ToolCallID == m.ToolCallID && len(e.Message.ToolCalls) == len(m.ToolCalls) &&
 			(e.Cut > 0 || e.Message.Text == text)

@@ -15,7 +15,11 @@ func clean(m *ken.Message) (ken.Message, bool) {
 	if m.Role == "system" || m.Role == "developer" || m.Role == "" {
 		return out, false
 	}
-	out.Text = cleanText(textOf(m))
+	clean := cleanText
+	if m.Role == "user" {
+		clean = cleanSaid
+	}
+	out.Text = clean(textOf(m))
 	for _, p := range m.Parts {
 		if p.Type != "text" && p.Ref != "" {
 			// What a reference holds is not looked into; a hash of it tells two apart.
@@ -43,10 +47,15 @@ func textOf(m *ken.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-func cleanText(s string) string {
-	s = store.Clean(s)
+func cleanText(s string) string { return cleanedWith(store.Clean, s) }
+
+// cleanSaid is cleanText for what a person wrote.
+func cleanSaid(s string) string { return cleanedWith(store.CleanSaid, s) }
+
+func cleanedWith(clean func(string) string, s string) string {
+	s = clean(s)
 	if bare := withoutBlocks(s); bare != s {
-		s = store.Clean(bare) // what stood around a block stands side by side now
+		s = clean(bare) // what stood around a block stands side by side now
 	}
 	return strings.TrimSpace(s)
 }

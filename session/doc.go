@@ -41,8 +41,9 @@
 //
 // # Caveats
 //
-// Reasoning tags count in every role, as in guardrail.StripReasoning: a text that
-// mentions one loses what stands between them. A text over the limit loses its
+// A person's message that names a reasoning tag is kept whole, see
+// guardrail.StripPastedReasoning; in every other role a mention counts as the tag
+// itself, and what stands behind it is lost. A text over the limit loses its
 // middle, arguments of tool calls lose the middles of their longest strings. After
 // a sweep, 8 bytes of a hash of each message stay until the session is pruned or
 // forgotten, so that a conversation that goes on is not harvested from its start

@@ -58,11 +58,12 @@ func getCheckpoint(r store.ShelfReader, id string) (*Checkpoint, error) {
 // cleaned returns a checkpoint that may be kept. What prev says, which was kept
 // before, is clean: cleaning is what takes the time, and little changes in a turn.
 func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
+	// Most of it is from what a person said, and what was not was stripped before.
 	one := func(s string, known ...string) string {
 		if slices.Contains(known, s) {
 			return s
 		}
-		return cleanText(s)
+		return cleanSaid(s)
 	}
 	list := func(in, known []string) []string {
 		var out []string

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,20 +14,24 @@ import (
 )
 
 // Prepare makes a claim fit to be written for owner: reasoning text, secrets and
-// control characters go, defaults and times are filled in, and what is left is
+// control characters go (of a person's words only what looks like pasted reasoning), defaults and times are filled in, and what is left is
 // validated. Every store calls it on every write, so that nothing reaches a log
 // unclean. Times of the claim and its evidence that lie in the future count as of now. A claim that was nothing but reasoning is refused. Entities stay as they were
 // written, for people; whoever compares them spells them with analysis.Entity first.
 func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
+	strip := guardrail.StripReasoning
+	if slices.ContainsFunc(c.Evidence, saidByPerson) {
+		strip = guardrail.StripPastedReasoning
+	}
 	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
 		had := strings.TrimSpace(c.Text) != ""
-		c.Text = guardrail.StripReasoning(guardrail.Sanitize(c.Text))
+		c.Text = strip(guardrail.Sanitize(c.Text))
 		if had && strings.TrimSpace(c.Text) == "" {
 			return c, &ken.Error{Code: ken.CodeRefused, Field: "text", Msg: "nothing but reasoning",
 				Try: "State what was concluded outside of the reasoning tags."}
 		}
 	}
-	c.Heading = guardrail.StripReasoning(guardrail.Sanitize(c.Heading))
+	c.Heading = strip(guardrail.Sanitize(c.Heading))
 	for _, s := range []*string{&c.Source, &c.SourceType, &c.Domain, &c.Aspect, &c.Actor.ID, &c.Project} {
 		*s = Clean(*s)
 	}
@@ -81,6 +86,17 @@ func Clean(s string) string {
 	return s
 }
 
+// CleanSaid is Clean for what a person wrote, who may name reasoning tags.
+func CleanSaid(s string) string {
+	s, _ = guardrail.Redact(guardrail.StripPastedReasoning(guardrail.Sanitize(s)))
+	return s
+}
+
+// saidByPerson reports whether a piece of evidence is a person's word.
+func saidByPerson(e ken.Evidence) bool {
+	return e.Kind == ken.EvidenceUserStatement || e.Kind == ken.EvidenceHumanAssertion
+}
+
 func cleanAll(in []string) []string {
 	if in == nil {
 		return nil
@@ -130,7 +146,11 @@ func cleanEvidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	}
 	out := make([]ken.Evidence, 0, len(in))
 	for _, e := range in {
-		e.Detail = Clean(e.Detail)
+		clean := Clean
+		if saidByPerson(e) {
+			clean = CleanSaid
+		}
+		e.Detail = clean(e.Detail)
 		e.FetchedAt = NotAhead(e.FetchedAt, now)
 		if e.Kind == ken.EvidenceExitCode {
 			e.ID = Clean(e.ID) // a command line

@@ -3,8 +3,8 @@ package model
 import (
 	"strings"
 
-	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
 )
 
 // speaker is who a message's words are: that decides what they can prove.
@@ -41,7 +41,12 @@ func messages(tr *session.Transcript) []message {
 	tools := map[string]string{} // names by call
 	for i := range tr.Entries {
 		e := &tr.Entries[i]
-		m := message{seq: e.Seq, text: clean(e.Message.Text)}
+		m := message{seq: e.Seq}
+		if e.Message.Role == "user" { // who may name the tags of reasoning
+			m.text = strings.TrimSpace(store.CleanSaid(e.Message.Text))
+		} else {
+			m.text = clean(e.Message.Text)
+		}
 		switch e.Message.Role {
 		case "system", "developer":
 			continue
@@ -71,10 +76,7 @@ func messages(tr *session.Transcript) []message {
 }
 
 // clean is what every write goes through, in its order.
-func clean(text string) string {
-	text, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(text)))
-	return strings.TrimSpace(text)
-}
+func clean(text string) string { return strings.TrimSpace(store.Clean(text)) }
 
 // label makes a name fit for a header: one short word, or nothing.
 func label(name string) string {

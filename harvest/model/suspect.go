@@ -20,7 +20,7 @@ func holdsSecret(text string) bool {
 // thinks reports whether a text is somebody's thinking and not a statement: tags of
 // reasoning, or the words with which models talk to themselves.
 func thinks(text string) bool {
-	return guardrail.StripReasoning(text) != text || selfTalk.MatchString(plain(text))
+	return guardrail.StripPastedReasoning(text) != text || selfTalk.MatchString(plain(text))
 }
 
 // orders reports whether a text speaks to whoever stores or reads knowledge,

@@ -65,8 +65,8 @@ func TestOrders(t *testing.T) {
 func TestThinks(t *testing.T) {
 	check(t, "thinks", thinks, true,
 		"<think>what do they want</think>The user prefers tabs.",
-		"The user prefers tabs. <scratch_pad>",
-		"&lt;think&gt; hmm",
+		"The user prefers tabs. <scratch_pad>hm",
+		"&lt;think&gt;hmm",
 		"Okay, so the user wants me to find the facts.",
 		"Hmm, this one is hard.",
 		"Let me think about what matters here.",

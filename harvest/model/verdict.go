@@ -86,7 +86,7 @@ func (l *ledger) judge(p proposal) (s draft.Statement, reason string) {
 	switch {
 	case holdsSecret(text) || holdsSecret(p.quote):
 		return s, DropSecret
-	case thinks(text) || guardrail.StripReasoning(p.quote) != p.quote:
+	case thinks(text) || guardrail.StripPastedReasoning(p.quote) != p.quote:
 		return s, DropReasoning
 	case orders(text) || orders(p.quote):
 		return s, DropInstruction
