@@ -155,11 +155,19 @@ func (s *Store) write(batch []*request) {
 		}
 		return plan.put(tx)
 	})
-	switch {
-	case err != nil:
+	done := err == nil
+	if err != nil && plan != nil && !plan.empty() {
+		// What is in memory is what the file shows, or the next commit would be built on
+		// another state than the file's.
+		var later error
+		if done, later = s.landed(plan.commit); done {
+			err = later
+		}
+	}
+	if err != nil || !plan.empty() {
 		s.wrote(err)
-	case !plan.empty():
-		s.wrote(nil)
+	}
+	if done && !plan.empty() {
 		s.publish(plan)
 	}
 	for _, r := range batch {

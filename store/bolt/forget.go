@@ -164,12 +164,15 @@ func (s *Store) compact() error {
 	if err := bbolt.Compact(dst, s.db, txBytes); err != nil {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
-	if err := errors.Join(dst.Sync(), os.Rename(tmp, path)); err != nil {
+	if err := dst.Sync(); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, path); err != nil {
 		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
 	}
 	old := s.db
 	s.db = dst
-	return old.Close()
+	return errors.Join(s.renamed(), old.Close())
 }
 
 // checkForgotten looks for the claims by every path that leads to one.

@@ -2,8 +2,11 @@ package bolt
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -165,10 +169,16 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+	s.updMu.Lock()
+	defer s.updMu.Unlock()
 	done := func() {}
 	defer func() { done() }()
-	return closedOr(s.protect(func() error {
+	committing := false
+	err := closedOr(s.protect(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
+			if err := s.secure(); err != nil {
+				return err
+			}
 			if err := fn(tx); err != nil {
 				return err
 			}
@@ -176,9 +186,77 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 			if s.beforeCommit != nil {
 				s.beforeCommit()
 			}
+			committing = true
 			return nil
 		})
 	}))
+	if err == nil && s.lateError != nil {
+		err = s.lateError()
+	}
+	if err != nil && committing {
+		s.secured = false
+	}
+	return err
+}
+
+// secure makes durable what the file shows. A commit that failed late, or the process
+// that had the file before and was killed, may leave a state that is read and not yet
+// on the disk, and what is built on it would be lost with it, or overwrite what a power
+// cut falls back to. The two pages at the start of the file say which state it is; what
+// they point to was synced before they were written. They are written again, since a
+// sync that failed may have dropped them. The name of the file is made durable as well:
+// it may have been renamed to it just now. The caller holds updMu and bbolt's lock for
+// writers.
+func (s *Store) secure() error {
+	if s.secured {
+		return nil
+	}
+	if err := durable.Dir(s.dir); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, dbFile), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	pages := make([]byte, 2*s.db.Info().PageSize)
+	if _, err := f.ReadAt(pages, 0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(pages, 0); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	s.secured = true
+	return nil
+}
+
+// renamed makes the name durable of a file that was put in the place of the store's.
+// Where that fails, nothing is written until it is. Nobody else writes meanwhile.
+func (s *Store) renamed() error {
+	s.updMu.Lock()
+	defer s.updMu.Unlock()
+	s.secured = false
+	return s.secure()
+}
+
+// landed reports whether the file shows a commit although it failed, and makes it
+// durable where it does: then it is done after all. With an error it may be lost again,
+// unless a later one makes it durable.
+func (s *Store) landed(commit uint64) (is bool, err error) {
+	err = s.protect(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			v := tx.Bucket(bMeta).Get(kCommit)
+			is = len(v) == 8 && binary.BigEndian.Uint64(v) == commit
+			return nil
+		})
+	})
+	if err != nil || !is {
+		return is, err
+	}
+	return true, s.update(func(*bbolt.Tx) error { return nil })
 }
 
 func closedOr(err error) error {

@@ -79,16 +79,19 @@ type Store struct {
 
 	sealed bool // every value of the file has a checksum
 
-	dbMu   sync.RWMutex // held for writing only while the file is swapped
-	db     *bbolt.DB
-	index  atomic.Pointer[keyword.Index]
-	vecs   *vectors
-	cache  *claimCache
-	gate   gate // of the shelf's updates
-	health health
-	stalls stalls
+	dbMu    sync.RWMutex // held for writing only while the file is swapped
+	db      *bbolt.DB
+	updMu   sync.Mutex // held while something is written to it; guards secured
+	secured bool       // what the file shows is durable; see secure
+	index   atomic.Pointer[keyword.Index]
+	vecs    *vectors
+	cache   *claimCache
+	gate    gate // of the shelf's updates
+	health  health
+	stalls  stalls
 
-	beforeCommit func() // of tests
+	beforeCommit func()       // of tests
+	lateError    func() error // of tests: of a commit that the file shows
 
 	// The rest belongs to the committer's goroutine.
 	queue    chan *request

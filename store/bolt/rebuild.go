@@ -94,7 +94,7 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 	}
 	db.NoSync = true // until it is complete
 	f := &folding{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), chunks: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
-	f.to.vecs, f.to.sealed = newVectors("", nil), true
+	f.to.vecs, f.to.sealed, f.to.secured = newVectors("", nil), true, true
 	err = f.fold()
 	if err == nil {
 		db.NoSync = s.o.NoSync
@@ -126,7 +126,7 @@ func (s *Store) swap(f *folding) error {
 	s.db = f.to.db
 	s.become(f.to)
 	_ = s.protect(old.Close) // nothing of it is needed any more
-	return nil
+	return s.renamed()
 }
 
 func removed(path string) error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // OpenFile opens the file, or creates it when there is none. It reads it from
@@ -168,14 +169,5 @@ func replace(path string, write func(io.Writer) error) (file *os.File, err error
 	if err := os.Rename(file.Name(), path); err != nil {
 		return nil, err
 	}
-	return file, syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return file, durable.Dir(filepath.Dir(path))
 }

@@ -1,0 +1,74 @@
+package bolt
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// A commit may fail although the file shows it, such as when the last sync fails. Then
+// it is made durable and is done; where that fails as well, it is there for the next
+// write, which does not write over it.
+func TestACommitThatFailsLate(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := 0
+	s.lateError = func() error {
+		if fails--; fails >= 0 {
+			return errors.New("input/output error")
+		}
+		return nil
+	}
+	learn := func(text string) func() (string, error) {
+		c, err := ken.NewClaim(text, ken.FromUserStatement("s", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := store.WithCommit(t.Context(), uuid.Must(uuid.NewV7()))
+		return func() (string, error) { return s.WriteClaim(ctx, c) }
+	}
+
+	fails = 1
+	if _, err := learn("The port is 8080.")(); err != nil {
+		t.Errorf("it is durable, and failed: %v", err)
+	}
+	second := learn("Backups go to Oslo.")
+	fails = 2
+	if _, err := second(); !errors.Is(err, ken.ErrUnavailable) {
+		t.Errorf("it is not known to be durable: %v", err)
+	}
+	if _, err := learn("Deploys run on Tuesday.")(); err != nil {
+		t.Error(err)
+	}
+	if _, err := second(); err != nil {
+		t.Errorf("again, under its name: %v", err)
+	}
+
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.VerifyLog(t.Context()); err != nil {
+		t.Error(err)
+	}
+	texts := map[string]int{}
+	for c, err := range s.Claims(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[c.Text]++
+	}
+	if len(texts) != 3 || texts["Backups go to Oslo."] != 1 {
+		t.Errorf("%v", texts)
+	}
+}
