@@ -130,7 +130,18 @@ func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
 
 // erase takes what is gone out of the files. Only the committer runs it.
 func (s *Store) erase(ctx context.Context) error {
-	return errors.Join(s.vecs.eraseOthers(s.hashes()), s.index.Load().Scrub(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+	return errors.Join(s.vecs.eraseOthers(s.hashes()), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+}
+
+// scrubIndex takes what is gone out of the index's files, and opens it again once where
+// it fails.
+func (s *Store) scrubIndex(ctx context.Context) error {
+	err := s.index.Load().Scrub(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	s.indexFails(err)
+	return s.index.Load().Scrub(ctx)
 }
 
 // hashes are of the texts of all records.

@@ -28,10 +28,13 @@ func (s *Store) toIndex(up []keyword.Doc, del []uint32, commit uint64) {
 	if s.lagging {
 		return // the timer brings it all
 	}
-	err := s.index.Load().Apply(up, del, commit)
-	if err == nil {
-		return
+	if err := s.index.Load().Apply(up, del, commit); err != nil {
+		s.indexFails(err)
 	}
+}
+
+// indexFails opens an index again that failed.
+func (s *Store) indexFails(err error) {
 	s.o.Log.Warn("the keyword index can't be written and is opened again", "store", s.dir, "error", err)
 	s.lags(err)
 	s.pause = 0

@@ -149,10 +149,18 @@ func (x *Index) flush(ctx context.Context, engine *scorch.Scorch) error {
 	if err := engine.Batch(b); err != nil {
 		return err
 	}
-	select {
-	case err := <-persisted:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	tick := time.NewTicker(scrubPause)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-persisted:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C: // after an error the engine may tell nobody
+			if f := x.fault.Load(); f != nil {
+				return *f
+			}
+		}
 	}
 }
