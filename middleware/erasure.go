@@ -47,7 +47,10 @@ const (
 	wordsKept = 7 * 24 * time.Hour
 )
 
-// begin writes the record.
+// errBegun is that somebody is at it, or was.
+var errBegun = errors.New("it was begun before")
+
+// begin writes the record. errBegun: there is one that is not done.
 func (e *erasure) begin(ctx context.Context, r *reach, given []forgotten.Given, reason string, actor ken.Actor) error {
 	e.rec = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
 		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
@@ -55,6 +58,11 @@ func (e *erasure) begin(ctx context.Context, r *reach, given []forgotten.Given, 
 		key, err := forgotten.Key(tx)
 		if err != nil {
 			return err
+		}
+		if have, err := forgotten.Find(tx, r.root.ID); err != nil {
+			return err
+		} else if have != nil && have.Pending != nil {
+			return errBegun
 		}
 		rec := e.rec
 		for i := range r.claims {
@@ -105,7 +113,7 @@ func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgot
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	rec, err := findForgotten(ctx, s, id) // as it is now that nobody else in this process is at it
+	rec, err := l.ownErasure(ctx, s, id)
 	if err != nil || rec == nil {
 		return Forgotten{}, err
 	}
@@ -121,6 +129,35 @@ func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgot
 		}
 	}
 	return e.run(ctx)
+}
+
+// ownErasure makes this process the one that carries an erasure out, and returns the
+// record as it is then. While another living process is at it, it waits: two that write
+// the record would undo each other's. Nobody else in this process is at it.
+func (l *Layer) ownErasure(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
+	for {
+		busy := false
+		err := s.Shelf().Update(ctx, func(tx store.ShelfTx) (err error) {
+			rec, err = forgotten.Find(tx, id)
+			if err != nil || rec == nil || rec.Pending == nil {
+				return err
+			}
+			if p := rec.Pending.Process; p != "" && p != l.process && l.lives(p) {
+				busy = true
+				return nil
+			}
+			rec.Pending.Process = l.process
+			return forgotten.Put(tx, rec)
+		})
+		if err != nil || !busy {
+			return rec, err
+		}
+		select {
+		case <-time.After(otherEvery):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // give has the traces recognise single words, as far as they are known.

@@ -88,7 +88,11 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if err := e.begin(ctx, r, given, reason, actor); err != nil {
+	switch err := e.begin(ctx, r, given, reason, actor); {
+	case errors.Is(err, errBegun):
+		let()
+		return l.forgetOn(ctx, s, root.ID)
+	case err != nil:
 		return Forgotten{}, err
 	}
 	return e.run(ctx)
