@@ -28,18 +28,26 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 	msgs := st.Turn.Messages
 	from := max(0, len(msgs)-guardWindow)
 	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
-		st.Read = append(st.Read, shortened(msgs[last]))
+		st.Read = append(st.Read, guarded(msgs[last]))
 	}
 	for _, m := range msgs[from:] {
 		if budgeter.IsBlock(m.Text) {
 			continue
 		}
-		if m.Role == "assistant" {
-			m.Text = guardrail.StripReasoning(m.Text)
-		}
-		st.Read = append(st.Read, shortened(m))
+		st.Read = append(st.Read, guarded(m))
 	}
 	return nil
+}
+
+// guarded is a message without reasoning, as the stages read it.
+func guarded(m ken.Message) ken.Message {
+	switch m.Role {
+	case "assistant":
+		m.Text = guardrail.StripReasoning(m.Text)
+	case "user":
+		m.Text = guardrail.StripPastedReasoning(m.Text)
+	}
+	return shortened(m)
 }
 
 // maxReadText bounds the bytes of a message that the stages read. Words of megabytes

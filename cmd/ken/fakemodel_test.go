@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,6 +40,7 @@ const parrot = "parrot"
 // and repeats anything else. It embeds as embedtest.Gateway does.
 type fakeModel struct {
 	requests string // a file that gets one JSON object a chat request
+	embedded string // a file that gets each request for embeddings
 	mu       sync.Mutex
 }
 
@@ -50,7 +52,20 @@ type asked struct {
 
 func (m *fakeModel) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", embedtest.Gateway())
+	embeds := embedtest.Gateway()
+	mux.Handle("/", embeds)
+	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = m.add(m.embedded, body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		embeds.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q},{"id":%q}]}`, parrot, embedtest.GatewayModel)
 	})
@@ -124,9 +139,13 @@ func (m *fakeModel) record(a asked) error {
 	if err != nil {
 		return err
 	}
+	return m.add(m.requests, line)
+}
+
+func (m *fakeModel) add(file string, line []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f, err := os.OpenFile(m.requests, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -144,7 +163,8 @@ func refuse(w http.ResponseWriter, status int, message string) {
 // startModel serves a fakeModel and returns its base URL and the file of its
 // requests.
 func startModel(t testing.TB) (url, requests string) {
-	m := &fakeModel{requests: filepath.Join(t.TempDir(), "requests.jsonl")}
+	dir := t.TempDir()
+	m := &fakeModel{requests: filepath.Join(dir, "requests.jsonl"), embedded: filepath.Join(dir, "embedded.jsonl")}
 	srv := httptest.NewServer(m.handler())
 	t.Cleanup(srv.Close)
 	return srv.URL + "/v1", m.requests
@@ -158,20 +178,21 @@ func modelConfig(url string) string {
 
 // upstreamCommand starts a fakeModel and configures the project to use it; a
 // file may add to the configuration. REQUESTS becomes the file of its requests,
-// UPSTREAM its address.
+// EMBEDDED of those for embeddings, UPSTREAM its address.
 func upstreamCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 {
 		ts.Fatalf("usage: upstream [FILE]")
 	}
 	dir, err := os.MkdirTemp("", "ken-requests")
 	ts.Check(err)
-	m := &fakeModel{requests: filepath.Join(dir, "requests.jsonl")}
+	m := &fakeModel{requests: filepath.Join(dir, "requests.jsonl"), embedded: filepath.Join(dir, "embedded.jsonl")}
 	srv := httptest.NewServer(m.handler())
 	ts.Defer(func() {
 		srv.Close()
 		os.RemoveAll(dir)
 	})
 	ts.Setenv("REQUESTS", m.requests)
+	ts.Setenv("EMBEDDED", m.embedded)
 	ts.Setenv("UPSTREAM", srv.URL+"/v1")
 	text := modelConfig(srv.URL + "/v1")
 	for _, file := range args {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -104,6 +105,7 @@ func TestScripts(t *testing.T) {
 			"let":        let,
 			"sameclaims": sameClaims,
 			"status":     status,
+			"nowhere":    nowhere,
 			"gateway":    embedService,
 			"damage":     damageCommand,
 			"upstream":   upstreamCommand,
@@ -208,6 +210,36 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit status %d", got)
+	}
+}
+
+// nowhere fails where a word is in a file, or in one under a folder, in any case. Each of
+// the paths must have something in it.
+func nowhere(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: nowhere WORD PATH …")
+	}
+	word := []byte(strings.ToLower(args[0]))
+	for _, root := range args[1:] {
+		bytesRead := 0
+		ts.Check(filepath.WalkDir(ts.MkAbs(root), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			bytesRead += len(b)
+			b = bytes.ToLower(b)
+			if i := bytes.Index(b, word); i >= 0 {
+				return fmt.Errorf("%s at byte %d: %q", path, i, b[max(0, i-200):min(len(b), i+100)])
+			}
+			return nil
+		}))
+		if bytesRead == 0 {
+			ts.Fatalf("%s is empty", root)
+		}
 	}
 }
 
