@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// StripPastedReasoning is StripReasoning for what a person wrote. A person names the
-// tags ("the parser drops everything after <think>") more often than he pastes a model's
+// StripPastedReasoning is StripReasoning for what a person wrote. People name the tags
+// ("the parser drops everything after <think>") more often than they paste a model's
 // thinking, so only what looks pasted is removed:
 //
 //   - what stands between an opening tag and its closing one, with both, unless that
