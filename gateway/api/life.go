@@ -182,11 +182,26 @@ func archiveClaim(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 }
 
 func (a *API) forget(c *call) (*reply, error) {
-	return a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) {
-		gone, err := c.desk(s).Forget(c.ctx(), had.ID, c.text(pReason))
+	forget := func(s store.Engine, id string) (*reply, error) {
+		gone, err := c.desk(s).Forget(c.ctx(), id, c.text(pReason))
 		if err != nil {
 			return nil, err
 		}
 		return &reply{body: gone}, nil
+	}
+	r, err := a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) { return forget(s, had.ID) })
+	if !errors.Is(err, ken.ErrNotFound) {
+		return r, err
+	}
+	id, err := c.claimID() // what was forgotten before is told again
+	if err != nil {
+		return nil, err
+	}
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		r, err := forget(s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			err = noClaim()
+		}
+		return r, err
 	})
 }

@@ -126,6 +126,8 @@ func TestForgettingStaysWithinTheOwner(t *testing.T) {
 	mine, theirs := k.learn("The door code is known."), bert.learn("The door code is known.")
 	k.ask(http.MethodDelete, "/api/claims/"+mine.ID, nil).want(http.StatusOK)
 	k.ask(http.MethodGet, "/api/claims/"+mine.ID, nil).want(http.StatusNotFound)
+	k.ask(http.MethodDelete, "/api/claims/"+mine.ID, nil).want(http.StatusOK) // asked again, it is told again
+	bert.ask(http.MethodDelete, "/api/claims/"+mine.ID, nil).want(http.StatusNotFound)
 	if got := get[middleware.ClaimView](bert, "/api/claims/"+theirs.ID); got.Text != theirs.Text {
 		t.Errorf("got %+v", got)
 	}
