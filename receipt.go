@@ -47,9 +47,9 @@ type Item struct {
 	// Fallen is why the item is announced: a claim that an earlier block of the conversation
 	// told, and that is disputed or superseded since. "" for an item that stands.
 	Fallen   Status   `json:"fallen,omitempty"`
-	Entities []string `json:"entities,omitempty"`       // what it is about, as the claim has it, the primary one first; not to be changed
-	Aspect     string    `json:"aspect,omitempty"`         // of the primary entity
-	Memory     bool      `json:"memory,omitempty"`         // it stands in the memory part, which has a budget of its own
+	Entities []string `json:"entities,omitempty"` // what it is about, as the claim has it, the primary one first; not to be changed
+	Aspect   string   `json:"aspect,omitempty"`   // of the primary entity
+	Memory   bool     `json:"memory,omitempty"`   // it stands in the memory part, which has a budget of its own
 }
 
 // Cut is something that was considered and left out.
