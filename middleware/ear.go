@@ -28,8 +28,12 @@ func (e *ear) after(body []byte) {
 	if x.thread != nil && body != nil {
 		x.layer.threads.put(x.thread, wire.AnswerID(beginning(body, e.encoding)), read)
 	}
-	if x.opened != nil && len(body) > 0 {
-		x.opened()
+	if x.opened != nil && len(body) > 0 { // at once: the client may go on at once
+		var m *ken.Message
+		if h := read(); h.OK {
+			m = &h.Answer.Message
+		}
+		x.opened(m)
 	}
 	if e.journals { // at once, so that whoever ends the session next ends it with the answer
 		x.layer.answered(&x.Turn, len(body), func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })

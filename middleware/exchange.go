@@ -23,8 +23,8 @@ type Exchange struct {
 
 	layer   *Layer
 	dialect wire.Dialect
-	thread  *thread // what a later request may go on from; nil when none will
-	opened  func()  // is told that a conversation's beginning was answered; nil for nobody
+	thread  *thread            // what a later request may go on from; nil when none will
+	opened  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
 
 	placed   []placed  // blocks in the request
 	suspects *suspects // see Guard

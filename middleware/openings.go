@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/kenlayer/ken"
@@ -13,8 +14,9 @@ import (
 // openings tells apart conversations that begin with the same words, where nothing
 // but their beginning names their session. The first one has the name as it is, the
 // next ones a number behind it. One that begins again after it was answered is
-// another one; later requests are told by the first thing that the model said. Two
-// that begin at the same time, before either is answered, share their first turn.
+// another one; later requests are told by the first thing that the model said, which is
+// heard when it answers. Two that begin at the same time, before either is answered,
+// share their first turn.
 // None of this outlives the process: afterwards, a conversation goes on under the
 // name without a number. The zero value is ready.
 type openings struct {
@@ -25,7 +27,13 @@ type openings struct {
 type opening struct {
 	last     int // the number given last
 	answered bool
-	by       map[fingerprint]int // numbers, by what the model said first
+	by       map[fingerprint]*replied // by what the model said first
+}
+
+// replied is a conversation that was answered.
+type replied struct {
+	n  int
+	on bool // it went on with that answer; else its client may send the answer back in other words
 }
 
 // maxAlike bounds the conversations that begin alike and are told apart.
@@ -33,7 +41,7 @@ const maxAlike = 256
 
 // settle gives a turn of a guessed session the session that it is. It returns
 // whom to tell that the conversation's beginning was answered, nil for nobody.
-func (o *openings) settle(t *ken.Turn) (answered func()) {
+func (o *openings) settle(t *ken.Turn) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
 	}
@@ -51,7 +59,7 @@ func (o *openings) settle(t *ken.Turn) (answered func()) {
 				break
 			}
 		}
-		op = &opening{by: map[fingerprint]int{}}
+		op = &opening{by: map[fingerprint]*replied{}}
 		o.m[key] = op
 	}
 	var n int
@@ -59,10 +67,11 @@ func (o *openings) settle(t *ken.Turn) (answered func()) {
 		n = op.of(saidFirst(&t.Messages[i]))
 	} else {
 		n = op.begins()
-		answered = func() {
+		began := n
+		answered = func(m *ken.Message) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			op.answered = true
+			op.hears(began, m)
 		}
 	}
 	if n > 0 {
@@ -80,28 +89,64 @@ func (op *opening) begins() int {
 	return op.last
 }
 
-// of returns the number of a conversation that goes on.
-func (op *opening) of(first fingerprint) int {
-	if n, ok := op.by[first]; ok {
-		return n
+// hears notes what the model answered a conversation that began as number n, nil for
+// what can't be read. When another one that began with it was answered before, it is a
+// new one.
+func (op *opening) hears(n int, m *ken.Message) {
+	op.answered = true
+	if m == nil {
+		return
 	}
-	for _, n := range op.by {
-		if n == op.last { // that one is taken
+	if first := saidFirst(m); op.by[first] == nil {
+		op.add(first, &replied{n: n})
+	}
+}
+
+// of returns the number of a conversation that goes on. What the model said is told in
+// other words by clients that shorten it or leave its reasoning out: then it is the one
+// that was answered last and did not go on yet.
+func (op *opening) of(first fingerprint) int {
+	c := op.by[first]
+	if c == nil {
+		for _, other := range op.by {
+			if !other.on && (c == nil || other.n > c.n) {
+				c = other
+			}
+		}
+		if c == nil {
+			c = &replied{n: op.last}
+		}
+		op.add(first, c)
+	}
+	c.on = true
+	op.answered = true
+	return c.n
+}
+
+// add keeps a conversation by what the model said first. It gets a number of its own.
+func (op *opening) add(first fingerprint, c *replied) {
+	for _, other := range op.by {
+		if other != c && other.n == c.n {
 			op.last++
+			c.n = op.last
 			break
 		}
 	}
 	if len(op.by) >= maxAlike {
 		clear(op.by)
 	}
-	op.by[first] = op.last
-	op.answered = true
-	return op.last
+	op.by[first] = c
 }
 
+// saidFirst is a fingerprint of an answer. White space around it, and the names of its
+// calls, are not always sent back.
 func saidFirst(m *ken.Message) (f fingerprint) {
 	h := sha256.New()
-	digest(h, &ken.Message{Role: "assistant", Text: m.Text, ToolCalls: m.ToolCalls})
+	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text)}
+	for _, c := range m.ToolCalls {
+		said.ToolCalls = append(said.ToolCalls, ken.ToolCall{Name: c.Name, Arguments: c.Arguments})
+	}
+	digest(h, &said)
 	copy(f[:], h.Sum(nil))
 	return f
 }

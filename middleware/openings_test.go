@@ -51,11 +51,12 @@ func TestConversationsThatBeginAlike(t *testing.T) {
 	if got := on("Yes?"); got != c {
 		t.Errorf("the newest goes on as %q, not %q", got, c)
 	}
-	// The first two have not gone on before the third began: which of them an answer
-	// belongs to is not known any more, but it stays the same, and is no other's.
-	x, y := on("Hello!"), on("Good morning!")
-	if x == y || x == c || y == c || on("Hello!") != x || on("Good morning!") != y {
-		t.Errorf("they go on as %q and %q", x, y)
+	if x, y := on("Hello!"), on("Good morning! "); x != a || y != b {
+		t.Errorf("they go on as %q and %q, not %q and %q", x, y, a, b)
+	}
+	d4 := guess(t, l, "<think>A greeting.</think>Welcome.", hi)
+	if x := on("Welcome."); x != d4 || on("Welcome.") != d4 || on("Hello!") != a {
+		t.Errorf("whose client sends the answer back in other words goes on as %q, not %q", x, d4)
 	}
 }
 
