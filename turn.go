@@ -43,6 +43,7 @@ type Turn struct {
 	Owner    string // the isolation boundary; never taken from the messages
 	Project  string
 	Session  string
+	Parent   string // the session that started this one, for a sub-agent's; only noted
 	Branch   string
 	Agent    string
 	Scopes   []Scope // what the turn may see besides unscoped claims; nil sees every scope

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // doors decides who may come in.
@@ -104,6 +105,7 @@ func badHeader(name, try string) *fault {
 // asked is what a request's headers say about its turn.
 type asked struct {
 	session   string // "" when no header names it
+	parent    string // of a sub-agent's session
 	agent     string
 	branch    string
 	scopes    []ken.Scope // nil: as configured
@@ -122,11 +124,23 @@ func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
 			return f
 		}
 	}
+	a.names(h)
 	a.off = says(h, "X-Ken", "off", "false", "0", "no")
 	// Whoever sets it to anything but "no" wants to be left alone.
 	a.incognito = h.Get("X-Ken-Incognito") != "" && !says(h, "X-Ken-Incognito", "off", "false", "0", "no")
 	a.scopes, f = narrow(h["X-Ken-Scopes"], allowed)
 	return f
+}
+
+// names takes what the agent says by itself, where Ken's own headers say nothing.
+func (a *asked) names(h http.Header) {
+	n := wire.NamesIn(h)
+	if a.session == "" {
+		a.session, a.parent = n.Session, n.Parent
+	}
+	if a.agent == "" {
+		a.agent = n.Agent
+	}
 }
 
 // says reports whether a header is one of some words.
@@ -153,7 +167,7 @@ func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn,
 }
 
 func (a *asked) turn(who access.Principal) ken.Turn {
-	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
+	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
 // nowhere is a scope that nothing has: of a turn that may see none of the scopes

@@ -41,6 +41,7 @@ func (c *call) extend() *fault {
 		model, stream = r.Model, r.Stream
 		t := c.asked.turn(c.who) // the owner is never of the body
 		t.Session = wire.SessionOf(t.Owner, t.Session, r)
+		t.Parent = wire.NameOf(t.Owner, t.Parent)
 		return t
 	})
 	if c.exchange == nil { // the upstream says what is wrong with it

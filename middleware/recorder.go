@@ -301,7 +301,7 @@ func (l *Layer) answered(t *ken.Turn, held int, read func() (ken.Message, bool))
 // about is whose messages a turn's are. What is learned in a session applies to
 // the one scope that it works in, and everywhere when it names none or several.
 func about(t *ken.Turn) session.About {
-	a := session.About{ID: t.Session, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
+	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
 	}

@@ -55,7 +55,7 @@ func later(now, last time.Time) time.Time {
 
 // clean cleans everything but the id, which checkID has looked at.
 func (a *About) clean() {
-	for _, s := range []*string{&a.Project, &a.Branch, &a.Agent, &a.Model, &a.Scope.ID} {
+	for _, s := range []*string{&a.Parent, &a.Project, &a.Branch, &a.Agent, &a.Model, &a.Scope.ID} {
 		*s = store.Clean(*s)
 	}
 	scopes := a.Scopes
@@ -68,7 +68,7 @@ func (a *About) clean() {
 
 // update takes over what b says.
 func (a *About) update(b *About) {
-	for _, s := range []struct{ to, from *string }{{&a.Project, &b.Project}, {&a.Branch, &b.Branch}, {&a.Agent, &b.Agent}, {&a.Model, &b.Model}} {
+	for _, s := range []struct{ to, from *string }{{&a.Parent, &b.Parent}, {&a.Project, &b.Project}, {&a.Branch, &b.Branch}, {&a.Agent, &b.Agent}, {&a.Model, &b.Model}} {
 		if *s.from != "" {
 			*s.to = *s.from
 		}

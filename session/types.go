@@ -21,6 +21,7 @@ type HarvestJob struct {
 // About says whose messages they are. Everything but ID may be empty.
 type About struct {
 	ID      string      `json:"id"`
+	Parent  string      `json:"parent,omitempty"` // the session that started this one, for a sub-agent's
 	Project string      `json:"project,omitempty"`
 	Branch  string      `json:"branch,omitempty"`
 	Agent   string      `json:"agent,omitempty"`

@@ -49,6 +49,7 @@ func (a *app) printSession(v *sessionView) {
 	}
 	line("session", v.ID)
 	line("state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "))
+	line("part of", v.Parent)
 	line("agent", v.Agent)
 	line("messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(minute), v.Active.UTC().Format(minute)))
 	if cp := v.Checkpoint; cp != nil {

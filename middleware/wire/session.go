@@ -36,20 +36,20 @@ import (
 // beginnings of two owners do not look equal.
 func SessionOf(owner, header string, r *Request) string {
 	h := &r.Hints
-	if s := named(owner, header); s != "" {
+	if s := NameOf(owner, header); s != "" {
 		return s
 	}
-	program := named(owner, h.PromptCacheKey)
+	program := NameOf(owner, h.PromptCacheKey)
 	if unique(program) {
 		return program
 	}
 	for _, s := range []string{h.Session, h.Conversation, r.Previous, sessionIn(h.MetadataUser)} {
-		if s = named(owner, s); s != "" {
+		if s = NameOf(owner, s); s != "" {
 			return s
 		}
 	}
 	for _, s := range []string{program, h.MetadataUser, h.User} {
-		if s = named(owner, s); s != "" {
+		if s = NameOf(owner, s); s != "" {
 			return beginning(owner, s, r)
 		}
 	}
@@ -69,8 +69,9 @@ func Guessed(session string) bool {
 	return ok && len(hash) == 32 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// named is a name from outside as one that can be used, "" for one that can't.
-func named(owner, s string) string {
+// NameOf is a name from outside as that of a session, "" for one that can't be; see
+// SessionOf.
+func NameOf(owner, s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 		return ""
