@@ -34,6 +34,7 @@ type Assembly struct {
 	Receipt    ken.Receipt
 
 	placed   []placed  // the blocks of Insertions, and the turn's own even if it is empty
+	block    *composed // the turn's own
 	suspects *suspects // the external claims that the session's model has read; nil for none
 
 	// context is what the model reads, by where it comes from. It is counted only for who
@@ -49,13 +50,12 @@ type Assembly struct {
 // later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	t.Messages = slices.Clone(t.Messages) // what is left behind at the deadline reads on
-	return l.assemble(ctx, &t, upstream{})
+	return l.assemble(ctx, &t, upstream{}, time.Now())
 }
 
-// assemble is Assemble for a turn of which some is upstream already. It fills in
-// what t leaves out.
-func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly {
-	start := time.Now()
+// assemble is Assemble for a turn of which some is upstream already, and which began at
+// start. It fills in what t leaves out.
+func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start time.Time) Assembly {
 	l.turning.begin()
 	defer l.turning.end()
 	named := t.ID != ""
@@ -71,7 +71,7 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 	if t.Scopes == nil {
 		t.Scopes = l.cfg.Retrieval.Scopes
 	}
-	at, sizes := prints(seed(t), t.Messages)
+	at := fingerprintsOf(t)
 	a := Assembly{}
 	block := &composed{}
 	last := lastUser(t.Messages)
@@ -84,7 +84,7 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 		a.Receipt = block.receipt
 	default:
 		var earlier []placed
-		earlier, block = l.inTime(ctx, t, named, at, up, last, start)
+		earlier, block = l.inTime(ctx, t, named, &at, up, last, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
 			a.placed = append(earlier, placed{last, block})
@@ -98,7 +98,8 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream) Assembly
 	if up.lost != "" {
 		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.lost)
 	}
-	l.traffic.count(t, at, sizes, append(l.insertions(up.blocks), a.Insertions...), &a.Receipt)
+	l.traffic.count(t, &at, append(l.insertions(up.blocks), a.Insertions...), &a.Receipt)
+	a.block = block
 	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
 	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
 	if l.events != nil || l.keepsReceipt(t) {
@@ -129,8 +130,9 @@ func growStack() {
 // deadline. Some calls to a store that does not answer can't be ended: what is not done
 // by then runs on by itself, and what comes of it is dropped. The conversation keeps the
 // blocks that are in memory, byte for byte.
-func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, up upstream, last int, start time.Time) ([]placed, *composed) {
-	limit := l.cfg.Retrieval.Deadline + spare
+func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstream, last int, start time.Time) ([]placed, *composed) {
+	whole := l.cfg.Retrieval.Deadline + spare
+	limit := max(whole-time.Since(start), 0)
 	within, cancel := context.WithTimeout(ctx, limit)
 	type outcome struct {
 		earlier []placed
@@ -138,9 +140,9 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 		panic   any // what it ended with; nil when it did not
 	}
 	late := func(why string) ([]placed, *composed) {
-		known := func(_ context.Context, _ string, at fingerprint) *composed { return l.blocks.get(at) }
-		earlier := l.earlier(ctx, t, at, up.until, last, known)
-		if c := l.blocks.get(at[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
+		known := func(_ context.Context, t *ken.Turn, at fingerprint) *composed { return l.blockAt(t.Session, at) }
+		earlier := l.earlier(ctx, t, at.said, up.until, last, known)
+		if c := l.blockAt(t.Session, at.said[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
 			return earlier, l.reused(t, named, c)
 		}
 		r := l.blank(t, why)
@@ -168,8 +170,12 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 			}
 		}()
 		growStack()
-		earlier := l.earlier(within, t, at, up.until, last, l.recall)
+		lost := l.restoreBlocks(within, t, at.said, up.until, last)
+		earlier := l.earlier(within, t, at.said, up.until, last, l.recall)
 		block := l.compose(within, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start, &stage)
+		if lost != nil {
+			block = block.degraded("blocks: " + lost.Error())
+		}
 		done <- outcome{earlier: earlier, block: block}
 	}()
 	select {
@@ -188,7 +194,7 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at []finger
 	if s := stage.Load(); s != nil {
 		where = *s
 	}
-	return late(fmt.Sprintf("turn: not ready within %s, in %s", limit, where))
+	return late(fmt.Sprintf("turn: not ready within %s, in %s", whole, where))
 }
 
 // hung is the error of a store whose holder does not answer: what such a store doesn't find
@@ -228,15 +234,9 @@ func (l *Layer) insertion(before int, c *composed) Insertion {
 	return Insertion{Before: before, Text: c.text, Merge: l.cfg.Injection.As == config.AsMerge}
 }
 
-// placed is a block that an earlier turn of this conversation composed.
-type placed struct {
-	index int
-	*composed
-}
-
 // earlier finds the blocks that the conversation carried before this turn, among
 // the messages from one to another.
-func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, string, fingerprint) *composed) []placed {
+func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *composed) []placed {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from
 		if t.Messages[i].Role != "user" {
 			continue
 		}
-		if c := recall(ctx, t.Owner, at[i]); c != nil && c.text != "" {
+		if c := recall(ctx, t, at[i]); c != nil && c.text != "" {
 			out = append(out, placed{i, c})
 		}
 	}
@@ -260,6 +260,13 @@ func (l *Layer) again(t *ken.Turn, named bool, c *composed) *composed {
 	return l.reused(t, named, c)
 }
 
+// degraded is a copy that says what went wrong.
+func (c *composed) degraded(why string) *composed {
+	out := *c
+	out.receipt.Degraded = append(out.receipt.Degraded[:len(out.receipt.Degraded):len(out.receipt.Degraded)], why)
+	return &out
+}
+
 // reused is what an earlier request of the turn got.
 func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
 	again := *c
@@ -272,12 +279,12 @@ func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
 
 // recall returns what was composed at a place, unless a claim in it was forgotten
 // since: then the block goes too, whatever the prompt cache loses.
-func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *composed {
-	c := l.blocks.get(at)
+func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *composed {
+	c := l.blockAt(t.Session, at)
 	if c == nil || len(c.claims) == 0 {
 		return c
 	}
-	p, release, err := l.projections(ctx, owner)
+	p, release, err := l.projections(ctx, t.Owner)
 	if err != nil {
 		return c // nothing can be forgotten where nothing can be opened
 	}
@@ -294,23 +301,24 @@ func (l *Layer) recall(ctx context.Context, owner string, at fingerprint) *compo
 // may belong to another conversation.
 // named says that the caller gave the turn its id; at are the fingerprints of its
 // messages, the last of the user's at index last.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at []fingerprint, last int, earlier []placed, start time.Time, stage *atomic.Pointer[string]) *composed {
-	key := at[last]
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placed, start time.Time, stage *atomic.Pointer[string]) *composed {
+	key := place{t.Session, at.said[last]}
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
-		if c := l.recall(ctx, t.Owner, key); c != nil {
+		if c := l.recall(ctx, t, key.at); c != nil {
 			return l.reused(t, named, c)
 		}
 	}
 	stale := l.blocks.get(key)
 	read := *t // from here on nobody sees a secret
-	read.Messages = l.cleanings.messages(at, t.Messages)
+	read.Messages = l.cleanings.messages(at.whole, t.Messages)
 	c := l.run(ctx, &read, pastOf(earlier), stage)
 	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
 	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
 	}
+	c.kept = key
 	return l.blocks.put(key, c, stale)
 }
 
@@ -321,10 +329,10 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, by past, stage *atomic.Poi
 	l.send(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
 	r.Signals = ownSignals(r.Signals)
-	c := &composed{text: st.Block.Text, held: make(map[string]string, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
+	c := &composed{text: st.Block.Text, held: make(map[string]uint64, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
 		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
 	for _, it := range r.Items {
-		c.held[it.ID] = it.Text
+		c.held[it.ID] = hashOf(it.Text)
 		// Files change; their old text in a conversation does no harm. What is made for the
 		// turn is no record that could be forgotten.
 		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !projected(&it) {

@@ -14,7 +14,7 @@ func TestCleaningsAreRememberedAndBounded(t *testing.T) {
 	msgs := []ken.Message{{Role: "user", Text: "hello"}, {Role: "user", Text: secret},
 		{Role: "assistant", ToolCalls: []ken.ToolCall{{Name: "shell", Arguments: `{"cmd":"` + secret + `"}`}}}}
 	for range 2 {
-		at, _ := prints("", msgs)
+		at := fingerprintsOf(&ken.Turn{Messages: msgs}).whole
 		got := c.messages(at, msgs)
 		if msgs[1].Text != secret || got[0].Text != "hello" || strings.Contains(fmt.Sprint(got), "Zr7k99aXq") {
 			t.Fatalf("%+v of %+v", got, msgs)
@@ -24,7 +24,7 @@ func TestCleaningsAreRememberedAndBounded(t *testing.T) {
 		}
 	}
 	clean := msgs[:1]
-	at, _ := prints("", clean)
+	at := fingerprintsOf(&ken.Turn{Messages: clean}).whole
 	if got := c.messages(at, clean); &got[0] != &clean[0] {
 		t.Error("clean messages were copied")
 	}
@@ -33,7 +33,7 @@ func TestCleaningsAreRememberedAndBounded(t *testing.T) {
 	for i := range long {
 		long[i].Text = fmt.Sprint(i, " ", secret, strings.Repeat(" more", 100_000))
 	}
-	at, _ = prints("", long)
+	at = fingerprintsOf(&ken.Turn{Messages: long}).whole
 	for i, m := range c.messages(at, long) {
 		if strings.Contains(m.Text, "Zr7k99aXq") {
 			t.Errorf("message %d is not clean", i)

@@ -25,8 +25,10 @@ func (e *ear) after(body []byte) {
 		a, ok := wire.ParseAnswer(x.dialect, decoded(body, e.encoding))
 		return Heard{Answer: a, OK: ok}
 	})
+	response := ""
 	if x.thread != nil && body != nil {
-		x.layer.threads.put(x.thread, wire.AnswerID(beginning(body, e.encoding)), read)
+		response = wire.AnswerID(beginning(body, e.encoding))
+		x.layer.threads.put(x.thread, response, read)
 	}
 	if x.opened != nil && len(body) > 0 { // at once: the client may go on at once
 		var m *ken.Message
@@ -36,7 +38,7 @@ func (e *ear) after(body []byte) {
 		x.opened(m)
 	}
 	if e.journals { // at once, so that whoever ends the session next ends it with the answer
-		x.layer.answered(&x.Turn, len(body), func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
+		x.layer.answered(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
 	if e.heard == nil && x.thread == nil {
 		return

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
@@ -54,6 +55,7 @@ type Heard struct {
 // change body, and returns at ctx's end at the latest. Nobody may change it until the
 // answer was heard: the turn's messages are parts of it.
 func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) (*Exchange, error) {
+	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
 		return nil, err
@@ -66,9 +68,9 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 		t.Owner = l.cfg.Knowledge.Owner
 	}
 	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
-	up := l.upstream(&t, &r)
-	opened := l.openings.settle(&t)
-	a := l.assemble(ctx, &t, up)
+	up := l.upstream(ctx, &t, &r, start)
+	opened := l.settleSession(ctx, &t, start)
+	a := l.assemble(ctx, &t, up, start)
 	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, layer: l, dialect: d, opened: opened, placed: a.placed, suspects: a.suspects}
 	x.Turn.ID = a.Receipt.Turn
 	if len(a.Insertions) > 0 {

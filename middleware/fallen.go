@@ -15,17 +15,17 @@ const maxChanges = 1000
 
 // past is what a conversation was told by its earlier blocks.
 type past struct {
-	held map[string]string // id → text
+	held map[string]uint64 // by id, hashOf the text
 	seq  uint64            // the store's last event when the last of the blocks was composed
 }
 
 // pastOf gathers what blocks told. What one of them announced as fallen is not told any
 // more: should it stand again, it may be shown again.
 func pastOf(earlier []placed) past {
-	t := past{held: map[string]string{}}
+	t := past{held: map[string]uint64{}}
 	for _, e := range earlier {
-		for id, text := range e.held {
-			t.held[id] = text
+		for id, hash := range e.held {
+			t.held[id] = hash
 		}
 		for i := range e.receipt.Items {
 			if it := &e.receipt.Items[i]; it.Fallen != "" {
@@ -40,7 +40,7 @@ func pastOf(earlier []placed) past {
 // seen reports what the context holds already with exactly this text.
 func (t *past) seen(id, text string) bool {
 	have, ok := t.held[id]
-	return ok && have == text
+	return ok && have == hashOf(text)
 }
 
 // fallen are the claims that earlier blocks of the conversation told, and that were

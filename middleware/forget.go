@@ -125,7 +125,13 @@ func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Re
 // claims in them, or the words. What files of the project say is their business.
 func carrying(owner string, ids []string, traces *harvest.Traces) func(*composed) bool {
 	return func(c *composed) bool {
-		return c.receipt.Owner == owner && slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
+		if c.receipt.Owner != owner {
+			return false
+		}
+		if c.restored && traces != nil && traces.In(c.text) { // its items have no texts of their own
+			return true
+		}
+		return slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
 			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || projected(&it)
 			return slices.Contains(ids, it.ID) || !ofFiles && traces != nil && traces.In(it.Text)
 		})

@@ -33,11 +33,16 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		l.tend(owner)
 	}
 	also, settled := l.bookUse(ctx, l.heed(owner, recs), l.bookReceipts(owner, recs))
+	also, corrected := l.bookReplies(owner, recs, also)
 	noted := l.Journal(owner).Record(ctx, notes, also)
 	settled()
+	corrected()
 	var failed error
 	lost := 0
 	for i := range noted {
+		if b := noted[i].Standing; b != nil {
+			l.adopt(owner, kept[i].about.ID, kept[i].mine, b)
+		}
 		if err := noted[i].Err; err != nil {
 			failed, lost = err, lost+1
 		}
@@ -78,7 +83,7 @@ func (l *Layer) hearAnswer(r *record) (ok bool) {
 
 // noteOf is a record as the journal takes it.
 func noteOf(r *record) session.Note {
-	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept,
+	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept, Block: r.block,
 		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: aspects(r.items, r.focal)}}
 	for _, it := range r.items {
 		if it.Constraint {

@@ -52,7 +52,7 @@ type Layer struct {
 	playbooks    *retriever.PlaybookCache
 	rendered     *budgeter.Cache
 	handler      Handler
-	blocks       *memory
+	blocks       *blockCache
 	cleanings    cleanings
 	overdue      atomic.Int64 // turns that compose a block which nobody waits for; see inTime
 	traffic      *traffic
@@ -106,7 +106,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newMemory(rememberedTurns), traffic: newTraffic(), threads: newThreads(), lineage: newLineage(),
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), traffic: newTraffic(), threads: newThreads(), lineage: newLineage(),
 		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*desk{}}
 	l.recorder = newRecorder(l.keepRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)

@@ -1,77 +1,84 @@
 package middleware
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
 )
 
 // openings tells apart conversations that begin with the same words, where nothing
 // but their beginning names their session. The first one has the name as it is, the
 // next ones a number behind it. One that begins again after it was answered is
-// another one; later requests are told by the first thing that the model said, which is
-// heard when it answers. Two that begin at the same time, before either is answered,
-// share their first turn.
-// None of this outlives the process: afterwards, a conversation goes on under the
-// name without a number. The zero value is ready.
+// another one; later requests are told by the first thing that the model said. Two that
+// begin at the same time, before either is answered, share their first turn.
+//
+// What is in memory is of this process; the journal has what all processes know, also
+// after a restart. The zero value is ready.
 type openings struct {
 	mu sync.Mutex // guards m and what is in it
-	m  map[string]*opening
+	m  map[opened]*session.Opening
 }
 
-type opening struct {
-	last     int // the number given last
-	answered bool
-	by       map[fingerprint]*replied // by what the model said first
+// opened names conversations that begin alike.
+type opened struct{ owner, session string }
+
+// reply is what the model answered first in a conversation that began as a number. It is
+// kept in the journal.
+type reply struct {
+	opened
+	n     int
+	first session.First
+	on    bool // the conversation went on with that answer
 }
 
-// replied is a conversation that was answered.
-type replied struct {
-	n  int
-	on bool // it went on with that answer; else its client may send the answer back in other words
-}
-
-// maxAlike bounds the conversations that begin alike and are told apart.
-const maxAlike = 256
-
-// settle gives a turn of a guessed session the session that it is. It returns
-// whom to tell that the conversation's beginning was answered, nil for nobody.
-func (o *openings) settle(t *ken.Turn) (answered func(*ken.Message)) {
+// settleSession gives a turn of a guessed session the session that it is. It returns
+// a function that is told what the conversation's beginning was answered with, nil for a
+// message that can't be read; nil for a turn that is no beginning.
+//
+// The journal is asked where memory does not decide, until the turn's search would be at
+// its deadline: start is when the turn began.
+func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.m == nil {
-		o.m = map[string]*opening{}
+	key := opened{t.Owner, t.Session}
+	i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" })
+	var first session.First
+	if i >= 0 {
+		first = saidFirst(&t.Messages[i])
 	}
-	key := t.Owner + "\x00" + t.Session
-	op := o.m[key]
-	if op == nil {
-		if len(o.m) >= maxConversations {
-			for other := range o.m {
-				delete(o.m, other)
-				break
-			}
-		}
-		op = &opening{by: map[fingerprint]*replied{}}
-		o.m[key] = op
+	if i < 0 || !l.openings.knows(key, first) {
+		ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
+		l.loadOpening(ctx, t, key)
+		cancel()
 	}
 	var n int
-	if i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" }); i >= 0 {
-		n = op.of(saidFirst(&t.Messages[i]))
+	if i >= 0 {
+		var news bool
+		if n, news = l.openings.goesOn(key, first); news {
+			l.keepReply(t, reply{key, n, first, true})
+		}
 	} else {
-		n = op.begins()
-		began := n
+		n = l.openings.begins(key)
+		began, turn := n, *t
+		turn.Messages = nil
 		answered = func(m *ken.Message) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			op.hears(began, m)
+			if m == nil {
+				l.openings.hears(key, began, session.First{})
+				return
+			}
+			first := saidFirst(m)
+			l.keepReply(&turn, reply{key, l.openings.hears(key, began, first), first, false})
 		}
 	}
 	if n > 0 {
@@ -80,73 +87,148 @@ func (o *openings) settle(t *ken.Turn) (answered func(*ken.Message)) {
 	return answered
 }
 
-// begins returns the number of a conversation that begins.
-func (op *opening) begins() int {
-	if op.answered {
-		op.last++
-		op.answered = false
-	}
-	return op.last
-}
-
-// hears notes what the model answered a conversation that began as number n, nil for
-// what can't be read. When another one that began with it was answered before, it is a
-// new one.
-func (op *opening) hears(n int, m *ken.Message) {
-	op.answered = true
-	if m == nil {
+// loadOpening takes up what other processes know of conversations that begin alike. What
+// can't be read leaves this process with what it knows by itself.
+func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key opened) {
+	if !l.remembers(t) {
 		return
 	}
-	if first := saidFirst(m); op.by[first] == nil {
-		op.add(first, &replied{n: n})
+	if o, err := l.Journal(key.owner).Opening(ctx, key.session); err == nil {
+		l.openings.merge(key, &o)
 	}
 }
 
-// of returns the number of a conversation that goes on. What the model said is told in
-// other words by clients that shorten it or leave its reasoning out: then it is the one
-// that was answered last and did not go on yet.
-func (op *opening) of(first fingerprint) int {
-	c := op.by[first]
-	if c == nil {
-		for _, other := range op.by {
-			if !other.on && (c == nil || other.n > c.n) {
-				c = other
+// keepReply has the journal keep a reply, unless the turn leaves nothing behind.
+func (l *Layer) keepReply(t *ken.Turn, r reply) {
+	if l.journals(t) {
+		l.recorder.add(record{owner: t.Owner, reply: &r})
+	}
+}
+
+// bookReplies returns what keeps the records' replies and responses, behind what write
+// keeps. settled corrects what this process knows by what other processes kept before it.
+func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
+	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.response != "" }) {
+		return write, func() {}
+	}
+	journal := l.Journal(owner)
+	var numbers map[*reply]int
+	return func(tx store.ShelfTx, noted []session.Noted) error {
+			if write != nil {
+				if err := write(tx, noted); err != nil {
+					return err
+				}
+			}
+			numbers = map[*reply]int{}
+			for i := range recs {
+				if id := recs[i].response; id != "" {
+					if err := journal.KeepResponse(tx, id, recs[i].about.ID); err != nil {
+						return err
+					}
+				}
+				r := recs[i].reply
+				if r == nil {
+					continue
+				}
+				err := journal.ChangeOpening(tx, r.session, func(o *session.Opening) {
+					if r.on {
+						o.GoOn(r.n, r.first)
+						return
+					}
+					numbers[r] = o.Answer(r.n, r.first)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() {
+			for r, n := range numbers {
+				l.openings.correct(r, n)
 			}
 		}
-		if c == nil {
-			c = &replied{n: op.last}
-		}
-		op.add(first, c)
-	}
-	c.on = true
-	op.answered = true
-	return c.n
 }
 
-// add keeps a conversation by what the model said first. It gets a number of its own.
-func (op *opening) add(first fingerprint, c *replied) {
-	for _, other := range op.by {
-		if other != c && other.n == c.n {
-			op.last++
-			c.n = op.last
-			break
+// of returns what is known of conversations that begin alike. o.mu is held.
+func (o *openings) of(key opened) *session.Opening {
+	if o.m == nil {
+		o.m = map[opened]*session.Opening{}
+	}
+	op := o.m[key]
+	if op == nil {
+		if len(o.m) >= maxConversations {
+			for other := range o.m {
+				delete(o.m, other)
+				break
+			}
 		}
+		op = &session.Opening{}
+		o.m[key] = op
 	}
-	if len(op.by) >= maxAlike {
-		clear(op.by)
-	}
-	op.by[first] = c
+	return op
 }
 
-// saidFirst is a fingerprint of an answer. White space around it, and the names of its
-// calls, are not always sent back.
-func saidFirst(m *ken.Message) (f fingerprint) {
-	h := sha256.New()
-	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text)}
-	for _, c := range m.ToolCalls {
-		said.ToolCalls = append(said.ToolCalls, ken.ToolCall{Name: c.Name, Arguments: c.Arguments})
+// knows reports whether a conversation is known to go on after its first answer.
+func (o *openings) knows(key opened, first session.First) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.of(key).Knows(first)
+}
+
+// merge takes up what the journal has.
+func (o *openings) merge(key opened, kept *session.Opening) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of(key).Merge(kept)
+}
+
+func (o *openings) begins(key opened) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.of(key).Begin()
+}
+
+func (o *openings) hears(key opened, n int, first session.First) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.of(key).Answer(n, first)
+}
+
+// goesOn also reports whether the journal does not know yet that the conversation goes on.
+func (o *openings) goesOn(key opened, first session.First) (n int, news bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	op := o.of(key)
+	news = !op.Knows(first)
+	return op.Continue(first), news
+}
+
+// correct has a conversation go on under the number that the journal gave it.
+func (o *openings) correct(r *reply, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	op := o.of(r.opened)
+	if known := op.Replies[r.first.Exact]; known != nil && known.N != n {
+		known.N = n
+		op.Last = max(op.Last, n)
 	}
-	digest(h, &said)
-	copy(f[:], h.Sum(nil))
-	return f
+}
+
+// saidFirst returns the fingerprints of an answer. White space around it is not always
+// sent back, nor are the ids of its calls.
+func saidFirst(m *ken.Message) session.First {
+	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
+	print := func() string {
+		h := sha256.New()
+		digest(h, &said)
+		return hex.EncodeToString(h.Sum(nil)[:16])
+	}
+	first := session.First{Exact: print()}
+	if len(said.ToolCalls) > 0 {
+		for i := range said.ToolCalls {
+			said.ToolCalls[i].ID = ""
+		}
+		first.Loose = print()
+	}
+	return first
 }

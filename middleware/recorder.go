@@ -22,12 +22,16 @@ type record struct {
 	note     bool                       // it is for the journal
 	unkept   bool                       // of an incognito turn: the journal only learns what not to take up
 
-	items   []ken.Item
-	signals ken.Signals
-	focal   []string        // the entities in focus
-	receipt *receipt.Record // nil for none
-	marks   *marks          // of an answer's taints; nil for none
-	place   int             // of its note among those of one transaction, from 1; 0 for none
+	items    []ken.Item
+	block    *session.Block // composed by this turn; nil for none
+	mine     *composed      // what block was made of
+	signals  ken.Signals
+	focal    []string        // the entities in focus
+	receipt  *receipt.Record // nil for none
+	marks    *marks          // of an answer's taints; nil for none
+	reply    *reply          // tells conversations apart that begin alike; nil for none
+	response string          // the id of a response that belongs to the session; "" for none
+	place    int             // of its note among those of one transaction, from 1; 0 for none
 }
 
 // Bounds of what waits to be written: some seconds of turns that came faster than
@@ -224,9 +228,10 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 		r.about, r.messages, r.signals, r.focal = about(t), kept(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
 			r.items = a.Receipt.Items
+			r.block, r.mine = a.block.stored(), a.block
 		}
 	}
-	if l.keepsReceipt(t) {
+	if l.keepsReceipt(t) && !a.block.restored { // its first request left one
 		context := a.context
 		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Context: &context}
 	}
@@ -284,17 +289,21 @@ func cloned(msgs []ken.Message) []ken.Message {
 // as it was given to Assemble. It returns at once.
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	answer = cloned([]ken.Message{answer})[0]
-	l.answered(&t, len(answer.Text), func() (ken.Message, bool) { return answer, true })
+	l.answered(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 }
 
 // answered is Answered for an answer that is still to be read, and holds so many bytes
-// until then: on the recorder's goroutine, which nobody waits for.
-func (l *Layer) answered(t *ken.Turn, held int, read func() (ken.Message, bool)) {
+// until then: on the recorder's goroutine, which nobody waits for. response is the id that
+// a later request may go on from, "" for none.
+func (l *Layer) answered(t *ken.Turn, held int, response string, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
+	if t.Incognito || len(response) > maxIDBytes {
+		response = ""
+	}
 	if l.remembers(t) {
-		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read, held: held, note: true, unkept: t.Incognito})
+		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read, held: held, response: response, note: true, unkept: t.Incognito})
 	}
 }
 

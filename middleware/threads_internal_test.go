@@ -179,7 +179,7 @@ func TestATapHandsOnOnce(t *testing.T) {
 // A string and one part of text are the same said: clients make one of the other to
 // mark it for the provider's cache, and back.
 func TestAMarkMovesNoBlock(t *testing.T) {
-	at := func(m ken.Message) fingerprint { p, _ := prints("", []ken.Message{m}); return p[0] }
+	at := func(m ken.Message) fingerprint { return fingerprintsOf(&ken.Turn{Messages: []ken.Message{m}}).whole[0] }
 	plain := ken.Message{Role: "user", Text: "q"}
 	part := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}}}
 	two := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}, {Type: "image", Ref: "x"}}}

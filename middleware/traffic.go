@@ -30,7 +30,8 @@ func newTraffic() *traffic { return &traffic{last: map[string][]segment{}} }
 // blocks in it, by rising Before. Requests of a session are compared
 // with the one before; without a session, conversations are told apart by their
 // first message.
-func (tr *traffic) count(t *ken.Turn, at []fingerprint, sizes []int64, blocks []Insertion, r *ken.Receipt) {
+func (tr *traffic) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
+	at, sizes := p.whole, p.sizes
 	if len(at) == 0 {
 		return
 	}

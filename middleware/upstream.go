@@ -1,6 +1,9 @@
 package middleware
 
 import (
+	"context"
+	"time"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware/wire"
 )
@@ -30,7 +33,7 @@ func (up *upstream) turn(message int) *composed {
 // provider holds, as far as they went through this layer. A request that is told
 // from others only by the response that it goes on from belongs to that response's
 // session.
-func (l *Layer) upstream(t *ken.Turn, r *wire.Request) (up upstream) {
+func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstream) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
 		return up
@@ -40,10 +43,16 @@ func (l *Layer) upstream(t *ken.Turn, r *wire.Request) (up upstream) {
 		up.parent = l.threads.find(responseKey(t.Owner, r.Previous))
 		if up.parent == nil {
 			up.lost = "conversation: the response that it goes on from is not known here, so only what is new was read"
-			return up
 		}
 		if t.Session != "" && t.Session == wire.SessionOf(t.Owner, "", &wire.Request{Previous: r.Previous}) {
-			t.Session = up.parent.session
+			if up.parent != nil {
+				t.Session = up.parent.session
+			} else if s := l.sessionOfResponse(ctx, t, r.Previous, start); s != "" {
+				t.Session = s
+			}
+		}
+		if up.parent == nil {
+			return up
 		}
 	default: // a new conversation is not known either
 		if up.parent = l.threads.find(conversationKey(t.Owner, r.Hints.Conversation)); up.parent == nil {
@@ -62,6 +71,21 @@ func (l *Layer) upstream(t *ken.Turn, r *wire.Request) (up upstream) {
 	}
 	up.skipped, up.until = len(before), head+len(before)
 	return up
+}
+
+// sessionOfResponse is the session of a response that went through another process, or
+// this one before a restart; "" when nobody knows. See settleSession for start.
+func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, start time.Time) string {
+	if !l.remembers(t) {
+		return ""
+	}
+	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
+	defer cancel()
+	s, err := l.Journal(t.Owner).SessionOfResponse(ctx, id)
+	if err != nil {
+		return "" // the turn has a session of its own then
+	}
+	return s
 }
 
 // follow prepares what a later request may go on from. Only Responses are gone on

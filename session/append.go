@@ -40,7 +40,7 @@ func (r *record) goOn() {
 	r.State, r.Reason, r.Ended, r.With = Open, "", time.Time{}, nil
 	if r.Swept == r.Part {
 		r.Part++
-		r.Said = 0
+		r.Said, r.Blocks = 0, 0
 	}
 }
 

@@ -29,7 +29,7 @@ type Expunged struct {
 // and returns what went. Of a session that was harvested all messages
 // go, as with Sweep: nobody needs them any more. Of any other those alone that hold
 // it; should the client send them again, they are known, and not kept. Injections
-// go one by one, and a checkpoint whole. It goes on past a session that it can't
+// and blocks go one by one, and a checkpoint whole. It goes on past a session that it can't
 // do, and may be repeated.
 //
 // What is deleted is gone from the disk once the store's file is compacted.
@@ -53,7 +53,7 @@ func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 // held is what of one session must go.
 type held struct {
 	messages   []uint64
-	injections []string // keys
+	injections []string // keys, those of blocks among them
 	checkpoint bool
 }
 
@@ -67,7 +67,7 @@ func (h *held) whole(rec *record) bool {
 // Holding is what of a journal holds something that must be forgotten.
 type Holding struct {
 	Expunged            // what Expunge would take out
-	Injected   []string // ids of the sessions with an injection that holds it, sorted
+	Injected   []string // ids of the sessions with an injection or a block that holds it, sorted
 	Checkpoint []string // and with a checkpoint that does
 }
 
@@ -163,6 +163,15 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err 
 				return err
 			}
 			if slices.Contains(t.Claims, in.ID) || t.Text(in.Text) {
+				h.injections = append(h.injections, key)
+			}
+		}
+		for key, b := range r.Scan(allBlocks(id)) {
+			var block Block
+			if err := decodeValue(key, b, &block); err != nil {
+				return err
+			}
+			if t.holdsBlock(&block) {
 				h.injections = append(h.injections, key)
 			}
 		}

@@ -61,10 +61,11 @@ type Journal struct {
 	seed  maphash.Seed
 	texts texts // of injections
 
-	mu    sync.Mutex // guards the rest
-	memos map[string]*list.Element
-	used  *list.List // of *memo, the last used first
-	held  int        // messages that they remember
+	mu     sync.Mutex // guards the rest
+	memos  map[string]*list.Element
+	used   *list.List // of *memo, the last used first
+	held   int        // messages that they remember
+	pruned time.Time  // when openings were looked through last
 }
 
 // NewJournal returns the journal on a shelf. It reads nothing.

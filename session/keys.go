@@ -16,6 +16,9 @@ import (
 //	session/message/ID/SEQ   message
 //	session/injected/ID/HASH Injection
 //	session/checkpoint/ID    Checkpoint
+//	session/block/ID/PLACE   Block
+//	session/opening/ID       Opening of the conversations whose first one has that id
+//	session/response/HASH    responded: the session that a response belongs to
 //	session/seen/ID          counts of the digests of messages that were swept
 const (
 	prefixInfo       = "session/info/"
@@ -23,6 +26,9 @@ const (
 	prefixInjected   = "session/injected/"
 	prefixCheckpoint = "session/checkpoint/"
 	prefixSeen       = "session/seen/"
+	prefixBlock      = "session/block/"
+	prefixOpening    = "session/opening/"
+	prefixResponse   = "session/response/"
 )
 
 func keyInfo(id string) string       { return prefixInfo + url.PathEscape(id) }
@@ -30,6 +36,10 @@ func keyCheckpoint(id string) string { return prefixCheckpoint + url.PathEscape(
 func keySeen(id string) string       { return prefixSeen + url.PathEscape(id) }
 func allMessages(id string) string   { return prefixMessage + url.PathEscape(id) + "/" }
 func allInjected(id string) string   { return prefixInjected + url.PathEscape(id) + "/" }
+func allBlocks(id string) string     { return prefixBlock + url.PathEscape(id) + "/" }
+func keyOpening(id string) string    { return prefixOpening + url.PathEscape(id) }
+
+func keyBlock(id, place string) string { return allBlocks(id) + url.PathEscape(place) }
 
 func keyMessage(id string, seq uint64) string { return fmt.Sprintf("%s%020d", allMessages(id), seq) }
 

@@ -17,6 +17,8 @@ type Note struct {
 	Messages []ken.Message
 	// Injected is what was put before the model, as for Injected.
 	Injected []ken.Item
+	// Block is the block that the turn was given, composed just now; nil keeps none.
+	Block *Block
 	// Step brings the session's checkpoint up to date; nil leaves it alone.
 	Step *Step
 	// Unkept messages are not kept, nor when they come again in a later request that
@@ -41,7 +43,10 @@ type Noted struct {
 	// Through is the Seq under which the journal has the last of the note's messages
 	// that it keeps; 0 when it has none of them, or has it no longer.
 	Through uint64
-	Err     error // as of Append
+	// Standing is the block that another process kept at the place of the note's before;
+	// nil when the note's own stands there.
+	Standing *Block
+	Err      error // as of Append
 }
 
 // Record keeps several notes in one transaction, those of a session in their order,
@@ -55,7 +60,7 @@ func (j *Journal) Record(ctx context.Context, notes []Note, also func(store.Shel
 	var todo []int
 	for i := range notes {
 		n := &notes[i]
-		if out[i].Err = checkID(n.About.ID); out[i].Err == nil && (len(n.Messages) > 0 || len(n.Injected) > 0 || n.Step != nil) {
+		if out[i].Err = checkID(n.About.ID); out[i].Err == nil && (len(n.Messages) > 0 || len(n.Injected) > 0 || n.Block != nil || n.Step != nil) {
 			todo = append(todo, i)
 		}
 	}
@@ -104,7 +109,7 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 // tell says what came of the part's notes.
 func (p *part) tell(out []Noted) {
 	for _, n := range p.notes {
-		if out[n.i] = (Noted{Entries: n.entries, Through: n.through}); p.err != nil {
+		if out[n.i] = (Noted{Entries: n.entries, Through: n.through, Standing: n.standing}); p.err != nil {
 			out[n.i] = Noted{Err: p.err}
 		}
 	}

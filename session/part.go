@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -35,7 +36,9 @@ type noting struct {
 	fresh    []incoming              // what the entries are of
 	earlier  map[*ken.Message]*Entry // what they were when they were decided first
 	injected []injected
+	altered  bool   // an item of the turn had to be cleaned
 	through  uint64 // see Noted
+	standing *Block // see Noted
 }
 
 // injected is an injection with its key.
@@ -86,7 +89,7 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 		return
 	}
 	for i, n := range p.notes {
-		n.injected, n.through = nil, 0
+		n.injected, n.altered, n.through = nil, false, 0
 		in := p.m.read(n.Messages)
 		fresh, line := in, (*line)(nil)
 		if !n.all {
@@ -146,16 +149,24 @@ func (p *part) inject(n *noting) {
 	for _, it := range n.Injected {
 		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
 		in.key = keyInjected(p.m.id, in.Injection)
+		n.altered = n.altered || in.ID != it.ID || changedBy(in.Text, it.Text)
 		if in.Text != "" && !slices.ContainsFunc(n.injected, func(o injected) bool { return o.key == in.key }) {
 			n.injected = append(n.injected, in)
 		}
 	}
 }
 
+// changedBy reports whether cleaning took something out of a text that a person may not
+// say either, such as a secret. White space at the ends is nothing.
+func changedBy(cleaned, text string) bool {
+	text = strings.TrimSpace(text)
+	return cleaned != text && cleanSaid(text) != text
+}
+
 // writes reports whether there may be something to write.
 func (p *part) writes() bool {
 	return slices.ContainsFunc(p.notes, func(n *noting) bool {
-		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Step != nil)
+		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Block != nil || n.Step != nil)
 	})
 }
 
@@ -210,6 +221,11 @@ func (p *part) write(tx store.ShelfTx) error {
 				return err
 			}
 		}
+		kept, err := p.keepBlock(tx, rec, n, gone)
+		if err != nil {
+			return err
+		}
+		changed = changed || kept
 		if n.Step != nil && rec != nil {
 			if err := p.step(tx, n, rec, gone); err != nil {
 				return err

@@ -16,7 +16,8 @@ type record struct {
 	Swept  int       `json:"swept"`          // the last part whose messages were deleted
 	Upto   uint64    `json:"upto,omitempty"` // as far as a harvest got
 	LastAt time.Time `json:"last_at,omitzero"`
-	With   []string  `json:"with,omitempty"` // processes beside Process that had messages for it since it was opened
+	Blocks int       `json:"blocks,omitempty"` // kept of this part
+	With   []string  `json:"with,omitempty"`   // processes beside Process that had messages for it since it was opened
 }
 
 // maxWith bounds the processes that are remembered of a session.

@@ -8,14 +8,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Sweep deletes the messages, injections and checkpoints of sessions that were
+// Sweep deletes the messages, injections, blocks and checkpoints of sessions that were
 // harvested and have been so for the grace period, of deleted ones at once. What
 // was harvested stays, as does the session's Info. A deleted session whose harvest
 // failed goes too, the grace period after it ended. It returns how many sessions
 // it swept, and goes on past one that it can't.
 //
 // A grace of 0 sweeps everything that was harvested. A session that was harvested
-// ahead of the clock, which was set back then, has its grace period from now on.
+// ahead of the clock, which was set back then, has its grace period from now on. What
+// tells conversations apart goes when it was not used for that long, and a day at least.
 func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	now := j.now()
 	recs, first := j.records(ctx, func(rec *record) bool { return due(rec, now, grace) || ahead(rec, now) })
@@ -45,7 +46,26 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 			first = fmt.Errorf("sweep session %s: %w", id, err)
 		}
 	}
+	if j.hourly(now) {
+		if err := j.pruneOpenings(ctx, now.Add(-max(grace, minKept))); err != nil && first == nil {
+			first = fmt.Errorf("delete what tells conversations apart: %w", err)
+		}
+	}
 	return swept, first
+}
+
+// minKept is how long what tells conversations apart is kept at least.
+const minKept = 24 * time.Hour
+
+// hourly reports whether an hour has passed since it did so last.
+func (j *Journal) hourly(now time.Time) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if since := now.Sub(j.pruned); since >= 0 && since < time.Hour {
+		return false
+	}
+	j.pruned = now
+	return true
 }
 
 // due reports whether a session's messages may go.
@@ -90,7 +110,7 @@ func sweep(tx store.ShelfTx, rec *record) error {
 // erase deletes what was said and shown in a session.
 func erase(tx store.ShelfTx, id string) error {
 	keys := []string{keyCheckpoint(id)}
-	for _, prefix := range []string{allMessages(id), allInjected(id)} {
+	for _, prefix := range []string{allMessages(id), allInjected(id), allBlocks(id)} {
 		for key := range tx.Scan(prefix) {
 			keys = append(keys, key)
 		}

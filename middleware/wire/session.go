@@ -24,8 +24,8 @@ import (
 // names somebody or some program is taken together with the beginning of the
 // conversation, so that two conversations do not become one.
 //
-// The beginning of a conversation is its instructions and its first user message,
-// without the numbers in the instructions, which often hold the time. Two
+// The beginning of a conversation is its first user message. Its instructions do not
+// count: clients write the time, the branch or the open files into them. Two
 // conversations that begin with the same words are one to SessionOf; see Guessed.
 // One whose client replaced its beginning by a summary is another one.
 //
@@ -131,11 +131,7 @@ func beginning(owner, salt string, r *Request) string {
 	field(salt)
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		switch m.Role {
-		case "system", "developer":
-			field(m.Role)
-			field(withoutDigits(m.Text))
-		case "user":
+		if m.Role == "user" {
 			said(field, m)
 			return guess + hex.EncodeToString(h.Sum(nil)[:16])
 		}
@@ -150,13 +146,4 @@ func said(field func(string), m *ken.Message) {
 			field(p.Ref)
 		}
 	}
-}
-
-func withoutDigits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -1,0 +1,272 @@
+package middleware
+
+import (
+	"container/list"
+	"context"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/session"
+)
+
+// composed is what the layer decided for one turn: a block, or that there is
+// none. It is never changed.
+type composed struct {
+	text    string
+	held    map[string]uint64 // by id, hashOf the text of each item in it
+	claims  []string          // ids of the items that can be forgotten
+	receipt ken.Receipt       // of a restored block: no more than what session.Block has
+	seq     uint64            // the store's last event at that time
+
+	kept      place // where it stands; zero when it is not to be sent again
+	restored  bool  // from the store
+	incognito bool  // by a turn that leaves nothing behind
+
+	retrieved, memory int // what the retriever found, recent sessions apart; of it pinned and playbooks
+}
+
+// placed is a block at its place in a conversation: before, or in, the message at index.
+type placed struct {
+	index int
+	*composed
+}
+
+// hashOf is a hash of an item's text that is the same in every process.
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, text)
+	return h.Sum64()
+}
+
+// place is where a block stands: behind the messages of a session that the fingerprint
+// names.
+type place struct {
+	session string
+	at      fingerprint
+}
+
+// blockCache remembers blocks by their places. When a client drops or changes
+// messages before a block, the fingerprint no longer comes up, and the block
+// goes with them. The least recently used turns are forgotten; the store has
+// those of sessions that are journaled.
+type blockCache struct {
+	limit int
+
+	mu   sync.Mutex // guards the rest
+	at   map[place]*list.Element
+	used *list.List // of *composed, by their places; the last used first
+
+	// Places that the store has no block at. The older half goes when the newer is full.
+	none, noneBefore map[place]struct{}
+}
+
+// cached is a block at one of its places.
+type cached struct {
+	key place
+	c   *composed
+}
+
+// maxNone bounds half of the places that are known to have no block.
+const maxNone = 1 << 15
+
+func newBlockCache(limit int) *blockCache {
+	return &blockCache{limit: limit, at: map[place]*list.Element{}, used: list.New()}
+}
+
+func (b *blockCache) get(p place) *composed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	el, ok := b.at[p]
+	if !ok {
+		return nil
+	}
+	b.used.MoveToFront(el)
+	return el.Value.(cached).c
+}
+
+// knows reports whether a place needs no look into the store.
+func (b *blockCache) knows(p place) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.at[p]; ok {
+		return true
+	}
+	if _, ok := b.none[p]; ok {
+		return true
+	}
+	_, ok := b.noneBefore[p]
+	return ok
+}
+
+// lacks notes that the store has no block at a place.
+func (b *blockCache) lacks(p place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.none == nil || len(b.none) >= maxNone {
+		b.none, b.noneBefore = map[place]struct{}{}, b.none
+	}
+	b.none[p] = struct{}{}
+}
+
+// drop forgets every turn that gone reports, and returns how many there were.
+func (b *blockCache) drop(gone func(*composed) bool) (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for p, el := range b.at {
+		if gone(el.Value.(cached).c) {
+			b.used.Remove(el)
+			delete(b.at, p)
+			n++
+		}
+	}
+	return n
+}
+
+// count is the number of turns in memory that has reports.
+func (b *blockCache) count(has func(*composed) bool) (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, el := range b.at {
+		if has(el.Value.(cached).c) {
+			n++
+		}
+	}
+	return n
+}
+
+// put remembers c in place of stale, which may be nil. When another request of
+// the same turn was faster, that one's block counts, and is returned.
+func (b *blockCache) put(p place, c, stale *composed) *composed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if el, ok := b.at[p]; ok {
+		if have := el.Value.(cached).c; have != stale {
+			return have
+		}
+		b.used.Remove(el)
+	}
+	delete(b.none, p)
+	delete(b.noneBefore, p)
+	b.at[p] = b.used.PushFront(cached{p, c})
+	if b.used.Len() > b.limit {
+		last := b.used.Back()
+		b.used.Remove(last)
+		delete(b.at, last.Value.(cached).key)
+	}
+	return c
+}
+
+// placesOf are the places that a block of a turn may stand at: behind the same messages,
+// in the turn's session, and in the session that it had before its first answer told it
+// from another conversation with the same beginning.
+func placesOf(session string, at fingerprint) []place {
+	if i := strings.LastIndexByte(session, '.'); i > 0 && wire.Guessed(session[:i]) {
+		return []place{{session, at}, {session[:i], at}}
+	}
+	return []place{{session, at}}
+}
+
+// blockAt returns what is in memory of a turn's conversation at a fingerprint, nil for nothing.
+func (l *Layer) blockAt(session string, at fingerprint) *composed {
+	for _, p := range placesOf(session, at) {
+		if c := l.blocks.get(p); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// restoreBlocks brings the conversation's earlier blocks into memory that are not there:
+// those of this process's predecessors, and of others that serve the same conversation.
+// The turn's own is looked for in a later request of the turn only. The error says what
+// kept it from looking; then the conversation goes on without those blocks.
+func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint, from, last int) error {
+	if !l.cfg.Injection.Sticky || !l.remembers(t) {
+		return nil
+	}
+	upto := last // exclusive
+	if last < len(t.Messages)-1 {
+		upto++
+	}
+	unknown := map[string][]fingerprint{} // by session
+	for i := from; i < upto; i++ {
+		if t.Messages[i].Role != "user" {
+			continue
+		}
+		for _, p := range placesOf(t.Session, at[i]) {
+			if !l.blocks.knows(p) {
+				unknown[p.session] = append(unknown[p.session], p.at)
+			}
+		}
+	}
+	for id, prints := range unknown {
+		names := make([]string, len(prints))
+		for i, at := range prints {
+			names[i] = at.String()
+		}
+		blocks, err := l.Journal(t.Owner).Blocks(ctx, id, names)
+		if err != nil {
+			return err
+		}
+		found := make(map[string]*session.Block, len(blocks))
+		for i := range blocks {
+			found[blocks[i].Place] = &blocks[i]
+		}
+		for i, at := range prints {
+			p := place{id, at}
+			if b := found[names[i]]; b != nil {
+				l.blocks.put(p, l.restored(t.Owner, id, b), nil)
+			} else {
+				l.blocks.lacks(p)
+			}
+		}
+	}
+	return nil
+}
+
+// restored is a block as the store has it.
+func (l *Layer) restored(owner, id string, b *session.Block) *composed {
+	r := l.blank(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
+	r.At, r.Block, r.Chars, r.Mode = b.At, b.Text, utf8.RuneCountInString(b.Text), b.Mode
+	c := &composed{text: b.Text, seq: b.Event, restored: true, held: make(map[string]uint64, len(b.Items))}
+	for i := range b.Items {
+		in := &b.Items[i]
+		it := ken.Item{ID: in.ID, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
+		c.held[in.ID] = in.Hash
+		if in.Stored {
+			c.claims = append(c.claims, it.ID)
+		}
+		r.Items = append(r.Items, it)
+	}
+	c.receipt = r
+	return c
+}
+
+// stored is a block as the store keeps it, nil for one that is not kept.
+func (c *composed) stored() *session.Block {
+	if c.kept == (place{}) || c.incognito || c.restored || c.receipt.Reused {
+		return nil
+	}
+	b := &session.Block{Place: c.kept.at.String(), Turn: c.receipt.Turn, At: c.receipt.At, Text: c.text, Event: c.seq, Mode: c.receipt.Mode}
+	for i := range c.receipt.Items {
+		it := &c.receipt.Items[i]
+		in := session.BlockItem{ID: it.ID, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.held[it.ID], Stored: slices.Contains(c.claims, it.ID)}
+		if external(it) {
+			in.Text = it.Text
+		}
+		b.Items = append(b.Items, in)
+	}
+	return b
+}
+
+// adopt has the block of another process that was faster count from now on, in place of
+// this process's own at the same place.
+func (l *Layer) adopt(owner, id string, mine *composed, standing *session.Block) {
+	l.blocks.put(mine.kept, l.restored(owner, id, standing), mine)
+}

@@ -1,0 +1,285 @@
+package middleware_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/middleware/wire"
+)
+
+// dialog is a conversation of a client that names no session, and of which any layer may
+// see any request.
+type dialog struct {
+	t      *testing.T
+	system string
+	items  []string
+	sent   []string // what the last request had upstream, its instructions left out
+	calls  int
+
+	session string
+	blocks  int                  // in the last request
+	waits   *middleware.Exchange // the last request, while it has no answer
+}
+
+func newDialog(t *testing.T, system string) *dialog { return &dialog{t: t, system: system} }
+
+// send sends the conversation through a layer, and checks that all that was sent before
+// stands where it stood. answer comes back; "" for none.
+func (c *dialog) send(l *middleware.Layer, answer string) {
+	c.t.Helper()
+	d := spoken[0]
+	items := append([]string{object("role", "system", "content", c.system)}, c.items...)
+	x, err := l.Begin(c.t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
+		return ken.Turn{Session: wire.SessionOf("", "", r)}
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if len(x.Receipt.Degraded) > 0 {
+		c.t.Errorf("degraded: %v", x.Receipt.Degraded)
+	}
+	c.session = x.Turn.Session
+	var body struct{ Messages []json.RawMessage }
+	if err := json.Unmarshal(x.Body, &body); err != nil {
+		c.t.Fatal(err)
+	}
+	var sent []string
+	c.blocks = 0
+	for _, m := range body.Messages[1:] {
+		sent = append(sent, string(m))
+		if strings.Contains(string(m), "[/Pipeline Knowledge]") {
+			c.blocks++
+		}
+	}
+	for i, was := range c.sent {
+		if i >= len(sent) || sent[i] != was {
+			c.t.Fatalf("the prefix breaks at message %d of %d: was\n%s\nis\n%s", i, len(c.sent), was, strings.Join(sent[min(i, len(sent)):], "\n"))
+		}
+	}
+	c.sent = sent
+	c.waits = x
+	if answer != "" {
+		c.hears(d.whole("x", answer))
+		c.items = append(c.items, object("role", "assistant", "content", answer))
+	}
+	if err := l.Recorded(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hears has the last request answered.
+func (c *dialog) hears(body string) {
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	c.waits.Listen(resp, nil)
+	io.Copy(io.Discard, resp.Body)
+}
+
+// ask sends a question of the user.
+func (c *dialog) ask(l *middleware.Layer, question, answer string) {
+	c.t.Helper()
+	c.items = append(c.items, spoken[0].user(question))
+	c.send(l, answer)
+}
+
+// tool has the model call a tool, whose result is sent.
+func (c *dialog) tool(l *middleware.Layer, answer string) {
+	c.t.Helper()
+	c.calls++
+	id := fmt.Sprintf("call %p %d", c, c.calls)
+	call := strings.ReplaceAll(spoken[0].call, `"c1"`, quoted(id))
+	c.hears(`{"id":"x","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`)
+	c.items = append(c.items, call, strings.ReplaceAll(spoken[0].result, `"c1"`, quoted(id)))
+	c.send(l, answer)
+}
+
+// facts are what turns about each of the questions are told.
+func facts(t *testing.T) (claims []ken.Claim, questions []string) {
+	for _, f := range [][2]string{
+		{"The compass-crew oils the wheelhouse instruments before winter.", "Who oils the wheelhouse instruments?"},
+		{"Ferry tickets cost nine crowns for residents.", "How much do ferry tickets cost for residents?"},
+		{"Lantern glass comes from a workshop in Aarhus.", "Which workshop makes the lantern glass?"},
+		{"The harbour invoice exporter writes semicolon-separated files.", "Which files does the invoice exporter write?"},
+		{"Turbine vibration above seven millimetres triggers a shutdown.", "When does turbine vibration trigger a shutdown?"},
+	} {
+		claims, questions = append(claims, fact(t, "%s", f[0])), append(questions, f[1])
+	}
+	return claims, questions
+}
+
+// Whatever process a request goes through, and whenever: what a conversation was shown
+// stands where it stood, to the byte.
+func TestBlocksStandAfterARestart(t *testing.T) {
+	root := t.TempDir()
+	claims, questions := facts(t)
+	l := open(t, settings(), in(root))
+	learn(t, l, claims...)
+	c := newDialog(t, "Be brief. It is 10:00.")
+	c.ask(l, questions[0], "The compass crew.")
+	c.ask(l, questions[1], "")
+	if c.blocks != 2 {
+		t.Fatalf("%d blocks before the restart", c.blocks)
+	}
+	session := c.session
+	l.Close()
+
+	l = open(t, settings(), in(root))
+	learn(t, l, fact(t, "The night watch reads the turbine vibration."))
+	c.system = "Be brief. It is 10:05, and the branch is main."
+	c.tool(l, "The turbine crew.")
+	if c.blocks != 2 {
+		t.Errorf("%d blocks in a turn that goes on after the restart", c.blocks)
+	}
+	c.ask(l, questions[2], "The ferry crew.")
+	if c.blocks != 3 || c.session != session {
+		t.Errorf("%d blocks, session %q, before %q", c.blocks, c.session, session)
+	}
+	c.ask(l, questions[0], "")
+	if sent := strings.Join(c.sent, "\n"); strings.Count(sent, "compass-crew") != 1 {
+		t.Errorf("what the conversation holds was told again:\n%s", sent)
+	}
+}
+
+// Three processes that take turns on one conversation send the same.
+func TestBlocksStandInEveryProcess(t *testing.T) {
+	root := t.TempDir()
+	layers := []*middleware.Layer{open(t, settings(), in(root)), open(t, settings(), in(root)), open(t, settings(), in(root))}
+	claims, questions := facts(t)
+	learn(t, layers[0], claims...)
+	talks := []*dialog{newDialog(t, "A."), newDialog(t, "B."), newDialog(t, "C.")}
+	for i, q := range questions {
+		for j, c := range talks {
+			c.ask(layers[(i+j)%3], q, "")
+			c.tool(layers[(i+2*j+1)%3], fmt.Sprintf("Answer %d of conversation %d.", i, j))
+		}
+	}
+	for _, c := range talks {
+		if c.blocks != len(questions) {
+			t.Errorf("%d blocks for %d questions", c.blocks, len(questions))
+		}
+	}
+}
+
+// Conversations that begin with the same words stay apart in whichever process they go
+// on, and each keeps its own blocks.
+func TestEqualBeginningsInEveryProcess(t *testing.T) {
+	root := t.TempDir()
+	layers := []*middleware.Layer{open(t, settings(), in(root)), open(t, settings(), in(root))}
+	claims, questions := facts(t)
+	learn(t, layers[0], claims...)
+	var talks []*dialog
+	for i := range 6 {
+		c := newDialog(t, "Be brief.")
+		c.ask(layers[i%2], questions[0], fmt.Sprintf("Answer of %d.", i))
+		talks = append(talks, c)
+		learn(t, layers[0], fact(t, "Wheelhouse instruments were oiled %d times last year.", i)) // so that their blocks differ
+	}
+	for round := 1; round < 3; round++ {
+		for i, c := range talks {
+			before := c.session
+			c.ask(layers[(i+round)%2], questions[round], fmt.Sprintf("Round %d of %d.", round, i))
+			if c.session != before {
+				t.Errorf("conversation %d was %q and goes on as %q", i, before, c.session)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range talks {
+		seen[c.session] = true
+	}
+	if len(seen) != len(talks) {
+		t.Errorf("%d conversations have %d sessions", len(talks), len(seen))
+	}
+	layers[0].Close()
+	layers[1].Close()
+	l := open(t, settings(), in(root))
+	for i, c := range talks {
+		before := c.session
+		if c.ask(l, questions[3], ""); c.session != before {
+			t.Errorf("after a restart, conversation %d is %q, not %q", i, c.session, before)
+		}
+	}
+}
+
+// Two conversations that begin at the same time, before either is answered, share their
+// first turn and then go apart. Neither loses its first block.
+func TestEqualBeginningsAtTheSameTime(t *testing.T) {
+	root := t.TempDir()
+	layers := []*middleware.Layer{open(t, settings(), in(root)), open(t, settings(), in(root))}
+	claims, questions := facts(t)
+	learn(t, layers[0], claims...)
+	a, b := newDialog(t, "Be brief."), newDialog(t, "Be brief.")
+	a.ask(layers[0], questions[0], "")
+	b.ask(layers[1], questions[0], "")
+	a.send(layers[0], "Answer of a.")
+	b.send(layers[1], "Answer of b.")
+	for i := 1; i < 4; i++ {
+		a.ask(layers[i%2], questions[i], fmt.Sprint("a", i))
+		b.ask(layers[(i+1)%2], questions[i], fmt.Sprint("b", i))
+	}
+	if a.session == b.session || a.blocks != 4 || b.blocks != 4 {
+		t.Errorf("sessions %q and %q, %d and %d blocks", a.session, b.session, a.blocks, b.blocks)
+	}
+}
+
+// A block goes from the disk with its claim, and comes up in no process any more.
+func TestAStoredBlockIsForgottenWithItsClaim(t *testing.T) {
+	root := t.TempDir()
+	l := open(t, settings(), in(root))
+	claims, questions := facts(t)
+	ids := learn(t, l, claims...)
+	c := newDialog(t, "Be brief.")
+	c.ask(l, questions[0], "Noted.")
+	l.Close()
+	l = open(t, settings(), in(root))
+	gone, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks, err := l.CheckForgotten(t.Context(), "", claims[:1], gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range checks {
+		if !ch.Clean {
+			t.Errorf("%s: %s", ch.Name, ch.Detail)
+		}
+	}
+	c.sent = nil
+	if c.ask(l, questions[1], ""); strings.Contains(strings.Join(c.sent, ""), "compass-crew") || c.blocks != 1 {
+		t.Errorf("%d blocks:\n%s", c.blocks, strings.Join(c.sent, "\n"))
+	}
+}
+
+// What an incognito turn was told is not kept, nor what a conversation is told where
+// journals are switched off.
+func TestBlocksThatAreNotStored(t *testing.T) {
+	for name, c := range map[string]*config.Config{
+		"incognito": settings(),
+		"journal":   settings(func(c *config.Config) { c.Middleware.Journal = false }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			l := open(t, c, in(root))
+			claims, questions := facts(t)
+			learn(t, l, claims...)
+			turn := asked(questions[0])
+			turn.Session, turn.Incognito = "s", name == "incognito"
+			if a := l.Assemble(t.Context(), turn); len(a.Insertions) != 1 {
+				t.Fatalf("%d insertions", len(a.Insertions))
+			}
+			l.Close()
+			l = open(t, c, in(root))
+			turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Noted."}, ken.Message{Role: "user", Text: "thanks!"})
+			if a := l.Assemble(t.Context(), turn); len(a.Insertions) != 0 {
+				t.Errorf("%d insertions after a restart", len(a.Insertions))
+			}
+		})
+	}
+}
