@@ -16,6 +16,7 @@ type Harvest struct {
 
 	MaxFacts    int      // from one extraction by a model
 	FactChars   int      // of one fact
+	AtOnce      bool     // learn what a user states when the turn is journaled
 	Tools       []string // role:name[:argument], or -name
 	IngestChars int      // of one tool output, with middleware.ingest
 }
@@ -35,6 +36,8 @@ func (h *Harvest) keys() []key {
 			"Tokens that the model reads at once, its answer included. A longer session is cut between messages and read in parts."),
 		bind("max_facts", &h.MaxFacts, 12, whole(0, 1000), "The most facts that a model may extract from a session."),
 		bind("fact_chars", &h.FactChars, 300, whole(40, 4000), "The most characters of a fact."),
+		bind("at_once", &h.AtOnce, true, flag(),
+			"Keep what a user states as soon as the turn is journaled, so that the next conversation knows it a second later. Off: at the session's end."),
 		bindList("tools", &h.Tools, name(),
 			"Tools of your agent that are not known by default, as role:name or role:name:argument, such as [\"read:open_doc:doc_path\"]. "+
 				"Roles: read, search, list, write, delete, move, run, fetch. -name takes one off the list.").judged(asks("how far the results of tools are believed")),

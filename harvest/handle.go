@@ -14,12 +14,15 @@ import (
 // Harvester harvests one owner's sessions, one after another: two at once would
 // each miss what the other is about to write. Safe for concurrent use.
 type Harvester struct {
-	o    Options
-	turn *turn
+	o     Options
+	turn  *turn
+	early *turn // of Stated
 }
 
 // New returns a harvester.
-func New(o Options) *Harvester { return &Harvester{o: o.withDefaults(), turn: newTurn()} }
+func New(o Options) *Harvester {
+	return &Harvester{o: o.withDefaults(), turn: newTurn(), early: newTurn()}
+}
 
 // Handle runs a job of kind session.JobHarvest; it is a jobs.Handler. A session
 // that was harvested as far as the job asks for, or whose journal is gone, is
@@ -80,7 +83,18 @@ func (h *Harvester) Again(ctx context.Context, id string, progress Progress) (ou
 // under way stop between two steps; its job is tried again. Whoever erases what
 // was said needs this: a harvest that has read it would write it anew. release
 // may be called more than once.
-func (h *Harvester) Hold(ctx context.Context) (release func(), err error) { return h.turn.hold(ctx) }
+func (h *Harvester) Hold(ctx context.Context) (release func(), err error) {
+	end, err := h.turn.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	endEarly, err := h.early.hold(ctx)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return func() { endEarly(); end() }, nil
+}
 
 // complete harvests a transcript and marks the session. upto is how far the
 // journal went when the harvest was asked for.

@@ -50,6 +50,9 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 	if failed != nil {
 		l.o.Log.Warn("journal turns", "lost", lost, "cause", failed, "try", ken.Hint(failed))
 	}
+	for i := range noted {
+		l.statements.tookUp(owner, kept[i].about.ID, noted[i].Entries)
+	}
 	if l.o.OnMessage == nil {
 		return
 	}

@@ -58,6 +58,7 @@ type Layer struct {
 	traffic      *traffic
 	threads      *threads
 	openings     openings
+	statements   statements
 	afterwards   afterwards
 	turning      turns
 	suspicions   suspicions
@@ -128,6 +129,7 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages(&l.cfg))
 	l.openFiling()
+	l.openStated()
 	l.openCode(ctx)
 	l.holding = make(chan struct{}, 1)
 	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.holds,
@@ -269,6 +271,7 @@ func (l *Layer) start() {
 		l.tend("")
 		l.running.Go(func() { l.keepTending(ctx) })
 		l.running.Go(func() { l.keepFilingOthers(ctx) })
+		l.running.Go(func() { l.keepStated(ctx) })
 	}
 	l.running.Go(l.survives("looking after the store", func() {
 		if l.vectorCause == "" && !l.embedder.Local() {

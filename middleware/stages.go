@@ -218,6 +218,8 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		})
 	}
 	store.Fetch(ctx, st.p, likely(st.Found.Candidates))
+	own := l.statements.heldBy(&st.Turn)
+	seen := func(id, text string) bool { return st.past.seen(id, text) || own(id) }
 	cands = l.withCode(ctx, st, cands)
 	b, count, cache := l.settings(st).Budget, l.count, l.rendered
 	if st.trial != nil {
@@ -228,7 +230,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: st.past.seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
+		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Items = append(r.Items, st.Block.Items...)

@@ -122,3 +122,32 @@ func (j *Journal) Find(ctx context.Context, prefix string) (Info, error) {
 	}
 	return found[0], nil
 }
+
+// Tail is Read for the last messages of a session alone, at most n of them, so that its
+// cost does not grow with the session.
+func (j *Journal) Tail(ctx context.Context, id string, n int) (Transcript, error) {
+	var t Transcript
+	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
+		t = Transcript{}
+		rec, err := mustRecord(r, id)
+		if err != nil {
+			return err
+		}
+		t.Info = rec.Info
+		for seq := rec.Last - min(uint64(n), rec.Last) + 1; seq <= rec.Last; seq++ {
+			key := keyMessage(id, seq)
+			b := r.Get(key)
+			if b == nil { // swept, or forgotten
+				continue
+			}
+			var row message
+			if err := decodeValue(key, b, &row); err != nil {
+				return err
+			}
+			t.Entries = append(t.Entries, row.entry(seq))
+		}
+		t.Injected, err = injections(r, id)
+		return err
+	})
+	return t, err
+}

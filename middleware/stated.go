@@ -1,0 +1,167 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/session"
+)
+
+// statements learns what users state as soon as their messages are journaled, so that the
+// next conversation knows it, and remembers of which claims a conversation holds the words
+// itself. The zero value learns nothing.
+type statements struct {
+	waiting chan stated // nil when it is switched off
+
+	mu sync.Mutex // guards the rest
+	// quotes are the words in which a session stated a claim, by owner and session and by
+	// the claim's id. Beyond maxConversations, any session is forgotten.
+	quotes map[opened]map[string]string
+}
+
+// stated are the messages of a session from a number on, some of a user among them.
+type stated struct {
+	owner, session string
+	from           uint64
+}
+
+// maxStated bounds what waits to be learned. The harvest learns what comes on top.
+const maxStated = 1024
+
+// statedWindow is how many messages are read, so that a statement is understood that goes
+// on from an earlier one.
+const statedWindow = 12
+
+// openStated prepares to learn what users state.
+func (l *Layer) openStated() {
+	if l.cfg.Middleware.Knowledge && l.cfg.Middleware.Harvest && l.cfg.Harvest.AtOnce {
+		l.statements.waiting = make(chan stated, maxStated)
+	}
+}
+
+// tookUp notes that a session's journal has new messages. It never waits.
+func (s *statements) tookUp(owner, id string, entries []session.Entry) {
+	if s.waiting == nil || !slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Message.Role == "user" }) {
+		return
+	}
+	select {
+	case s.waiting <- stated{owner, id, entries[0].Seq}:
+	default:
+	}
+}
+
+// keepStated learns what users state until ctx ends.
+func (l *Layer) keepStated(ctx context.Context) {
+	for {
+		select {
+		case st := <-l.statements.waiting:
+			if err := caught.Run(func() error { return l.learnStated(ctx, st) }); err != nil && ctx.Err() == nil {
+				l.o.Log.Debug("learn what a user stated; the harvest will", "session", st.session, "cause", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// learnStated learns from the newest messages of a session.
+func (l *Layer) learnStated(ctx context.Context, st stated) error {
+	j := l.Journal(st.owner)
+	tr, err := j.Tail(ctx, st.session, statedWindow)
+	if err != nil || tr.Info.State != session.Open { // else the harvest is at it
+		return err
+	}
+	quotes, err := l.desk(st.owner).harvester.Stated(ctx, &tr, st.from)
+	if len(quotes) > 0 {
+		l.statements.note(opened{st.owner, st.session}, quotes)
+		err = l.withdrawForgotten(ctx, st, &tr, quotes)
+	}
+	return err
+}
+
+// withdrawForgotten forgets what was just learned from messages that are gone from the
+// journal by now: another process erased what they said, and may have looked for claims
+// that say it before these were written.
+func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.Transcript, quotes map[string]string) error {
+	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statedWindow)
+	if err != nil && !errors.Is(err, ken.ErrNotFound) {
+		return err
+	}
+	gone := func(quote string) bool {
+		for i := range read.Entries {
+			e := &read.Entries[i]
+			if e.Seq >= st.from && strings.Contains(e.Message.Text, quote) &&
+				slices.ContainsFunc(now.Entries, func(n session.Entry) bool { return n.Seq == e.Seq }) {
+				return false
+			}
+		}
+		return true
+	}
+	for id, quote := range quotes {
+		if !gone(quote) {
+			continue
+		}
+		if _, err := l.Forget(ctx, st.owner, id, "what it rests on was forgotten", ken.Actor{Type: "system", ID: "harvest"}); err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// note remembers the words of claims.
+func (s *statements) note(key opened, quotes map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quotes == nil {
+		s.quotes = map[opened]map[string]string{}
+	}
+	have := s.quotes[key]
+	if have == nil {
+		if len(s.quotes) >= maxConversations {
+			for other := range s.quotes {
+				delete(s.quotes, other)
+				break
+			}
+		}
+		have = map[string]string{}
+		s.quotes[key] = have
+	}
+	for id, quote := range quotes {
+		have[id] = quote
+	}
+}
+
+// forget drops what is known of an owner's sessions.
+func (s *statements) forget(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.quotes {
+		if key.owner == owner {
+			delete(s.quotes, key)
+		}
+	}
+}
+
+// heldBy returns a function that reports whether a turn's conversation holds the words of a
+// claim that it stated itself, so that the block need not repeat it.
+func (s *statements) heldBy(t *ken.Turn) func(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	quotes := s.quotes[opened{t.Owner, t.Session}]
+	if len(quotes) == 0 {
+		return func(string) bool { return false }
+	}
+	own := make(map[string]string, len(quotes))
+	for id, quote := range quotes {
+		own[id] = quote
+	}
+	return func(id string) bool {
+		quote := own[id]
+		return quote != "" && slices.ContainsFunc(t.Messages, func(m ken.Message) bool { return m.Role == "user" && strings.Contains(m.Text, quote) })
+	}
+}
