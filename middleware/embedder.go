@@ -104,9 +104,9 @@ func retrieval(c *config.Config) retriever.Options {
 	return o
 }
 
-// legs is what a turn asks: everything that is switched on, or only what is
-// pinned when the turn asks for nothing, and the last sessions when it asks to go
-// on with them. noVector says why there is no vector leg.
+// legs returns the legs of a turn: all that are switched on, or none when the turn
+// asks for nothing. One that asks to go on with the last sessions gets those and what
+// is pinned. noVector says why there is no vector leg.
 func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
 	asks := s.Asks
 	var out []retriever.Leg
@@ -117,7 +117,7 @@ func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVe
 	if asks && noVector == "" {
 		out = append(out, retriever.Vector(p, l.embedder))
 	}
-	if m.Pinned {
+	if (asks || s.Resumes) && m.Pinned {
 		out = append(out, retriever.Pinned(p))
 	}
 	if (asks || s.Resumes) && m.Sessions && c.Knowledge.Sessions > 0 {

@@ -160,8 +160,8 @@ func TestBlocksAreNotSharedAcrossBoundaries(t *testing.T) {
 	}
 }
 
-// What always matters is in every block, small talk and unanswerable questions
-// included, and knowledge can't crowd it out: it has a budget of its own.
+// What always matters is in every block, unanswerable questions included, and knowledge
+// can't crowd it out: it has a budget of its own.
 func TestHotClaimIsInEveryBlock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*config.Config)
@@ -179,7 +179,7 @@ func TestHotClaimIsInEveryBlock(t *testing.T) {
 			for i := range 20 {
 				learn(t, l, fact(t, "%s In region %d this is rule %d, with %s", about, i, i*7, strings.Repeat("many more words ", i)))
 			}
-			for _, text := range []string{question, "thanks!", "What does the weather forecast say about Oslo?", "你好"} {
+			for _, text := range []string{question, "What does the weather forecast say about Oslo?", "奥斯陆的天气怎么样？"} {
 				r := l.Assemble(context.Background(), asked(text)).Receipt
 				n := 0
 				for _, it := range r.Items {

@@ -14,11 +14,14 @@ const objectivesID = "objectives"
 
 const objectivesHeading = "What the project aims at"
 
-// goals is what the project aims at, as an item of the turn's memory; false when there
-// is nothing to say. A conversation that holds it already is not told again until
+// goals returns what the project aims at, as an item of the turn's memory; false when
+// there is nothing to say, or the turn asks for nothing. A conversation that holds it already is not told again until
 // something has changed, and one that was cut is.
 func (l *Layer) goals(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	o := l.settings(st)
+	if !st.Signals.Asks && !st.Signals.Resumes {
+		return c, false
+	}
 	if l.code.objectives == nil || !o.Middleware.Objectives || o.Objectives.Chars == 0 || !l.owns(st.Turn.Owner) || !ken.TrustAgent.AtLeast(o.Retrieval.MinTrust) {
 		return c, false
 	}

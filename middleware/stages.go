@@ -93,7 +93,7 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 	return nil
 }
 
-// retrieve asks the legs. A turn that asks for nothing still gets what is pinned.
+// retrieve asks the legs. A turn that asks for nothing has none.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	c, o, noVector := l.searchOf(st)
 	o.Legs = l.legs(l.settings(st), st.p, &st.Signals, noVector)

@@ -405,7 +405,7 @@ func TestToldOnceIsEnough(t *testing.T) {
 // A thousand rules on one thing don't fit. Those nearest to the turn come first, and
 // the block says how many are missing.
 func TestAThousandConstraints(t *testing.T) {
-	l := open(t, settings())
+	l := open(t, settings(patient))
 	claims := []ken.Claim{ruleFor(t, noFridays, "payments"), dependsOn(t, "payments", "uses", "hub", 1)}
 	for i := range 1000 {
 		c := ruleFor(t, fmt.Sprintf("Rule %d of the hub is to be kept by everybody who touches it, in any way.", i), "hub")

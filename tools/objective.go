@@ -7,6 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/structure/reading"
 )
 
 // Objective is a long goal as an answer shows it.
@@ -37,6 +38,32 @@ type ObjectiveTask struct {
 
 // maxTaskText bounds what is shown of a task, in code points.
 const maxTaskText = 500
+
+// noRule refuses a title or a step of an objective that reads as a rule: every turn of
+// every session is told both, and a rule of an agent waits for a person.
+func (d *draft) noRule(field, s string) {
+	if d.err == nil && reading.Read(&ken.Claim{Text: s, Evidence: []ken.Evidence{ken.FromAgentAssertion("", "")}}, nil).Constraint {
+		d.err = refused(field, "it reads as a rule, and an objective is told to every turn without a person's approval",
+			"Word it as what is to be reached, or propose the rule with constraint_add.")
+	}
+}
+
+// goal cleans the title or a step of an objective, and refuses a rule.
+func (d *draft) goal(field, s string) string {
+	s = d.line(field, s)
+	d.noRule(field, s)
+	return s
+}
+
+func (d *draft) goals(field string, list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = d.goal(field, s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
 
 // showObjective makes an objective fit to be shown, and notes that it was.
 func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) Objective {

@@ -27,7 +27,7 @@ func objectiveCreate() Tool {
 				return nil, err
 			}
 			d := &draft{}
-			want := objective.Draft{Title: d.line("title", in.Title), Description: d.text("description", in.Description), Tasks: d.lines("tasks", in.Tasks),
+			want := objective.Draft{Title: d.goal("title", in.Title), Description: d.text("description", in.Description), Tasks: d.goals("tasks", in.Tasks),
 				Decisions: d.lines("decisions", in.Decisions), Tags: d.lines("tags", in.Tags)}
 			if c.Session != "" {
 				want.Sessions = []string{c.Session}

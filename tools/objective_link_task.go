@@ -25,7 +25,12 @@ func objectiveLinkTask() Tool {
 				return nil, err
 			}
 			d := &draft{}
-			link := objective.Link{Task: d.line("task", in.Task), Done: in.Action == "complete", By: c.by()}
+			link := objective.Link{Done: in.Action == "complete", By: c.by()}
+			if link.Done {
+				link.Task = d.line("task", in.Task)
+			} else {
+				link.Task = d.goal("task", in.Task)
+			}
 			if d.err != nil {
 				return nil, d.err
 			}

@@ -60,7 +60,7 @@ func (in *objectiveUpdateIn) change(d *draft, was *objective.Objective, c *Call)
 		u.Status = &s
 	}
 	if in.Title != "" {
-		s := d.line("title", in.Title)
+		s := d.goal("title", in.Title)
 		u.Title = &s
 	}
 	if in.Description != "" {
@@ -88,14 +88,18 @@ func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) 
 		if t.Text == "" {
 			continue
 		}
+		known := false
 		for _, had := range was.Tasks {
-			if strings.EqualFold(squeeze(had.Text), t.Text) {
+			if known = strings.EqualFold(squeeze(had.Text), t.Text); known {
 				t.Claim = had.Claim
 				if had.Done && t.Done {
 					t.DoneAt, t.By = had.DoneAt, had.By
 				}
 				break
 			}
+		}
+		if !known {
+			d.noRule("tasks", t.Text)
 		}
 		if t.Done && t.DoneAt.IsZero() {
 			t.DoneAt, t.By = c.Now(), c.by()

@@ -84,7 +84,7 @@ func (d *digest) asked(p *page) {
 	if end.last != "" {
 		p.section("Where it stopped: ", "", []string{end.last}, 180)
 	}
-	p.section("Rules: ", " ", d.of(draft.Constraint), 160)
+	p.section("Candidate rules: ", " ", d.of(draft.Constraint), 160)
 	p.section("Changed: ", ", ", w.files, 220)
 	p.section("Passed: ", ", ", passed, 180)
 	room := p.left - topicsShare

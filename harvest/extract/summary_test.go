@@ -52,6 +52,15 @@ func TestSummarySections(t *testing.T) {
 	}
 }
 
+// What was said as a rule is no rule, in a summary either.
+func TestSummaryNamesRulesCandidates(t *testing.T) {
+	s := extract.Draft(held("user: Fix the tax module please, it rounds down. The tax module must load its table from the vault.",
+		"assistant: Done."), extract.Options{}).Summary
+	if section(s, "Candidate rules") != "The tax module must load its table from the vault." || section(s, "Rules") != "" {
+		t.Error(s)
+	}
+}
+
 // A command counts by how it ended last.
 func TestSummaryOfCommands(t *testing.T) {
 	tr := held("user: Fix the ledger export please, it stops at midnight.")
