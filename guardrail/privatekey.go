@@ -12,7 +12,9 @@ const (
 )
 
 // findPrivateKey finds a PEM block, up to its end line or, where that is missing
-// (a piece of a file), as far as the key goes. Line ends may be escaped, as in JSON.
+// (a piece of a file), as far as the key goes, and not into the next block: many blocks
+// without an end would cost the square of their number. Line ends may be escaped, as in
+// JSON.
 func findPrivateKey(s string, i int) (Finding, bool) {
 	start, i, ok := pemLine(s, i, "BEGIN ")
 	if !ok {
@@ -21,6 +23,9 @@ func findPrivateKey(s string, i int) (Finding, bool) {
 	run, longest, end := 0, 0, i
 	for ; i < len(s); i++ {
 		c := s[i]
+		if strings.HasPrefix(s[i:], pemDash+"BEGIN ") {
+			break
+		}
 		if strings.HasPrefix(s[i:], pemDash+"END ") {
 			if rest := strings.Index(s[i+len(pemDash):min(len(s), i+2*len(pemDash)+maxLabel)], pemDash); rest >= 0 {
 				end = i + 2*len(pemDash) + rest

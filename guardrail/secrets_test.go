@@ -153,6 +153,20 @@ func TestFewFalseAlarms(t *testing.T) {
 	}
 }
 
+// Blocks without an end are read once each, and not all of them for each. The square of
+// their number would take hours here.
+func TestKeysWithoutAnEnd(t *testing.T) {
+	for _, header := range []string{"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n"} {
+		if found := Secrets(strings.Repeat(header, 200_000)); len(found) != 0 {
+			t.Errorf("%d secrets in headers alone", len(found))
+		}
+	}
+	cut := "-----BEGIN EC PRIVATE KEY-----\n" + random64 + "\n"
+	if text, _ := Redact(cut + pem("PRIVATE KEY", "\n")); text != "[redacted:private-key]\n[redacted:private-key]" {
+		t.Errorf("a key that is cut off, and one behind it: %q", text)
+	}
+}
+
 func FuzzSecrets(f *testing.F) {
 	for _, s := range []string{"ghp_" + random36, "a://b:c1d2e3@f", pem("PRIVATE KEY", "\n"), `password="tr0ub4dor&3x"`, "-----END PRIVATE KEY-----", "--password\\\"\\", "pwd:\"",
 		"curl -u a:wombat", "a:wombat@tcp(b)", "Server=a;Uid=b;Pwd='", "machine a login b password c1d2", "a:5432:b:c:wombat", "Authorization: Basic YTpi",
