@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )
@@ -64,6 +66,7 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
 		UnsubscribeHandler: func(ctx context.Context, _ *mcp.UnsubscribeRequest) error { return none(ctx) },
 	})
+	s.s.AddReceivingMiddleware(s.alive)
 	for _, t := range r.Tools(c) {
 		s.addTool(t)
 	}
@@ -74,6 +77,28 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		s.addPrompt()
 	}
 	return s.s
+}
+
+// alive has a request fail alone: the SDK handles each on a goroutine of its own, where a
+// panic would end the process, and closes the connection over an error that it can't write.
+func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		err = caught.Run(func() (err error) {
+			res, err = next(ctx, method, req)
+			return err
+		})
+		if caught.Is(err) {
+			s.o.Log.ErrorContext(ctx, "a request panicked", "method", method, "cause", err, "stack", caught.Stack(err))
+			return nil, protocol(err)
+		}
+		var e *jsonrpc.Error
+		if errors.As(err, &e) && e.Data != nil && !json.Valid(e.Data) { // the SDK writes a URI in quotes as Go does
+			told := *e
+			told.Data = nil
+			return nil, &told
+		}
+		return res, err
+	}
 }
 
 // callerOf is who calls within a connection.

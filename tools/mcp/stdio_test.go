@@ -80,6 +80,20 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// A URI that no resource has, and that can't be quoted as it is, does not end the session.
+func TestOddURIs(t *testing.T) {
+	for _, uri := range []string{`\u0000`, `\u0007://x`, `ken://claim/\u0000`, `ken://claim/\ud800`, `ken://claim/%zz`, `\u2028`, `\ue000`} {
+		t.Run(uri, func(t *testing.T) {
+			got, out := newKit(t).serve(hello + `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"` + uri + `"}}
+{"jsonrpc":"2.0","id":3,"method":"ping"}
+`)
+			if !got["2"].Get("error").Exists() || !got["3"].Get("result").Exists() {
+				t.Errorf("got %s", out)
+			}
+		})
+	}
+}
+
 func TestUnknownMethodAndBadParams(t *testing.T) {
 	k := newKit(t)
 	got, out := k.serve(hello + `{"jsonrpc":"2.0","id":2,"method":"no/such"}
@@ -132,14 +146,16 @@ func TestServeWithoutAReader(t *testing.T) {
 func FuzzServe(f *testing.F) {
 	for _, s := range []string{`{}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"x"}}}`, `[`, "\n\n", `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
-		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ken://claim/%00"}}`, `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"recall","arguments":{"question":"x"}}}`} {
+		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ken://claim/%00"}}`, `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"\u0000"}}`, `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"recall","arguments":{"question":"x"}}}`} {
 		f.Add([]byte(s))
 	}
 	k := newKit(f)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var b bytes.Buffer
 		in := append([]byte(hello), line...)
-		_ = mcpserver.Serve(context.Background(), k.registry, everybody, bytes.NewReader(in), &b, mcpserver.Options{})
+		if err := mcpserver.Serve(context.Background(), k.registry, everybody, bytes.NewReader(in), &b, mcpserver.Options{}); err != nil {
+			t.Fatalf("%q ends the server: %v", line, err)
+		}
 		for out := range bytes.Lines(b.Bytes()) {
 			if !json.Valid(out) {
 				t.Fatalf("%q is answered with %q", line, out)

@@ -1,0 +1,26 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A request whose handler panics is an error of that request, and the log says where.
+func TestAPanicIsOneRequests(t *testing.T) {
+	var log bytes.Buffer
+	s := &server{o: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	_, err := s.alive(func(context.Context, string, mcp.Request) (mcp.Result, error) { panic("no reader for this") })(t.Context(), "resources/read", nil)
+	if e := (*jsonrpc.Error)(nil); !errors.As(err, &e) || e.Code != jsonrpc.CodeInternalError || strings.Contains(e.Message, "no reader") {
+		t.Errorf("got %v", err)
+	}
+	if !strings.Contains(log.String(), "resources/read") || !strings.Contains(log.String(), "no reader for this") {
+		t.Errorf("the log says %s", &log)
+	}
+}
