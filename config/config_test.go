@@ -127,6 +127,8 @@ func TestParseRefuses(t *testing.T) {
 		{"anchor", "upstream: &a {model: x}\n", "upstream", "is not a section", "", ""},
 		{"alias", "upstream:\n  model: *a\n", "", "", "", ""},
 		{"merge", "upstream:\n  <<: {model: x}\n", "upstream", "not a plain name", "", ""},
+		{"brackets without an end", "upstream: " + strings.Repeat("[", 65_000), "", "nested more than 64 deep", "Close what was opened.", ""},
+		{"dashes without an end", "upstream: " + strings.Repeat("- ", 32_000), "", "nested more than 64 deep", "", ""},
 		{"not YAML", "upstream: [\n", "", "not valid YAML", "", ""},
 		{"not UTF-8", "upstream: {model: \xff}\n", "", "UTF-8", "", ""},
 		{"too large", strings.Repeat("# padding\n", 20_000), "", "at most", "", ""},

@@ -12,11 +12,16 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
-// maxBytes bounds the file, and with it the time that hostile nesting costs the
-// parser. The documented example has a tenth of that.
-const maxBytes = 64 << 10
+// Bounds of the file. The documented example has a tenth of them. Nesting costs the
+// parser time and memory with its square: 64 KiB of brackets would take it seconds.
+const (
+	maxBytes = 64 << 10
+	maxDepth = 64
+)
 
 // decoder fills a Config from one file.
 type decoder struct {
@@ -38,11 +43,17 @@ func (d *decoder) decode(c *Config, b []byte) error {
 	case len(b) > maxBytes:
 		return d.located(0, wrong("", fmt.Sprintf("%d bytes; a configuration has at most %d", len(b), maxBytes),
 			"Check that this is the right file."))
+	case plainyaml.Deepest(string(b)) > maxDepth:
+		return d.located(0, wrong("", fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close what was opened."))
 	case !utf8.Valid(b):
 		return d.located(0, wrong("", "not valid UTF-8", "Save the file as UTF-8."))
 	}
 	// Repeated keys are allowed here because entry reports them with both places.
-	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
+	var tree *ast.File
+	err := caught.Run(func() (err error) { // the parser is not ours, and a server reads its file again while it serves
+		tree, err = parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
+		return err
+	})
 	if err != nil {
 		return d.syntax(err)
 	}

@@ -12,6 +12,7 @@ import (
 	yamlparser "github.com/goccy/go-yaml/parser"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
 // Bounds of front matter: a hundred times what anybody writes. Nesting costs the
@@ -56,7 +57,7 @@ func (p *parser) front(s *Skill, text string) error {
 	if len(text) > maxFront {
 		return p.wrong(1, "", fmt.Sprintf("front matter of %d bytes; at most %d", len(text), maxFront), "Put the text below the front matter.")
 	}
-	if deepest(text) > maxDepth {
+	if plainyaml.Deepest(text) > maxDepth {
 		return p.wrong(1, "", fmt.Sprintf("front matter is nested more than %d deep", maxDepth), "Close what was opened.")
 	}
 	tree, err := yamlparser.ParseBytes([]byte(text), 0)
@@ -225,31 +226,6 @@ func (p *parser) scalar(field string, v ast.Node) (string, error) {
 		return n.GetToken().Value, nil // as it stands: 1.0 is a version
 	}
 	return "", p.wrong(lineOf(v), field, "not a plain value", "Put the value on the line of its key, in quotes.")
-}
-
-// deepest is how deep brackets and dashes are nested at most, what stands in texts
-// counted as well.
-func deepest(text string) (most int) {
-	for line := range strings.SplitSeq(text, "\n") {
-		dashes := 0
-		for i := range len(line) {
-			if (line[i] == '-' || line[i] == '?') && i+1 < len(line) && line[i+1] == ' ' {
-				dashes++
-			}
-		}
-		most = max(most, dashes)
-	}
-	open := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(0, open-1)
-		}
-		most = max(most, open)
-	}
-	return most
 }
 
 func lineOf(n ast.Node) int {

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
 // MaxBytes bounds a file of cases.
@@ -19,28 +20,6 @@ const MaxBytes = 256 << 10
 // maxDepth bounds nesting, whose cost to the YAML parser grows with its square: a
 // few ten thousand brackets would take minutes.
 const maxDepth = 1000
-
-// deepest is how deep brackets and dashes are nested at most, what stands in
-// texts counted as well.
-func deepest(b []byte) (most int) {
-	open, dashes := 0, 0
-	for i, c := range b {
-		switch c {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(0, open-1)
-		case '-', '?':
-			if i+1 < len(b) && b[i+1] == ' ' {
-				dashes++
-			}
-		case '\n':
-			dashes = 0
-		}
-		most = max(most, open, dashes)
-	}
-	return most
-}
 
 // Load reads the file at path. Its errors are an ErrInvalid as from Parse, and an
 // ErrNotFound for a file that can't be read.
@@ -64,7 +43,7 @@ func Parse(path string, b []byte) (File, error) {
 	switch {
 	case len(b) > MaxBytes:
 		return File{}, r.wrong(nil, "", fmt.Sprintf("%d bytes; at most %d are read", len(b), MaxBytes), "Split it into several files.")
-	case deepest(b) > maxDepth:
+	case plainyaml.Deepest(string(b)) > maxDepth:
 		return File{}, r.wrong(nil, "", fmt.Sprintf("brackets or dashes nested more than %d deep", maxDepth), "Close what was opened.")
 	case !utf8.Valid(b):
 		return File{}, r.wrong(nil, "", "not valid UTF-8", "Save the file as UTF-8.")

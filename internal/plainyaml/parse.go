@@ -22,7 +22,7 @@ func Parse(text string, limit int) (Node, []Fault) {
 	if strings.TrimSpace(text) == "" {
 		return empty, nil
 	}
-	if deepest(text) > maxDepth {
+	if Deepest(text) > maxDepth {
 		n := Lines(text)
 		return n, []Fault{{1, fmt.Sprintf("brackets or dashes are nested more than %d deep", maxDepth), "Close what was opened."}}
 	}
@@ -160,9 +160,9 @@ func line(n ast.Node) int {
 	return 1
 }
 
-// deepest is how deep brackets and dashes are nested at most, what stands in texts
-// counted as well.
-func deepest(text string) (most int) {
+// Deepest is how deep brackets and dashes are nested at most, what stands in texts
+// counted as well. The YAML parser's time and memory grow with its square.
+func Deepest(text string) (most int) {
 	for l := range strings.SplitSeq(text, "\n") {
 		dashes := 0
 		for i := range len(l) {
