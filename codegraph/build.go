@@ -3,6 +3,7 @@ package codegraph
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/repository"
 )
 
@@ -152,7 +154,10 @@ func (b *builder) readAll(ctx context.Context, tasks []task) ([]extracted, error
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				out[i] = b.extract(tasks[i])
+				if err := caught.Run(func() error { out[i] = b.extract(tasks[i]); return nil }); err != nil {
+					slog.Default().ErrorContext(ctx, "a file can't be read and is left out", "file", tasks[i].file.Path, "cause", err, "stack", caught.Stack(err))
+					out[i] = extracted{failed: true}
+				}
 			}
 		})
 	}

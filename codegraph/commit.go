@@ -1,10 +1,13 @@
 package codegraph
 
 import (
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // found is what resolving a unit came to.
@@ -81,7 +84,11 @@ func (t *tx) resolve(units []int32) []found {
 				if k >= len(units) {
 					return
 				}
-				r.resolve(t.v.unit(units[k]), &out[k])
+				u := t.v.unit(units[k])
+				if err := caught.Run(func() error { r.resolve(u, &out[k]); return nil }); err != nil {
+					slog.Default().Error("what a file uses can't be found out and is left out", "file", t.v.text(u.path), "cause", err, "stack", caught.Stack(err))
+					out[k], r = found{}, newResolver(&t.v)
+				}
 			}
 		})
 	}
