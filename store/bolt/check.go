@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/google/uuid"
@@ -52,12 +53,18 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 func (k *checker) pages(context.Context) error {
 	k.s.dbMu.RLock()
 	defer k.s.dbMu.RUnlock()
-	transaction := k.s.db.Update
+	transaction := write
 	if k.s.o.readOnly {
-		transaction = k.s.db.View
+		transaction = read
 	}
 	err := k.s.protect(func() error {
-		return transaction(func(tx *bbolt.Tx) error {
+		return transaction(k.s.db, func(tx *bbolt.Tx) error {
+			// bbolt checks on a goroutine of its own, where a page that is not there would end
+			// the process.
+			if _, err := tx.WriteTo(io.Discard); err != nil {
+				k.problem("pages", "the file can't be read to its end: %v", err)
+				return errNoChange
+			}
 			for err := range tx.Check() {
 				k.problem("pages", "%v", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -374,4 +375,54 @@ func TestDamageUnderAStoreThatIsOpen(t *testing.T) {
 		}
 		_ = s.Close()
 	}
+}
+
+// The start of the file says where everything else is. When it is gone under a store that
+// is open, each call ends with an error, those that come at once included, and so does
+// Close.
+func TestTheStartOfTheFileIsGone(t *testing.T) {
+	for name, damage := range map[string]func(string) error{
+		"emptied":     func(path string) error { return os.Truncate(path, 0) },
+		"one page":    func(path string) error { return os.Truncate(path, 4096) },
+		"a quarter":   func(path string) error { return os.Truncate(path, 64<<10) },
+		"overwritten": func(path string) error { return overwrite(path, bytes.Repeat([]byte{0xa5}, 2*4096)) },
+		"zeroed":      func(path string) error { return overwrite(path, make([]byte, 2*4096)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, led := furnished(t)
+			s := open(t, dir, quiet())
+			if err := damage(filepath.Join(dir, "ken.db")); err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					led.compareTold(t, s, name, true)
+					_ = s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error { return tx.Put("a", nil) })
+				})
+			}
+			all.Wait()
+			report, err := s.Check(t.Context())
+			if err == nil && report.Found == 0 {
+				t.Error("the check finds nothing")
+			}
+			c := claim(t, "the port of service500 is 8500")
+			if _, err := s.WriteClaim(t.Context(), c); err == nil {
+				t.Error("a claim is written")
+			}
+			if faults, _ := s.Faults(t.Context()); len(faults) == 0 {
+				t.Error("no fault is told")
+			}
+			_ = s.Close()
+		})
+	}
+}
+
+func overwrite(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	return errors.Join(err, f.Close())
 }

@@ -160,7 +160,7 @@ func ofFile(p any) bool {
 func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	return closedOr(s.protect(func() error { return s.db.View(fn) }))
+	return closedOr(s.protect(func() error { return read(s.db, fn) }))
 }
 
 // update runs fn in a transaction of its own; the caller keeps the file from being
@@ -175,7 +175,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	defer func() { done() }()
 	committing := false
 	err := closedOr(s.protect(func() error {
-		return s.db.Update(func(tx *bbolt.Tx) error {
+		return write(s.db, func(tx *bbolt.Tx) error {
 			if err := s.secure(); err != nil {
 				return err
 			}
@@ -247,7 +247,7 @@ func (s *Store) renamed() error {
 // unless a later one makes it durable.
 func (s *Store) landed(commit uint64) (is bool, err error) {
 	err = s.protect(func() error {
-		return s.db.View(func(tx *bbolt.Tx) error {
+		return read(s.db, func(tx *bbolt.Tx) error {
 			v := tx.Bucket(bMeta).Get(kCommit)
 			is = len(v) == 8 && binary.BigEndian.Uint64(v) == commit
 			return nil
