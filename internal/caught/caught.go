@@ -24,8 +24,11 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Run calls fn and returns its error, or its panic as a *Panic.
+// Run calls fn and returns its error, or its panic as a *Panic. Reading a mapped file that
+// has become shorter, or that the disk can't read, is such a panic too, and not the end of
+// the process.
 func Run(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
 			err = &Panic{v, debug.Stack()}

@@ -47,7 +47,12 @@ func (x *Index) Apply(up []Doc, del []uint32, watermark uint64) error {
 	for _, ref := range del {
 		last[ref] = nil
 	}
-	next, replaces, err := x.after(engine, last)
+	var next state
+	var replaces bool
+	err = caught.Run(func() (err error) { // it looks into the engine's files
+		next, replaces, err = x.after(engine, last)
+		return err
+	})
 	if err == nil {
 		next.watermark = watermark
 		x.tails.Load().filling.add(last)

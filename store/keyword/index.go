@@ -11,6 +11,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 )
 
 // Options configures an index; the zero value is the default.
@@ -120,7 +121,7 @@ func (x *Index) Close() error {
 	_ = x.settle(x.engine) // a broken index is closed all the same
 	x.writing.Unlock()
 	_ = x.flush(ctx, x.engine)
-	err := x.engine.Close()
+	err := caught.Run(x.engine.Close)
 	x.engine = nil
 	x.queue.Close()
 	faults.Delete(x.dir)
@@ -146,7 +147,7 @@ func (x *Index) flush(ctx context.Context, engine *scorch.Scorch) error {
 	persisted := make(chan error, 1)
 	b := index.NewBatch() // no change, only a new epoch to persist
 	b.SetPersistedCallback(func(err error) { persisted <- err })
-	if err := engine.Batch(b); err != nil {
+	if err := caught.Run(func() error { return engine.Batch(b) }); err != nil {
 		return err
 	}
 	tick := time.NewTicker(scrubPause)

@@ -1,7 +1,11 @@
 package keyword
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,4 +39,50 @@ func TestApplySurvivesAText(t *testing.T) {
 			t.Errorf("replaced: %v", refs(res.Hits))
 		}
 	}
+}
+
+// The engine maps its files. What writes to them while they become shorter gets an error,
+// and the process goes on.
+func TestFilesThatBecomeShorter(t *testing.T) {
+	for name, write := range map[string]func(*Index) error{
+		"a new document":           func(x *Index) error { return x.Apply([]Doc{{Ref: 5, Text: "zebra five"}}, nil, 9) },
+		"a document again":         func(x *Index) error { return x.Apply([]Doc{{Ref: 1, Text: "zebra again"}}, nil, 9) },
+		"a document that is gone":  func(x *Index) error { return x.Apply(nil, []uint32{2}, 9) },
+		"more than is kept aside":  func(x *Index) error { return x.Apply(many(through), nil, 9) },
+		"erasing what was removed": func(x *Index) error { return x.Scrub(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			x := openTest(t, dir, Options{})
+			apply(t, x, many(5), nil, 1)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openTest(t, dir, Options{})
+			segments, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+			if err != nil || len(segments) == 0 {
+				t.Fatalf("segments %q, %v", segments, err)
+			}
+			for _, s := range segments {
+				err = errors.Join(err, os.Truncate(s, 0))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := write(x); err == nil && name != "a new document" { // which is kept aside
+				t.Error("no error")
+			}
+			if err := x.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func many(n int) []Doc {
+	docs := make([]Doc, n)
+	for i := range docs {
+		docs[i] = Doc{Ref: uint32(i), Text: fmt.Sprint("zebra number", i)}
+	}
+	return docs
 }
