@@ -72,24 +72,55 @@ func besideUser(s string, lo, hi int) bool {
 	return beside(next)
 }
 
-// findManifest finds what a Kubernetes manifest of kind Secret holds. i is at the word kind.
-func findManifest(s string, i int) (found []Finding) {
-	const reach = 64 << 10
+// manifests are the parts of a text that belong to Kubernetes manifests of kind Secret, in
+// order and apart, so that each is read once however many kinds stand in it.
+type manifests []manifest
+
+type manifest struct {
+	lo, hi int
+	closed bool // a line of three hyphens ends it
+}
+
+// add notes the manifest around i, which is at the word kind, if its kind is Secret.
+func (m *manifests) add(s string, i int) {
+	const reach, line = 64 << 10, "\n---"
 	rest := strings.TrimLeft(strings.TrimPrefix(s[i:min(len(s), i+32)], "kind"), "\"' \t\\")
 	rest, ok := strings.CutPrefix(rest, ":")
 	if !ok || !strings.HasPrefix(strings.TrimLeft(rest, "\"' \t\\"), "Secret") {
-		return nil
+		return
 	}
 	if rest = strings.TrimLeft(rest, "\"' \t\\")[len("Secret"):]; rest != "" && alnum(rest[0]) {
-		return nil
+		return
 	}
-	lo, hi := max(0, i-reach), min(len(s), i+reach)
-	if k := strings.LastIndex(s[lo:i], "\n---"); k >= 0 {
-		lo += k + 1
+	x, goesOn := manifest{lo: max(0, i-reach), hi: i}, false
+	if n := len(*m); n > 0 {
+		last := (*m)[n-1]
+		if last.closed && i < last.hi {
+			return
+		}
+		goesOn = !last.closed && x.lo <= last.hi && (i < last.hi || !strings.Contains(s[max(last.lo, last.hi-len(line)):i], line))
+		if goesOn {
+			x, *m = last, (*m)[:n-1]
+		} else {
+			x.lo = max(x.lo, last.hi)
+		}
 	}
-	if k := strings.Index(s[i:hi], "\n---"); k >= 0 {
-		hi = i + k
+	if !goesOn {
+		if k := strings.LastIndex(s[x.lo:i], line); k >= 0 {
+			x.lo += k + 1
+		}
 	}
+	from := max(i, x.hi-len(line))
+	x.hi = max(x.hi, min(len(s), i+reach))
+	if k := strings.Index(s[from:x.hi], line); k >= 0 {
+		x.hi, x.closed = from+k, true
+	}
+	*m = append(*m, x)
+}
+
+// find finds what the manifest holds.
+func (m manifest) find(found []Finding, s string) []Finding {
+	lo, hi := m.lo, m.hi
 	for _, name := range [...]string{"data", "stringData"} {
 		for at := lo; at < hi; {
 			k := strings.Index(s[at:hi], name)
@@ -109,17 +140,17 @@ func findManifest(s string, i int) (found []Finding) {
 				continue
 			}
 			if j = blanks(s, j+1); j < hi && s[j] == '{' {
-				found = inBraces(found, s, j, hi)
+				found, at = inBraces(found, s, j, hi)
 			} else {
-				found = inBlock(found, s, from, j, hi)
+				found, at = inBlock(found, s, from, j, hi)
 			}
 		}
 	}
 	return found
 }
 
-// inBraces finds the values of the JSON object at s[j].
-func inBraces(found []Finding, s string, j, hi int) []Finding {
+// inBraces finds the values of the JSON object at s[j], and returns where it ends.
+func inBraces(found []Finding, s string, j, hi int) ([]Finding, int) {
 	value := false
 	for j++; j < hi && s[j] != '}'; j++ {
 		switch s[j] {
@@ -130,7 +161,7 @@ func inBraces(found []Finding, s string, j, hi int) []Finding {
 		case '"':
 			end := strings.IndexByte(s[j+1:hi], '"')
 			if end < 0 {
-				return found
+				return found, hi
 			}
 			stop := j + 1 + end
 			if v := strings.TrimSuffix(s[j+1:stop], "\\"); value && len(v) >= 4 && !placeholder(v) {
@@ -139,11 +170,12 @@ func inBraces(found []Finding, s string, j, hi int) []Finding {
 			j = stop
 		}
 	}
-	return found
+	return found, min(j, hi)
 }
 
-// inBlock finds the values of the YAML lines that are indented below the key at s[from].
-func inBlock(found []Finding, s string, from, j, hi int) []Finding {
+// inBlock finds the values of the YAML lines that are indented below the key at s[from],
+// and returns where they end. Keys on the line of that key are looked at again.
+func inBlock(found []Finding, s string, from, j, hi int) ([]Finding, int) {
 	depth := from - (strings.LastIndexByte(s[:from], '\n') + 1)
 	text := -1 // depth of the key whose block of text this is
 	for k := strings.IndexByte(s[j:hi], '\n'); k >= 0; k = strings.IndexByte(s[j:hi], '\n') {
@@ -155,7 +187,7 @@ func inBlock(found []Finding, s string, from, j, hi int) []Finding {
 		case strings.TrimSpace(body) == "":
 			continue
 		case d <= depth:
-			return found
+			return found, j
 		case text >= 0 && d > text:
 			if !placeholder(body) {
 				found = append(found, Finding{"kubernetes-secret", j + d, j + len(strings.TrimRight(line, " \r"))})
@@ -178,7 +210,7 @@ func inBlock(found []Finding, s string, from, j, hi int) []Finding {
 			found = append(found, Finding{"kubernetes-secret", start, start + len(v)})
 		}
 	}
-	return found
+	return found, j
 }
 
 // findTelegram finds the token of a bot: its number, a colon, AA and 33 more. i is the colon.
@@ -204,27 +236,29 @@ func findCookie(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	set := i >= 4 && strings.EqualFold(s[i-4:i], "set-")
-	stop := end + 1
-	for stop < len(s) && s[stop] >= ' ' && strings.IndexByte("\"'`", s[stop]) < 0 {
-		stop++
-	}
-	for at := blanks(s, end+1); at < stop; {
-		part := s[at:stop]
-		if k := strings.IndexByte(part, ';'); k >= 0 {
-			part = part[:k]
+	upTo := func(at int, more byte) int {
+		for at < len(s) && s[at] >= ' ' && strings.IndexByte("\"'`", s[at]) < 0 && s[at] != more {
+			at++
 		}
+		return at
+	}
+	for at := blanks(s, end+1); ; {
+		part := s[at:upTo(at, ';')]
 		n, v, ok := strings.Cut(part, "=")
+		if colon := strings.IndexByte(n, ':'); colon >= len(name) && strings.EqualFold(n[colon-len(name):colon], name) {
+			break // another header, which is looked at for itself
+		}
 		start := at + len(n) + 1
 		if ok && headerToken(v, 16) {
 			if set {
 				return Finding{"cookie", start, start + len(v)}, true
 			}
-			return Finding{"cookie", start, stop}, true
+			return Finding{"cookie", start, upTo(start, 0)}, true
 		}
-		if set {
+		if at += len(part); set || at >= len(s) || s[at] != ';' {
 			break
 		}
-		at = blanks(s, at+len(part)+1)
+		at = blanks(s, at+1)
 	}
 	return Finding{}, false
 }
@@ -242,6 +276,13 @@ func findQuotedAfter(words string) detector {
 	}
 }
 
+// lineStart is where the line of i begins, or the part of it that a command may have.
+func lineStart(s string, i int) int {
+	const longest = 4 << 10
+	from := max(0, i-longest)
+	return from + strings.LastIndexByte(s[from:i], '\n') + 1
+}
+
 // findPiped finds the password that is given to chpasswd or, as an argument, to htpasswd.
 // i is inside of the word.
 func findPiped(s string, i int) (Finding, bool) {
@@ -250,12 +291,13 @@ func findPiped(s string, i int) (Finding, bool) {
 	}
 	switch {
 	case strings.HasSuffix(s[:i], "ch") && strings.HasPrefix(s[i:], "passwd"):
-		head := s[strings.LastIndexByte(s[:i], '\n')+1 : i-2]
+		lo := lineStart(s, i)
+		head := s[min(lo, i-2) : i-2]
 		head, ok := strings.CutSuffix(strings.TrimRight(strings.TrimSuffix(strings.TrimRight(head, " "), "sudo"), " "), "|")
 		head = strings.TrimRight(head, " \"'")
 		start := strings.LastIndexAny(head, " \"'") + 1
 		user, pass, found := strings.Cut(head[start:], ":")
-		start += len(user) + 1 + strings.LastIndexByte(s[:i], '\n') + 1
+		start += len(user) + 1 + lo
 		return Finding{"password", start, start + len(pass)}, ok && found && chosen(user, pass)
 	case i >= 2 && strings.HasSuffix(s[:i], "ht") && strings.HasPrefix(s[i:], "passwd -"):
 		at, args, batch := i+len("passwd"), 0, false
@@ -289,7 +331,7 @@ func findHash(s string, i int) (Finding, bool) {
 // findSpoken finds a password that a command takes as a word: the community of SNMP, the
 // user of net use, the standard input of sudo -S.
 func findSpoken(s string, i int) (Finding, bool) {
-	lo := strings.LastIndexByte(s[:i], '\n') + 1
+	lo := lineStart(s, i)
 	next := func(at int) (Finding, bool) {
 		start, end := word(s, min(at, len(s)-1))
 		return Finding{"password", start, end}, end > start && chosen("", s[start:end]) && !expression(s[start:end])

@@ -65,24 +65,29 @@ func Secrets(text string) []Finding {
 			i = f.at(i, key)
 		}
 	}
-	if len(f.manifest) > 0 {
-		return merged(append(f.found, f.manifest...))
+	n := len(f.found)
+	for _, m := range f.manifests {
+		f.found = m.find(f.found, text)
+	}
+	if len(f.found) > n {
+		return merged(f.found)
 	}
 	return f.found
 }
 
 // finder collects what is found in a text.
 type finder struct {
-	text            string
-	detectors       map[uint32][]detector
-	found, manifest []Finding
-	last            int // the end of the last of found
+	text      string
+	detectors map[uint32][]detector
+	found     []Finding
+	manifests manifests
+	last      int // the end of the last of found
 }
 
 // at asks the detectors of an anchor, and returns where to go on.
 func (f *finder) at(i int, key uint32) int {
 	if key == kindKey {
-		f.manifest = append(f.manifest, findManifest(f.text, i)...)
+		f.manifests.add(f.text, i)
 	}
 	for _, find := range f.detectors[key] {
 		x, ok := find(f.text, i)

@@ -153,13 +153,21 @@ func TestFewFalseAlarms(t *testing.T) {
 	}
 }
 
-// Blocks without an end are read once each, and not all of them for each. The square of
-// their number would take hours here.
-func TestKeysWithoutAnEnd(t *testing.T) {
-	for _, header := range []string{"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n"} {
-		if found := Secrets(strings.Repeat(header, 200_000)); len(found) != 0 {
-			t.Errorf("%d secrets in headers alone", len(found))
+// What begins again and again is read once, and not to its end for each beginning: the
+// square of their number would take hours here.
+func TestTextsThatBeginAgainAndAgain(t *testing.T) {
+	for _, begins := range []string{"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n",
+		"kind: Secret ", "kind: Secret\ndata:\n a: b\n", "kind: Secret\ndata:{", "Cookie: a=b; ", "echo x | sudo -S ", "a:b | chpasswd ", "/user:a community a "} {
+		if found := Secrets(strings.Repeat(begins, 4_000_000/len(begins))); len(found) != 0 {
+			t.Errorf("%d secrets in %q", len(found), begins)
 		}
+	}
+	each := "kind: Secret\ndata:\n  a: c2VjcmV0\n  b: aGlkZGVu\n"
+	if found := Secrets(strings.Repeat(each, 10_000)); len(found) != 20_000 {
+		t.Errorf("%d values of 20,000 are found in manifests that nothing separates", len(found))
+	}
+	if found := Secrets(strings.Repeat(each+"---\n", 10_000)); len(found) != 20_000 {
+		t.Errorf("%d values of 20,000 are found in manifests", len(found))
 	}
 	cut := "-----BEGIN EC PRIVATE KEY-----\n" + random64 + "\n"
 	if text, _ := Redact(cut + pem("PRIVATE KEY", "\n")); text != "[redacted:private-key]\n[redacted:private-key]" {
