@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,5 +27,13 @@ func init() {
 			fault.(*atomic.Pointer[error]).Store(&err)
 		}
 		time.Sleep(retryPause)
+	}
+	// The engine merges on a goroutine of its own, and recovers there: a file that has
+	// become shorter is to be a panic, and not the end of the process.
+	scorch.RegistryEventCallbacks[faultCallback] = func(e scorch.Event) bool {
+		if e.Kind == scorch.EventKindPreMergeCheck {
+			debug.SetPanicOnFault(true)
+		}
+		return true
 	}
 }

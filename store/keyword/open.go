@@ -65,6 +65,7 @@ func (x *Index) openEngine() (err error) {
 		"unsafe_batch":           true, // the log is the truth
 		"bolt_timeout":           x.opts.LockTimeout.String(),
 		"asyncErrorCallbackName": faultCallback,
+		"eventCallbackName":      faultCallback,
 	}, x.queue)
 	if err != nil {
 		return err

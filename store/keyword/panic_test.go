@@ -50,11 +50,24 @@ func TestFilesThatBecomeShorter(t *testing.T) {
 		"a document that is gone":  func(x *Index) error { return x.Apply(nil, []uint32{2}, 9) },
 		"more than is kept aside":  func(x *Index) error { return x.Apply(many(through), nil, 9) },
 		"erasing what was removed": func(x *Index) error { return x.Scrub(context.Background()) },
+		"merging": func(x *Index) error {
+			engine, done, err := x.use()
+			if err != nil {
+				return err
+			}
+			defer done()
+			return x.merge(context.Background(), engine)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			x := openTest(t, dir, Options{})
 			apply(t, x, many(5), nil, 1)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openTest(t, dir, Options{})
+			apply(t, x, []Doc{{Ref: 7, Text: "zebra seven"}}, nil, 2)
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
 			}
