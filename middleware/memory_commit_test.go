@@ -149,6 +149,20 @@ func TestACommitIsNobodysWord(t *testing.T) {
 			}
 			c.git("checkout", "-q", "--", ".ken/knowledge")
 		}, ken.StatusHypothesis},
+		{"a commit in a repository within, as in a submodule", func(c *committed) {
+			c.edit("## Candidates", "- [x] "+evil+"\n\n## Candidates")
+			c.git("-C", ".ken", "init", "-q")
+			c.git("-C", ".ken", "add", "knowledge")
+			c.git("-C", ".ken", "commit", "-qm", "x")
+		}, ken.StatusHypothesis},
+		{"a commit to where a link leads", func(c *committed) {
+			if err := errors.Join(os.Rename(filepath.Dir(c.path()), filepath.Join(c.root, "kb")), os.Symlink(filepath.Join("..", "kb"), filepath.Dir(c.path()))); err != nil {
+				c.Fatal(err)
+			}
+			c.edit("## Candidates", "- [x] "+evil+"\n\n## Candidates")
+			c.git("add", "-A", "kb", ".ken/knowledge")
+			c.git("commit", "-qm", "x")
+		}, ken.StatusHypothesis},
 		{"a repository that can't be read", func(c *committed) {
 			c.edit("## Candidates", "- [x] "+evil+"\n\n## Candidates")
 			if err := os.WriteFile(filepath.Join(c.root, ".git", "HEAD"), []byte("nonsense\n"), 0o644); err != nil {

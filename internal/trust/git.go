@@ -52,31 +52,54 @@ func versioned(dir string) bool {
 // unknown stands for the tracked files of a repository that git can't read.
 const unknown = "unknown"
 
-// tracked is a hash of what the project's git repository has at path and below, "" for
-// nothing. What can't be found out is unknown, never nothing.
+// repositories are the folders in which git is asked about path, which lies in the project
+// in root: root, and below it each that has a repository of its own, such as a submodule,
+// around path. Both are real paths.
+func repositories(root, path string) []string {
+	dirs := []string{root}
+	if !Inside(root, path) {
+		return dirs
+	}
+	for at := path; at != root; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			dirs = append(dirs, at)
+		}
+	}
+	return dirs
+}
+
+// tracked is a hash of what the project's git repository, and submodules of it, have at
+// path and below, "" for nothing. What can't be found out is unknown, never nothing.
 func tracked(root, path string) string {
-	if !versioned(root) {
-		return ""
-	}
-	if _, err := exec.LookPath("git"); err != nil {
-		return unknown
-	}
-	rel, err := filepath.Rel(root, path)
-	if err != nil || !filepath.IsLocal(rel) {
+	if !Inside(root, path) {
 		return ""
 	}
 	seen := look(root, path)
 	if have, ok := listed.Load(seen); ok && seen.index != "" {
 		return have.(string)
 	}
-	out, err := git(context.Background(), root, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(rel))
-	if err != nil {
-		return unknown
+	sum, some := sha256.New(), false
+	for _, dir := range repositories(root, path) {
+		if !versioned(dir) {
+			continue
+		}
+		if _, err := exec.LookPath("git"); err != nil {
+			return unknown
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return unknown
+		}
+		out, err := git(context.Background(), dir, nil, "ls-files", "-s", "-z", "--", ":(literal)"+filepath.ToSlash(rel))
+		if err != nil {
+			return unknown
+		}
+		some = some || len(out) > 0
+		sum.Write(out)
 	}
 	hash := ""
-	if len(out) > 0 {
-		sum := sha256.Sum256(out)
-		hash = hex.EncodeToString(sum[:])
+	if some {
+		hash = hex.EncodeToString(sum.Sum(nil))
 	}
 	listed.Store(seen, hash)
 	return hash
@@ -86,11 +109,14 @@ func tracked(root, path string) string {
 var listed sync.Map
 
 // sight says what a path was asked about, and the state of git's index at that time; ""
-// where it can't be seen.
+// where it can't be seen, as in a submodule.
 type sight struct{ root, path, index string }
 
 func look(root, path string) sight {
 	s := sight{root: root, path: path}
+	if len(repositories(root, path)) > 1 {
+		return s
+	}
 	for at := root; ; at = filepath.Dir(at) {
 		dir := filepath.Join(at, ".git")
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -116,19 +142,32 @@ func Brought(root, path string) bool {
 // a conflict.
 var versions = []string{"HEAD:./", "ORIG_HEAD:./", "FETCH_HEAD:./", "MERGE_HEAD:./", "REBASE_HEAD:./", "CHERRY_PICK_HEAD:./", ":./", ":1:./", ":2:./", ":3:./"}
 
-// Committed returns the versions of a file that the project's git repository has at hand.
-// ok is false when it can't be found out, and when git writes the file otherwise than it
-// was committed, so that lines can't be compared.
+// Committed returns the versions of a file that the project's git repository, and
+// submodules around the file, have at hand. ok is false when it can't be found out, and when
+// git writes the file otherwise than it was committed, so that lines can't be compared.
 func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool) {
-	if !versioned(root) {
-		return nil, true
+	root, path = Real(root), Real(path) // a link may lead to a file under another name
+	for _, dir := range repositories(root, path) {
+		if !versioned(dir) {
+			continue
+		}
+		more, ok := committed(ctx, dir, path)
+		if !ok {
+			return nil, false
+		}
+		found = append(found, more...)
 	}
-	rel, err := filepath.Rel(root, path)
+	return found, true
+}
+
+// committed is Committed for one repository, asked in dir.
+func committed(ctx context.Context, dir, path string) (found [][]byte, ok bool) {
+	rel, err := filepath.Rel(dir, path)
 	if err != nil {
 		return nil, false
 	}
 	rel = filepath.ToSlash(rel)
-	attr, err := git(ctx, root, nil, "check-attr", "-z", "ident", "working-tree-encoding", "filter", "--", rel)
+	attr, err := git(ctx, dir, nil, "check-attr", "-z", "ident", "working-tree-encoding", "filter", "--", rel)
 	if err != nil {
 		return nil, false
 	}
@@ -141,7 +180,7 @@ func Committed(ctx context.Context, root, path string) (found [][]byte, ok bool)
 	for _, v := range versions {
 		ask.WriteString(v + rel + "\n")
 	}
-	out, err := git(ctx, root, strings.NewReader(ask.String()), "cat-file", "--batch")
+	out, err := git(ctx, dir, strings.NewReader(ask.String()), "cat-file", "--batch")
 	if err != nil {
 		return nil, false
 	}

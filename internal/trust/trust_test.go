@@ -191,6 +191,26 @@ func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
 	}
 }
 
+// A repository within the project, such as a submodule, brings files as the project's own does.
+func TestARepositoryWithinBringsAState(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	root, state := marked(t)
+	trust.ForgetMade()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-Af", filepath.Base(state)}} {
+		if s := find(t, root, state); s.Foreign != "" {
+			t.Fatalf("before git %v: %+v", args, s)
+		}
+		if out, err := exec.Command("git", append([]string{"-C", filepath.Dir(state)}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	if s := find(t, root, state); s.Foreign == "" || s.Dir == state {
+		t.Errorf("a state that a repository within brought is used: %+v", s)
+	}
+}
+
 // Where the home folder is the repository, what git brought into it is not the user's.
 func TestARepositoryInHomeBringsNoUser(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
