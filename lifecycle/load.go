@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
@@ -31,8 +31,11 @@ const maxBytes = 32 << 10
 // to the last line is refused whole: a window that was misspelled must not be
 // replaced by a shorter default.
 func Load(path string) (Policy, error) {
-	b, err := os.ReadFile(path)
+	b, err := projectfile.ReadFile(path, maxBytes)
 	switch {
+	case errors.Is(err, projectfile.ErrTooLarge):
+		d := decoder{file: path}
+		return Policy{}, d.tooLarge()
 	case errors.Is(err, fs.ErrNotExist):
 		return Default(), nil
 	case err != nil:
@@ -61,7 +64,7 @@ type decoder struct {
 func (d *decoder) decode(b []byte) error {
 	switch {
 	case len(b) > maxBytes:
-		return d.wrong(0, "", fmt.Sprintf("%d bytes; a lifecycle policy has at most %d", len(b), maxBytes), "Check that this is the right file.")
+		return d.tooLarge()
 	case !utf8.Valid(b):
 		return d.wrong(0, "", "not valid UTF-8", "Save the file as UTF-8.")
 	}
@@ -90,6 +93,10 @@ func (d *decoder) decode(b []byte) error {
 		}
 	}
 	return nil
+}
+
+func (d *decoder) tooLarge() error {
+	return d.wrong(0, "", fmt.Sprintf("a lifecycle policy has at most %d bytes", maxBytes), "Check that this is the right file.")
 }
 
 // set reads one line "name: value".

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/forgotten"
 )
@@ -20,6 +21,9 @@ import (
 // evalDir holds the question sets that ken eval generate makes of claims, and the sweeps
 // over them. They are Ken's, and can be made again.
 const evalDir = ".ken/eval"
+
+// maxKnowledgeFile bounds the files of a person that are looked through, in bytes.
+const maxKnowledgeFile = 16 << 20
 
 // beside takes it out of files that are not the store's, and names those of the person's
 // that say it.
@@ -33,7 +37,10 @@ func (e *erasure) beside(ctx context.Context) error {
 		return fmt.Errorf("erase from evaluation sets: %w", err)
 	}
 	return files(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
-		b, err := os.ReadFile(path)
+		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
+		if errors.Is(err, projectfile.ErrTooLarge) { // none that a person reads
+			return nil
+		}
 		if err == nil && e.traces.In(string(b)) {
 			e.rec.Files = union(e.rec.Files, []string{within(e.l.o.Root, path)})
 		}

@@ -304,7 +304,7 @@ func (c *checker) memoryFile(context.Context) (Check, error) {
 		out.Detail = "this owner has none"
 		return out, nil
 	}
-	b, err := os.ReadFile(filepath.Join(c.l.o.Root, KnowledgeDir, memoryfile.Name))
+	b, err := memoryfile.Read(filepath.Join(c.l.o.Root, KnowledgeDir, memoryfile.Name))
 	if errors.Is(err, os.ErrNotExist) {
 		out.Detail = "there is none"
 		return out, nil

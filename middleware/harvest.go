@@ -112,7 +112,7 @@ func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(strin
 
 // knowMemory records the version of MEMORY.md that is there now.
 func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
-	b, err := os.ReadFile(path)
+	b, err := memoryfile.Read(path)
 	if err != nil {
 		return fmt.Errorf("record the version of %s: %w", memoryfile.Name, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/projectfile"
 )
 
 // workTree is the git work tree that a folder lies in.
@@ -50,9 +52,11 @@ func linkedGitDir(top, mark string) string {
 	return dir
 }
 
+const maxPointer = 64 << 10
+
 // pointer reads a file that holds one path, relative to base unless absolute.
 func pointer(name, prefix, base string) (string, bool) {
-	data, err := os.ReadFile(name)
+	data, err := projectfile.ReadFile(name, maxPointer)
 	if err != nil {
 		return "", false
 	}

@@ -97,7 +97,7 @@ func examineKnowledge(root string) []finding {
 
 func examineMemory(path string) finding {
 	const check = "memory"
-	b, err := os.ReadFile(path)
+	b, err := memoryfile.Read(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return passed(check, "no %s yet: the first session with a pattern writes it", memoryfile.Name)
 	}

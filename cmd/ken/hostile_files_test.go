@@ -17,6 +17,14 @@ func sprung(args ...string) func(w *world) bool {
 	}
 }
 
+// present reports whether a name of the repository leads to anything.
+func present(name string) func(w *world) bool {
+	return func(w *world) bool {
+		_, err := os.Stat(filepath.Join(w.repo, name))
+		return err == nil
+	}
+}
+
 // reads reports whether a file of the repository leads to what lies outside.
 func reads(name string) func(w *world) bool {
 	return func(w *world) bool {
@@ -103,6 +111,8 @@ func hostileFiles() []hostile {
 				aside("go.mod", "module out.test\n")(w)
 			}, do: [][]string{ask, {"graph", "build"}, ask}, springs: readsOutside},
 
+		{name: "a MEMORY.md without an end", links: map[string]string{".ken/knowledge/MEMORY.md": "/dev/zero"}, do: append(memory, []string{"doctor"}), does: never, springs: present(".ken/knowledge/MEMORY.md")},
+		{name: "a policy without an end", links: map[string]string{".ken/knowledge/lifecycle.yaml": "/dev/zero"}, do: append(memory, []string{"doctor"}), does: never, springs: present(".ken/knowledge/lifecycle.yaml")},
 		{name: "a line in MEMORY.md", files: map[string]string{".ken/knowledge/MEMORY.md": "- [x] The harbour opens with " + fileMark + ".\n"},
 			do: [][]string{{"memory", "sync", "-q"}, ask}, springs: approved},
 		{name: "a committed line in MEMORY.md", files: map[string]string{".ken/knowledge/MEMORY.md": "- [x] The harbour opens with " + fileMark + ". <!-- ken:01900000-0000-7000-8000-000000000001 hot -->\n"},

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/projectfile"
 )
 
 // Name is what the file is called, in errors too.
@@ -27,6 +28,12 @@ const sumLine = "<!-- ken:sum "
 
 // maxCandidates bounds the candidates in the file. All of them are in the review.
 const maxCandidates = 100
+
+// maxBytes bounds the file: a project may have anything under its name.
+const maxBytes = 16 << 20
+
+// Read reads a file of at most 16 MiB. Errors: those of projectfile.ReadFile.
+func Read(path string) ([]byte, error) { return projectfile.ReadFile(path, maxBytes) }
 
 // File is what was read.
 type File struct {

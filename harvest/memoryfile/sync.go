@@ -51,7 +51,7 @@ func Sync(ctx context.Context, s Store, o Options) (Report, error) {
 		o.Now = time.Now
 	}
 	var r Report
-	have, err := os.ReadFile(o.Path)
+	have, err := Read(o.Path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return r, fmt.Errorf("read %s: %w", Name, err)
 	}

@@ -89,6 +89,29 @@ func (f *Folder) Read(name string, limit int64) (r File, err error) {
 	return File{Bytes: b.Bytes(), Hash: Hash(b.Bytes()), ModTime: info.ModTime().UTC()}, nil
 }
 
+// ReadFile reads a regular file of at most limit bytes, also where a link leads to it: what
+// a project has under a name may be a device, or have no end. Errors: fs.ErrNotExist,
+// ErrTooLarge, ken.ErrRefused for what is no regular file.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, refused(path, "is no regular file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // nothing was written
+	b, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, fmt.Errorf("read %s: more than %d bytes: %w", path, limit, ErrTooLarge)
+	}
+	return b, err
+}
+
 // Entry is one file or folder of a listing.
 type Entry struct {
 	Name    string

@@ -241,3 +241,28 @@ func TestLockRefusesLinks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a project has under a name may be a device or a pipe: neither is read, nor more than
+// the limit.
+func TestReadFileIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, "a.md")
+	if err := os.WriteFile(at, []byte("1234"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(at, 4); err != nil || string(b) != "1234" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := ReadFile(at, 3); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a longer one: %v", err)
+	}
+	for _, to := range []string{os.DevNull, dir} {
+		link := filepath.Join(dir, "link"+filepath.Base(to))
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+		if _, err := ReadFile(link, 4); !errors.Is(err, ken.ErrRefused) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
