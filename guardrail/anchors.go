@@ -13,6 +13,15 @@ type detector func(text string, i int) (Finding, bool)
 // kindKey is the anchor of manifests.
 var kindKey = anchorKey("kind", 0)
 
+// columnKeys are the anchors of the words in columns.
+var columnKeys = func() map[uint32]bool {
+	keys := map[uint32]bool{}
+	for name := range columns {
+		keys[anchorKey(name+"    ", 0)] = true
+	}
+	return keys
+}()
+
 func anchorKey(s string, i int) uint32 {
 	return (uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24) | 0x20202020
 }
@@ -52,6 +61,7 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	add([]string{" ", "-", "up", visible}, findFlag)
 	add(prefixSets(" -a "), findFlag)
 	add(prefixSets(" -w "), findFlag)
+	add(prefixSets("ate-"), findPuTTY)
 	add(prefixSets(" --u"), findFlag)
 	add(prefixSets(" --p"), findFlag)
 	add(prefixSets("pass"), findNetrc)
@@ -60,16 +70,20 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	add(prefixSets(":*:"), findPgpass)
 	add(prefixSets("--be"), findPrivateKey)
 	add(prefixSets("--en"), findPrivateKeyEnd)
-	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey"} {
+	for _, a := range []string{"pass", "pwd", "secr", "toke", "_key", "-key", "ikey", "skey", "tkey", "ekey", "dkey", "nkey", "gkey", "rkey", "hkey"} {
 		add(prefixSets(a), findAssigned)
 	}
 	for _, a := range cueAnchors {
 		add(prefixSets(a.text), findTold(a.text, a.back))
 	}
-	for _, a := range []string{"pass=", "pass:", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
+	add([]string{"p", "w", " ,:?(", visible}, findTold("pw", 0))
+	for _, a := range []string{"pass=", "pass:", "pw=", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
 		add(prefixSets(a), findAssigned)
 	}
 	add(prefixSets("pass"), findPiped)
+	for _, a := range []string{"sk_", "pat_", "pat-", "key_", "key-", "tok_", "tok-", "tkn_", "tkn-", "ken_", "ken-", "api_", "api-", "ret_", "ret-", "ive_"} {
+		add(prefixSets(a), findIssued)
+	}
 	for _, a := range []string{":$1$", ":$5$", ":$6$", ":$y$", ":$2a", ":$2b", ":$2y"} {
 		add(prefixSets(a), findHash)
 	}
@@ -83,6 +97,11 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 	add(prefixSets("ord "), findQuotedAfter("password "))
 	add(prefixSets("ing "), findQuotedAfter("convertto-securestring "))
 	addRules(add)
+	for key := range columnKeys {
+		if m[key] == nil {
+			m[key] = []detector{}
+		}
+	}
 	m[kindKey] = append(m[kindKey], func(string, int) (Finding, bool) { return Finding{}, false }) // see Secrets
 	for key := range m {
 		h := anchorHash(key)

@@ -15,7 +15,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 	}
 	at, ok := assignment(s, from, end)
 	if !ok {
-		return Finding{}, false
+		return findApart(s, from, end)
 	}
 	kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
 	if kind == "" && short(s[from:end]) {
@@ -27,7 +27,7 @@ func findAssigned(s string, i int) (Finding, bool) {
 		return Finding{"api-key", start, stop}, laravel && len(v) >= 32 && entropy(v) > 3.5
 	}
 	if kind == "password" && inConnection(s, from) {
-		start, end := connectionValue(s, at)
+		start, end := connectionValue(s, at, from > 0 && (s[from-1] == '?' || s[from-1] == '&'))
 		return Finding{"connection-password", start, end}, chosen("", s[start:end])
 	}
 	nameEnd := end
@@ -43,6 +43,9 @@ func findAssigned(s string, i int) (Finding, bool) {
 	}
 	v, name := s[start:end], s[from:nameEnd]
 	ok = credible(v, quoted, kind == "password" || kind == "secret")
+	if lower := strings.ToLower(v); kind == "api-key" && strings.Contains(lower, "key") && (!quoted || strings.HasPrefix(lower, strings.ToLower(name))) {
+		return Finding{}, false // the name of another
+	}
 	switch {
 	case ok:
 	case kind == "password":
@@ -51,10 +54,71 @@ func findAssigned(s string, i int) (Finding, bool) {
 		ok = headerToken(v, 12)
 	case strings.HasSuffix(strings.ToLower(name), "_authtoken"):
 		ok = uuid(v) && !placeholder(v)
+	case strong(v) && digits(v)+letters(v) < len(v):
+		ok = true
 	case name == strings.ToUpper(name) && len(v) >= 16 && !strings.ContainsAny(v, " \t\\"): // of an environment
 		ok = !placeholder(v) && distinct(v) >= minDistinct && (digits(v) > 1 || quoted && strings.Count(v, "-") > 2) && !expression(strings.NewReplacer("(", "", ")", "").Replace(v))
 	}
 	return Finding{kind, start, end}, ok
+}
+
+// findApart finds the value of the name s[from:end] where something else than a sign of
+// assignment stands between the two: a space, as in ENV API_KEY …, or a word for the value
+// on its own, as in name: DB_PASSWORD, value: … and variable "db_password" { default = … }.
+func findApart(s string, from, end int) (Finding, bool) {
+	const reach = 64
+	if end == len(s) {
+		return Finding{}, false
+	}
+	kind := func() string {
+		kind := nameKind(strings.TrimRight(strings.ToLower(s[from:end]), "0123456789"))
+		if kind == "" && short(s[from:end]) {
+			kind = "password"
+		}
+		return kind
+	}
+	if s[end] == ' ' && strings.ContainsAny(s[from:end], "_-") {
+		start, stop, quoted := value(s, blanks(s, end))
+		v := strings.TrimRight(s[start:stop], ".")
+		if digits(v) == 0 {
+			return Finding{}, false
+		}
+		k := kind()
+		return Finding{k, start, start + len(v)}, k != "" && (machine(v) || strong(v) || quoted && credible(v, quoted, k == "password"))
+	}
+	hi := min(len(s), end+reach)
+	for i := end; i < hi; i++ {
+		switch s[i] {
+		case ' ', '\t', '\r', '\n', '"', '\'', ',', '{', '\\', '-':
+			continue
+		}
+		w := i
+		for w < hi && letter(s[w]) {
+			w++
+		}
+		switch strings.ToLower(s[i:w]) {
+		case "value", "default", "defaultvalue", "val":
+		case "n": // of an escaped end of a line
+			continue
+		case "type", "string", "sensitive", "true", "description": // of a variable
+			for w < hi && strings.IndexByte(" =:", s[w]) >= 0 {
+				w++
+			}
+			i = w - 1
+			continue
+		default:
+			return Finding{}, false
+		}
+		at, ok := assignment(s, i, w)
+		if !ok {
+			return Finding{}, false
+		}
+		start, stop, quoted := value(s, at)
+		v, k := s[start:stop], kind()
+		plain := k == "password" && len(v) >= 4 && (quoted || digits(v) > 0 || symbols(v) > 0) && !stands(v) && !expression(v) && !strings.ContainsAny(v, " \t")
+		return Finding{k, start, stop}, k != "" && (plain || credible(v, quoted, k == "password" || k == "secret") || strong(v))
+	}
+	return Finding{}, false
 }
 
 // short reports a name that ends in a short word for a password: pass, pw or psk.
@@ -87,7 +151,7 @@ func nameKind(name string) string {
 		case strings.HasSuffix(base, "account") || strings.HasSuffix(base, "storage"):
 			return "azure-storage-key"
 		}
-		for _, w := range []string{"api", "access", "secret", "private", "auth", "encryption", "signing", "master"} {
+		for _, w := range []string{"api", "access", "secret", "private", "auth", "encryption", "signing", "master", "shared"} {
 			if strings.HasSuffix(base, w) {
 				return "api-key"
 			}

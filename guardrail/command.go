@@ -56,7 +56,22 @@ func findFlag(s string, i int) (Finding, bool) {
 			return Finding{"password", start, end}, true
 		}
 	}
-	return Finding{}, false
+	return behindUser(s, i)
+}
+
+// behindUser finds the password of any program behind "-u NAME -p".
+func behindUser(s string, i int) (Finding, bool) {
+	const flag = " -p "
+	if !strings.HasPrefix(s[i:], flag) || i+len(flag) >= len(s) {
+		return Finding{}, false
+	}
+	before := strings.Fields(s[max(0, i-80):i])
+	if n := len(before); n < 2 || before[n-2] != "-u" && before[n-2] != "--username" && before[n-2] != "--user" {
+		return Finding{}, false
+	}
+	start, end := word(s, i+len(flag))
+	v := s[start:end]
+	return Finding{"password", start, end}, chosen("", v) && letters(v) > 0 && !strings.HasPrefix(v, "-")
 }
 
 // word finds the argument at s[at:], behind = or spaces, without its quotes.

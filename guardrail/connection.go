@@ -125,15 +125,19 @@ func inConnection(s string, from int) bool {
 	return found >= 2
 }
 
-// connectionValue finds the value at s[at:] in a connection string.
-func connectionValue(s string, at int) (start, end int) {
+// connectionValue finds the value at s[at:] in a connection string, which & parts in a URL.
+func connectionValue(s string, at int, url bool) (start, end int) {
+	ends := ";\"'`<>"
+	if url {
+		ends += "&"
+	}
 	const maxValue = 256
 	if at < len(s) && (s[at] == '\'' || s[at] == '"') {
 		if n := strings.IndexByte(s[at+1:min(len(s), at+1+maxValue)], s[at]); n >= 0 {
 			return at + 1, at + 1 + n
 		}
 	}
-	for end = at; end < len(s) && end-at < maxValue && s[end] > ' ' && strings.IndexByte(";&\"'`<>", s[end]) < 0; end++ {
+	for end = at; end < len(s) && end-at < maxValue && s[end] > ' ' && strings.IndexByte(ends, s[end]) < 0; end++ {
 	}
 	return at, end
 }

@@ -82,6 +82,15 @@ func TestSecretsAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+// Two hundred formats and wordings that an outsider wrote down, half and half: no format may
+// fail, and of a hundred two may.
+func TestSecretsAsTheyAreTyped(t *testing.T) {
+	clear, of := inClear(t, "secrets_typed.txt")
+	if formats := slices.ContainsFunc(clear, func(name string) bool { return strings.HasPrefix(name, "format:") }); formats || len(clear) > of/50 {
+		t.Errorf("%d of %d in clear: %s", len(clear), of, strings.Join(clear, ", "))
+	}
+}
+
 // falseAlarms counts what is found in files, which are taken for free of secrets.
 func falseAlarms(t testing.TB, dir string, wanted func(path string) bool) (found, bytes int) {
 	t.Helper()

@@ -42,13 +42,37 @@ func findPrivateKey(s string, i int) (Finding, bool) {
 			run++
 			longest = max(longest, run)
 			end = i + 1
-		case strings.IndexByte(" \t\r\n\"'+-:,\\", c) >= 0: // line ends, joined literals, the headers of old keys
+		case strings.IndexByte(" \t\r\n\"'+-:,.\\", c) >= 0: // line ends, joined literals, the headers of old keys
+			run = 0
+		case strings.IndexByte(">#|*", c) >= 0 && leadsLine(s, i): // quoted, or in a comment
 			run = 0
 		default:
 			return Finding{"private-key", start, end}, longest >= minKeyRun
 		}
 	}
 	return Finding{"private-key", start, end}, longest >= minKeyRun
+}
+
+// findPuTTY finds the lines behind "Private-Lines: N" in a key of PuTTY. i is inside of the name.
+func findPuTTY(s string, i int) (Finding, bool) {
+	const name = "Private-Lines: "
+	from := i - len("Priv")
+	if from < 0 || !strings.HasPrefix(s[from:], name) {
+		return Finding{}, false
+	}
+	start := strings.IndexByte(s[from:], '\n')
+	if start < 0 {
+		return Finding{}, false
+	}
+	start += from + 1
+	end := start
+	for end < len(s) && (base64Byte(s[end]) || s[end] == '\n' || s[end] == '\r') {
+		end++
+	}
+	if k := strings.LastIndexByte(s[start:end], '\n'); k >= 0 && end < len(s) { // what stands before the next name
+		end = start + k
+	}
+	return Finding{"private-key", start, end}, end-start >= minKeyRun
 }
 
 // findPrivateKeyEnd finds the rest of a key whose first line is in an earlier
@@ -83,4 +107,17 @@ func pemLine(s string, i int, verb string) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	return start, label + length + len(pemDash), true
+}
+
+// leadsLine reports whether a line starts before s[i], with a few signs or spaces between.
+func leadsLine(s string, i int) bool {
+	const most = 8
+	for lo := max(0, i-most); i > lo; i-- {
+		if c := s[i-1]; c == '\n' || c == 'n' && i > 1 && s[i-2] == '\\' {
+			return true
+		} else if alnum(c) {
+			return false
+		}
+	}
+	return i == 0
 }

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +28,11 @@ var cues = []cue{
 	{"backup code", "recovery-code", code}, {"backup codes", "recovery-code", code}, {"one-time code", "pin", code},
 	{"api key", "api-key", machine}, {"secret key", "api-key", machine}, {"access key", "api-key", machine},
 	{"secret", "secret", machine}, {"token", "token", machine},
+	{"2fa code", "pin", code}, {"verification code", "pin", code}, {"security code", "pin", code}, {"private key", "api-key", machine},
+	{"clave", "password", told}, {"parola d'ordine", "password", told}, {"creds", "password", told}, {"zugangsdaten", "password", told},
+	{"log in", "login", told}, {"login", "login", told}, {"sign in", "login", told}, {"logged in", "login", told}, {"log into", "login", told},
+	{"license key", "license-key", serial}, {"licence key", "license-key", serial}, {"activation key", "license-key", serial}, {"product key", "license-key", serial},
+	{"seed phrase", "recovery-phrase", nil}, {"recovery phrase", "recovery-phrase", nil}, {"mnemonic", "recovery-phrase", nil},
 }
 
 // cueAnchors are four bytes of each word, and how far into it they stand.
@@ -34,10 +40,13 @@ var cueAnchors = []struct {
 	text string
 	back int
 }{
-	{"pass", 0}, {"de p", 4}, {"cred", 0}, {"pwd ", 0}, {"pwd:", 0}, {"pw f", 0}, {"pw i", 0}, {"pw o", 0}, {"pw: ", 0}, {"pw =", 0}, {"nnwo", 2}, {"rase", 4},
+	{"pass", 0}, {"de p", 4}, {"cred", 0}, {"pwd ", 0}, {"pwd:", 0}, {"nnwo", 2}, {"rase", 4},
 	{"senh", 0}, {"twoo", 4}, {"hasł", 0}, {"ösen", 1}, {"ngsk", 3}, {"lasa", 2}, {"hesl", 0}, {"lszó", 2}, {"şif", 0}, {"паро", 0}, {"密码", 0},
 	{"密碼", 0}, {"口令", 0}, {"パス", 0}, {"暗証", 0}, {"비밀", 0}, {"pin:", 0}, {"pin ", 0}, {"ry c", 6}, {"up c", 4},
 	{"me c", 6}, {"pi k", 1}, {"et k", 4}, {"ss k", 4}, {"ret ", 3}, {"ret:", 3}, {"ken ", 2}, {"ken:", 2},
+	{"clav", 0}, {"a d'", 5}, {"angs", 3}, {"og i", 1}, {"logi", 0}, {"gn i", 2}, {"ed i", 4}, {"se k", 5}, {"ce k", 5}, {"on k", 8}, {"ct k", 5},
+	{"ed p", 2}, {"ry p", 6}, {"mnem", 0},
+	{"fa c", 1}, {"on c", 10}, {"ty c", 6}, {"te k", 5},
 }
 
 // findTold finds a secret that is told in a sentence: "the password for staging is …".
@@ -57,10 +66,19 @@ func findTold(anchor string, back int) detector {
 		}
 		for _, c := range here {
 			end := from + len(c.word)
+			if end == len(s) && strings.EqualFold(s[from:], c.word) {
+				if f, ok := c.before(s, from); ok {
+					return f, true
+				}
+				return c.near(s, from, end)
+			}
 			if end >= len(s) || s[end-1]|0x20 != c.word[len(c.word)-1]|0x20 || alnum(s[end]) || s[end] == '_' || s[end] == '(' || !strings.EqualFold(s[from:end], c.word) {
 				continue
 			}
-			return c.find(s, from, end)
+			if f, ok := c.find(s, from, end); ok {
+				return f, true
+			}
+			return c.near(s, from, end)
 		}
 		return Finding{}, false
 	}
@@ -69,7 +87,7 @@ func findTold(anchor string, back int) detector {
 // links reports a word between which and the secret nothing stands.
 func links(word string) bool {
 	switch word {
-	case "is", "are", "was", "'s", "ist", "lautet", "war", "est", "es", "è", "é", "är", "er", "je", "on", "to", "now", "nun", "still", "currently":
+	case "is", "are", "was", "'s", "ist", "lautet", "war", "est", "es", "è", "é", "är", "er", "je", "on", "to", "now", "nun", "still", "currently", "auf":
 		return true
 	}
 	return false
@@ -82,6 +100,12 @@ var joinedLinks = []string{"：", "是", "为", "為", "は", ":", "=", "→", "
 func (c *cue) find(s string, from, end int) (Finding, bool) {
 	const reach, most = 96, 8
 	limit, stop := end, min(len(s), end+reach)
+	switch c.kind {
+	case "login": // says where a password is, and never which
+		return Finding{}, false
+	case "recovery-phrase":
+		return c.phrase(s, end)
+	}
 	if common := c.kind == "token" || c.kind == "secret"; common && s[end] != ':' && !strings.HasPrefix(s[end:], " is ") && !strings.HasPrefix(s[end:], " for the ") && (end+1 == len(s) || s[end+1] > '9') {
 		return Finding{}, false // words of programs
 	}
@@ -144,10 +168,10 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		word := strings.ToLower(s[i:w])
 		switch {
 		case links(word):
-			if f, ok := c.value(s, w, limit, word == "to" && !changed); ok {
+			if f, ok := c.value(s, w, limit, word == "to" && !changed && !wasSet(s, from)); ok {
 				return f, true
 			}
-			if word == "on" || word == "to" {
+			if word == "on" || word == "to" || word == "auf" {
 				break
 			}
 			switch next, _ := wordAt(s, blanks(s, w), limit); next {
@@ -165,6 +189,18 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 		i = w
 	}
 	return c.before(s, from)
+}
+
+// wasSet reports "set the password", with a word or two between, before s[from:].
+func wasSet(s string, from int) bool {
+	words := strings.Fields(s[max(0, from-40):from])
+	for k := len(words) - 1; k >= 0 && k >= len(words)-4; k-- {
+		switch strings.ToLower(words[k]) {
+		case "set", "reset", "changed", "change", "rotated", "updated":
+			return true
+		}
+	}
+	return false
 }
 
 // suspicious reports whether the word at the start of s is more than letters.
@@ -329,14 +365,14 @@ func stands(v string) bool {
 	return strings.Contains(notSecret, "|"+l+"|")
 }
 
-// says reports a word like SHA-256 or 12-character, which says something of a secret.
+// says reports a word like SHA-256, 12-character or UTF-8-BOM, which says something of a
+// secret: the first of its words does, or all of them.
 func says(v string) bool {
-	for part := range strings.FieldsFuncSeq(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if strings.Contains(notSecret, "|"+part+"|") {
-			return true
-		}
+	parts := strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return !unicode.IsLetter(r) })
+	if strings.Contains(v, "=") && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(notSecret, "|"+p+"|") }) {
+		return true // an argument
 	}
-	return false
+	return len(parts) > 0 && strings.Contains(notSecret, "|"+parts[0]+"|") && (symbols(v) == 0 || len(parts) == 1)
 }
 
 // told reports whether a bare word in a sentence is a password: words aren't, unless a
@@ -367,7 +403,14 @@ func expression(v string) bool {
 	if strings.IndexByte("$%&*/.~@-+#=", v[0]) >= 0 || strings.HasPrefix(v, "!=") {
 		return true
 	}
-	return symbols(v) == 0 && strings.ContainsAny(v, "./:") || strings.Count(v, "/") > 1
+	return symbols(v) == 0 && strings.ContainsAny(v, "./:") && !dotted(v) || strings.Count(v, "/") > 1
+}
+
+// dotted reports two words with a dot between, of which the second is no name of a field, an
+// ending or a version: a letter and three digits.
+func dotted(v string) bool {
+	head, last, ok := strings.Cut(v, ".")
+	return ok && head != "" && letters(last) > 0 && digits(last) >= 3 && !strings.ContainsAny(v, "/:") && !strings.Contains(last, ".")
 }
 
 func symbols(v string) int {

@@ -40,7 +40,8 @@ func Redact(text string) (string, []Finding) {
 // headers, what Kubernetes manifests of kind Secret hold, values that are assigned
 // to a name like password or api_key, and passwords, PINs and recovery codes that a
 // sentence tells ("the password for staging is …"), in the words of a dozen
-// languages. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
+// languages. Near such a word, or in its column of a table, a word that only a password or
+// a machine's key looks like is found whatever links the two. Most shapes are the rules of gitleaks (see gitleaks_rules.go, which
 // also lists those left out, and why). Findings are in order and don't overlap. A
 // connection string, an assignment or a sentence is found by its value only, so that
 // what it was for stays readable.
@@ -69,6 +70,7 @@ func Secrets(text string) []Finding {
 	for _, m := range f.manifests {
 		f.found = m.find(f.found, text)
 	}
+	f.found = append(f.found, f.columns...)
 	if len(f.found) > n {
 		return merged(f.found)
 	}
@@ -81,13 +83,20 @@ type finder struct {
 	detectors map[uint32][]detector
 	found     []Finding
 	manifests manifests
-	last      int // the end of the last of found
+	columns   []Finding // that are found below the head of a table
+	table     int       // the end of the last table that was read
+	last      int       // the end of the last of found
 }
 
 // at asks the detectors of an anchor, and returns where to go on.
 func (f *finder) at(i int, key uint32) int {
 	if key == kindKey {
 		f.manifests.add(f.text, i)
+	}
+	if columnKeys[key] && i >= f.table {
+		var below []Finding
+		below, f.table = findColumns(f.text, i)
+		f.columns = append(f.columns, below...)
 	}
 	for _, find := range f.detectors[key] {
 		x, ok := find(f.text, i)
