@@ -64,15 +64,11 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	d := l.desk(owner)
-	given, sessions, err := d.given(ctx, root.ID)
+	r, given, err := d.reachOf(ctx, s, harvest.NewTraces(&root), root)
 	if err != nil {
 		return out, err
 	}
 	out.Given = given
-	r, err := reachOf(ctx, s, harvest.NewTraces(&root), root, sessions)
-	if err != nil {
-		return out, err
-	}
 	said := map[string]bool{}
 	held, err := d.journal.Holds(ctx, r.inJournals(said))
 	if err != nil {
@@ -107,16 +103,17 @@ type reach struct {
 	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
 	why    []string    // of claims
 	alone  []string    // words of root that point at something and that no claim has which stays
+	goes   []string    // ids of claims of which it is known that they go
 }
 
 // given are the turns whose models were given a claim, and the sessions.
-func (d *desk) given(ctx context.Context, id string) (turns []forgotten.Given, sessions []string, err error) {
-	turns, err = d.receipts.GivenOf(ctx, []string{id})
+func (d *desk) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
+	turns, err = d.receipts.GivenOf(ctx, ids)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
 		return nil, nil, fmt.Errorf("look for the turns that were given it: %w", err)
 	}
 	no := func(string) bool { return false }
-	held, err := d.journal.Holds(ctx, session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: no, Claims: []string{id}})
+	held, err := d.journal.Holds(ctx, session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: no, Claims: ids})
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for the sessions that were given it: %w", err)
 	}
@@ -129,10 +126,35 @@ func (d *desk) given(ctx context.Context, id string) (turns []forgotten.Given, s
 	return turns, union(sessions, nil), nil
 }
 
+// reachOf is what goes with root, and the turns that were given root. A session that was
+// given another claim that goes was told of it, too: what it says of that is a trace, and so
+// are claims of that session.
+func (d *desk) reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*reach, []forgotten.Given, error) {
+	const most = 4 // each time round there are more sessions; an erasure looks again later
+	given, sessions, err := d.given(ctx, root.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &reach{}
+	for range most {
+		goes := r.ids()
+		if r, err = reachOf(ctx, s, traces, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+			break
+		}
+		_, more, err := d.given(ctx, r.ids()...)
+		if err != nil {
+			return nil, nil, err
+		}
+		sessions = union(sessions, more)
+	}
+	return r, given, err
+}
+
 // reachOf looks once through all claims: for those that say what root does, and for what
-// was derived from any of them.
-func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given []string) (*reach, error) {
-	r := &reach{traces: traces, root: root}
+// was derived from any of them. goes are the ids of claims of which that is known already:
+// a word that only they have is not one that others have.
+func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*reach, error) {
+	r := &reach{traces: traces, root: root, goes: goes}
 	traces.Give(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
@@ -213,7 +235,7 @@ func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.
 				kept = append(kept, *c)
 			case r.traces.Gave(c.Session):
 				b.maybe = append(b.maybe, *c)
-			case len(telling) > 0:
+			case len(telling) > 0 && !slices.Contains(r.goes, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
 					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
 						b.shared = append(b.shared, string(w))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,4 +172,31 @@ func TestForgettingWhatIsNotThere(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", "0195616d-8c00-7000-8000-0000003f9a1c", "", ken.Actor{}); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
+}
+
+// A session that was given only what was derived from a claim says its words as well.
+func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
+	root := t.TempDir()
+	l := within(t, root)
+	ids := learn(t, l, fact(t, "The signal of the pier is kept under the label vexmark0199qy by the night shift."))
+	derived := fact(t, "`vexmark0199qy` is in compass.txt.")
+	derived.Evidence = append(derived.Evidence, ken.FromRepositoryMemory(ids[0]))
+	child := learn(t, l, derived)
+	learn(t, l, notes(t, 20)...)
+	turn := ken.Turn{Session: "s1", Messages: []ken.Message{{Role: "user", Text: "What is in compass.txt?"}}}
+	a := l.Assemble(t.Context(), turn)
+	for _, it := range a.Receipt.Items {
+		if it.ID == ids[0] {
+			t.Fatal("the turn was given the claim itself")
+		}
+	}
+	if !slices.ContainsFunc(a.Receipt.Items, func(it ken.Item) bool { return it.ID == child[0] }) {
+		t.Fatalf("the turn was not given what is derived: %+v", a.Receipt.Items)
+	}
+	l.Answered(turn, ken.Message{Role: "assistant", Text: "The label there: vexmark0199qy."})
+	must(t, l.Recorded(t.Context()))
+	if _, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, root, "vexmark0199qy")
 }

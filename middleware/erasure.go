@@ -162,7 +162,7 @@ func (l *Layer) ownErasure(ctx context.Context, s store.Engine, id string) (rec 
 
 // give has the traces recognise single words, as far as they are known.
 func (e *erasure) give(ctx context.Context) error {
-	turns, sessions, err := e.d.given(ctx, e.rec.Claim)
+	turns, sessions, err := e.d.given(ctx, e.rec.IDs()...)
 	if err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := reachOf(t.Context(), f, e.traces, root, sessions)
+	r, err := reachOf(t.Context(), f, e.traces, root, sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,11 +80,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	}
 	defer let()
 	e := &erasure{l: l, s: s, d: d, traces: harvest.NewTraces(&root), seq: s.Seq()}
-	given, sessions, err := d.given(ctx, root.ID)
-	if err != nil {
-		return Forgotten{}, err
-	}
-	r, err := reachOf(ctx, s, e.traces, root, sessions)
+	r, given, err := d.reachOf(ctx, s, e.traces, root)
 	if err != nil {
 		return Forgotten{}, err
 	}
