@@ -24,6 +24,7 @@ type Config struct {
 	Agents     []plan.Agent
 	Session    Session
 	Harvest    Harvest
+	Tools      Tools
 	Telemetry  Telemetry
 	Gateway    Gateway
 }
@@ -57,6 +58,7 @@ func (c *Config) sections() []section {
 		{"agents", "Who takes part in the work, and who waits for whom: ken plan shows it, ken plan run does it. None: there is no plan.", agentKeys(&c.Agents)},
 		{"session", "When a conversation is over.", c.Session.keys()},
 		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
+		{"tools", "The tools that an agent is given: by ken mcp, by ken serve at /mcp, and by ken chat.", c.Tools.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
 		{"gateway", "What ken serve does: a proxy in front of the model that any client points its base URL at.", c.Gateway.keys()},
 	}

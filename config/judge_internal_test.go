@@ -26,7 +26,9 @@ func TestEveryKeyThatReachesOutsideIsJudged(t *testing.T) {
 
 // reviewed are the keys with free text that a project may set as it likes: a new one fails
 // the test below until somebody has thought about what a stranger could write there.
-var reviewed = []string{}
+var reviewed = []string{
+	"tools.profile", // names of Ken's own tools; what is listed limits no right and gives none
+}
 
 func TestFreeTextIsReviewed(t *testing.T) {
 	var c Config

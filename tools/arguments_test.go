@@ -17,7 +17,7 @@ func TestArgumentErrors(t *testing.T) {
 		{"nothing at all", "memory_recall", ``, "query: is missing"},
 		{"null", "memory_recall", `null`, "query: is missing"},
 		{"misspelled", "memory_recall", `{"qury":"x","query":"x"}`, "there is no such field; did you mean query?"},
-		{"unknown", "memory_recall", `{"query":"x","zzzzzzzz":1}`, "there are kinds, limit, query"},
+		{"unknown", "memory_recall", `{"query":"x","zzzzzzzz":1}`, "there are documents, kinds, limit, min_trust, query, statuses"},
 		{"wrong case", "memory_recall", `{"Query":"x"}`, "did you mean query?"},
 		{"wrong type", "memory_recall", `{"query":"x","limit":"ten"}`, `limit: is "ten", expected a whole number from 1 to 50`},
 		{"out of range", "memory_recall", `{"query":"x","limit":0}`, "limit: is 0, expected a whole number from 1 to 50"},

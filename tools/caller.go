@@ -32,6 +32,10 @@ type Caller struct {
 	Scopes []ken.Scope
 	// Rights is what the caller may do; nil is nothing.
 	Rights []Right
+	// Offer names the profiles and tools that are listed to the caller; nil means
+	// tools.profile of the configuration. It limits no right: a tool that is not listed
+	// answers when it is called by its name. See Select.
+	Offer []string
 }
 
 // Can reports whether the caller has a right.

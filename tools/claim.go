@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,8 +86,11 @@ func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	return k, nil
 }
 
-// note says of structured answers what the frame says of texts.
+// note says of JSON answers what the frame says of texts. It is the first field of each.
 const note = middleware.Reference + " What is of external trust was written by somebody else."
+
+// noteJSON begins every JSON answer.
+var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)
 
 // statuses reads names that the schema has let through.
 func statuses(names []string) []ken.Status {

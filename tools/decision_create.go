@@ -12,11 +12,11 @@ type decisionCreateIn struct {
 	Title        string          `json:"title" rule:"filled;chars=200" jsonschema:"the decision in a few words"`
 	Context      string          `json:"context,omitempty" rule:"chars=10000" jsonschema:"what makes it necessary"`
 	Decision     string          `json:"decision" rule:"filled;chars=10000" jsonschema:"what is decided, and why"`
-	Alternatives []AlternativeIn `json:"alternatives,omitempty" rule:"items=20" jsonschema:"all options that were considered, the chosen one marked"`
+	Alternatives []AlternativeIn `json:"alternatives,omitempty" rule:"items=20" jsonschema:"all options, the chosen one marked"`
 	Consequences string          `json:"consequences,omitempty" rule:"chars=10000" jsonschema:"what follows, good and bad"`
 	Tags         []string        `json:"tags,omitempty" rule:"items=20;chars=60;filled"`
-	Governs      []string        `json:"governs,omitempty" rule:"items=50;chars=200;filled" jsonschema:"the symbols (store.Shelf) and paths (store/**) that it is about"`
-	Status       string          `json:"status,omitempty" rule:"enum=proposed|accepted;default=proposed" jsonschema:"accepted only where a person has decided so"`
+	Governs      []string        `json:"governs,omitempty" rule:"items=50;chars=200;filled" jsonschema:"symbols (store.Shelf) and paths (store/**)"`
+	Status       string          `json:"status,omitempty" rule:"enum=proposed|accepted;default=proposed" jsonschema:"accepted: a person has decided so"`
 }
 
 // AlternativeIn is an option that was considered.
@@ -30,9 +30,8 @@ type AlternativeIn struct {
 
 func decisionCreate() Tool {
 	return Define(Spec{Name: "decision_create", Title: "Write an architecture decision", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Write an architecture decision as a Markdown file beside the project's others, with the next free number. It is proposed unless you say that it is " +
-			"accepted, which is for what a person has decided. One with that title that still stands is not written again. To replace one, " +
-			"write the new one and then call decision_supersede.",
+		Description: "Write an architecture decision as a Markdown file, with the next free number. It is proposed unless a person has accepted it. " +
+			"A title that still stands is not written again. To replace a decision, write the new one, then call decision_supersede.",
 		Example: `{"title":"Keep sessions in bbolt","context":"Sessions must survive a restart.","decision":"Keep them in the store's own file.","governs":["session.Journal"]}`},
 		func(ctx context.Context, c *Call, in decisionCreateIn) (*DecisionResult, error) {
 			code, err := c.decided(ctx)

@@ -8,8 +8,8 @@ import (
 
 // decisionReadIn are decision_read's arguments.
 type decisionReadIn struct {
-	ID      string `json:"id" rule:"filled;chars=400" jsonschema:"of the decision, such as ADR-0042 or 42, the path of its file, or a part of its title"`
-	History bool   `json:"history,omitempty" jsonschema:"also list what it superseded and what superseded it"`
+	ID      string `json:"id" rule:"filled;chars=400" jsonschema:"such as ADR-0042, 42, the path of its file, or a part of its title"`
+	History bool   `json:"history,omitempty" jsonschema:"also list what came before and after it"`
 }
 
 // AlternativeShown is an option that was considered.
@@ -35,7 +35,6 @@ type DecisionRead struct {
 	Cut          bool               `json:"cut,omitempty" jsonschema:"some text is longer than what is shown: read the file"`
 	Problems     []string           `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
 	History      []Decision         `json:"history,omitempty" jsonschema:"the oldest first"`
-	Note         string             `json:"note"`
 }
 
 // Bounds of what is shown of one decision, in code points.
@@ -78,6 +77,9 @@ func (r *DecisionRead) Write(p *Page) {
 		if a.Chosen {
 			s += " (chosen)"
 		}
+		if a.Text != "" {
+			s += ": " + a.Text
+		}
 		lines = append(lines, s)
 	}
 	listed(p, "considered", lines)
@@ -90,9 +92,8 @@ func (r *DecisionRead) Write(p *Page) {
 
 func decisionRead() Tool {
 	return Define(Spec{Name: "decision_read", Title: "Read an architecture decision", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Read one architecture decision whole: what was decided and why, what else was considered, what follows, what it governs, and on request what " +
-			"came before and after it.",
-		Example: `{"id":"ADR-0042"}`},
+		Description: "Read one architecture decision: what was decided and why, the alternatives, what follows, and what it governs.",
+		Example:     `{"id":"ADR-0042"}`},
 		func(ctx context.Context, c *Call, in decisionReadIn) (*DecisionRead, error) {
 			code, err := c.decided(ctx)
 			if err != nil {
@@ -125,7 +126,7 @@ func decisionRead() Tool {
 }
 
 func (c *Call) readDecision(r *decision.Record) *DecisionRead {
-	out := &DecisionRead{Decision: c.showDecision(r), Deciders: values(r.Deciders), Drivers: values(r.Drivers), Alternatives: []AlternativeShown{}, Note: note}
+	out := &DecisionRead{Decision: c.showDecision(r), Deciders: values(r.Deciders), Drivers: values(r.Drivers), Alternatives: []AlternativeShown{}}
 	text := func(s string) string {
 		shown, cut := fromFile(s, maxSection)
 		out.Cut = out.Cut || cut

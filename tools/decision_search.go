@@ -9,12 +9,12 @@ import (
 
 // decisionSearchIn are decision_search's arguments.
 type decisionSearchIn struct {
-	Query    string   `json:"query,omitempty" rule:"chars=400" jsonschema:"words of its title or text; without, all are listed"`
-	Statuses []string `json:"statuses,omitempty" rule:"items=5;enum=proposed|accepted|rejected|deprecated|superseded" jsonschema:"only these; left out, whatever the status"`
+	Query    string   `json:"query,omitempty" rule:"chars=400" jsonschema:"words of the title or text; default: all"`
+	Statuses []string `json:"statuses,omitempty" rule:"items=5;enum=proposed|accepted|rejected|deprecated|superseded" jsonschema:"default: every status"`
 	Tag      string   `json:"tag,omitempty" rule:"chars=200"`
 	Governs  string   `json:"governs,omitempty" rule:"chars=400" jsonschema:"only what governs this path or symbol"`
-	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10" jsonschema:"the most to list"`
-	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // DecisionsFound are what a search found, best first.
@@ -22,7 +22,6 @@ type DecisionsFound struct {
 	Decisions []Decision `json:"decisions"`
 	Total     int        `json:"total"`
 	Next      int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note      string     `json:"note"`
 }
 
 // Write implements Output.
@@ -42,8 +41,8 @@ func (f *DecisionsFound) Write(p *Page) {
 
 func decisionSearch() Tool {
 	return Define(Spec{Name: "decision_search", Title: "Search architecture decisions", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Find this project's architecture decisions by words, tag, status, or by the file or symbol that they govern; those that were " +
-			"superseded and archived as well. Look here before you decide something, or go against what is there.",
+		Description: "Find this project's architecture decisions by words, tag, status, or the file or symbol that they govern, archived ones too. " +
+			"Look here before you decide something.",
 		Example: `{"query":"retry policy","statuses":["accepted"]}`},
 		func(ctx context.Context, c *Call, in decisionSearchIn) (*DecisionsFound, error) {
 			code, err := c.decided(ctx)
@@ -58,7 +57,7 @@ func decisionSearch() Tool {
 				q.Statuses = append(q.Statuses, decision.Status(s))
 			}
 			page := code.Decisions().Search(q)
-			out := &DecisionsFound{Decisions: []Decision{}, Total: page.Total, Next: nextOf(in.Offset, len(page.Hits), page.Total), Note: note}
+			out := &DecisionsFound{Decisions: []Decision{}, Total: page.Total, Next: nextOf(in.Offset, len(page.Hits), page.Total)}
 			for i := range page.Hits {
 				out.Decisions = append(out.Decisions, c.showDecision(&page.Hits[i].Record))
 			}

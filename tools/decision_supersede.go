@@ -8,15 +8,14 @@ import (
 
 // decisionSupersedeIn are decision_supersede's arguments.
 type decisionSupersedeIn struct {
-	ID string `json:"id" rule:"filled;chars=400" jsonschema:"of the decision that holds no more, such as ADR-0042"`
-	By string `json:"by" rule:"filled;chars=400" jsonschema:"of the one that takes its place, which must be accepted"`
+	ID string `json:"id" rule:"filled;chars=400" jsonschema:"of the old decision, such as ADR-0042"`
+	By string `json:"by" rule:"filled;chars=400" jsonschema:"of the new one, which must be accepted"`
 }
 
 func decisionSupersede() Tool {
 	return Define(Spec{Name: "decision_supersede", Title: "Supersede an architecture decision", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Say that an architecture decision is superseded by a newer one that is accepted. Both files say so afterwards, the old one is still found by " +
-			"decision_search, and it is no longer told to anybody by itself.",
-		Example: `{"id":"ADR-0012","by":"ADR-0042"}`},
+		Description: "Mark an architecture decision as superseded by a newer one that is accepted. Both files then say so; decision_search still finds the old one.",
+		Example:     `{"id":"ADR-0012","by":"ADR-0042"}`},
 		func(ctx context.Context, c *Call, in decisionSupersedeIn) (*DecisionResult, error) {
 			code, err := c.decided(ctx)
 			if err != nil {

@@ -11,8 +11,8 @@ type dependencyIn struct {
 	Source   string     `json:"source" rule:"filled;chars=200" jsonschema:"what depends"`
 	Type     string     `json:"type" rule:"enum=uses|requires|owned_by|blocks|informs"`
 	Target   string     `json:"target" rule:"filled;chars=200" jsonschema:"what it depends on"`
-	Strength *float64   `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"how strongly, 0.5 when left out; what is below 0.3 is not followed by default"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; left out, it is your own word"`
+	Strength *float64   `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"default 0.5; below 0.3 it is not followed by default"`
+	Evidence []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
 // DependencyAdded is a dependency as it stands.
@@ -37,9 +37,8 @@ func (d *DependencyAdded) Write(p *Page) {
 
 func dependencyAdd() Tool {
 	return Define(Spec{Name: "dependency_add", Title: "Add a dependency", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Say that one thing uses, requires, is owned by, blocks or informs another. Rules of the one are then shown in turns about the " +
-			"other. It is kept once, however often it is said.",
-		Example: `{"source":"payments","type":"requires","target":"ledger"}`},
+		Description: "Record that one thing uses, requires, is owned by, blocks or informs another. Turns about one then show the rules of the other.",
+		Example:     `{"source":"payments","type":"requires","target":"ledger"}`},
 		func(ctx context.Context, c *Call, in dependencyIn) (*DependencyAdded, error) {
 			ev, err := c.backed(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
 			if err != nil {

@@ -29,12 +29,20 @@
 //   - What Ken showed it in a session is not learned again from it in that session,
 //     and a known claim is not reinforced by being told again.
 //
+// # Which tools are listed
+//
+// A list of tools is in every request of an agent and costs tokens, so a [Profile] says
+// which are offered: see Caller.Offer, [Select] and profile.go. It limits no right. Two
+// tools are older names for the act of a listed one, and are answered, not listed.
+//
 // # Answers
 //
-// An answer has two forms that say the same: JSON that fits the tool's output schema,
-// and a text for a model of at most MaxText characters. Words of claims stand in the
-// frame of a block, with the tier, the trust and the source of each, and can't close it.
-// The frame keeps them out of journals, and so from being learned as something new.
+// An answer has two forms that say the same: a text for a model of at most MaxText
+// characters, and JSON for programs that fits the tool's output schema. Both begin with
+// the notice that they are reference data, and mark what is external. Words of claims
+// stand in the frame of a block, with the tier, the trust and the source of each, and
+// can't close it. The frame keeps them out of journals, and so from being learned as
+// something new.
 //
 // Arguments are checked against the schema before anything runs. What is wrong comes
 // back as a text that says how to mend the call: see [Explain].

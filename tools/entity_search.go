@@ -9,9 +9,9 @@ import (
 
 // entitySearchIn are entity_search's arguments.
 type entitySearchIn struct {
-	Query  string `json:"query,omitempty" rule:"chars=200" jsonschema:"a name or a part of one; without it all are listed, those that most is known of first"`
-	Limit  int    `json:"limit,omitempty" rule:"min=1;max=50;default=20" jsonschema:"the most to list"`
-	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Query  string `json:"query,omitempty" rule:"chars=200" jsonschema:"a name or part of one; default: all"`
+	Limit  int    `json:"limit,omitempty" rule:"min=1;max=50;default=20"`
+	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // EntityFound is an entity that a search found.
@@ -30,7 +30,6 @@ type EntitiesFound struct {
 	Entities []EntityFound `json:"entities"`
 	Total    int           `json:"total"`
 	Next     int           `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note     string        `json:"note"`
 }
 
 // Write implements Output.
@@ -64,8 +63,8 @@ func (f *EntitiesFound) Write(p *Page) {
 
 func entitySearch() Tool {
 	return Define(Spec{Name: "entity_search", Title: "Find entities", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Find the things that something is known about (services, people, files, concepts, tools) by a name or a part of it, " +
-			"also when it is misspelled. Then entity_show tells what is known of one.",
+		Description: "Find known things (services, people, files, concepts, tools) by a name or part of one, misspelled ones too. " +
+			"Then see one with entity_show.",
 		Example: `{"query":"payments"}`},
 		func(ctx context.Context, c *Call, in entitySearchIn) (*EntitiesFound, error) {
 			if in.Limit == 0 {
@@ -75,7 +74,7 @@ func entitySearch() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &EntitiesFound{Entities: []EntityFound{}, Total: found.Total, Note: note}
+			out := &EntitiesFound{Entities: []EntityFound{}, Total: found.Total}
 			for _, h := range found.Hits {
 				out.Entities = append(out.Entities, EntityFound{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
 					Match: h.Match, Records: h.Records, Constraints: h.Constraints})

@@ -10,8 +10,8 @@ import (
 
 // entityShowIn are entity_show's arguments.
 type entityShowIn struct {
-	Name       string `json:"name" rule:"filled;chars=200" jsonschema:"of the entity; any of its names does"`
-	Superseded bool   `json:"superseded,omitempty" jsonschema:"also show what was replaced"`
+	Name       string `json:"name" rule:"filled;chars=200" jsonschema:"any name of the entity"`
+	Superseded bool   `json:"superseded,omitempty" jsonschema:"also show replaced claims"`
 }
 
 // Rule is a constraint that holds for an entity.
@@ -53,7 +53,6 @@ type EntityShown struct {
 	Dependents   []LinkShown   `json:"dependents" jsonschema:"what depends on it"`
 	Tasks        []Task        `json:"tasks"`
 	Superseded   []Claim       `json:"superseded,omitempty"`
-	Note         string        `json:"note"`
 }
 
 // Bounds of what entity_show shows. A page of text has less room still.
@@ -119,8 +118,8 @@ func links(p *Page, title string, all []LinkShown) {
 
 func entityShow() Tool {
 	return Define(Spec{Name: "entity_show", Title: "Show an entity", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "What is known of one thing: the rules that hold for it and for what is one dependency away, what it depends on, its tasks, " +
-			"and the facts about it by aspect. Look here before you change something.",
+		Description: "Show what is known of one thing: its rules and those of its neighbours, its dependencies, tasks and facts. " +
+			"Look here before you change it.",
 		Example: `{"name":"payments"}`},
 		func(ctx context.Context, c *Call, in entityShowIn) (*EntityShown, error) {
 			v, err := entity.Show(ctx, c.Store, in.Name, c.seen(), func(o *entity.Options) {
@@ -136,7 +135,7 @@ func entityShow() Tool {
 func (c *Call) showEntity(v *entity.View) *EntityShown {
 	out := &EntityShown{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
 		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []Rule{}, Aspects: []AspectShown{}, Dependencies: c.showLinks(v.Dependencies),
-		Dependents: c.showLinks(v.Dependents), Tasks: []Task{}, More: max(0, len(v.Constraints)-maxRules), Note: note}
+		Dependents: c.showLinks(v.Dependents), Tasks: []Task{}, More: max(0, len(v.Constraints)-maxRules)}
 	for _, r := range v.Constraints[:min(len(v.Constraints), maxRules)] {
 		out.Constraints = append(out.Constraints, Rule{c.show(r.Whole), r.Via})
 	}

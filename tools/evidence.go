@@ -11,18 +11,18 @@ import (
 
 // Evidence is what an agent gives for a claim.
 type Evidence struct {
-	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"agent_assertion: your own word. user_statement: the user said so. message: a passage of the conversation. tool_result: what a tool returned. url: a page. file: a file of the project, which Ken hashes. git_history: a commit. exit_code and test_result: a command or test that ran in this session. model_inference: you concluded it."`
+	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"file needs path; git_history: commit; exit_code: a command that ran in this session; test_result: a test that passed in it; tool_result: tool_call_id; url: url. agent_assertion is your own word, model_inference your conclusion"`
 
-	Detail   string `json:"detail,omitempty" rule:"chars=1000" jsonschema:"a quote or a summary"`
-	Path     string `json:"path,omitempty" rule:"chars=500" jsonschema:"of file: relative to the project's root"`
-	Line     int    `json:"line,omitempty" rule:"min=1;max=10000000" jsonschema:"of file: the first line of the passage"`
-	URL      string `json:"url,omitempty" rule:"chars=2000" jsonschema:"of url: the address"`
-	Commit   string `json:"commit,omitempty" rule:"chars=64" jsonschema:"of git_history: the commit's hash"`
-	Command  string `json:"command,omitempty" rule:"chars=2000" jsonschema:"of exit_code: the command as it was run"`
-	ExitCode *int   `json:"exit_code,omitempty" rule:"min=-1;max=255" jsonschema:"of exit_code: the status, if you know it"`
-	Test     string `json:"test,omitempty" rule:"chars=500" jsonschema:"of test_result: the name of the test that passed"`
-	Call     string `json:"tool_call_id,omitempty" rule:"chars=200" jsonschema:"of tool_result: the id of the call"`
-	Message  string `json:"message_id,omitempty" rule:"chars=200" jsonschema:"of message or user_statement: the id of the message, if there is one"`
+	Detail   string `json:"detail,omitempty" rule:"chars=1000" jsonschema:"quote or summary"`
+	Path     string `json:"path,omitempty" rule:"chars=500"`
+	Line     int    `json:"line,omitempty" rule:"min=1;max=10000000"`
+	URL      string `json:"url,omitempty" rule:"chars=2000"`
+	Commit   string `json:"commit,omitempty" rule:"chars=64"`
+	Command  string `json:"command,omitempty" rule:"chars=2000" jsonschema:"as it was run"`
+	ExitCode *int   `json:"exit_code,omitempty" rule:"min=-1;max=255"`
+	Test     string `json:"test,omitempty" rule:"chars=500"`
+	Call     string `json:"tool_call_id,omitempty" rule:"chars=200"`
+	Message  string `json:"message_id,omitempty" rule:"chars=200"`
 }
 
 // read is what evidence amounts to: the pieces as they may be kept, and what was not

@@ -8,8 +8,8 @@ import (
 
 // markIn are forget_memory's arguments.
 type markIn struct {
-	ID     string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim; the letters after k: in a block do"`
-	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"why, without repeating what is to be forgotten"`
+	ID     string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
 }
 
 // Marked is what came of a request that a person has to agree to.
@@ -30,8 +30,8 @@ func (m *Marked) Write(p *Page) {
 
 func forgetMemory() Tool {
 	return Define(Spec{Name: "forget_memory", Title: "Ask to forget a claim", Effect: Marks, Right: Write, Idempotent: true,
-		Description: "Ask the operator to erase a claim, such as when the user wants something to be forgotten. It only marks: the claim " +
-			"is erased when the operator confirms. To say that a claim is wrong use knowledge_dispute.",
+		Description: "Ask the operator to erase a claim, for example when the user wants it forgotten. It stays until the operator confirms. " +
+			"If it is wrong, use knowledge_dispute.",
 		Example: `{"id":"3f9a2c71","reason":"the user asked for it"}`},
 		func(ctx context.Context, c *Call, in markIn) (*Marked, error) {
 			k, err := c.find(ctx, in.ID)

@@ -10,9 +10,9 @@ import (
 // graphDependentsIn are graph_dependents' arguments.
 type graphDependentsIn struct {
 	Name   string `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
-	Depth  int    `json:"depth,omitempty" rule:"min=1;max=32;default=3" jsonschema:"how many steps away at most"`
-	Limit  int    `json:"limit,omitempty" rule:"min=1;max=100;default=30" jsonschema:"the most to list"`
-	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Depth  int    `json:"depth,omitempty" rule:"min=1;max=32;default=3" jsonschema:"most steps away"`
+	Limit  int    `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
+	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // DependentShown is something that depends on a node.
@@ -31,7 +31,6 @@ type DependentsFound struct {
 	Total      int              `json:"total"`
 	Further    bool             `json:"further" jsonschema:"there are others further away"`
 	Next       int              `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note       string           `json:"note"`
 }
 
 // Write implements Output.
@@ -79,7 +78,7 @@ func steps(n int) string {
 
 func graphDependents() Tool {
 	return Define(Spec{Name: "graph_dependents", Title: "What a change may reach", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "List what depends on something of this project's code or on a part of it, and what depends on that, the nearest first. Look here before you " +
+		Description: "List what depends on something in this project's code, directly or through others, the nearest first. Look here before you " +
 			"change what others use.",
 		Example: `{"name":"store.Shelf","depth":2}`},
 		func(ctx context.Context, c *Call, in graphDependentsIn) (*DependentsFound, error) {
@@ -98,7 +97,7 @@ func graphDependents() Tool {
 				return nil, unnamed(err)
 			}
 			out := &DependentsFound{Node: showNode(&deps.Node), Dependents: []DependentShown{}, Total: deps.Total, Further: deps.More,
-				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total), Note: note}
+				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total)}
 			for i := range deps.Dependents {
 				d := &deps.Dependents[i]
 				out.Dependents = append(out.Dependents, DependentShown{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})

@@ -11,8 +11,8 @@ import (
 type graphRefsIn struct {
 	Name   string   `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
 	Kinds  []string `json:"kinds,omitempty" rule:"items=9;enum=implements|inherits|calls|references|imports|depends_on|tests|adr_governs|defines" jsonschema:"only these; adr_governs are decisions about it"`
-	Limit  int      `json:"limit,omitempty" rule:"min=1;max=100;default=30" jsonschema:"the most to list"`
-	Offset int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Limit  int      `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
+	Offset int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // RefShown is an edge that leads to a node.
@@ -31,7 +31,6 @@ type RefsFound struct {
 	Refs   []RefShown  `json:"refs"`
 	Total  int         `json:"total"`
 	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note   string      `json:"note"`
 }
 
 // Write implements Output.
@@ -68,8 +67,8 @@ func (f *RefsFound) Write(p *Page) {
 
 func graphRefs() Tool {
 	return Define(Spec{Name: "graph_refs", Title: "Who refers to it", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "List what implements, inherits, calls, references, imports and tests something of this project's code, which decisions govern it, and what " +
-			"defines it, with the place of each, as the files are now. Each edge is exact or a guess by its name.",
+		Description: "List what implements, inherits, calls, references, imports, tests, governs or defines something in this project's code, with places, " +
+			"as the files are now. Each edge is exact or a guess by name.",
 		Example: `{"name":"store.Shelf","kinds":["calls","implements"]}`},
 		func(ctx context.Context, c *Call, in graphRefsIn) (*RefsFound, error) {
 			code, err := c.code(ctx)
@@ -84,7 +83,7 @@ func graphRefs() Tool {
 				return nil, unnamed(err)
 			}
 			out := &RefsFound{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []RefShown{}, Total: refs.Total,
-				Next: nextOf(in.Offset, len(refs.Refs), refs.Total), Note: note}
+				Next: nextOf(in.Offset, len(refs.Refs), refs.Total)}
 			for i := range refs.Refs {
 				r := &refs.Refs[i]
 				out.Refs = append(out.Refs, RefShown{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})

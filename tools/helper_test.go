@@ -46,7 +46,8 @@ func newKit(t testing.TB, change ...func(*config.Config)) *kit {
 		}
 	})
 	quiet := func(o *tools.Options) { o.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) }
-	return &kit{t, l, tools.New(l, quiet), tools.Caller{Session: "s1", Agent: "tester", Project: "payments", Rights: tools.Rights()}}
+	return &kit{t, l, tools.New(l, quiet), tools.Caller{Session: "s1", Agent: "tester", Project: "payments", Rights: tools.Rights(),
+		Offer: []string{"all", "memory_ingest", "knowledge_recall"}}}
 }
 
 // as returns the kit with another caller.

@@ -10,9 +10,9 @@ import (
 
 // disputeIn are knowledge_dispute's arguments.
 type disputeIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim; the letters after k: in a block do"`
-	Reason   string     `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it, so that somebody can look into it"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=10" jsonschema:"what backs the dispute; it is told with the reason and does not become the claim's own evidence"`
+	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason   string     `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
+	Evidence []Evidence `json:"evidence,omitempty" rule:"items=10"`
 }
 
 // Disputed is what came of a dispute.
@@ -49,8 +49,8 @@ func kept(k *ken.Claim) bool {
 
 func knowledgeDispute() Tool {
 	return Define(Spec{Name: "knowledge_dispute", Title: "Dispute a claim", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Say that a claim is wrong, with the reason. It is not recalled any more until a person has settled it. What a person " +
-			"put into every turn (rules, hot facts, playbooks, decisions) is only marked for that person.",
+		Description: "Say that a claim is wrong, and why. It is not recalled until a person decides. Rules and other things that a person " +
+			"put into every turn stay until then.",
 		Example: `{"id":"3f9a2c71","reason":"the timeout is 5 s since March: see config.go"}`},
 		func(ctx context.Context, c *Call, in disputeIn) (*Disputed, error) {
 			k, err := c.find(ctx, in.ID)

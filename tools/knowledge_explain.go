@@ -13,8 +13,8 @@ import (
 
 // explainIn are knowledge_explain's arguments.
 type explainIn struct {
-	Turn  string `json:"turn,omitempty" rule:"chars=256" jsonschema:"the turn; by default the last one of this session"`
-	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"the claim to explain; the letters after k: in a block do. Without it, all that was injected is listed"`
+	Turn  string `json:"turn,omitempty" rule:"chars=256" jsonschema:"default: the last turn of this session"`
+	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"its id; left out, everything injected is listed"`
 }
 
 // Explained says what a turn was given and why, or what became of one claim in it.
@@ -32,7 +32,6 @@ type Explained struct {
 	Injected []ExplainedItem `json:"injected"`
 	Cut      map[string]int  `json:"cut,omitempty" jsonschema:"how many were considered and left out, by reason"`
 	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
-	Note     string          `json:"note"`
 }
 
 // ExplainedItem is a claim that was injected, and what brought it there.
@@ -75,16 +74,15 @@ func (e *Explained) Write(p *Page) {
 
 func knowledgeExplain() Tool {
 	return Define(Spec{Name: "knowledge_explain", Title: "Why was this injected, or not", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Why a claim was put into a turn, or why it was not: found by which search, at which rank, or cut for which reason. " +
-			"Without a claim, all that the turn was given.",
-		Example: `{"claim":"3f9a2c71"}`},
+		Description: "Say why a claim was or was not in the knowledge block of a turn: which search found it, or what cut it.",
+		Example:     `{"claim":"3f9a2c71"}`},
 		func(ctx context.Context, c *Call, in explainIn) (*Explained, error) {
 			rec, err := c.turnOrLast(ctx, in.Turn)
 			if err != nil {
 				return nil, err
 			}
 			out := &Explained{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
-				Injected: []ExplainedItem{}, Note: note}
+				Injected: []ExplainedItem{}}
 			for _, d := range rec.Degraded {
 				out.Degraded = append(out.Degraded, oneLine(d, maxHeading))
 			}

@@ -11,8 +11,8 @@ import (
 
 // historyIn are knowledge_history's arguments.
 type historyIn struct {
-	ID    string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim; the letters after k: in a block do"`
-	Limit int    `json:"limit,omitempty" rule:"min=1;max=100;default=20" jsonschema:"the most events, the newest ones"`
+	ID    string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Limit int    `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
 }
 
 // Event is one thing that happened to a claim.
@@ -34,7 +34,6 @@ type History struct {
 	Claim  *Claim  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
 	Events []Event `json:"events"`
 	Older  int     `json:"older,omitempty" jsonschema:"events before these"`
-	Note   string  `json:"note"`
 }
 
 // Write implements Output.
@@ -44,6 +43,9 @@ func (h *History) Write(p *Page) {
 		p.Line(strconv.Itoa(h.Older) + " earlier events are left out.")
 	}
 	if h.Claim != nil {
+		if h.Claim.Session != "" {
+			p.Line("It was learned in session " + h.Claim.Session + ".")
+		}
 		p.Item(h.Claim)
 	}
 	for i := range h.Events {
@@ -78,13 +80,13 @@ func (h *History) Write(p *Page) {
 
 func knowledgeHistory() Tool {
 	return Define(Spec{Name: "knowledge_history", Title: "History of a claim", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "What happened to a claim: when it was learned, backed, verified, disputed or replaced, by whom and on what evidence.",
+		Description: "Show what happened to a claim: when it was learned, backed, verified, disputed or replaced, by whom, and on what evidence.",
 		Example:     `{"id":"3f9a2c71"}`},
 		func(ctx context.Context, c *Call, in historyIn) (*History, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
-			out := &History{ID: in.ID, Events: []Event{}, Note: note}
+			out := &History{ID: in.ID, Events: []Event{}}
 			k, err := c.find(ctx, in.ID)
 			switch {
 			case err == nil:

@@ -8,22 +8,21 @@ import (
 
 // learnIn are knowledge_learn's arguments.
 type learnIn struct {
-	Claim      string     `json:"claim" rule:"filled;chars=4000" jsonschema:"what is known now, in one statement that can be understood without this conversation"`
-	Evidence   []Evidence `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece; if there is none, model_inference says so honestly"`
-	Heading    string     `json:"heading,omitempty" rule:"chars=160" jsonschema:"what it is about, where the claim itself does not say"`
-	Kind       string     `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding is something that a tool discovered"`
-	Status     string     `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"how it was come by; a hypothesis is not recalled by default"`
+	Claim      string     `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
+	Evidence   []Evidence `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
+	Heading    string     `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
+	Kind       string     `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
+	Status     string     `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
 	Confidence *float64   `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
-	Domain     string     `json:"domain,omitempty" rule:"chars=80" jsonschema:"a field of knowledge, such as architecture"`
+	Domain     string     `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
 	Tags       []string   `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
-	Entities   []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"named things that it is about"`
+	Entities   []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
 }
 
 func knowledgeLearn() Tool {
 	return Define(Spec{Name: "knowledge_learn", Title: "Learn a claim", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Keep something that you found out, with the evidence for it, for later sessions. One statement a call, " +
-			"not what was said but what is so. It has an agent's trust; evidence that Ken can check makes it stronger. What is " +
-			"known already is not kept twice, and what Ken told you in this session is not learned back.",
+		Description: "Keep a fact for later sessions, with its evidence: what the user told you (user_statement) or what you found out. " +
+			"One statement per call. Evidence that Ken can check makes it stronger. Known facts are not kept twice.",
 		Example: `{"claim":"Payments are retried three times.","evidence":[{"kind":"file","path":"retry.go"}]}`},
 		func(ctx context.Context, c *Call, in learnIn) (*Learned, error) {
 			ev, err := c.evidence(ctx, in.Evidence)

@@ -10,8 +10,8 @@ import (
 
 // verifyIn are knowledge_verify's arguments.
 type verifyIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim; the letters after k: in a block do"`
-	Evidence []Evidence `json:"evidence" rule:"items=20" jsonschema:"exit_code and test_result of what ran in this session, git_history, file"`
+	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Evidence []Evidence `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
 // hardNeeded is how many distinct hard pieces verify a claim: see ken.Verified.
@@ -47,9 +47,8 @@ func (v *Verification) Write(p *Page) {
 
 func knowledgeVerify() Tool {
 	return Define(Spec{Name: "knowledge_verify", Title: "Verify a claim", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Back a claim with evidence. It is verified when it has two distinct hard pieces (a test, an exit code, a commit), of which " +
-			"one is a run that Ken has seen in this session; your word is none. The answer says what is missing. Disputed claims, and those " +
-			"of the operator, are a person's to verify.",
+		Description: "Back a claim with evidence. Two distinct hard pieces (a test, an exit code, a commit) verify it, if one is a run that Ken saw in " +
+			"this session. The answer says what is missing. Only a person verifies disputed claims and the operator's.",
 		Example: `{"id":"3f9a2c71","evidence":[{"kind":"exit_code","command":"go test ./payments/..."},{"kind":"git_history","commit":"4f9a2c71"}]}`},
 		func(ctx context.Context, c *Call, in verifyIn) (*Verification, error) {
 			k, err := c.find(ctx, in.ID)

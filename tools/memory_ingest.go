@@ -18,9 +18,8 @@ type ingestIn struct {
 
 func memoryIngest() Tool {
 	return Define(Spec{Name: "memory_ingest", Title: "Remember a fact", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Remember a fact that the user shared or that you found out. Extract it, don't dump: one statement a call. " +
-			"Where you have evidence such as a file or a test, use knowledge_learn instead.",
-		Example: `{"text":"The user deploys on Tuesdays.","from":"user"}`},
+		Description: "Another name of knowledge_learn, for a fact with little evidence.",
+		Example:     `{"text":"The user deploys on Tuesdays.","from":"user"}`},
 		func(ctx context.Context, c *Call, in ingestIn) (*Learned, error) {
 			given := []Evidence{{Kind: string(ken.EvidenceAgentAssertion)}}
 			if in.From == "user" {

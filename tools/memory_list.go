@@ -10,17 +10,16 @@ import (
 
 // listIn are memory_list's arguments.
 type listIn struct {
-	Kinds    []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these kinds, such as fact, finding, episode, playbook, pattern, decision or hot"`
-	Statuses []string `json:"statuses,omitempty" rule:"items=6;enum=observed|inferred|hypothesis|verified|disputed|superseded" jsonschema:"only these; by default what holds now"`
-	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10" jsonschema:"the most to list"`
-	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Kinds    []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these: fact, finding, episode, playbook, pattern, decision or hot"`
+	Statuses []string `json:"statuses,omitempty" rule:"items=6;enum=observed|inferred|hypothesis|verified|disputed|superseded" jsonschema:"default: observed, inferred and verified"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
 }
 
 // Listed is a page of a list, newest first.
 type Listed struct {
 	Claims []Claim `json:"claims"`
 	Next   int     `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note   string  `json:"note"`
 }
 
 // Write implements Output.
@@ -40,7 +39,7 @@ func (l *Listed) Write(p *Page) {
 
 func memoryList() Tool {
 	return Define(Spec{Name: "memory_list", Title: "List what is known", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "List what is known, newest first, page by page. To find what bears on a question use memory_recall.",
+		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
 		Example:     `{"kinds":["fact"],"limit":10}`},
 		func(ctx context.Context, c *Call, in listIn) (*Listed, error) {
 			if in.Limit == 0 {
@@ -53,7 +52,7 @@ func memoryList() Tool {
 				return nil, err
 			}
 			hits := found.Hits[min(in.Offset, len(found.Hits)):]
-			out := &Listed{Claims: []Claim{}, Note: note}
+			out := &Listed{Claims: []Claim{}}
 			if len(hits) > in.Limit {
 				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
 			}

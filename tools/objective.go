@@ -134,7 +134,6 @@ func (o *Objective) write(p *Page) {
 type ObjectiveResult struct {
 	Objective Objective `json:"objective"`
 	Notes     []string  `json:"notes,omitempty"`
-	Note      string    `json:"note"`
 }
 
 // Write implements Output.

@@ -12,14 +12,14 @@ type objectiveCreateIn struct {
 	Title       string   `json:"title" rule:"filled;chars=200" jsonschema:"the goal, in one sentence"`
 	Description string   `json:"description,omitempty" rule:"chars=10000" jsonschema:"when it is reached, and what belongs to it"`
 	Tasks       []string `json:"tasks,omitempty" rule:"items=50;chars=500;filled" jsonschema:"the steps, in their order"`
-	Decisions   []string `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"the decisions that it hangs on, such as ADR-0042"`
+	Decisions   []string `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"such as ADR-0042"`
 	Tags        []string `json:"tags,omitempty" rule:"items=20;chars=60;filled"`
 }
 
 func objectiveCreate() Tool {
 	return Define(Spec{Name: "objective_create", Title: "Create an objective", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Keep a goal that outlasts this session, with its steps. It gets an id such as OBJ-0001 and is active: every turn of every agent in this project " +
-			"is told of it. One with that title that is not over is not created again. For small things use task_create.",
+		Description: "Keep a goal that outlasts this session, with its steps. It gets an id such as OBJ-0001, and every turn in this project shows it while it " +
+			"is active. An open one with the same title is not created again. For small things use task_create.",
 		Example: `{"title":"Ship the new login","tasks":["Design","Implement","Test"]}`},
 		func(ctx context.Context, c *Call, in objectiveCreateIn) (*ObjectiveResult, error) {
 			goals, err := c.goals()
@@ -46,13 +46,13 @@ func objectiveCreate() Tool {
 			}
 			for i := range had {
 				if strings.EqualFold(squeeze(had[i].Title), want.Title) {
-					return &ObjectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already"), note}, nil
+					return &ObjectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
 				}
 			}
 			o, err := goals.Create(ctx, want)
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes(), note}, nil
+			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }

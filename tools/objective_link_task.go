@@ -9,16 +9,15 @@ import (
 // objectiveLinkTaskIn are objective_link_task's arguments.
 type objectiveLinkTaskIn struct {
 	ID     string `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
-	Task   string `json:"task" rule:"filled;chars=500" jsonschema:"the step: its text, its number, or a part of its text that no other has"`
-	Action string `json:"action" rule:"enum=complete|add" jsonschema:"complete: it is done; add: it remains to be done"`
-	Claim  string `json:"claim,omitempty" rule:"chars=80" jsonschema:"the id of a claim that shows it"`
+	Task   string `json:"task" rule:"filled;chars=500" jsonschema:"its text, its number, or a part of the text that no other step has"`
+	Action string `json:"action" rule:"enum=complete|add" jsonschema:"add: it remains to be done"`
+	Claim  string `json:"claim,omitempty" rule:"chars=80" jsonschema:"id of a claim that shows it"`
 }
 
 func objectiveLinkTask() Tool {
 	return Define(Spec{Name: "objective_link_task", Title: "Complete or add a step of an objective", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Say that a step of an objective is done, or add one that remains. Call it as soon as a step is done: the progress that every turn is told follows " +
-			"from it. A step that is done already, or there already, stays as it is.",
-		Example: `{"id":"OBJ-0001","task":"Design","action":"complete"}`},
+		Description: "Complete a step of an objective, or add one. Call it as soon as a step is done: every turn shows the progress.",
+		Example:     `{"id":"OBJ-0001","task":"Design","action":"complete"}`},
 		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*ObjectiveResult, error) {
 			goals, err := c.goals()
 			if err != nil {
@@ -50,6 +49,6 @@ func objectiveLinkTask() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes(), note}, nil
+			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }

@@ -9,9 +9,9 @@ import (
 
 // objectiveListIn are objective_list's arguments.
 type objectiveListIn struct {
-	Statuses []string `json:"statuses,omitempty" rule:"items=4;enum=active|paused|done|abandoned" jsonschema:"only these; left out, active and paused ones"`
-	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=20" jsonschema:"the most to list"`
-	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Statuses []string `json:"statuses,omitempty" rule:"items=4;enum=active|paused|done|abandoned" jsonschema:"default: active and paused"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=20"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // ObjectiveListed is an objective in a list.
@@ -31,7 +31,6 @@ type ObjectiveList struct {
 	Total      int               `json:"total"`
 	Next       int               `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 	Problems   []string          `json:"problems,omitempty" jsonschema:"files that are broken"`
-	Note       string            `json:"note"`
 }
 
 // Write implements Output.
@@ -83,7 +82,7 @@ func objectiveList() Tool {
 			}
 			page := all[min(in.Offset, len(all)):]
 			page = page[:min(in.Limit, len(page))]
-			out := &ObjectiveList{Objectives: []ObjectiveListed{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all)), Note: note}
+			out := &ObjectiveList{Objectives: []ObjectiveListed{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
 			for i := range page {
 				o := c.showObjective(&page[i], nil)
 				l := ObjectiveListed{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}

@@ -20,6 +20,6 @@ func objectiveRead() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, problems), nil, note}, nil
+			return &ObjectiveResult{c.showObjective(&o, problems), nil}, nil
 		})
 }

@@ -11,11 +11,11 @@ import (
 type objectiveUpdateIn struct {
 	ID          string            `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
 	Status      string            `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
-	Title       string            `json:"title,omitempty" rule:"chars=200" jsonschema:"the goal, where that has changed"`
-	Description string            `json:"description,omitempty" rule:"chars=10000" jsonschema:"in place of what there was"`
-	Tasks       []ObjectiveTaskIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"all steps, in place of what there was; for one step use objective_link_task"`
-	Decisions   []string          `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"more decisions that it hangs on, such as ADR-0042"`
-	Tags        []string          `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"in place of what there was"`
+	Title       string            `json:"title,omitempty" rule:"chars=200" jsonschema:"the new goal"`
+	Description string            `json:"description,omitempty" rule:"chars=10000" jsonschema:"replaces the old one"`
+	Tasks       []ObjectiveTaskIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"replace all steps; for one step use objective_link_task"`
+	Decisions   []string          `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"added to the others, such as ADR-0042"`
+	Tags        []string          `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
 }
 
 // ObjectiveTaskIn is a step as an agent writes it.
@@ -26,8 +26,8 @@ type ObjectiveTaskIn struct {
 
 func objectiveUpdate() Tool {
 	return Define(Spec{Name: "objective_update", Title: "Change an objective", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Change an objective: its status (paused, done, abandoned, active again), title, description, steps, tags, and the decisions that it hangs on. What is " +
-			"left out stays as it was. Say done only when the goal is reached, not when its steps are.",
+		Description: "Change an objective: status, title, description, steps, tags and decisions. What is left out stays. Set done only when the goal is reached, " +
+			"not when all steps are.",
 		Example: `{"id":"OBJ-0001","status":"paused"}`},
 		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*ObjectiveResult, error) {
 			goals, err := c.goals()
@@ -49,7 +49,7 @@ func objectiveUpdate() Tool {
 			if o, err = goals.Update(ctx, o.ID, change); err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes(), note}, nil
+			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// MaxText bounds an answer for a model, in code points, its frame included.
-const MaxText = 6000
+// MaxText bounds an answer for a model, in code points, its frame included: about 1,000
+// tokens of English.
+const MaxText = 4000
 
 // maxItem bounds what is shown of one claim, in code points.
 const maxItem = 1200

@@ -12,24 +12,23 @@ import (
 
 // sessionIn are recall_session's arguments.
 type sessionIn struct {
-	Session string `json:"session,omitempty" rule:"chars=256" jsonschema:"the id of the session or at least 6 characters of its beginning; by default the last one that is over"`
-	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10" jsonschema:"the most claims to show"`
+	Session string `json:"session,omitempty" rule:"chars=256" jsonschema:"its id or the first 6 characters or more; default: the last session that ended"`
+	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 }
 
 // SessionRecall is what is left of a session.
 type SessionRecall struct {
-	Session   string    `json:"session_id"`
-	State     string    `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
-	Agent     string    `json:"agent,omitempty"`
-	Started   time.Time `json:"started,omitzero"`
-	Active    time.Time `json:"active,omitzero"`
-	Goal      string    `json:"goal,omitempty" jsonschema:"what the user was after"`
-	LastStep  string    `json:"last_step,omitempty"`
-	Open      []string  `json:"open,omitempty" jsonschema:"questions without an answer"`
-	Files     []string  `json:"files,omitempty"`
-	Claims    []Claim   `json:"claims" jsonschema:"its summary first, then what was learned in it"`
-	NotShown  int       `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
-	NoteClaim string    `json:"note"`
+	Session  string    `json:"session_id"`
+	State    string    `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
+	Agent    string    `json:"agent,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	Active   time.Time `json:"active,omitzero"`
+	Goal     string    `json:"goal,omitempty" jsonschema:"what the user was after"`
+	LastStep string    `json:"last_step,omitempty"`
+	Open     []string  `json:"open,omitempty" jsonschema:"questions without an answer"`
+	Files    []string  `json:"files,omitempty"`
+	Claims   []Claim   `json:"claims" jsonschema:"its summary first, then what was learned in it"`
+	NotShown int       `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
 }
 
 // Write implements Output.
@@ -65,9 +64,8 @@ func filled(s string) []string {
 
 func recallSession() Tool {
 	return Define(Spec{Name: "recall_session", Title: "Recall a session", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "What is left of an earlier session: its summary, what was learned in it, and where it stopped. Use it to go on " +
-			"with earlier work.",
-		Example: `{"limit":10}`},
+		Description: "Show what is left of an earlier session: its summary, what was learned, and where it stopped. Use it to continue earlier work.",
+		Example:     `{"limit":10}`},
 		func(ctx context.Context, c *Call, in sessionIn) (*SessionRecall, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
@@ -76,7 +74,7 @@ func recallSession() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &SessionRecall{Session: info.ID, Claims: []Claim{}, NoteClaim: note}
+			out := &SessionRecall{Session: info.ID, Claims: []Claim{}}
 			var claims []ken.Claim
 			if journaled {
 				out.State, out.Agent, out.Started, out.Active = string(info.State), oneLine(info.Agent, maxSource), info.Started.UTC(), info.Active.UTC()
@@ -116,7 +114,7 @@ func rankIn(k *ken.Claim) int {
 
 func noSession(id string) error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "there is no session " + clipped(id),
-		Try: "Leave session out for the last one, or take an id from session_id of a claim."}
+		Try: "Leave session out for the last one, or take the id from knowledge_history of a claim."}
 }
 
 // session finds a session that the caller may see: one with a journal, or just the id

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,8 @@ type Options struct {
 type Registry struct {
 	layer  *middleware.Layer
 	o      Options
-	tools  []Tool // in the order in which they are listed
+	tools  []Tool   // in the order in which they are listed
+	offer  []string // tools that are listed to a caller without an Offer
 	known  finding.Tools
 	memory *shownMemory
 	// writing lets one call at a time learn for an owner: two that say the same at once
@@ -55,6 +57,10 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	if r.known, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
 		r.known = finding.Defaults() // Open refuses such a configuration
 	}
+	if r.offer, err = Select("tools.profile", l.Config().Tools.Profile); err != nil {
+		o.Log.Warn("tools.profile is not valid, profile "+DefaultProfile+" is listed", "cause", err, "try", ken.Hint(err))
+		r.offer = core
+	}
 	r.Add(builtin()...)
 	return r
 }
@@ -73,10 +79,17 @@ func (r *Registry) Add(tools ...Tool) {
 // Layer is whose tools they are.
 func (r *Registry) Layer() *middleware.Layer { return r.layer }
 
-// Tools lists the tools that a caller may use, always in the same order. The caller
-// owns the slice.
+// Tools lists the tools that are offered to a caller and that it may use, always in the
+// same order. Tools that a program added are always offered. The caller owns the slice.
 func (r *Registry) Tools(c Caller) []Tool {
-	return slices.DeleteFunc(slices.Clone(r.tools), func(t Tool) bool { return !c.Can(t.Right) })
+	offer := r.offer
+	if c.Offer != nil {
+		offer = expand(c.Offer)
+	}
+	builtin := validNames()
+	return slices.DeleteFunc(slices.Clone(r.tools), func(t Tool) bool {
+		return !c.Can(t.Right) || slices.Contains(builtin, t.Name) && !slices.Contains(offer, t.Name)
+	})
 }
 
 // Lookup finds a tool by its name. Errors: ErrNotFound, which names the nearest.
@@ -93,7 +106,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 
 // Result is the answer of a tool.
 type Result struct {
-	JSON json.RawMessage // fits the tool's output schema
+	JSON json.RawMessage // fits the tool's output schema; its first field is note
 	Text string          // the same for a model, at most MaxText code points
 	// Changed are the ids of the claims that the call wrote, moved or marked.
 	Changed []string
@@ -184,6 +197,9 @@ func (c *Call) result(out Output) (Result, error) {
 	b, err := json.Marshal(out)
 	if err != nil {
 		return Result{}, fmt.Errorf("write the answer: %w", err)
+	}
+	if b = append(slices.Clone(noteJSON), bytes.TrimPrefix(b, []byte("{"))...); string(b) == string(noteJSON)+"}" {
+		b = append(bytes.TrimSuffix(noteJSON, []byte(",")), '}')
 	}
 	p := &Page{}
 	out.Write(p)

@@ -85,7 +85,7 @@ func (r *Registry) memoryFile() (string, error) {
 	}
 	defer f.Close() // nothing was written
 	b, err := io.ReadAll(io.LimitReader(f, maxMemory))
-	return safe(strings.ToValidUTF8(string(b), "\uFFFD")), err
+	return note + "\n\n" + safe(strings.ToValidUTF8(string(b), "\uFFFD")), err
 }
 
 func (r *Registry) claimResource(ctx context.Context, c Caller, id string) (string, error) {

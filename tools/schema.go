@@ -38,8 +38,41 @@ func schemaFor[T any]() (*schema, error) {
 	if err := narrow(root, t); err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(root)
+	b, err := json.Marshal(withoutLengths(root))
 	return &schema{root: root, json: b}, err
+}
+
+// withoutLengths returns a copy without bounds of lengths: a list of tools leaves them out,
+// because they cost tokens in every request. The error of a call names the one it breaks.
+func withoutLengths(s *jsonschema.Schema) *jsonschema.Schema {
+	s = s.CloneSchemas()
+	dropLengths(s)
+	return s
+}
+
+func dropLengths(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.MinLength, s.MaxLength, s.MaxItems = nil, nil, nil
+	for _, p := range s.Properties {
+		dropLengths(p)
+	}
+	dropLengths(s.Items)
+}
+
+// addNote adds the field note, with which every JSON answer begins.
+func (s *schema) addNote() (err error) {
+	if s.root.Properties["note"] != nil {
+		return fmt.Errorf("an answer has the field note already")
+	}
+	if s.root.Properties == nil {
+		s.root.Properties = map[string]*jsonschema.Schema{}
+	}
+	s.root.Properties["note"] = &jsonschema.Schema{Type: "string"}
+	s.root.Required = append(s.root.Required, "note")
+	s.json, err = json.Marshal(withoutLengths(s.root))
+	return err
 }
 
 // plain takes null out of the types: a field that is not there is left out, and

@@ -10,14 +10,14 @@ import (
 // taskCreateIn are task_create's arguments.
 type taskCreateIn struct {
 	Title     string   `json:"title" rule:"filled;chars=1000" jsonschema:"what is to be done, in one sentence"`
-	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about; left out, the known names in the title"`
-	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"when it is no use any more, such as 2026-12-31"`
+	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about; default: known names in the title"`
+	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31"`
 }
 
 func taskCreate() Tool {
 	return Define(Spec{Name: "task_create", Title: "Create a task", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Keep something that is to be done, beyond this session. It gets an id such as T-0001 and is open. It is shown with what it " +
-			"is about. One that is there in the same words, and not over, is not created again.",
+		Description: "Keep something to be done beyond this session. It gets an id such as T-0001 and is shown with what it is about. " +
+			"An open one in the same words is not created again.",
 		Example: `{"title":"Move the ledger to PostgreSQL 15","about":["ledger"]}`},
 		func(ctx context.Context, c *Call, in taskCreateIn) (*TaskResult, error) {
 			until, err := when("expires_at", in.ExpiresAt)

@@ -10,10 +10,10 @@ import (
 
 // taskListIn are task_list's arguments.
 type taskListIn struct {
-	Statuses []string `json:"statuses,omitempty" rule:"items=5;enum=open|in_progress|blocked|done|cancelled" jsonschema:"only these; by default what is not over"`
-	About    string   `json:"about,omitempty" rule:"chars=200" jsonschema:"only tasks about this entity"`
-	Limit    int      `json:"limit,omitempty" rule:"min=1;max=100;default=20" jsonschema:"the most to list"`
-	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"how many to leave out at the beginning: next of the list before"`
+	Statuses []string `json:"statuses,omitempty" rule:"items=5;enum=open|in_progress|blocked|done|cancelled" jsonschema:"default: open ones"`
+	About    string   `json:"about,omitempty" rule:"chars=200" jsonschema:"only about this entity"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
 // TaskList is a page of tasks, by their numbers.
@@ -21,7 +21,6 @@ type TaskList struct {
 	Tasks []Task `json:"tasks"`
 	Total int    `json:"total"`
 	Next  int    `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Note  string `json:"note"`
 }
 
 // Write implements Output.
@@ -41,7 +40,7 @@ func (l *TaskList) Write(p *Page) {
 
 func taskList() Tool {
 	return Define(Spec{Name: "task_list", Title: "List tasks", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "List what is to be done, all of it or what is about one thing. Look here when you begin, and before you create a task.",
+		Description: "List tasks, all or those about one thing. Look here when you begin, and before you create a task.",
 		Example:     `{"about":"ledger"}`},
 		func(ctx context.Context, c *Call, in taskListIn) (*TaskList, error) {
 			if in.Limit == 0 {
@@ -55,7 +54,7 @@ func taskList() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &TaskList{Tasks: []Task{}, Total: len(all), Note: note}
+			out := &TaskList{Tasks: []Task{}, Total: len(all)}
 			page := all[min(in.Offset, len(all)):]
 			if len(page) > in.Limit {
 				page, out.Next = page[:in.Limit], in.Offset+in.Limit

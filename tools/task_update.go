@@ -11,16 +11,15 @@ import (
 type taskUpdateIn struct {
 	ID        string   `json:"id" rule:"filled;chars=40" jsonschema:"of the task, such as T-0001"`
 	Status    string   `json:"status,omitempty" rule:"enum=open|in_progress|blocked|done|cancelled"`
-	Title     string   `json:"title,omitempty" rule:"chars=1000" jsonschema:"what is to be done, where that has changed"`
-	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, in place of what there was"`
-	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"when it is no use any more, such as 2026-12-31; never takes that back"`
+	Title     string   `json:"title,omitempty" rule:"chars=1000" jsonschema:"the new title"`
+	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"replaces what it was about"`
+	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31, or never"`
 }
 
 func taskUpdate() Tool {
 	return Define(Spec{Name: "task_update", Title: "Change a task", Effect: Writes, Right: Write, Idempotent: true,
-		Description: "Change a task: say that you work on it (in_progress), that something stands in the way (blocked), that it is done or cancelled, " +
-			"or that it is open again. What is left out stays as it was.",
-		Example: `{"id":"T-0001","status":"in_progress"}`},
+		Description: "Change a task: its status, title, entities or expiry. What is left out stays.",
+		Example:     `{"id":"T-0001","status":"in_progress"}`},
 		func(ctx context.Context, c *Call, in taskUpdateIn) (*TaskResult, error) {
 			var change edit.TaskChange
 			if in.Status != "" {

@@ -57,6 +57,9 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	if t.in, err = schemaFor[In](); err == nil {
 		t.out, err = schemaFor[Out]()
 	}
+	if err == nil {
+		err = t.out.addNote()
+	}
 	switch {
 	case err != nil:
 	case !toolName(s.Name):
@@ -85,7 +88,8 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	return t
 }
 
-// InputSchema is the JSON schema of the arguments, an object. The caller owns it.
+// InputSchema is the JSON schema of the arguments, an object, as a client lists it. A
+// call is checked against bounds of lengths that it does not show. The caller owns it.
 func (t Tool) InputSchema() json.RawMessage { return slices.Clone(t.in.json) }
 
 // OutputSchema is the JSON schema of the structured answer, an object. The caller

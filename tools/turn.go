@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/receipt"
@@ -39,5 +40,5 @@ func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (strin
 		return "", err
 	}
 	b, err := json.Marshal(rec)
-	return safe(string(b)), err
+	return string(noteJSON) + strings.TrimPrefix(safe(string(b)), "{"), err
 }

@@ -30,10 +30,13 @@ func TestSchemaFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":5},"kind":{"type":"string","enum":["red","green"]},` +
+	if name := s.root.Properties["name"]; *name.MinLength != 1 || *name.MaxLength != 5 || *s.root.Properties["parts"].MaxItems != 2 || *s.root.Properties["tags"].Items.MaxLength != 3 {
+		t.Errorf("lengths are not checked: %+v", s.root)
+	}
+	want := `{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string","enum":["red","green"]},` +
 		`"count":{"type":"integer","minimum":1,"maximum":9},"share":{"type":"number","minimum":0,"maximum":1},"on":{"type":"boolean"},` +
-		`"tags":{"type":"array","items":{"type":"string","maxLength":3},"maxItems":2},` +
-		`"parts":{"type":"array","items":{"type":"object","properties":{"at":{"type":"integer","minimum":0}},"required":["at"],"additionalProperties":false},"maxItems":2}},` +
+		`"tags":{"type":"array","items":{"type":"string"}},` +
+		`"parts":{"type":"array","items":{"type":"object","properties":{"at":{"type":"integer","minimum":0}},"required":["at"],"additionalProperties":false}}},` +
 		`"required":["name"],"additionalProperties":false}`
 	var a, b any
 	if err := json.Unmarshal(s.json, &a); err != nil {

@@ -33,8 +33,8 @@ const chatHelp = `/why            the receipt of the last turn: what the model w
 
 // chatOptions are chat's flags.
 type chatOptions struct {
-	system, model string
-	noTools       bool
+	system, model, tools string
+	noTools              bool
 }
 
 func (a *app) chatCommand() *cobra.Command {
@@ -48,12 +48,13 @@ func (a *app) chatCommand() *cobra.Command {
 			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
 			"chat does it when it starts, or ken harvest.\n\n" +
 			"The model may search what Ken knows, learn, and ask why something was injected, by calling tools; each call is shown. " +
-			"--no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
+			"--tools chooses which (" + profileNames() + "); --no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
 			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.system, "system", "", "a system `prompt`")
+	cmd.Flags().StringVar(&o.tools, "tools", "", "the tools that are offered: `names` of profiles and tools, separated by commas; default tools.profile")
 	cmd.Flags().BoolVar(&o.noTools, "no-tools", false, "offer the model no tools")
 	cmd.Flags().StringVar(&o.model, "model", "", "the `model` to chat with; default from the configuration")
 	return cmd
@@ -68,12 +69,16 @@ func (a *app) chat(ctx context.Context, o chatOptions) error {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
 			Try: "Set upstream.base_url in " + ownConfig() + ", for instance to http://localhost:11434/v1 for Ollama."}
 	}
+	offer, err := offered(o.tools, cfg)
+	if err != nil {
+		return err
+	}
 	if err := a.mayRead(); err != nil {
 		return err
 	}
 	p := a.progress()
 	defer p.done()
-	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system, progress: p}
+	c := &conversation{a: a, upstream: newUpstream(cfg.Upstream, o.model), system: o.system, offer: offer, progress: p}
 	l, err := a.layer(ctx, p, func(lo *middleware.Options) {
 		lo.Config, lo.Strict = &cfg, false
 		lo.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last = &r }
@@ -116,6 +121,7 @@ type conversation struct {
 	stored   bool      // there is a store
 
 	tools   *tools.Registry // nil offers none
+	offer   []string        // names of those that are offered
 	noTools bool            // the model takes none
 
 	who      ken.Turn // every turn's session, owner and agent

@@ -31,7 +31,7 @@ func (c *conversation) offers() *tools.Registry {
 
 // caller is the model, as far as tools are concerned.
 func (c *conversation) caller() tools.Caller {
-	return tools.Caller{Owner: c.who.Owner, Session: c.who.Session, Agent: c.who.Agent, Scopes: c.who.Scopes, Rights: tools.Rights()}
+	return tools.Caller{Owner: c.who.Owner, Session: c.who.Session, Agent: c.who.Agent, Scopes: c.who.Scopes, Rights: tools.Rights(), Offer: c.offer}
 }
 
 // answer asks the model, runs what it calls, and returns what came of it, its answer

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/tools"
 	mcpserver "github.com/kenlayer/ken/tools/mcp"
@@ -20,7 +22,9 @@ type mcpOptions struct {
 	http           string
 	project, agent string
 	scopes         []string
+	tools          string
 	readOnly       bool
+	structured     bool
 }
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -32,10 +36,13 @@ func (a *app) mcpCommand() *cobra.Command {
 			"resources, and a prompt that asks with what is known. Without flags it speaks over standard input and output, as a client " +
 			"that starts it expects, and ends when the client does. Standard output carries nothing but the protocol; what else is to be " +
 			"said goes to standard error.\n\n" +
+			"A client lists the tools of --tools, else of tools.profile; the others answer when they are called by name. Over HTTP the address " +
+			"may say so as well: /mcp?tools=core,code. Profiles: " + profileNames() + ".\n\n" +
 			"Any number of these may run beside each other, and beside every other command, on one project.\n\n" +
 			"--http serves streamable HTTP at the path /mcp instead, on this machine only and without a key. To serve it to others, with " +
 			"keys, use ken serve.",
 		Example: `  claude mcp add ken -- ken mcp
+  ken mcp --tools core,code
   ken mcp --read-only
   ken mcp --http 127.0.0.1:7777`,
 		Args: takes(),
@@ -46,7 +53,9 @@ func (a *app) mcpCommand() *cobra.Command {
 	f.StringVar(&o.project, "project", "", "the `name` of the project that what is learned carries")
 	f.StringVar(&o.agent, "agent", "", "the `name` of the agent in histories; default what the client calls itself")
 	f.StringArrayVar(&o.scopes, "scope", nil, "show only claims of this scope, as `type:id`, and unscoped ones (repeatable)")
+	f.StringVar(&o.tools, "tools", "", "the tools that are listed: `names` of profiles and tools, separated by commas; default tools.profile")
 	f.BoolVar(&o.readOnly, "read-only", false, "offer nothing that changes what is known")
+	f.BoolVar(&o.structured, "structured", false, "add output schemas and structured answers, for clients that are programs")
 	return cmd
 }
 
@@ -79,6 +88,9 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 	if err != nil {
 		return err
 	}
+	if c.Offer, err = offered(o.tools, r.Config); err != nil {
+		return err
+	}
 	a.notice(r)
 	if err := readNothing(r, func(said string) { log.Warn(said) }); err != nil {
 		return err
@@ -92,7 +104,7 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 		return err
 	}
 	registry := tools.New(l, func(to *tools.Options) { to.Log = log })
-	so := mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler)}
+	so := mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler), Structured: o.structured}
 	if o.http != "" {
 		err = a.serveMCP(ctx, o.http, registry, c, so)
 	} else {
@@ -106,6 +118,27 @@ func (a *app) mcp(ctx context.Context, o *mcpOptions) error {
 		err = nil
 	}
 	return errors.Join(err, l.Close())
+}
+
+// offered are the tools that a model is listed: those of --tools, else of the configuration.
+func offered(flag string, cfg config.Config) ([]string, error) {
+	if flag == "" {
+		return tools.Select("tools.profile", cfg.Tools.Profile)
+	}
+	list, err := tools.Select("--tools", flag)
+	if err != nil {
+		err = usage{err}
+	}
+	return list, err
+}
+
+// profileNames lists the profiles of tools for help.
+func profileNames() string {
+	var out []string
+	for _, p := range tools.Profiles() {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
 }
 
 // version is this program's, as its build says.

@@ -24,7 +24,7 @@ func BenchmarkRecallStdio(b *testing.B) {
 			// leave the vector leg out.
 			dir := mcpProject(b, "retrieval:\n  calibrate: false\n")
 			fillProject(b, dir, n)
-			cs := mcpClient(b, dir)
+			cs := mcpClient(b, dir, "--structured")
 			src := synth.New(2)
 			var took []time.Duration
 			found, hybrid := 0, 0

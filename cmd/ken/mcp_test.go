@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/tools"
 )
 
 // mcpProject is a folder with a configuration and without anything to index.
@@ -115,6 +116,38 @@ func TestMCPReadOnly(t *testing.T) {
 	}
 }
 
+// A client over standard input and output lists the profiles that the command line or the
+// configuration names, and may call what is not listed.
+func TestMCPProfiles(t *testing.T) {
+	dir := mcpProject(t)
+	for _, p := range tools.Profiles() {
+		list, err := mcpClient(t, dir, "--tools", p.Name).ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) != len(p.Tools) {
+			t.Errorf("%s lists %d tools, want %d, %v", p.Name, len(list.Tools), len(p.Tools), err)
+		}
+	}
+	cs := mcpClient(t, mcpProject(t, "tools:\n  profile: code, memory_stats\n"))
+	if list, err := cs.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 4 {
+		t.Errorf("the configuration lists %d tools, %v", len(list.Tools), err)
+	}
+	if got := mcpCall(t, cs, "memory_ingest", map[string]any{"text": "The vault opens with a brass lever."}); !strings.HasPrefix(got, "Learned") {
+		t.Errorf("memory_ingest: %q", got)
+	}
+	if got := mcpCall(t, cs, "knowledge_recall", map[string]any{"question": "how does the vault open?"}); !strings.Contains(got, "brass lever") {
+		t.Errorf("knowledge_recall: %q", got)
+	}
+	for name, args := range map[string][]string{"--tools": {"mcp", "--tools", "cor"}, "tools.profile": {"mcp"}} {
+		where := dir
+		if len(args) == 1 {
+			where = mcpProject(t, "tools:\n  profile: cor\n")
+		}
+		cmd, errs := command(t, where, args...)
+		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), name) || !strings.Contains(errs.String(), "did you mean core?") || !strings.Contains(errs.String(), "graph_search") {
+			t.Errorf("%v: %v: %s", args, err, errs)
+		}
+	}
+}
+
 const mcpHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
@@ -133,7 +166,7 @@ func TestMCPInAPipe(t *testing.T) {
 			t.Errorf("not the protocol: %q", line)
 		}
 	}
-	if len(lines) != 3 || !strings.Contains(string(out), `"claims":0`) || !strings.Contains(string(out), "-32700") {
+	if len(lines) != 3 || !strings.Contains(string(out), `"text":"0 claims`) || !strings.Contains(string(out), "-32700") {
 		t.Errorf("got %s", out)
 	}
 	if errs.Len() > 0 {
@@ -163,9 +196,12 @@ func TestMCPOverHTTP(t *testing.T) {
 	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
 	cs, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: tr}}, nil)
+		&mcp.StreamableClientTransport{Endpoint: url + "?tools=core,code", HTTPClient: &http.Client{Transport: tr}}, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if list, err := cs.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 8 {
+		t.Errorf("lists %d tools, %v", len(list.Tools), err)
 	}
 	if got := mcpCall(t, cs, "memory_stats", nil); !strings.HasPrefix(got, "0 claims") {
 		t.Errorf("got %q", got)

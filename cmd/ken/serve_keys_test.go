@@ -55,15 +55,18 @@ func (b bearer) ask(method, path, body string) (status int, turn, text string) {
 	return resp.StatusCode, resp.Header.Get("X-Ken-Turn"), string(got)
 }
 
-// call calls a tool over MCP.
+// call calls a tool over MCP, at an address that lists others.
 func (b bearer) call(name string, args map[string]any) string {
 	b.t.Helper()
 	cs, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(b.t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: b.url + "/mcp", HTTPClient: &http.Client{Transport: b}, DisableStandaloneSSE: true}, nil)
+		&mcp.StreamableClientTransport{Endpoint: b.url + "/mcp?tools=code", HTTPClient: &http.Client{Transport: b}, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer cs.Close()
+	if list, err := cs.ListTools(b.t.Context(), nil); err != nil || len(list.Tools) != 3 {
+		b.t.Fatalf("%d tools are listed, %v", len(list.Tools), err)
+	}
 	return mcpCall(b.t, cs, name, args)
 }
 

@@ -32,6 +32,9 @@ func (a *app) serveConfiguration(o serveOptions, log *slog.Logger) (config.Confi
 		return config.Config{}, nil, err
 	}
 	cfg := r.Config
+	if _, err := offered("", cfg); err != nil {
+		return config.Config{}, nil, err
+	}
 	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
 	cfg.Knowledge.Owner = cmp.Or(a.owner, cfg.Knowledge.Owner)
 	return cfg, slices.DeleteFunc([]string{r.User, r.File}, func(path string) bool { return path == "" }), cfg.Validate()

@@ -2,9 +2,10 @@
 // input and output ([Serve]), over streamable HTTP ([Handler]), or over a transport of
 // the program's own ([NewServer]).
 //
-// A client gets the tools with their schemas and annotations, answers as text and as
-// structured content, MEMORY.md, claims and receipts as resources, and a prompt that
-// asks with what is known. What is wrong with a call comes back as a tool's error,
+// A client gets the tools that its caller is offered, answers as text, MEMORY.md, claims
+// and receipts as resources, and a prompt that asks with what is known. Tools that are not
+// listed answer when they are called by name. Output schemas and structured content come
+// on request: see [Options]. What is wrong with a call comes back as a tool's error,
 // which the model can read and mend; an unknown tool or resource is an error of the
 // protocol.
 //

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,10 @@ const (
 // ErrRefused and 401 otherwise. A web page of another origin is refused, and so is a
 // request through a name that is not this machine's where it listens on loopback.
 //
+// The query of the address may say what the client is shown: tools names profiles and
+// tools as tools.Select reads them, and structured=true asks for Options.Structured. A
+// value that is not valid is 400.
+//
 // A session belongs to the caller that began it: its id says so, and for every other
 // caller there is no such session. It ends when the client says so, and half an hour
 // after its last request. The handler is safe for concurrent use.
@@ -38,16 +44,39 @@ func Handler(r *tools.Registry, who func(*http.Request) (tools.Caller, error), o
 	h := &HTTP{r: r, who: who, o: o.withDefaults(), secret: make([]byte, sha256.Size), servers: map[string]*mcp.Server{}}
 	_, _ = rand.Read(h.secret) // it never fails
 	h.next = mcp.NewStreamableHTTPHandler(func(req *http.Request) *mcp.Server {
-		c, ok := req.Context().Value(callerKey{}).(tools.Caller)
+		v, ok := req.Context().Value(viewKey{}).(view)
 		if !ok {
 			return nil
 		}
-		return h.server(c)
+		return h.server(v)
 	}, &mcp.StreamableHTTPOptions{Logger: h.o.Log, SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxLine, JSONResponse: false})
 	return h
 }
 
-type callerKey struct{}
+type viewKey struct{}
+
+// view is a caller, with what its address asks for.
+type view struct {
+	tools.Caller
+	Structured bool
+
+	name string // of the caller, without what the address asks for: sessions belong to it
+}
+
+// asked reads the query of the address.
+func (v *view) asked(q url.Values) (err error) {
+	if q.Has("tools") {
+		if v.Offer, err = tools.Select("tools", q.Get("tools")); err != nil {
+			return err
+		}
+	}
+	if s := q.Get("structured"); s != "" {
+		if v.Structured, err = strconv.ParseBool(s); err != nil {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "structured", Msg: "is neither true nor false", Try: "Use structured=true, or leave it out."}
+		}
+	}
+	return nil
+}
 
 // HTTP is what Handler returns.
 type HTTP struct {
@@ -87,7 +116,12 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	}
-	h.next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, c)))
+	v := view{Caller: c, Structured: h.o.Structured, name: nameOf(c)}
+	if err := v.asked(req.URL.Query()); err != nil {
+		http.Error(w, tools.Explain(err), http.StatusBadRequest)
+		return
+	}
+	h.next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), viewKey{}, v)))
 }
 
 func (h *HTTP) over() bool {
@@ -96,9 +130,9 @@ func (h *HTTP) over() bool {
 	return h.closed
 }
 
-// server returns the server of a caller, which its sessions share.
-func (h *HTTP) server(c tools.Caller) *mcp.Server {
-	name := nameOf(c)
+// server returns the server of a view, which the sessions of its caller share.
+func (h *HTTP) server(v view) *mcp.Server {
+	name := nameOf(v)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -118,7 +152,9 @@ func (h *HTTP) server(c tools.Caller) *mcp.Server {
 			}
 		}
 	}
-	s := newServer(h.r, c, h.o, func() string { return h.sign(name, rand.Text()) })
+	o := h.o
+	o.Structured = v.Structured
+	s := newServer(h.r, v.Caller, o, func() string { return h.sign(v.name, rand.Text()) })
 	h.servers[name] = s
 	return s
 }
@@ -140,9 +176,9 @@ func (h *HTTP) Close() error {
 	return errors.Join(errs...)
 }
 
-// nameOf tells callers apart by all that they may do.
-func nameOf(c tools.Caller) string {
-	b, err := json.Marshal(c)
+// nameOf tells callers and views apart by all that is in them.
+func nameOf(v any) string {
+	b, err := json.Marshal(v)
 	if err != nil { // it is strings
 		panic("mcpserver: " + err.Error())
 	}

@@ -65,7 +65,7 @@ func (k *kit) overHTTP(srv *httptest.Server, key string) *mcp.ClientSession {
 func TestStreamableHTTP(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("b", "Zebra launches its orbital shop in Nairobi.")
-	srv := k.listen(mcpserver.Options{})
+	srv := k.listen(mcpserver.Options{Structured: true})
 	a, b := k.overHTTP(srv, "a"), k.overHTTP(srv, "b")
 	if _, text := call(t, b, "memory_recall", map[string]any{"query": "Zebra Nairobi"}); !strings.Contains(text, "orbital") {
 		t.Errorf("B reads %q", text)

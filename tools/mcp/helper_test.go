@@ -87,10 +87,14 @@ func connect(t testing.TB, tr mcp.Transport, o *mcp.ClientOptions) *mcp.ClientSe
 }
 
 // inMemory serves a caller to a client in this process.
-func (k *kit) inMemory(c tools.Caller, o *mcp.ClientOptions) *mcp.ClientSession {
+func (k *kit) inMemory(c tools.Caller, o *mcp.ClientOptions, change ...func(*mcpserver.Options)) *mcp.ClientSession {
 	k.Helper()
+	var so mcpserver.Options
+	for _, f := range change {
+		f(&so)
+	}
 	here, there := mcp.NewInMemoryTransports()
-	ss, err := mcpserver.NewServer(k.registry, c, mcpserver.Options{}).Connect(context.Background(), here, nil)
+	ss, err := mcpserver.NewServer(k.registry, c, so).Connect(context.Background(), here, nil)
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -118,6 +122,9 @@ func call(t testing.TB, cs *mcp.ClientSession, name string, args any) (*mcp.Call
 	}
 	return res, text.Text
 }
+
+// structuredToo switches structured answers on.
+func structuredToo(o *mcpserver.Options) { o.Structured = true }
 
 // structured decodes what a tool answered.
 func structured(t testing.TB, res *mcp.CallToolResult, out any) {

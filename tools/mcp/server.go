@@ -25,6 +25,10 @@ type Options struct {
 	// Origins are the origins of web pages, such as https://app.example.org, that may call
 	// a Handler, beside those of its own host.
 	Origins []string
+	// Structured lists output schemas and adds structured content to answers, for clients
+	// that are programs. Many clients hand it to the model in place of the text, which says
+	// the same in half the tokens.
+	Structured bool
 }
 
 func (o Options) withDefaults() Options {
@@ -51,16 +55,17 @@ type server struct {
 	caller tools.Caller
 	o      Options
 	s      *mcp.Server
-	alone  string // the session of a connection that has no id
+	alone  string          // the session of a connection that has no id
+	listed map[string]bool // tools by name; not changed once the server runs
 }
 
 // newServer makes a server whose sessions are named by newSession; nil leaves that to
 // the SDK.
 func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() string) *mcp.Server {
 	none := func(context.Context) error { return nil }
-	s := &server{r: r, caller: c, o: o, alone: "mcp-" + o.NewID()}
+	s := &server{r: r, caller: c, o: o, alone: "mcp-" + o.NewID(), listed: map[string]bool{}}
 	s.s = mcp.NewServer(&mcp.Implementation{Name: "ken", Title: "Ken", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: tools.Instructions(c), Logger: o.Log, GetSessionID: newSession,
+		Instructions: r.Instructions(c), Logger: o.Log, GetSessionID: newSession,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 			Resources: &mcp.ResourceCapabilities{Subscribe: true}},
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
@@ -69,7 +74,9 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 	s.s.AddReceivingMiddleware(s.alive)
 	for _, t := range r.Tools(c) {
 		s.addTool(t)
+		s.listed[t.Name] = true
 	}
+	s.s.AddReceivingMiddleware(s.unlisted)
 	for _, res := range r.Resources(c) {
 		s.addResource(res)
 	}

@@ -33,11 +33,13 @@ func TestInitialize(t *testing.T) {
 // What a client is told of a tool decides whether it asks a person before it calls.
 func TestToolsAndAnnotations(t *testing.T) {
 	k := newKit(t)
-	list, err := k.inMemory(everybody, nil).ListTools(context.Background(), nil)
+	all := everybody
+	all.Offer = []string{"all"}
+	list, err := k.inMemory(all, nil, structuredToo).ListTools(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Tools) != len(k.registry.Tools(everybody)) {
+	if len(list.Tools) != len(k.registry.Tools(all)) {
 		t.Errorf("%d tools", len(list.Tools))
 	}
 	for _, x := range list.Tools {
@@ -66,7 +68,7 @@ func TestToolsAndAnnotations(t *testing.T) {
 
 func TestCalls(t *testing.T) {
 	k := newKit(t)
-	cs := k.inMemory(everybody, nil)
+	cs := k.inMemory(everybody, nil, structuredToo)
 	res, text := call(t, cs, "memory_ingest", map[string]any{"text": "The user deploys on Tuesdays."})
 	var learned tools.Learned
 	structured(t, res, &learned)

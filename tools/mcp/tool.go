@@ -8,16 +8,33 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// addTool offers a tool.
+// addTool lists a tool.
 func (s *server) addTool(t tools.Tool) {
 	no := false
-	s.s.AddTool(&mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description,
-		InputSchema: t.InputSchema(), OutputSchema: t.OutputSchema(),
-		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.Effect == tools.Reads, IdempotentHint: t.Idempotent,
-			DestructiveHint: &no, OpenWorldHint: &no}, // nothing that an agent does can't be undone, and all of it is here
-	}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	listed := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema(),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.Effect == tools.Reads, IdempotentHint: t.Idempotent,
+			DestructiveHint: &no, OpenWorldHint: &no}} // nothing that an agent does can't be undone, and all of it is here
+	if s.o.Structured {
+		listed.OutputSchema = t.OutputSchema()
+	}
+	s.s.AddTool(listed, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return s.call(ctx, t.Name, req)
 	})
+}
+
+// unlisted answers calls of tools that the registry has and the list leaves out: old names,
+// and what the caller's profile does not offer. The SDK refuses them.
+func (s *server) unlisted(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok || call.Params == nil || s.listed[call.Params.Name] {
+			return next(ctx, method, req)
+		}
+		if t, err := s.r.Lookup(call.Params.Name); err != nil || !s.caller.Can(t.Right) {
+			return next(ctx, method, req)
+		}
+		return s.call(ctx, call.Params.Name, call)
+	}
 }
 
 // call runs a tool. Its error is an answer, so that the model sees it.
@@ -35,7 +52,11 @@ func (s *server) call(ctx context.Context, name string, req *mcp.CallToolRequest
 			s.o.Log.Warn("tell of a changed claim", "cause", err)
 		}
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}, StructuredContent: res.JSON}, nil
+	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: res.Text}}}
+	if s.o.Structured {
+		out.StructuredContent = res.JSON
+	}
+	return out, nil
 }
 
 // progress tells a client that asked for it how far a call is.
