@@ -306,7 +306,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *finger
 	opens := last == len(t.Messages)-1
 	sticky := l.cfg.Injection.Sticky
 	if sticky && !(opens && t.Session == "") {
-		if c := l.recall(ctx, t, key.at); c != nil {
+		if c := l.recall(ctx, t, key.at); c != nil && (!opens || c.stands(l.now())) {
 			return l.reused(t, named, c)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
@@ -184,18 +185,14 @@ func (l *Layer) blockAt(session string, at fingerprint) *composed {
 
 // restoreBlocks brings the conversation's earlier blocks into memory that are not there:
 // those of this process's predecessors, and of others that serve the same conversation.
-// The turn's own is looked for in a later request of the turn only. The error says what
+// The error says what
 // kept it from looking; then the conversation goes on without those blocks.
 func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint, from, last int) error {
 	if !l.cfg.Injection.Sticky || !l.remembers(t) {
 		return nil
 	}
-	upto := last // exclusive
-	if last < len(t.Messages)-1 {
-		upto++
-	}
 	unknown := map[string][]fingerprint{} // by session
-	for i := from; i < upto; i++ {
+	for i := from; i <= last; i++ {
 		if t.Messages[i].Role != "user" {
 			continue
 		}
@@ -263,6 +260,12 @@ func (c *composed) stored() *session.Block {
 		b.Items = append(b.Items, in)
 	}
 	return b
+}
+
+// stands reports whether a request that begins the block's turn anew is to get it.
+func (c *composed) stands(now time.Time) bool {
+	b := session.Block{At: c.receipt.At, Text: c.text}
+	return b.Stands(now)
 }
 
 // adopt has the block of another process that was faster count from now on, in place of

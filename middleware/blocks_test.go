@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/wire"
 )
@@ -26,6 +29,7 @@ type dialog struct {
 	session string
 	blocks  int                  // in the last request
 	waits   *middleware.Exchange // the last request, while it has no answer
+	at      *middleware.Layer    // that it went through
 }
 
 func newDialog(t *testing.T, system string) *dialog { return &dialog{t: t, system: system} }
@@ -64,7 +68,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 		}
 	}
 	c.sent = sent
-	c.waits = x
+	c.waits, c.at = x, l
 	if answer != "" {
 		c.hears(d.whole("x", answer))
 		c.items = append(c.items, object("role", "assistant", "content", answer))
@@ -79,6 +83,9 @@ func (c *dialog) hears(body string) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 	c.waits.Listen(resp, nil)
 	io.Copy(io.Discard, resp.Body)
+	if err := c.at.Recorded(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // ask sends a question of the user.
@@ -282,4 +289,63 @@ func TestBlocksThatAreNotStored(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Over hundreds of turns through three processes that are restarted, with tool calls,
+// conversations that begin alike, instructions that change, messages that are edited and
+// beginnings that are dropped, no prefix breaks but where the client itself changed it.
+func TestNoPrefixBreaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed.Of(t), 0))
+	root := t.TempDir()
+	layers := make([]*middleware.Layer, 3)
+	for i := range layers {
+		layers[i] = open(t, settings(), in(root))
+	}
+	claims, questions := facts(t)
+	learn(t, layers[0], claims...)
+	talks := make([]*dialog, race.Pick(10, 4))
+	for i := range talks {
+		talks[i] = newDialog(t, "Be brief.")
+	}
+	var turns, restarts, edits, compactions, learned int
+	for round := range 25 {
+		for i, c := range talks {
+			at := func() *middleware.Layer { return layers[r.IntN(len(layers))] }
+			switch r.IntN(12) {
+			case 0:
+				n := r.IntN(len(layers))
+				layers[n].Close()
+				layers[n] = open(t, settings(), in(root))
+				restarts++
+			case 1:
+				learn(t, layers[0], fact(t, "%s Note %d.", claims[r.IntN(len(claims))].Text, learned))
+				learned++
+			case 2:
+				if len(c.items) > 4 { // the client drops its beginning, and starts anew
+					c.items, c.sent = c.items[len(c.items)-1:], nil
+					c.items = append([]string{spoken[0].user(fmt.Sprintf("Summary of conversation %d up to round %d.", i, round))}, c.items...)
+					compactions++
+				}
+			case 3:
+				if len(c.items) > 4 { // what was said last is edited
+					c.items = c.items[:len(c.items)-2]
+					c.sent = nil
+					edits++
+				}
+			}
+			c.system = fmt.Sprintf("Be brief. It is round %d, and the branch is b%d.", round, r.IntN(3))
+			q := questions[r.IntN(len(questions))]
+			if r.IntN(2) == 0 {
+				c.ask(at(), q, "")
+				for range r.IntN(3) {
+					c.tool(at(), "")
+				}
+				c.tool(at(), fmt.Sprintf("Answer %d of conversation %d.", round, i))
+			} else {
+				c.ask(at(), q, fmt.Sprintf("Answer %d of conversation %d.", round, i))
+			}
+			turns++
+		}
+	}
+	t.Logf("%d turns of %d conversations, %d restarts, %d edits, %d compactions, %d claims learned meanwhile: no prefix broke", turns, len(talks), restarts, edits, compactions, learned)
 }

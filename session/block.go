@@ -37,6 +37,15 @@ type BlockItem struct {
 	Text string `json:"text,omitempty"`
 }
 
+// RetryWindow is how long a block stands against another one that is composed for the same
+// place. A request that begins its turn again within it is a retry, and gets the same block.
+// Later, the same words are a new question, and knowledge may have changed.
+const RetryWindow = 5 * time.Minute
+
+// Stands reports whether a request that begins its turn anew at a time is still to get the
+// block. An empty one is never worth keeping.
+func (b *Block) Stands(at time.Time) bool { return b.Text != "" && at.Sub(b.At) < RetryWindow }
+
 // maxBlocks bounds the blocks that are kept of one part of a session: far more turns than
 // a model's context holds. Later blocks live in their process's memory alone.
 const maxBlocks = 4096
@@ -88,8 +97,8 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 	return out, err
 }
 
-// keepBlock keeps the block of a note, unless there is one at its place already: that one
-// is the note's standing block then. A block that tells what was forgotten, or whose items
+// keepBlock keeps the block of a note, unless there is one at its place that still stands:
+// that one is the note's standing block then. A block that tells what was forgotten, or whose items
 // had to be cleaned, is not kept.
 func (p *part) keepBlock(tx store.ShelfTx, rec *record, n *noting, gone *forgotten.Set) (changed bool, err error) {
 	b := n.Block
@@ -98,12 +107,15 @@ func (p *part) keepBlock(tx store.ShelfTx, rec *record, n *noting, gone *forgott
 		return false, nil
 	}
 	key := keyBlock(rec.ID, b.Place)
-	if have := tx.Get(key); have != nil {
+	have := tx.Get(key)
+	if have != nil {
 		standing := &Block{Place: b.Place}
-		if decodeValue(key, have, standing) == nil && standing.Turn != b.Turn {
-			n.standing = standing
+		if err := decodeValue(key, have, standing); err == nil && (standing.Turn == b.Turn || standing.Stands(b.At)) {
+			if standing.Turn != b.Turn {
+				n.standing = standing
+			}
+			return false, nil
 		}
-		return false, nil
 	}
 	if rec.Blocks >= maxBlocks || n.altered || gone.Says(b.Text) {
 		return false, nil
@@ -113,7 +125,9 @@ func (p *part) keepBlock(tx store.ShelfTx, rec *record, n *noting, gone *forgott
 			return false, nil
 		}
 	}
-	rec.Blocks++
+	if have == nil {
+		rec.Blocks++
+	}
 	return true, put(tx, key, b)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,6 +71,25 @@ func TestTheFirstBlockAtAPlaceStands(t *testing.T) {
 	}
 	if got := j.blocks(t, "other", places...); len(got) != 0 {
 		t.Errorf("another session has %+v", got)
+	}
+}
+
+// Five minutes later, and at once where the turn was given none, the same words are a new
+// question.
+func TestABlockStandsForARetry(t *testing.T) {
+	for _, c := range []struct {
+		after time.Duration
+		text  string
+		want  string
+	}{{time.Minute, "[block] one", "turn 1"}, {time.Minute, "", "turn 2"}, {6 * time.Minute, "[block] one", "turn 2"}} {
+		j := newBench(t, session.Options{})
+		one, two := blockAt("01", "turn 1"), blockAt("01", "turn 2")
+		one.Text, two.At = c.text, one.At.Add(c.after)
+		j.note(t, "s", one, gate)
+		j.note(t, "s", two, gate)
+		if got := j.blocks(t, "s", "01"); len(got) != 1 || got[0].Turn != c.want {
+			t.Errorf("%s after %q: %+v", c.after, c.text, got)
+		}
 	}
 }
 
