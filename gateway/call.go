@@ -47,9 +47,9 @@ type call struct {
 func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
 	now := g.terms.Load()
 	c := &call{g: g, terms: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
-	c.route, c.dialect, c.pattern = routeOf(r, c.raw)
+	c.route, c.dialect, c.pattern = g.routeOf(r, c.raw)
 	c.w.expect(r)
-	c.speaks = spoken(r.URL.Path, r.Header)
+	c.speaks = spoken(c.route, r.URL.Path, r.Header)
 	ctx, span := g.o.Tracer.Request(r.Context(), r)
 	c.server = span
 	c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))

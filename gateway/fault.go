@@ -16,14 +16,17 @@ type dialect uint8
 const (
 	openAI dialect = iota
 	anthropic
+	ollama
 	problem // RFC 9457, for Ken's own paths
 )
 
 // spoken is the dialect that a request's client speaks.
-func spoken(path string, h http.Header) dialect {
+func spoken(r route, path string, h http.Header) dialect {
 	switch {
-	case own(path):
+	case r.own():
 		return problem
+	case strings.HasPrefix(path, "/api/"):
+		return ollama
 	case h.Get("Anthropic-Version") != "", strings.HasPrefix(path, "/v1/messages"):
 		return anthropic
 	}
@@ -85,6 +88,8 @@ func (f *fault) write(w http.ResponseWriter, d dialect) {
 	switch d {
 	case anthropic:
 		body = map[string]any{"type": "error", "error": map[string]string{"type": anthropicType(f.status), "message": "ken: " + text}}
+	case ollama:
+		body = map[string]string{"error": "ken: " + text}
 	case problem:
 		h.Set("Content-Type", "application/problem+json")
 		p := map[string]any{"type": "about:blank", "title": http.StatusText(f.status), "status": f.status, "detail": f.msg, "code": f.code}

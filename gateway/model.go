@@ -51,8 +51,11 @@ func (c *call) extend() *fault {
 	if c.g.o.Tracer != nil && c.up != nil {
 		port, _ := strconv.Atoi(c.up.base.Port())
 		provider := "openai"
-		if c.dialect == wire.Messages {
+		switch c.dialect {
+		case wire.Messages:
 			provider = "anthropic"
+		case wire.Ollama:
+			provider = "ollama"
 		}
 		ctx, span := c.g.o.Tracer.Chat(c.r.Context(), trace.Call{Model: model, Provider: provider, Server: c.up.base.Hostname(), Port: port,
 			Conversation: c.exchange.Turn.Session, Stream: stream})

@@ -26,7 +26,8 @@ type Options struct {
 	Transport http.RoundTripper
 
 	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
-	// found.
+	// found. An API with a method Serves(path string) bool gets the paths of which that
+	// is true; the others under /api/ are passed on, as Ollama's.
 	API, MCP http.Handler
 	// Console serves /console/. Where there are keys, a request without one reaches it
 	// with nobody in access.From: it asks for a key by itself. Nil: not found.

@@ -114,6 +114,10 @@ func rewrite(p *httputil.ProxyRequest) {
 	if clean(h) {
 		c.up.lend(h)
 	}
+	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
+		h.Del("Upgrade")
+		h.Del("Connection")
+	}
 	c.up.point(p.Out, c.raw, p.In.URL)
 	if !c.isWhole {
 		return

@@ -23,19 +23,23 @@ const (
 	ready
 )
 
-// own reports the paths that are never passed on.
-func own(path string) bool {
-	switch path {
-	case "/api", "/mcp", "/console", "/metrics", "/healthz", "/readyz":
-		return true
+// own reports the routes that are never passed on.
+func (r route) own() bool { return r >= api }
+
+// ownsAPI reports whether a path is one of Ken's API. Ollama's API is under /api as well:
+// what Ken's does not know is passed on where there is an upstream.
+func (g *Gateway) ownsAPI(path string) bool {
+	if path != "/api" && !strings.HasPrefix(path, "/api/") {
+		return false
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/mcp/") || strings.HasPrefix(path, "/console/")
+	api, ok := g.o.API.(interface{ Serves(path string) bool })
+	return !ok || g.upstream == nil || api.Serves(path)
 }
 
 // routeOf looks at the path as it came for what goes to the upstream, so that what
 // is spelled in another way is passed on, and at the path that it means for what is
 // Ken's own.
-func routeOf(r *http.Request, raw string) (route, wire.Dialect, string) {
+func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, string) {
 	switch path := r.URL.Path; {
 	case path == "/healthz":
 		return health, 0, path
@@ -45,23 +49,23 @@ func routeOf(r *http.Request, raw string) (route, wire.Dialect, string) {
 		return scrape, 0, path
 	case path == "/mcp" || strings.HasPrefix(path, "/mcp/"):
 		return mcp, 0, "/mcp"
-	case path == "/api" || strings.HasPrefix(path, "/api/"):
+	case g.ownsAPI(path):
 		return api, 0, "/api"
 	case path == "/console" || strings.HasPrefix(path, "/console/"):
 		return console, 0, "/console"
 	}
 	if r.Method == http.MethodPost {
 		if d, ok := wire.DialectOf(raw); ok {
-			return model, d, "/v1/" + patterns[d]
+			return model, d, patterns[d]
 		}
 	}
-	switch {
-	case r.Method == http.MethodPost && raw == "/v1/embeddings":
-		return embeddings, 0, raw
-	case r.Method == http.MethodGet && raw == "/v1/models":
-		return models, 0, raw
+	switch path := strings.TrimRight(raw, "/"); {
+	case r.Method == http.MethodPost && path == "/v1/embeddings":
+		return embeddings, 0, path
+	case r.Method == http.MethodGet && path == "/v1/models":
+		return models, 0, path
 	}
 	return pass, 0, "/*"
 }
 
-var patterns = map[wire.Dialect]string{wire.Chat: "chat/completions", wire.Responses: "responses", wire.Messages: "messages"}
+var patterns = map[wire.Dialect]string{wire.Chat: "/v1/chat/completions", wire.Responses: "/v1/responses", wire.Messages: "/v1/messages", wire.Ollama: "/api/chat"}

@@ -33,7 +33,11 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelDebug),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
+		Protocols:         new(http.Protocols),
 	}
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetHTTP2(true)
+	srv.Protocols.SetUnencryptedHTTP2(true) // for clients that begin with it
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	select {

@@ -88,6 +88,32 @@ var spoken = []dialect{
 				"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":` + quoted(text) + "}}\n\n" +
 				"event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}` + "\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 		}},
+	{Dialect: wire.Ollama, path: "/api/chat", system: `"options":{"num_ctx":8192},`,
+		body: func(fields string, items ...string) string {
+			return `{` + fields + `"model":"llama3.2","messages":[` + strings.Join(items, ",") + `],"keep_alive":-1}`
+		},
+		user: func(text string) string { return object("role", "user", "content", text) },
+		said: func(text string) []string {
+			return []string{`{"role":"assistant","thinking":"hm","content":` + quoted(text) + `}`}
+		},
+		call:   `{"role":"assistant","content":"","tool_calls":[{"function":{"name":"grep","arguments":{}}}]}`,
+		result: object("role", "tool", "tool_name", "grep", "content", "retry.go:1"),
+		whole: func(_, text string) string {
+			return `{"model":"llama3.2","message":{"role":"assistant","thinking":"hm","content":` + quoted(text) + `},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":3}`
+		},
+		stream: func(_, text string) string {
+			return `{"model":"llama3.2","message":{"role":"assistant","content":"","thinking":"hm"},"done":false}` + "\n" +
+				`{"model":"llama3.2","message":{"role":"assistant","content":` + quoted(text) + `},"done":false}` + "\n" +
+				`{"model":"llama3.2","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":3}` + "\n"
+		}},
+}
+
+// media is the type of a streamed answer.
+func (d dialect) media() string {
+	if d.Dialect == wire.Ollama {
+		return "application/x-ndjson"
+	}
+	return "text/event-stream"
 }
 
 func responded(id, text string) string {
@@ -109,7 +135,7 @@ func each(t *testing.T, fn func(t *testing.T, d dialect, stream bool)) {
 	}
 }
 
-// model answers on all three paths, with the text that is next, and keeps what it
+// model answers on all paths, with the text that is next, and keeps what it
 // was sent.
 type model struct {
 	*httptest.Server
@@ -157,7 +183,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !m.stream {
 		io.WriteString(out, m.d.whole(id, answer))
 	} else {
-		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Type", m.d.media())
 		for _, event := range strings.SplitAfter(m.d.stream(id, answer), "\n\n") {
 			io.WriteString(out, event)
 			w.(http.Flusher).Flush()

@@ -31,7 +31,12 @@ func (o *openCalls) begin(key string) {
 // Servers leave out the empty line between events at times, so it may be several.
 func (o *openCalls) event(raw []byte) (touched bool) {
 	for line := range bytes.Lines(raw) {
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+		line = bytes.TrimSpace(line)
+		if o.dialect == wire.Ollama { // a call is complete in its line
+			touched = touched || gjson.GetBytes(line, "message.tool_calls.#").Int() > 0
+			continue
+		}
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
 		if !ok {
 			continue
 		}

@@ -47,7 +47,8 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 		resp.Header.Add(TaintHeader, "unchecked")
 		return
 	}
-	stream := strings.HasPrefix(strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type"))), "text/event-stream")
+	media := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type")))
+	stream := strings.HasPrefix(media, "text/event-stream") || x.dialect == wire.Ollama && strings.HasPrefix(media, "application/x-ndjson")
 	switch {
 	case stream && action == config.TaintFlag:
 		g.announce()

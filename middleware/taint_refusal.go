@@ -45,8 +45,11 @@ func refusal(taints []ken.Taint) string {
 // errorBody is an error in the API's shape.
 func errorBody(d wire.Dialect, text string) []byte {
 	var v any = map[string]any{"error": map[string]any{"message": text, "type": "permission_error", "param": nil, "code": taintCode}}
-	if d == wire.Messages {
+	switch d {
+	case wire.Messages:
 		v = map[string]any{"type": "error", "error": map[string]any{"type": "permission_error", "message": text}}
+	case wire.Ollama:
+		v = map[string]any{"error": text}
 	}
 	b, _ := json.Marshal(v) // strings alone
 	return b
@@ -77,6 +80,8 @@ func errorEvents(d wire.Dialect, taints []ken.Taint) []byte {
 		return []byte("event: error\ndata: " + string(b) + "\n\n")
 	case wire.Messages:
 		return []byte("event: error\ndata: " + string(errorBody(d, text)) + "\n\n")
+	case wire.Ollama:
+		return append(errorBody(d, text), '\n')
 	default:
 		return []byte("data: " + string(errorBody(d, text)) + "\n\ndata: [DONE]\n\n")
 	}

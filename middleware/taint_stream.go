@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // witness passes a stream on as it comes, and judges it at its end: what is found is
@@ -101,7 +102,7 @@ func (t *gate) take(p []byte) {
 	t.in = append(t.in, p...)
 	for t.err == nil {
 		from := max(t.seen-maxEnd, 0)
-		n := eventEnd(t.in[from:])
+		n := t.eventEnd(t.in[from:])
 		switch {
 		case n > 0:
 			n += from
@@ -164,6 +165,15 @@ func (t *gate) end(err error) {
 
 // maxEnd is how long an event's end is at most: two line ends.
 const maxEnd = 4
+
+// eventEnd returns where the first event of b ends; 0 when it is not whole. Ollama's
+// events are lines.
+func (t *gate) eventEnd(b []byte) int {
+	if t.calls.dialect == wire.Ollama {
+		return bytes.IndexByte(b, '\n') + 1
+	}
+	return eventEnd(b)
+}
 
 // eventEnd returns where the first event of b ends, behind its empty line; 0 when it
 // is not whole.

@@ -75,6 +75,13 @@ func called(d dialect, stream bool, command string) []string {
 			"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\n",
 			"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 		}
+	case wire.Ollama:
+		call := `"tool_calls":[{"id":"c1","function":{"name":"bash","arguments":{"command":` + quoted(command) + `}}}]`
+		if !stream {
+			return []string{`{"message":{"role":"assistant","content":"On it.",` + call + `},"done":true}`}
+		}
+		return []string{`{"message":{"role":"assistant","content":"On it."},"done":false}` + "\n",
+			`{"message":{"role":"assistant","content":"",` + call + `},"done":false}` + "\n", `{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}` + "\n"}
 	default:
 		if !stream {
 			return []string{`{"id":"k1","choices":[{"index":0,"message":{"role":"assistant","content":"On it.","tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":` + args + `}}]},"finish_reason":"tool_calls"}]}`}
@@ -102,9 +109,13 @@ func shell(t *testing.T, stream bool, pieces func(n int) []string, between func(
 			t.Error(err)
 		}
 		n++
+		all := pieces(n)
 		w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream; charset=utf-8", false: "application/json"}[stream])
+		if stream && strings.HasPrefix(all[0], "{") {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+		}
 		w.Header().Set(middleware.TaintHeader, "forged by the upstream")
-		for i, p := range pieces(n) {
+		for i, p := range all {
 			if i > 0 && between != nil {
 				between()
 			}
@@ -390,7 +401,7 @@ func TestTaintInCompressedAnswers(t *testing.T) {
 			sent := zip(strings.Join(called(d, stream, poisoned), "")) // "br" is as good as any other that is not understood
 			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", c.encoding)
-				w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream", false: "application/json"}[stream])
+				w.Header().Set("Content-Type", map[bool]string{true: d.media(), false: "application/json"}[stream])
 				w.(http.Flusher).Flush()
 				if _, err := io.WriteString(w, sent); err != nil {
 					t.Error(err)
@@ -415,9 +426,9 @@ func TestTaintInAnswersThatBreakOff(t *testing.T) {
 		for _, command := range []string{poisoned + " and try again", "go test ./..."} {
 			l, _ := guarded(t, config.TaintBlock)
 			pieces := called(d, true, command)
-			sent := strings.Join(pieces[:4], "") // both halves of the arguments, and no end
+			sent := strings.Join(pieces[:min(4, len(pieces)-1)], "") // both halves of the arguments, and no end
 			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/event-stream")
+				w.Header().Set("Content-Type", d.media())
 				_, _ = io.WriteString(w, sent)
 				w.(http.Flusher).Flush()
 				panic(http.ErrAbortHandler)

@@ -20,9 +20,9 @@ const SessionHeader = "X-Ken-Session"
 // above what any model reads.
 const maxRequestBytes = 32 << 20
 
-// Transport puts the layer under any client that speaks OpenAI's protocol or
-// Anthropic's. It adds blocks to model calls: POST, a path that ends in
-// /chat/completions, /responses or /messages, and a body that is JSON, not
+// Transport puts the layer under any client that speaks OpenAI's protocol,
+// Anthropic's or Ollama's. It adds blocks to model calls: POST, a path that ends in
+// /chat/completions, /responses, /messages or /api/chat, and a body that is JSON, not
 // compressed, and at most 32 MiB long. Blocks are spliced in, and every other byte
 // of the body stays. Anything else passes as it is, and so does every response, of
 // which a copy goes to the session's journal once the client has read it. The

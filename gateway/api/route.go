@@ -73,6 +73,14 @@ var routes struct {
 	all  []*route
 }
 
+// Serves reports whether a path is below a collection of the API, such as /api/claims,
+// whether or not there is something at it. Paths of other programs under /api are not.
+func (*API) Serves(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, Prefix), "/")
+	return first == "" || !strings.HasPrefix(path, Prefix) ||
+		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
+}
+
 // finding is what a request's method and path lead to.
 type finding struct {
 	route *route

@@ -1,5 +1,5 @@
 // Package upstreamtest is a model provider for tests: a server that answers as
-// OpenAI's and Anthropic's do, from recordings, and keeps every request byte for
+// OpenAI's, Anthropic's and Ollama do, from recordings, and keeps every request byte for
 // byte as it came over the wire.
 //
 // It speaks HTTP/1.1 over plain connections by itself, without net/http, because

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,9 @@ func parseRecording(b []byte) (a Answer, err error) {
 	if strings.HasPrefix(a.Get("Content-Type"), "text/event-stream") {
 		a.Pieces, a.Framing = Events(body), Chunked
 	}
+	if strings.HasPrefix(a.Get("Content-Type"), "application/x-ndjson") {
+		a.Pieces, a.Framing = slices.Collect(bytes.Lines(body)), Chunked
+	}
 	return a, nil
 }
 
@@ -92,6 +96,8 @@ func Recorded(r *Request) Answer {
 		return Recording("models")
 	case r.Method == http.MethodGet && strings.HasPrefix(path, "/models/"):
 		return Recording("model")
+	case strings.HasPrefix(path, "/api/"):
+		return ollama(r)
 	case r.Method != http.MethodPost:
 		return Recording("error_404")
 	}
@@ -114,6 +120,32 @@ func Recorded(r *Request) Answer {
 		return Recording("responses" + variant(body, "input"))
 	case path == "/messages":
 		return Recording("messages" + variant(body, "messages"))
+	}
+	return Recording("error_404")
+}
+
+// ollama answers a request to Ollama's own API.
+func ollama(r *Request) Answer {
+	body := plain(r)
+	stream := ""
+	if gjson.GetBytes(body, "stream").Type != gjson.False {
+		stream = "_stream"
+	}
+	switch r.Method + " " + r.Path() {
+	case "GET /api/tags":
+		return Recording("ollama_tags")
+	case "POST /api/embed":
+		return Recording("ollama_embed")
+	case "POST /api/generate":
+		return Recording("ollama_generate" + stream)
+	case "POST /api/chat", "POST /api/chat/":
+		switch {
+		case gjson.GetBytes(body, "model").Str == "missing":
+			return Recording("ollama_error_404")
+		case gjson.GetBytes(body, "tools.#").Int() > 0:
+			return Recording("ollama_chat_tools" + stream)
+		}
+		return Recording("ollama_chat" + stream)
 	}
 	return Recording("error_404")
 }

@@ -34,8 +34,8 @@ type Usage struct {
 	Cached int // of Input, what the provider's cache served
 }
 
-// ParseAnswer reads the body of a response, a JSON object or a stream of events,
-// whole or broken off. ok is false when there is nothing that a model said or
+// ParseAnswer reads the body of a response, a JSON object or a stream of events or
+// lines, whole or broken off. ok is false when there is nothing that a model said or
 // called; the answer's other fields may be filled all the same. It never fails:
 // what it can't read is the client's to judge.
 func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
@@ -47,6 +47,8 @@ func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 		h = &responseHearing{a: &a}
 	case Messages:
 		h = &messageHearing{a: &a}
+	case Ollama:
+		h = &ollamaHearing{a: &a}
 	default:
 		h = &chatHearing{a: &a}
 	}
@@ -57,6 +59,12 @@ func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 		}
 	case valid(body):
 		h.whole(document(string(body)))
+	case d == Ollama:
+		for line := range bytes.Lines(body) {
+			if valid(line) {
+				h.event(document(string(line)))
+			}
+		}
 	}
 	h.end()
 	a.Message.Role = "assistant"

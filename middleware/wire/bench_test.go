@@ -40,7 +40,11 @@ func BenchmarkParseSplice(b *testing.B) {
 
 func BenchmarkParseAnswer(b *testing.B) {
 	for _, d := range dialects {
-		body, err := os.ReadFile("testdata/" + d.String() + "/stream.answer.sse")
+		name := "/stream.answer.sse"
+		if d == wire.Ollama {
+			name = "/stream.answer.ndjson"
+		}
+		body, err := os.ReadFile("testdata/" + d.String() + name)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,15 +4,15 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// chat reads the messages of a chat completions request.
+// chat reads the messages of a chat completions request, or of Ollama's.
 func (r *Request) chat(messages value) (err error) {
 	if !messages.isArray() {
-		return refuse(Chat, "messages", "not an array")
+		return refuse(r.Dialect, "messages", "not an array")
 	}
 	r.expected = messages.length()
 	messages.each(func(_ string, v value) bool {
 		if !v.isObject() {
-			err = refuse(Chat, element("messages", len(r.Messages)), "not an object")
+			err = refuse(r.Dialect, element("messages", len(r.Messages)), "not an object")
 			return false
 		}
 		m, content := message(v)
@@ -22,16 +22,19 @@ func (r *Request) chat(messages value) (err error) {
 	return err
 }
 
-// message reads a chat message, and returns its content as it stands, too.
+// message reads a chat message, and returns its content as it stands, too. Ollama's has
+// its images, and a tool's name, in fields of their own.
 func message(v value) (ken.Message, value) {
 	var m ken.Message
-	var inside, calls, call value
+	var inside, calls, call, images value
 	v.each(func(key string, v value) bool {
 		switch key {
 		case "role":
 			m.Role = v.text()
-		case "name":
+		case "name", "tool_name":
 			m.Name = v.text()
+		case "images":
+			images = v
 		case "tool_call_id":
 			m.ToolCallID = v.text()
 		case "content":
@@ -44,6 +47,13 @@ func message(v value) (ken.Message, value) {
 		return true
 	})
 	m.Text, m.Parts = content(inside)
+	if images.isArray() && inside.isString() {
+		m.Parts = []ken.Part{{Type: "text", Text: m.Text}}
+		images.each(func(_ string, v value) bool {
+			m.Parts = append(m.Parts, ken.Part{Type: "image", Ref: digest(v)})
+			return true
+		})
+	}
 	if calls.isArray() {
 		calls.each(func(_ string, v value) bool {
 			m.ToolCalls = append(m.ToolCalls, toolCall(v))

@@ -3,9 +3,9 @@
 // would lose fields that the struct does not know, zeros that omitempty drops,
 // and the provider's prompt cache with them.
 //
-// It knows three dialects: chat completions, OpenAI's Responses and Anthropic's
-// Messages. Parse reads what the layer needs into the same messages for all
-// three, Splice puts blocks in, and ParseAnswer reads what the model answered,
+// It knows four dialects: chat completions, OpenAI's Responses, Anthropic's Messages
+// and Ollama's chat. Parse reads what the layer needs into the same messages for all
+// of them, Splice puts blocks in, and ParseAnswer reads what the model answered,
 // streamed or not. Taking out what Splice put in gives the body back byte for
 // byte.
 //

@@ -19,6 +19,10 @@ var seeds = map[wire.Dialect][]string{
 		`{"m\u0065ssages":[{"r\u006fle":"user","content":{"a":[{"b":null}]}}]}`,
 		`{"messages":[]}`, `[]`, ``, `{"messages":[[]]}`, `{"messages":[{"content":"`,
 	},
+	wire.Ollama: {
+		`{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}`, `{"messages":[{"role":"user","content":"","images":["aGk=",1,{}]}],"stream":null}`,
+		`{"messages":[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},{"role":"tool","tool_name":"f","content":"x"}]}`,
+	},
 	wire.Responses: {
 		`{"input":"hi"}`, ` { "input" : "" , "input" : "a\"\\\u00e9" } `, `{"input":[]}`, `{"input":[{}]}`, `{"input":[1]}`, `{"input":null}`,
 		`{"input":[{"role":"user","content":[]},{"role":"user","content":null},{"role":"user","content":[{"type":"input_image"},"x",7]}]}`,
@@ -36,6 +40,7 @@ var seeds = map[wire.Dialect][]string{
 func FuzzSpliceChat(f *testing.F)      { fuzzSplice(f, wire.Chat) }
 func FuzzSpliceResponses(f *testing.F) { fuzzSplice(f, wire.Responses) }
 func FuzzSpliceMessages(f *testing.F)  { fuzzSplice(f, wire.Messages) }
+func FuzzSpliceOllama(f *testing.F)    { fuzzSplice(f, wire.Ollama) }
 
 func fuzzSplice(f *testing.F, d wire.Dialect) {
 	for _, body := range bodies(f, d, "*.request.json") {
@@ -51,7 +56,7 @@ func fuzzSplice(f *testing.F, d wire.Dialect) {
 		}
 		var users []int
 		for i, m := range r.Messages {
-			if m.Role == "user" || d == wire.Chat {
+			if m.Role == "user" || d == wire.Chat || d == wire.Ollama {
 				users = append(users, i)
 			}
 		}
@@ -64,6 +69,7 @@ func fuzzSplice(f *testing.F, d wire.Dialect) {
 func FuzzParseChat(f *testing.F)      { fuzzParse(f, wire.Chat) }
 func FuzzParseResponses(f *testing.F) { fuzzParse(f, wire.Responses) }
 func FuzzParseMessages(f *testing.F)  { fuzzParse(f, wire.Messages) }
+func FuzzParseOllama(f *testing.F)    { fuzzParse(f, wire.Ollama) }
 
 // What Parse reads is what a decoder reads, and no more than there is.
 func fuzzParse(f *testing.F, d wire.Dialect) {
@@ -91,11 +97,15 @@ func fuzzParse(f *testing.F, d wire.Dialect) {
 		if meta, ok := m["metadata"].(map[string]any); ok && (str(meta, "session_id") != r.Hints.Session || str(meta, "user_id") != r.Hints.MetadataUser) {
 			t.Fatalf("got %+v of %s", r.Hints, in)
 		}
-		if stream, _ := m["stream"].(bool); stream != r.Stream {
+		stream, given := m["stream"].(bool)
+		if d == wire.Ollama && !given {
+			stream = true
+		}
+		if stream != r.Stream {
 			t.Fatalf("stream is %v", r.Stream)
 		}
 		list, _ := m["messages"].([]any)
-		if d == wire.Chat && len(list) != len(r.Messages) {
+		if (d == wire.Chat || d == wire.Ollama) && len(list) != len(r.Messages) {
 			t.Fatalf("%d messages of %d", len(r.Messages), len(list))
 		}
 		size := 0
@@ -114,11 +124,13 @@ func fuzzParse(f *testing.F, d wire.Dialect) {
 func FuzzParseAnswerChat(f *testing.F)      { fuzzAnswer(f, wire.Chat) }
 func FuzzParseAnswerResponses(f *testing.F) { fuzzAnswer(f, wire.Responses) }
 func FuzzParseAnswerMessages(f *testing.F)  { fuzzAnswer(f, wire.Messages) }
+func FuzzParseAnswerOllama(f *testing.F)    { fuzzAnswer(f, wire.Ollama) }
 
 func fuzzAnswer(f *testing.F, d wire.Dialect) {
 	for _, body := range bodies(f, d, "*.answer.*") {
 		f.Add([]byte(body))
 	}
+	f.Add([]byte("{\"message\":{\"content\":\"a\",\"tool_calls\":[{}]}}\n{\"error\":\"b\"}\n{\"eval_count\":-1"))
 	f.Add([]byte("\xef\xbb\xbf data:[[[[{{"))
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"tool_calls\":[{\"index\":3}]}}]}\n\ndata: [DONE]"))
 	f.Add([]byte("data: {\"type\":\"content_block_start\",\"index\":3,\"content_block\":{\"type\":\"tool_use\"}}\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":-1e999}}"))

@@ -18,7 +18,7 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	if !root.isObject() {
 		return Request{}, refuse(d, "body", "not a JSON object")
 	}
-	r := Request{Dialect: d}
+	r := Request{Dialect: d, Stream: d == Ollama} // Ollama streams unless it is told not to
 	f := r.fields(root)
 	var err error
 	switch d {
@@ -50,7 +50,7 @@ func (r *Request) fields(root value) (f fields) {
 		case "model":
 			r.Model = kept(v)
 		case "stream":
-			r.Stream = v.isTrue()
+			r.Stream = v.isTrue() || r.Stream && !v.isFalse()
 		case "store":
 			r.Unstored = v.isFalse()
 		case "tools":

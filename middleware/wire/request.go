@@ -69,6 +69,8 @@ func refuse(d Dialect, field, msg string) error {
 		try = "Send a Responses request: an object with an input, a string or an array of items."
 	case Messages:
 		try = "Send a Messages request: an object with an array of messages."
+	case Ollama:
+		try = "Send an Ollama chat request: an object with an array of messages."
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
