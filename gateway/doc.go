@@ -3,10 +3,12 @@
 // about its traffic changes.
 //
 // Model calls (/v1/chat/completions, /v1/responses, /v1/messages, and Ollama's
-// /api/chat) go through the layer: blocks are spliced into the body, every other byte stays, and a copy of
-// the answer goes to the session's journal once the client has read it. Any other
-// request is passed on with its path, query, headers and body as they came. All
-// answers are passed back as they come, an event at a time, broken ones included.
+// /api/chat) go through the layer: blocks are spliced into the body, every other byte
+// stays, and a copy of the answer goes to the session's journal once the client has
+// read it. A request that counts the tokens of a call gets the same blocks, and leaves
+// nothing. Any other request is passed on with its path, query, headers and body as
+// they came. All answers are passed back as they come, an event at a time, broken ones
+// included.
 //
 // Ken's own paths are never passed on: what its API has under /api, /mcp, /console,
 // /metrics, and the two for whoever watches over the process, /healthz and /readyz.

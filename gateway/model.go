@@ -14,10 +14,10 @@ import (
 	"github.com/kenlayer/ken/telemetry/trace"
 )
 
-// extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
-// the call goes on without; only headers that can't be read are a fault, because
-// they may ask for less than what would be shown.
-func (c *call) extend() *fault {
+// look reads a call that may get what Ken knows; whole tells that there is all of it.
+// Only headers that can't be read are a fault, because they may ask for less than what
+// would be shown.
+func (c *call) look() *fault {
 	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}
@@ -33,16 +33,41 @@ func (c *call) extend() *fault {
 	// Many short messages take more than their bytes.
 	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
 		c.untouched = tooMany
-		return nil
+	}
+	return nil
+}
+
+// turn is whose a request is.
+func (c *call) turn(r *wire.Request) ken.Turn {
+	t := c.asked.turn(c.who) // the owner is never of the body
+	t.Session = wire.SessionOf(t.Owner, t.Session, r)
+	t.Parent = wire.NameOf(t.Owner, t.Parent)
+	return t
+}
+
+// preview puts into a request that counts tokens what the model call would carry.
+func (c *call) preview() *fault {
+	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+		return f
+	}
+	defer c.survive()
+	if body, err := c.g.layer.Preview(c.r.Context(), c.dialect, c.whole, c.turn); err == nil {
+		c.set(body)
+	}
+	return nil
+}
+
+// extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
+// the call goes on without.
+func (c *call) extend() *fault {
+	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+		return f
 	}
 	var model string
 	var stream bool
 	c.exchange = c.begin(func(r *wire.Request) ken.Turn {
 		model, stream = r.Model, r.Stream
-		t := c.asked.turn(c.who) // the owner is never of the body
-		t.Session = wire.SessionOf(t.Owner, t.Session, r)
-		t.Parent = wire.NameOf(t.Owner, t.Parent)
-		return t
+		return c.turn(r)
 	})
 	if c.exchange == nil { // the upstream says what is wrong with it
 		return nil
@@ -67,17 +92,19 @@ func (c *call) extend() *fault {
 // begin is the layer's part; nil when the body is none of its dialect, and when
 // the layer failed in a way that it should not.
 func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
-			x = nil
-		}
-	}()
+	defer c.survive()
 	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
 	if err != nil {
 		return nil
 	}
 	return x
+}
+
+// survive keeps a failure of the layer from the call, which goes on without knowledge.
+func (c *call) survive() {
+	if p := recover(); p != nil {
+		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
+	}
 }
 
 // modify adds to the upstream's answer what Ken has to say, and listens to it.

@@ -23,6 +23,10 @@ func (c *call) proxy() *fault {
 		if f := c.extend(); f != nil {
 			return f
 		}
+	case count:
+		if f := c.preview(); f != nil {
+			return f
+		}
 	case embeddings:
 		if done, f := c.embed(); done || f != nil {
 			return f

@@ -13,6 +13,7 @@ type route uint8
 const (
 	pass       route = iota // on, as it is
 	model                   // on, with knowledge
+	count                   // on, with the knowledge that the model call would have
 	embeddings              // on, or served here
 	models                  // on, or served here
 	api
@@ -58,6 +59,9 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 		if d, ok := wire.DialectOf(raw); ok {
 			return model, d, patterns[d]
 		}
+		if d, ok := wire.CountOf(raw); ok {
+			return count, d, counts[d]
+		}
 	}
 	switch path := strings.TrimRight(raw, "/"); {
 	case r.Method == http.MethodPost && path == "/v1/embeddings":
@@ -68,4 +72,7 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 	return pass, 0, "/*"
 }
 
-var patterns = map[wire.Dialect]string{wire.Chat: "/v1/chat/completions", wire.Responses: "/v1/responses", wire.Messages: "/v1/messages", wire.Ollama: "/api/chat"}
+var (
+	patterns = map[wire.Dialect]string{wire.Chat: "/v1/chat/completions", wire.Responses: "/v1/responses", wire.Messages: "/v1/messages", wire.Ollama: "/api/chat"}
+	counts   = map[wire.Dialect]string{wire.Messages: "/v1/messages/count_tokens", wire.Responses: "/v1/responses/input_tokens"}
+)

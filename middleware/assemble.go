@@ -62,15 +62,7 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start ti
 	if !named {
 		t.ID = l.newID()
 	}
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
-	if t.Weight == ken.WeightDefault {
-		t.Weight = l.cfg.Retrieval.Weight
-	}
-	if t.Scopes == nil {
-		t.Scopes = l.cfg.Retrieval.Scopes
-	}
+	l.complete(t)
 	at := fingerprintsOf(t)
 	a := Assembly{}
 	block := &composed{}
@@ -108,6 +100,17 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start ti
 	l.report(ctx, t, &a, block)
 	l.observe(t, &a)
 	return a
+}
+
+// complete fills in what a turn leaves to the configuration.
+func (l *Layer) complete(t *ken.Turn) {
+	t.Owner = l.owned(t.Owner)
+	if t.Weight == ken.WeightDefault {
+		t.Weight = l.cfg.Retrieval.Weight
+	}
+	if t.Scopes == nil {
+		t.Scopes = l.cfg.Retrieval.Scopes
+	}
 }
 
 // spare is how long a turn may take beyond retrieval.deadline, which is for its legs: the

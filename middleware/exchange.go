@@ -60,14 +60,7 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 	if err != nil {
 		return nil, err
 	}
-	var t ken.Turn
-	if who != nil {
-		t = who(&r)
-	}
-	if t.Owner == "" {
-		t.Owner = l.cfg.Knowledge.Owner
-	}
-	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
+	t := l.turnOf(&r, who)
 	up := l.upstream(ctx, &t, &r, start)
 	opened := l.settleSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
@@ -86,6 +79,16 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 	}
 	x.follow(&r, up, &a)
 	return x, nil
+}
+
+// turnOf is the turn of a request: whose it is, and what is in it but for its messages.
+func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
+	if who != nil {
+		t = who(r)
+	}
+	t.Owner = l.owned(t.Owner)
+	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
+	return t
 }
 
 // Listen has the layer hear the answer as the client reads it. It replaces

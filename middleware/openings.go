@@ -87,6 +87,43 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	return answered
 }
 
+// peekSession gives a turn of a guessed session the session that settleSession would
+// give it, and notes nothing.
+func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
+	if !wire.Guessed(t.Session) {
+		return
+	}
+	key := opened{t.Owner, t.Session}
+	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
+	defer cancel()
+	l.loadOpening(ctx, t, key)
+	n := 0
+	if i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" }); i >= 0 {
+		n = l.openings.copyOf(key).Continue(saidFirst(&t.Messages[i]))
+	} else {
+		n = l.openings.copyOf(key).Begin()
+	}
+	if n > 0 {
+		t.Session += "." + strconv.Itoa(n)
+	}
+}
+
+// copyOf is a copy of what is known of conversations that begin alike.
+func (o *openings) copyOf(key opened) *session.Opening {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := &session.Opening{}
+	if op := o.m[key]; op != nil {
+		*out = *op
+		out.Replies = make(map[string]*session.Reply, len(op.Replies))
+		for first, r := range op.Replies {
+			reply := *r
+			out.Replies[first] = &reply
+		}
+	}
+	return out
+}
+
 // loadOpening takes up what other processes know of conversations that begin alike. What
 // can't be read leaves this process with what it knows by itself.
 func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key opened) {

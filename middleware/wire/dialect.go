@@ -44,3 +44,16 @@ func DialectOf(path string) (d Dialect, ok bool) {
 	}
 	return Chat, false
 }
+
+// CountOf returns the dialect of a request that has the tokens of a model call counted:
+// it is the call's, without what concerns the answer. ok is false for any other path.
+func CountOf(path string) (d Dialect, ok bool) {
+	path = strings.TrimRight(path, "/")
+	switch {
+	case strings.HasSuffix(path, "/messages/count_tokens"):
+		return Messages, true
+	case strings.HasSuffix(path, "/responses/input_tokens"):
+		return Responses, true
+	}
+	return Chat, false
+}
