@@ -18,8 +18,8 @@ type Injection struct {
 func (i *Injection) keys() []key {
 	return []key{
 		bind("as", &i.As, AsMessage, choice(AsMessage, AsMerge),
-			"message puts the block into a user message before the turn's last one; merge puts it at the head of that message, "+
-				"for chat templates that insist on alternating roles."),
+			"message puts the block into a user message before the turn's last one, and, for models that turn out to refuse two "+
+				"user messages in a row, at the head of that message; merge always does the latter."),
 		bind("sticky", &i.Sticky, true, flag(),
 			"Repeat earlier blocks at the same place, byte for byte, so that the provider's prompt cache keeps working, and add "+
 				"only what is new. false composes a fresh block for every request."),

@@ -73,7 +73,7 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	if g.o.Transport == nil {
 		g.o.Transport = newTransport(cfg)
 	}
-	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modify, ErrorHandler: g.failed, Transport: g.o.Transport,
+	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modify, ErrorHandler: g.failed, Transport: sender{g},
 		FlushInterval: -1, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	g.stop, g.stopping = context.WithCancel(context.Background())
 	return g, nil

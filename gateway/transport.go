@@ -36,6 +36,17 @@ func newTransport(cfg config.Gateway) *http.Transport {
 	}
 }
 
+// sender sends requests to the upstream; those with blocks as the layer does.
+type sender struct{ g *Gateway }
+
+// RoundTrip implements http.RoundTripper.
+func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
+	if x := callOf(req.Context()).exchange; x != nil {
+		return x.Send(s.g.o.Transport, req)
+	}
+	return s.g.o.Transport.RoundTrip(req)
+}
+
 // buffers are what answers are copied through.
 type buffers struct{}
 

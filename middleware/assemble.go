@@ -84,13 +84,13 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start ti
 	}
 	for _, p := range a.placed {
 		if p.text != "" {
-			a.Insertions = append(a.Insertions, l.insertion(p.index, p.composed))
+			a.Insertions = append(a.Insertions, l.insertion(t.Model, p.index, p.composed))
 		}
 	}
 	if up.lost != "" {
 		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.lost)
 	}
-	l.traffic.count(t, &at, append(l.insertions(up.blocks), a.Insertions...), &a.Receipt)
+	l.traffic.count(t, &at, append(l.insertions(t.Model, up.blocks), a.Insertions...), &a.Receipt)
 	a.block = block
 	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
 	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
@@ -224,17 +224,17 @@ func silent(t *ken.Turn, c *config.Config, last int) string {
 }
 
 // insertions are the blocks that are upstream, as if they were sent.
-func (l *Layer) insertions(blocks []placed) (out []Insertion) {
+func (l *Layer) insertions(model string, blocks []placed) (out []Insertion) {
 	for _, p := range blocks {
 		if p.text != "" {
-			out = append(out, l.insertion(p.index, p.composed))
+			out = append(out, l.insertion(model, p.index, p.composed))
 		}
 	}
 	return out
 }
 
-func (l *Layer) insertion(before int, c *composed) Insertion {
-	return Insertion{Before: before, Text: c.text, Merge: l.cfg.Injection.As == config.AsMerge}
+func (l *Layer) insertion(model string, before int, c *composed) Insertion {
+	return Insertion{Before: before, Text: c.text, Merge: l.merges(model)}
 }
 
 // earlier finds the blocks that the conversation carried before this turn, among

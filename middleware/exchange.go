@@ -27,8 +27,11 @@ type Exchange struct {
 	thread  *thread            // what a later request may go on from; nil when none will
 	opened  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
 
-	placed   []placed  // blocks in the request
-	suspects *suspects // see Guard
+	client   []byte           // the body as the client sent it
+	request  wire.Request     // what was read of it
+	inserted []wire.Insertion // what Body has more than it
+	placed   []placed         // blocks in the request
+	suspects *suspects        // see Guard
 }
 
 // Heard is what the model answered to an Exchange.
@@ -72,9 +75,10 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 			ins[i] = wire.Insertion(a.Insertions[i])
 			ins[i].Before -= up.skipped
 		}
+		x.client, x.request, x.inserted = body, r, ins
 		if x.Body, err = wire.Splice(body, r, ins); err != nil { // a fault of ours
 			l.o.Log.Error("the request goes on without knowledge", "cause", err)
-			x.Body, a.placed = body, nil
+			x.Body, x.inserted, a.placed = body, nil, nil
 		}
 	}
 	x.follow(&r, up, &a)

@@ -59,6 +59,7 @@ type Layer struct {
 	threads      *threads
 	openings     openings
 	statements   statements
+	mergers      mergers
 	afterwards   afterwards
 	turning      turns
 	suspicions   suspicions

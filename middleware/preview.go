@@ -53,7 +53,7 @@ func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Inse
 	}
 	at := fingerprintsOf(t)
 	known := func(_ context.Context, t *ken.Turn, at fingerprint) *composed { return l.blockAt(t.Session, at) }
-	earlier := l.insertions(l.earlier(ctx, t, at.said, up.until, last, known))
+	earlier := l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, known))
 	if l.overdue.Load() >= maxOverdue {
 		return earlier
 	}
@@ -71,7 +71,7 @@ func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Inse
 		}()
 		_ = l.restoreBlocks(within, t, at.said, up.until, last) // what can't be read is not there for the call either
 		blocks := l.earlier(within, t, at.said, up.until, last, l.recall)
-		done <- l.insertions(append(blocks, placed{last, l.wouldCompose(within, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], blocks...))}))
+		done <- l.insertions(t.Model, append(blocks, placed{last, l.wouldCompose(within, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], blocks...))}))
 	}()
 	give := time.NewTimer(l.cfg.Retrieval.Deadline + spare)
 	defer give.Stop()

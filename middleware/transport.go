@@ -73,7 +73,9 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return t
 		})
-		if err == nil && len(x.Body) != len(body) {
+		if err != nil {
+			x = nil
+		} else if len(x.Body) != len(body) {
 			body = x.Body
 			out.ContentLength = int64(len(body))
 			if out.Header.Get("Content-Length") != "" {
@@ -83,8 +85,11 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody() // it can't fail
 	}
-	resp, err := tr.base.RoundTrip(out)
-	if err == nil && x != nil {
+	if x == nil {
+		return tr.base.RoundTrip(out)
+	}
+	resp, err := x.Send(tr.base, out)
+	if err == nil {
 		x.Guard(resp, tr.layer.taintAction(), nil)
 		x.Listen(resp, nil)
 	}

@@ -95,7 +95,7 @@ func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assem
 	r.MS["total"] = since(start)
 	a := Assembly{Receipt: r}
 	if r.Block != "" {
-		a.Insertions = []Insertion{{Before: last, Text: r.Block, Merge: l.cfg.Injection.As == config.AsMerge}}
+		a.Insertions = []Insertion{{Before: last, Text: r.Block, Merge: l.merges(t.Model)}}
 	}
 	return a, ctx.Err()
 }
