@@ -19,6 +19,7 @@ const (
 // Retrieval is how a turn finds knowledge.
 type Retrieval struct {
 	Deadline  time.Duration // for all legs together
+	AtOnce    int           // turns that are composed at once
 	Legs      Legs
 	Signals   Signals
 	Pool      int         // hits kept after fusion
@@ -36,6 +37,9 @@ func (r *Retrieval) keys() []key {
 	return []key{
 		bind("deadline", &r.Deadline, 150*time.Millisecond, span(time.Millisecond, 30*time.Second),
 			"The longest that the model call waits for retrieval. A leg that is late is left out, and the receipt says so."),
+		bind("at_once", &r.AtOnce, 64, whole(1, 100_000),
+			"The most turns that look up at once. One that comes on top goes on without waiting: with the blocks that its conversation "+
+				"has, and without a new one."),
 		bind("pool", &r.Pool, 100, whole(1, 1000), "Hits that stay in the running after fusion."),
 		bind("rrf_k", &r.RRFK, 60, whole(1, 1000),
 			"The constant of reciprocal rank fusion. Larger values flatten the difference between ranks."),

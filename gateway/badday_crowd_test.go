@@ -11,6 +11,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 )
 
@@ -19,7 +21,7 @@ import (
 func TestFiveHundredStreamsAtOnce(t *testing.T) {
 	const streams = 500
 	up := upstreamtest.New(t)
-	r := newRig(t, up)
+	r := newRig(t, up, func(c *config.Config, _ *gateway.Options) { c.Retrieval.AtOnce = streams })
 	for i := range 10 {
 		knows(t, r.layer, "", fmt.Sprintf("The port of the service named quokka%d is %d.", i, 7000+i))
 	}

@@ -34,6 +34,7 @@ const (
 	tooMany    = "memory"   // gateway.look_bytes are taken
 	tooLarge   = "length"   // it has more than maxLook
 	compressed = "encoding" // it is compressed
+	tooBusy    = "turns"    // retrieval.at_once turns are composed
 )
 
 // maxLook bounds the bodies that are looked into: 32 MiB, well above what any model

@@ -73,6 +73,9 @@ func (c *call) extend() *fault {
 		return nil
 	}
 	c.set(c.exchange.Body)
+	if c.exchange.Busy {
+		c.untouched = tooBusy
+	}
 	if c.g.o.Tracer != nil && c.up != nil {
 		port, _ := strconv.Atoi(c.up.base.Port())
 		provider := "openai"

@@ -313,6 +313,10 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *finger
 			return l.reused(t, named, c)
 		}
 	}
+	if !l.enter() {
+		return l.busy(t)
+	}
+	defer l.leave()
 	stale := l.blocks.get(key)
 	read := *t // from here on nobody sees a secret
 	read.Messages = l.cleanings.messages(at.whole, t.Messages)
@@ -323,6 +327,28 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *finger
 	}
 	c.kept = key
 	return l.blocks.put(key, c, stale)
+}
+
+// enter counts in a turn that is composed, false for one too many: hundreds that come
+// together would each wait for all the others. Who enters leaves.
+func (l *Layer) enter() bool {
+	if l.composing.Add(1) <= int64(l.cfg.Retrieval.AtOnce) {
+		return true
+	}
+	l.leave()
+	return false
+}
+
+func (l *Layer) leave() { l.composing.Add(-1) }
+
+// causeBusy is why a turn that is one too many gets nothing.
+const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
+
+// busy is what a turn gets that is one too many.
+func (l *Layer) busy(t *ken.Turn) *composed {
+	r := l.blank(t, causeBusy)
+	r.Degraded = []string{causeBusy}
+	return &composed{receipt: r}
 }
 
 // run sends the turn, whose messages are clean, through the chain.

@@ -22,6 +22,10 @@ type Exchange struct {
 	// Body is what to send: the slice that Begin was given when nothing was added.
 	Body []byte
 
+	// Busy is true when the turn got no block of its own because too many were composed
+	// at once; see retrieval.at_once. Body has the blocks of earlier turns.
+	Busy bool
+
 	layer   *Layer
 	dialect wire.Dialect
 	thread  *thread            // what a later request may go on from; nil when none will
@@ -67,7 +71,7 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 	up := l.upstream(ctx, &t, &r, start)
 	opened := l.settleSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
-	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, layer: l, dialect: d, opened: opened, placed: a.placed, suspects: a.suspects}
+	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.block.receipt.Cause == causeBusy, layer: l, dialect: d, opened: opened, placed: a.placed, suspects: a.suspects}
 	x.Turn.ID = a.Receipt.Turn
 	if len(a.Insertions) > 0 {
 		ins := make([]wire.Insertion, len(a.Insertions))

@@ -54,6 +54,7 @@ type Layer struct {
 	handler      Handler
 	blocks       *blockCache
 	cleanings    cleanings
+	composing    atomic.Int64 // turns that compose a block; see enter
 	overdue      atomic.Int64 // turns that compose a block which nobody waits for; see inTime
 	traffic      *traffic
 	threads      *threads

@@ -90,6 +90,10 @@ func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints,
 			return c
 		}
 	}
+	if !l.enter() {
+		return &composed{}
+	}
+	defer l.leave()
 	tr, err := l.newTrial(&l.cfg)
 	if err != nil { // it was valid when the layer was opened
 		return &composed{}

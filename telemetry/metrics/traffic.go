@@ -15,7 +15,7 @@ func (m *Metrics) declareTraffic() {
 	m.first = &histograms{vec: m.histogramVec("ken_http_first_byte_seconds", "Time from an HTTP request to the first byte of its answer.", requestBuckets, "route")}
 	m.streams = m.gauge("ken_http_streams", "Answers that are streamed at the moment.")
 	m.upstream = &counters{vec: m.counterVec("ken_upstream_errors_total", "Calls of the upstream that went wrong, by kind.", "kind")}
-	m.untouched = &counters{vec: m.counterVec("ken_untouched_total", "Model calls that were passed on without being looked into, by reason: memory (gateway.look_bytes were taken), length or encoding.", "reason")}
+	m.untouched = &counters{vec: m.counterVec("ken_untouched_total", "Model calls that were passed on without new knowledge, by reason: memory (gateway.look_bytes were taken), turns (retrieval.at_once were composed), length or encoding.", "reason")}
 	m.tokens = m.counterVec("ken_gen_ai_tokens_total", "Tokens as the upstream counted them, by the model that it named and by type: input, of these cached, and output.", "model", "type")
 }
 
@@ -60,8 +60,8 @@ func (m *Metrics) UpstreamError(kind string) {
 	}
 }
 
-// Untouched counts a model call that was passed on without being looked into, for one of
-// a few reasons.
+// Untouched counts a model call that was passed on without new knowledge, for one of a
+// few reasons.
 func (m *Metrics) Untouched(reason string) {
 	if m != nil {
 		m.untouched.add(reason, 1)
