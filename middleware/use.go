@@ -89,8 +89,9 @@ func (l *Layer) heed(owner string, recs []record) (v verdicts) {
 		switch h := l.heeds.find(key); {
 		case r.answer != nil && (r.unkept || h == nil || len(r.messages) == 0): // of a turn that leaves nothing, or that had no block
 		case r.answer != nil:
-			h.hear(r.messages[0])
-			v.judge(h, false)
+			if h.hear(r.messages[0]) {
+				v.judge(h, false)
+			}
 		case r.unkept: // it ends the turn before, and is no word on it
 			if h = l.heeds.take(key); h != nil {
 				v.judge(h, true)
@@ -179,12 +180,20 @@ func same(a, b ken.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && a.ToolCallID == b.ToolCallID && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// hear takes up an answer.
-func (h *heed) hear(m ken.Message) {
+// hear takes up an answer, and reports whether it is worth to judge what is known of the
+// turn now. To read the block's items costs as much as the rest of what is written of a
+// turn: it is not done for an answer that came before, and not for a step of the turn,
+// whose calls have no results yet.
+func (h *heed) hear(m ken.Message) bool {
+	said := short(m)
 	if h.heard { // asked again: the later one is what goes on
+		if n := len(h.answer) - 1; same(h.answer[n], said) {
+			return false
+		}
 		h.answer = h.answer[:len(h.answer)-1]
 	}
-	h.answer, h.heard, h.known = append(h.answer, short(m)), true, nil
+	h.answer, h.heard, h.known = append(h.answer, said), true, nil
+	return len(m.ToolCalls) == 0
 }
 
 // end takes up that the person goes on. What the next request has between the two

@@ -12,6 +12,21 @@ import (
 	"github.com/kenlayer/ken/retriever/scorer/use"
 )
 
+// A turn is judged when its answer is heard: once, and not at each step of its loop.
+func TestHearSaysWhatIsWorthJudging(t *testing.T) {
+	call := ken.Message{Role: "assistant", Text: "Let me see.", ToolCalls: []ken.ToolCall{{ID: "a", Arguments: "{}"}}}
+	said, other := ken.Message{Role: "assistant", Text: "Port 8071."}, ken.Message{Role: "assistant", Text: "Port 8072."}
+	h := &heed{}
+	for i, step := range []struct {
+		m    ken.Message
+		want bool
+	}{{call, false}, {said, true}, {said, false}, {other, true}, {call, false}, {other, true}} {
+		if got := h.hear(step.m); got != step.want || len(h.answer) != 1 || !same(h.answer[0], short(step.m)) {
+			t.Errorf("step %d: %v, %+v", i, got, h.answer)
+		}
+	}
+}
+
 // Whatever becomes of a turn, in whatever order it is told, its verdict is that on all
 // that is known, as if it were judged for the first time.
 func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {

@@ -105,7 +105,7 @@ func TestACorrectionIsHeard(t *testing.T) {
 }
 
 // A loop of tool calls is one turn, whose answer is all that follows, with the results
-// that only the next request brings.
+// that only the next request brings. Nothing is said of it before.
 func TestUseInAToolLoop(t *testing.T) {
 	l := open(t, settings())
 	ids := learn(t, l, fact(t, "Tests of payments run with make check-payments SHARD=7."))
@@ -113,7 +113,7 @@ func TestUseInAToolLoop(t *testing.T) {
 	r := d.ask("Please run the tests of payments.")
 	call := ken.Message{ToolCalls: []ken.ToolCall{{ID: "1", Name: "bash", Arguments: `{"command":"make check-payments SHARD=7"}`}}}
 	d.answer(call)
-	if u := usedIn(t, l, r.Turn, ids[0]); u.ID == "" || u.Used() {
+	if u := usedIn(t, l, r.Turn, ids[0]); u.ID != "" {
 		t.Errorf("before the result: %+v", u)
 	}
 	d.turn.Messages = append(d.turn.Messages, ken.Message{Role: "tool", ToolCallID: "1", Text: "ok 212 tests"})
