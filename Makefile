@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench cover build docs eval clients browser faults fuzz-text
+.PHONY: help test check fmt vet staticcheck lint tidy drift race whole fuzz fuzzlist bench bench-gateway cover build docs eval clients browser faults fuzz-text
 
 # How long each fuzz target runs, which benchmarks run, and how often.
 FUZZTIME ?= 10s
@@ -19,7 +19,7 @@ FAULTS ?= 2000
 RACE := $(shell command -v gcc cc clang >/dev/null 2>&1 && echo -race)
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 test: ## run the tests
 	go test ./...
@@ -81,6 +81,9 @@ faults: ## let the disk fail and processes die, FAULTS times, and compare with w
 
 bench: ## run benchmarks: BENCH=pattern COUNT=n
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+bench-gateway: ## print what the gateway costs beside Go's ReverseProxy; KEN_BENCH_STREAMS=60s for long streams
+	go test -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x -timeout 20m ./gateway
 
 eval: ## measure recall on every data set in a folder: DATA=folder EVAL='more flags'
 	@[ -n "$(DATA)" ] || { echo "say where the data sets are: make eval DATA=folder"; exit 1; }
