@@ -15,6 +15,8 @@ type Gateway struct {
 	TLSCert string   // PEM file; empty serves without TLS
 	TLSKey  string   // PEM file
 
+	DebugListen string // host:port or a socket for profiles; empty serves none
+
 	Console bool // pages for a person, at /console/
 
 	Anthropic       string // base URL for Anthropic's API; empty decides by the upstream
@@ -70,6 +72,9 @@ func (g *Gateway) keys() []key {
 				"localhost is refused, so that no web page can reach it by pointing a name of its own here.").judged(asks(reachListen)),
 		bind("tls_cert", &g.TLSCert, "", optionalPath(), "The certificate's PEM file. Empty: no TLS.").judged(asks(reachPath)),
 		bind("tls_key", &g.TLSKey, "", optionalPath(), "The PEM file of the certificate's key.").judged(asks(reachPath)),
+		bind("debug_listen", &g.DebugListen, "", optionalListenAddress(),
+			"Where Go's profiles are served (/debug/pprof/), such as 127.0.0.1:6060; with keys, to who may operate. An address that others "+
+				"can reach needs gateway.keys. Empty: nowhere.").judged(asks(reachListen)),
 		bind("console", &g.Console, true, flag(),
 			"Pages for a person at /console/: what is known, why a turn was told it, and what waits for a decision. With keys, they ask for "+
 				"one, and show what it may see.").judged(stricter("whether pages about what is known are served", "true", "false")),

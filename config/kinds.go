@@ -194,17 +194,26 @@ func scope() kind[ken.Scope] {
 
 // listenAddress is host:port, or unix: and a path.
 func listenAddress() kind[string] {
-	k := words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.",
-		func(s string) bool {
-			if path, ok := strings.CutPrefix(s, "unix:"); ok {
-				return strings.TrimSpace(path) != "" && oneLine(path)
-			}
-			_, port, err := net.SplitHostPort(s)
-			n, numErr := strconv.ParseUint(port, 10, 16)
-			return err == nil && numErr == nil && n <= 65535 && oneLine(s)
-		})
+	k := words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.", canListen)
 	k.reach = reachListen
 	return k
+}
+
+// optionalListenAddress is a listenAddress, or empty.
+func optionalListenAddress() kind[string] {
+	k := words("an address and port, unix: and a path, or empty", "Write it as in 127.0.0.1:6060, or leave it empty.",
+		func(s string) bool { return s == "" || canListen(s) })
+	k.reach = reachListen
+	return k
+}
+
+func canListen(s string) bool {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok {
+		return strings.TrimSpace(path) != "" && oneLine(path)
+	}
+	_, port, err := net.SplitHostPort(s)
+	n, numErr := strconv.ParseUint(port, 10, 16)
+	return err == nil && numErr == nil && n <= 65535 && oneLine(s)
 }
 
 var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)

@@ -10,6 +10,8 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
+
+	"github.com/kenlayer/ken/telemetry/trace"
 )
 
 // proxy passes the request on, with what its route adds.
@@ -121,6 +123,9 @@ func rewrite(p *httputil.ProxyRequest) {
 	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
 		h.Del("Upgrade")
 		h.Del("Connection")
+	}
+	if c.g.o.Tracer != nil {
+		trace.Inject(c.r.Context(), h)
 	}
 	c.up.point(p.Out, c.raw, p.In.URL)
 	if !c.isWhole {

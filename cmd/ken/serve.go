@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -80,6 +81,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	debug, err := gateway.ListenDebug(cfg.Gateway)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	if debug != nil {
+		defer func() { _ = debug.Close() }() // it may be closed already
+	}
 	up, err := serveUpstream(o.upstream, cfg, in.Addr())
 	if err != nil {
 		return errors.Join(err, in.Close())
@@ -108,8 +116,17 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	now, stop := secondSignal(ctx)
 	defer stop()
 	reloads := a.reloads(ctx, hangups, reloading{serving: s, options: o, gateway: g, layer: l, from: from})
+	var beside sync.WaitGroup
+	if debug != nil {
+		beside.Go(func() {
+			if err := g.ServeDebug(ctx, debug); err != nil {
+				log.Error("serve profiles", "cause", err)
+			}
+		})
+	}
 	err = g.Serve(ctx, now, in)
 	reloads.Wait()
+	beside.Wait()
 	err = errors.Join(err, s.close(), l.Close(), s.tracer.Close())
 	log.Info("stopped", "harvested", l.Counts().Harvested)
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -132,8 +133,13 @@ func ID(ctx context.Context) (traceID, spanID string) {
 	return c.TraceID().String(), c.SpanID().String()
 }
 
-// incoming is the one form in which a client's trace is taken up.
+// incoming is the one form in which a trace is taken up from a client, and handed on.
 var incoming = propagation.TraceContext{}
+
+// Inject names the span that ctx is in as the parent of what a request with these
+// headers leads to: traceparent, and the tracestate of the trace. It does nothing when
+// ctx is in none.
+func Inject(ctx context.Context, h http.Header) { incoming.Inject(ctx, propagation.HeaderCarrier(h)) }
 
 // start begins a span with attributes.
 func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, attrs ...attribute.KeyValue) (context.Context, *Span) {
