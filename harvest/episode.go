@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest/draft"
 	"github.com/kenlayer/ken/session"
 )
 
@@ -27,11 +28,17 @@ type EpisodeBody struct {
 	Open     []string  `json:"open,omitempty"`  // questions without an answer
 }
 
-// episode writes the session's summary, one claim a session and part.
-func (r *run) episode(ctx context.Context, summary string) error {
-	summary = strings.TrimSpace(summary)
-	if summary == "" || len(r.tr.Entries) == 0 {
+// episode writes the session's summary, one claim a session and part. A session in which
+// nothing was decided, done or found leaves none, and one that tells no more than an
+// earlier one with the same goal reinforces that one's.
+func (r *run) episode(ctx context.Context, d *draft.Draft) error {
+	summary := strings.TrimSpace(d.Summary)
+	switch {
+	case summary == "" || len(r.tr.Entries) == 0:
 		r.note("nothing was said that a summary could hold")
+		return nil
+	case !worth(r.tr, d):
+		r.note("nothing was decided, done or found")
 		return nil
 	}
 	info := &r.tr.Info
@@ -52,6 +59,9 @@ func (r *run) episode(ctx context.Context, summary string) error {
 	c.Confidence = 0.8 // a summary leaves out what may matter
 	c.Evidence = r.witnesses()
 	c.Source = "session of " + first.At.UTC().Format(time.DateOnly)
+	if known, err := r.countUp(ctx, &c); err != nil || known {
+		return err
+	}
 	id, err := r.o.Store.WriteClaim(ctx, c)
 	switch {
 	case errors.Is(err, ken.ErrRefused) && r.refused("episode", err): // such as nothing but reasoning

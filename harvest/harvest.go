@@ -49,7 +49,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	if err != nil {
 		return r.out, err
 	}
-	if err := r.episode(ctx, d.Summary); err != nil {
+	if err := r.episode(ctx, &d); err != nil {
 		return r.out, err
 	}
 	if !h.o.NoFacts {

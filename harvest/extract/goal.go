@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/session"
 )
 
 // goal is what the session set out for: the beginning of the first message that
@@ -67,6 +68,29 @@ func (d *digest) requests(goal string) []string {
 		}
 	}
 	return out
+}
+
+// States reports whether a person says anything in a session but questions, requests and
+// small talk, whether or not it can stand as a fact by itself.
+func States(tr *session.Transcript) bool {
+	toAgent := !twoPeople(tr)
+	for _, s := range speeches(tr) {
+		if !s.person {
+			continue
+		}
+		for _, part := range sentences(s.text) {
+			part.open(nil)
+			if part.asks || substance(part.words) < 2 || questioning(part.words) {
+				continue
+			}
+			switch judge(&part, toAgent).reason {
+			case reasonQuestion, reasonRequest, reasonTalk, reasonSecret:
+			default:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leastFresh is how many words a request must bring that none before it had.

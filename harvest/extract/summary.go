@@ -168,3 +168,27 @@ func (d *digest) said(p *page, room int, sorts []draft.Sort) {
 		p.line(k.attributed(1 << 20))
 	}
 }
+
+// Tells reports whether an episode's summary tells everything that another one does. Of a
+// summary by rules, what every session has does not count: its date, its goal, how it
+// ended, what was only asked, and its topics. One by a model tells what it says word for
+// word.
+func Tells(summary, other string) bool {
+	if !strings.HasSuffix(other, note) {
+		return summary == other
+	}
+	have := map[string]bool{}
+	for line := range strings.Lines(summary) {
+		have[strings.TrimSpace(line)] = true
+	}
+	for line := range strings.Lines(other) {
+		line = strings.TrimSpace(line)
+		if !have[line] && !slices.ContainsFunc(asides, func(a string) bool { return strings.HasPrefix(line, a) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// asides begin the lines of a summary that tell nothing that was decided, done or found.
+var asides = []string{"Session", "Conversation of ", "Goal: ", "Open: ", "Where it stopped: ", "Also asked: ", "Topics: ", note}
