@@ -62,7 +62,7 @@ func (l keywordLeg) Search(ctx context.Context, q *Query) (store.Result, error) 
 	if q.Context > 0 {
 		limit = max(contextDepth, limit)
 	}
-	res, err := l.p.Keyword(ctx, text, q.Filter, limit)
+	res, err := pastEpisodes(l.p, q.Filter, limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Keyword(ctx, text, q.Filter, limit) })
 	if err != nil {
 		return res, err
 	}
@@ -109,7 +109,7 @@ func (l vectorLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 	if len(vecs) != 1 || vecs[0] == nil {
 		return store.Result{}, nil // no word of it is in the vocabulary
 	}
-	return l.p.Vector(ctx, vecs[0], q.Filter, q.Limit)
+	return pastEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
 }
 
 // Pinned is the leg of what belongs into every turn.

@@ -42,6 +42,7 @@ type ranking struct {
 	likeness float64
 	score    float64 // what orders the pool
 
+	form  analysis.Form        // how the record speaks
 	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
 	named float64              // the part of the query's terms that the name is under which it is filed, 0..1
 }
@@ -119,7 +120,8 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}
-		k.manner = w.manner(&a, r.p.Form(e.ref)) + w.Date*a.date(e.row.CreatedAt)
+		k.form = r.p.Form(e.ref)
+		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
 	}
 	r.place(pool, answers, &out.Structure)
 	r.compare(pool, answers)

@@ -55,7 +55,7 @@ func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
 	if late, ok := receive(t.Late); ok {
 		answers = append(answers, answer{LegLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
 	}
-	r.choose(answers, &t, &out)
+	r.choose(ctx, answers, &t, &out)
 	return out
 }
 
@@ -73,7 +73,7 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 // else finds them. Playbooks that don't fit are out, whatever else finds them. An
 // episode among the newest is memory only when it is not knowledge that bears on
 // the turn.
-func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
+func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
 	s := sieve{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
 	ruled := r.rules(answers, &s) // first, before anything can refuse or take them
@@ -122,7 +122,7 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
 	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
 	out.Cut = slices.Grow(out.Cut, len(pool))
-	knowledge := r.best(pool, found, t, &s, ruled)
+	knowledge := r.best(ctx, pool, found, t, &s, ruled)
 	for _, e := range recent {
 		s.told[e.ref] = true
 		i := slices.IndexFunc(knowledge, func(k *entry) bool { return k.ref == e.ref })
@@ -153,12 +153,14 @@ func (r *Retriever) choose(answers []answer, t *Turn, out *Result) {
 
 // best orders the pool and returns what is above the floor, TopK at most. Rules that
 // apply in any case are evidence of what the turn is about, and else take no part.
-func (r *Retriever) best(pool []*entry, found []answer, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
+func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
 	pool = s.capped(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	r.order(pool, found)
 	s.grade(pool, ruled)
+	pool = r.answers(ctx, pool, t, s, ruled)
 	pool = r.floor(pool, found, s, ruled)
+	pool = r.distinct(ctx, pool, &t.Filter, s)
 	pool = r.learned(pool, found, t, s.out)
 	for _, e := range pool[min(len(pool), r.o.TopK):] {
 		s.cut(e, ken.CutPool)

@@ -1,0 +1,167 @@
+package retriever
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/store"
+)
+
+// Episodes may be many and alike: one for each session that had the same goal. What is
+// here keeps them from taking the places of what answers a turn.
+
+// mostLook bounds how far a leg looks past episodes, in parts of its limit.
+const mostLook = 64
+
+// pastEpisodes calls search with rising limits until its hits, of which at most so many
+// are episodes, fill the limit, or there are no more. Where episodes alone are asked for,
+// it takes them all.
+func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search func(limit int) (store.Result, error)) (store.Result, error) {
+	for look := limit; ; look *= 4 {
+		res, err := search(look)
+		if err != nil || len(f.Kinds) == 1 && f.Kinds[0] == ken.KindEpisode {
+			return res, err
+		}
+		found, episodes := len(res.Hits), 0
+		res.Hits = slices.DeleteFunc(res.Hits, func(h store.Hit) bool {
+			if row, ok := p.Row(h.Ref); ok && row.Facts.Kind == ken.KindEpisode {
+				episodes++
+				return episodes > most
+			}
+			return false
+		})
+		if episodes <= most || len(res.Hits) >= limit || found < look || look >= mostLook*limit {
+			res.Hits = res.Hits[:min(len(res.Hits), limit)]
+			return res, nil
+		}
+	}
+}
+
+// answers takes episodes that say nothing but what is asked out of a pool: a question is no
+// evidence for itself. Only short ones are read that the keyword leg did not find, or that
+// have most of the question's words.
+func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
+	suspect := func(e *entry) bool {
+		return e.row.Facts.Kind == ken.KindEpisode && e.rank.form.Words < shortWords && (e.rank.share == 0 || e.rank.share >= mostWords) && !ruled[e.ref]
+	}
+	var refs []store.Ref
+	for _, e := range pool {
+		if suspect(e) {
+			refs = append(refs, e.ref)
+		}
+	}
+	if len(refs) == 0 {
+		return pool
+	}
+	store.Fetch(ctx, r.p, refs)
+	asked := map[string]bool{}
+	for _, term := range analysis.Terms(t.Signals.Question) {
+		asked[term] = true
+	}
+	kept := pool[:0]
+	for _, e := range pool {
+		if suspect(e) {
+			if c, err := r.p.Claim(ctx, e.ref); err == nil && repeats(c.Text, asked) {
+				s.cut(e, ken.CutFloor)
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// mostWords is the part of the question's words that an episode has before it is read.
+const mostWords = 0.5
+
+// repeats reports whether a summary has no words but those that are asked, apart from its
+// first line, which says who and when, the titles of its lines, and notes in parentheses.
+func repeats(summary string, asked map[string]bool) bool {
+	said := false
+	_, rest, _ := strings.Cut(summary, "\n")
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "(") && strings.HasSuffix(line, ")") {
+			continue
+		}
+		for {
+			title, text, ok := strings.Cut(line, ": ")
+			if !ok || strings.Count(title, " ") > 2 {
+				break
+			}
+			line = text
+		}
+		for _, term := range analysis.Terms(line) {
+			if said = true; !asked[term] {
+				return false
+			}
+		}
+	}
+	return said
+}
+
+// distinct takes records that say the same as one before them out of a pool in its order,
+// so that they take no place when it is cut. Of those that say the same, the one with the
+// highest tier and trust stays, in the best place of all. Only records that
+// are alike in form and found alike are read.
+func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, s *sieve) []*entry {
+	texts := map[store.Ref]string{}
+	text := func(e *entry) string {
+		if _, ok := texts[e.ref]; !ok {
+			c, err := r.p.Claim(ctx, e.ref)
+			if err != nil {
+				c.Text = e.row.ID // is like no other
+			}
+			texts[e.ref] = statement(&c)
+		}
+		return texts[e.ref]
+	}
+	kept := pool[:0]
+	for _, e := range pool {
+		i := slices.IndexFunc(kept, func(k *entry) bool { return k.alike(e) && text(k) == text(e) })
+		if i < 0 {
+			kept = append(kept, e)
+			continue
+		}
+		k := kept[i]
+		if a, b := r.tier(&e.row, f), r.tier(&k.row, f); a > b || a == b && e.row.Facts.Trust > k.row.Facts.Trust {
+			kept[i], k, e = e, e, k
+		}
+		if !s.spared[e.ref] {
+			s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: ken.CutDuplicate, Detail: k.row.ID})
+		}
+	}
+	return kept
+}
+
+// alike reports whether two records may say the same: they are of one kind and form, and
+// the legs that found both say the same of both.
+func (e *entry) alike(o *entry) bool {
+	if e.rank.form.Words == 0 || e.rank.form != o.rank.form || e.row.Facts.Kind != o.row.Facts.Kind || e.row.Facts.Scope != o.row.Facts.Scope || e.row.Facts.Kind == ken.KindDocument {
+		return false
+	}
+	for i := range e.hits {
+		if e.hits[i].rank > 0 && o.hits[i].rank > 0 && math.Abs(e.hits[i].Share-o.hits[i].Share) > alikeShare {
+			return false
+		}
+	}
+	return true
+}
+
+// alikeShare is how far the shares of two records that say the same may lie apart: an
+// episode's first line is another one, and its vector with it.
+const alikeShare = 0.02
+
+// statement is what a claim says, apart from case and white space; of an episode without
+// its first line, which says who and when.
+func statement(c *ken.Claim) string {
+	s := c.Text
+	if _, rest, ok := strings.Cut(s, "\n"); ok && c.Kind == ken.KindEpisode {
+		s = rest
+	}
+	return strings.ToLower(strings.Join(strings.Fields(c.Heading+" "+s), " "))
+}
