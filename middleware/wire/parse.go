@@ -76,6 +76,10 @@ func (r *Request) fields(root value) (f fields) {
 			r.Hints.Conversation = kept(v)
 		case "previous_response_id":
 			r.Previous = kept(v)
+		case "max_tokens", "max_completion_tokens", "max_output_tokens":
+			r.MaxTokens = limit(v)
+		case "response_format", "text", "output_config", "output_format":
+			r.JSON = r.JSON || wantsJSON(v)
 		case "user":
 			user = kept(v)
 		case "safety_identifier":
@@ -88,6 +92,26 @@ func (r *Request) fields(root value) (f fields) {
 		r.Hints.User = safety
 	}
 	return f
+}
+
+// limit is a number of tokens, 0 for what is none.
+func limit(v value) int {
+	if n := v.number(); n > 0 && n < 1<<31 {
+		return int(n)
+	}
+	return 0
+}
+
+// wantsJSON reports a format that asks for JSON, itself or in its field format.
+func wantsJSON(v value) bool {
+	if !v.isObject() {
+		return false
+	}
+	switch v.get("type").text() {
+	case "json_schema", "json_object":
+		return true
+	}
+	return wantsJSON(v.get("format"))
 }
 
 func metadata(v value) (session, user string) {

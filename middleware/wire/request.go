@@ -27,6 +27,10 @@ type Request struct {
 	Previous string
 	// Unstored is true when the client asked that the answer is not to be stored.
 	Unstored bool
+	// MaxTokens is the most tokens that the answer may have; 0 when the request doesn't say.
+	MaxTokens int
+	// JSON is true when the answer is to be JSON: any object, or one of a schema.
+	JSON bool
 	// Instructed is true when Messages begins with what the request gives beside its
 	// conversation: Responses' instructions, Messages' system.
 	Instructed bool

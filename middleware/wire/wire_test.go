@@ -187,3 +187,28 @@ func ExampleSplice() {
 	// Output:
 	// {"model":"m","temperature":0,"messages":[{"role":"user","content":"The region is us-east-1."},{"role":"user","content":"which region?"}]} <nil>
 }
+
+// How long an answer may be, and whether it is to be JSON, is written differently in each API.
+func TestWhatTheAnswerIsToBe(t *testing.T) {
+	for _, tt := range []struct {
+		dialect wire.Dialect
+		fields  string
+		tokens  int
+		json    bool
+	}{
+		{wire.Chat, ``, 0, false},
+		{wire.Chat, `"max_tokens":1,"response_format":{"type":"text"},`, 1, false},
+		{wire.Chat, `"max_completion_tokens":20,"response_format":{"type":"json_object"},`, 20, true},
+		{wire.Chat, `"max_tokens":"many","response_format":"json",`, 0, false},
+		{wire.Chat, `"max_tokens":-3,"response_format":{"type":"json_schema","json_schema":{"name":"a"}},`, 0, true},
+		{wire.Responses, `"max_output_tokens":30,"text":{"format":{"type":"json_schema"}},`, 30, true},
+		{wire.Responses, `"text":{"format":{"type":"text"}},`, 0, false},
+		{wire.Messages, `"max_tokens":40,"output_config":{"effort":"high","format":{"type":"json_schema"}},`, 40, true},
+		{wire.Messages, `"output_config":{"effort":"high"},`, 0, false},
+	} {
+		r := parsed(t, tt.dialect, `{`+tt.fields+`"input":"Hi.","messages":[{"role":"user","content":"Hi."}]}`)
+		if r.MaxTokens != tt.tokens || r.JSON != tt.json {
+			t.Errorf("%s %s: %d, %v", tt.dialect, tt.fields, r.MaxTokens, r.JSON)
+		}
+	}
+}
