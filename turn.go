@@ -52,6 +52,10 @@ type Turn struct {
 	Messages []Message
 	Tools    int // tool schemas sent beside the messages
 
+	// Policy names what decided that the turn gets or leaves less than others, such as
+	// "policy[2]"; "" for nothing. The receipt has it.
+	Policy string
+
 	// Incognito asks for knowledge and leaves none: nothing of the turn is journaled,
 	// harvested or kept as a receipt.
 	Incognito bool

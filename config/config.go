@@ -60,6 +60,7 @@ func (c *Config) sections() []section {
 		{"harvest", "What is kept of a session when it is over. Without a model, rules extract what they can.", c.Harvest.keys()},
 		{"tools", "The tools that an agent is given: by ken mcp, by ken serve at /mcp, and by ken chat.", c.Tools.keys()},
 		{"telemetry", "What is recorded about turns.", c.Telemetry.keys()},
+		{"policy", "Which model calls that go through ken serve get knowledge, and which are learned from. Calls that no rule is about get it and are learned from, but for agents' side calls, such as titles.", policyKeys(&c.Gateway.Policy)},
 		{"gateway", "What ken serve does: a proxy in front of the model that any client points its base URL at.", c.Gateway.keys()},
 	}
 	for _, s := range all {

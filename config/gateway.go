@@ -40,6 +40,8 @@ type Gateway struct {
 	Drain       time.Duration // for streams to end at shutdown
 
 	Taint TaintAction
+
+	Policy []PolicyRule // the section policy: the first rule that fits a call decides
 }
 
 // GatewayKey is a key that opens the gateway, known by its hash.
@@ -147,6 +149,11 @@ func (g *Gateway) check() error {
 			return wrong(at+".hash", "the same hash as another", "Make a key of its own with ken serve key.")
 		}
 		names[k.Name], hashes[k.Hash] = true, true
+	}
+	for i, r := range g.Policy {
+		if r.Key != "" && !names[r.Key] {
+			return wrong("policy["+strconv.Itoa(i)+"].key", "no key is called "+quote(r.Key), "Name one of gateway.keys.")
+		}
 	}
 	return nil
 }

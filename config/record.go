@@ -17,8 +17,10 @@ import (
 // word, an element is a mapping in braces, without the keys that are not set.
 func bindRecords[T any](path string, field *[]T, fields func(*T) []key, need []string, doc string) key {
 	r := records[T]{fields, need}
+	var zero T
+	first := fields(&zero)[0].path
 	k := key{path: path, doc: doc, list: true, rule: rule{want: "a mapping with " + r.names(),
-		try: "Write it as in [{" + need[0] + ": …}], or as lines below the key that start with a dash.", types: mappings,
+		try: "Write it as in [{" + first + ": …}], or as lines below the key that start with a dash.", types: mappings,
 		secret: true}} // an element's field may be one
 	k.element = func(n ast.Node) (string, error) {
 		v, err := r.read(n)

@@ -35,6 +35,7 @@ type call struct {
 	isWhole   bool
 	held      int64                // of the room for bodies
 	untouched string               // why it is not looked into
+	side      bool                 // an agent's call for itself
 	exchange  *middleware.Exchange // nil when the layer has no part in it
 	wants     wanted               // of embeddings
 
@@ -76,6 +77,9 @@ func (c *call) done() {
 	if c.untouched != "" {
 		c.g.o.Metrics.Untouched(c.untouched)
 	}
+	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
+		c.g.o.Metrics.Policy(c.exchange.Receipt.Policy)
+	}
 	c.server.Session(c.who.Owner, session)
 	c.server.End(c.w.status, c.err)
 	c.g.o.Metrics.Request(c.pattern, c.w.status, end.Sub(c.start), first)
@@ -107,6 +111,9 @@ func (c *call) log(session string, total, first time.Duration) {
 	if x := c.exchange; x != nil {
 		attrs = append(attrs, slog.String("session", session), slog.String("turn", x.Receipt.Turn), slog.String("mode", string(x.Receipt.Mode)),
 			slog.Float64("ken_ms", x.Receipt.MS["total"]))
+		if x.Receipt.Policy != "" {
+			attrs = append(attrs, slog.String("policy", x.Receipt.Policy))
+		}
 		if len(x.Receipt.Degraded) > 0 {
 			attrs = append(attrs, slog.Any("degraded", x.Receipt.Degraded))
 		}

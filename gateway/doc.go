@@ -16,6 +16,7 @@
 // Headers that start with X-Ken are for Ken and are never passed on:
 //
 //	X-Ken: off              pass this request through untouched
+//	X-Ken: on               don't take this request for an agent's side call
 //	X-Ken-Incognito: 1      add what is known, keep nothing
 //	X-Ken-Key               a key of gateway.keys; Authorization and x-api-key can hold it too
 //	X-Ken-Owner             whose knowledge, where no keys are configured
@@ -25,7 +26,8 @@
 //	X-Ken-Scopes            scopes, separated by commas, that the turn may see of those it could
 //
 // An answer to a model call has X-Ken-Turn, X-Ken-Mode and an entry in
-// Server-Timing; one to a call that could not be looked into has X-Ken-Untouched with
+// Server-Timing, and X-Ken-Policy where a rule of the configuration decided what the call
+// gets and leaves, or where it is a side call (X-Ken-Mode is "side" then); one to a call that could not be looked into has X-Ken-Untouched with
 // the reason. An answer that the gateway made by itself because something went
 // wrong has X-Ken-Error with a word for it, and the shape of the API that the
 // client speaks.

@@ -109,7 +109,7 @@ type asked struct {
 	agent     string
 	branch    string
 	scopes    []ken.Scope // nil: as configured
-	off       bool
+	off, on   bool
 	incognito bool
 }
 
@@ -126,6 +126,7 @@ func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
 	}
 	a.names(h)
 	a.off = says(h, "X-Ken", "off", "false", "0", "no")
+	a.on = says(h, "X-Ken", "on", "true", "1", "yes")
 	// Whoever sets it to anything but "no" wants to be left alone.
 	a.incognito = h.Get("X-Ken-Incognito") != "" && !says(h, "X-Ken-Incognito", "off", "false", "0", "no")
 	a.scopes, f = narrow(h["X-Ken-Scopes"], allowed)

@@ -42,6 +42,7 @@ func (c *call) turn(r *wire.Request) ken.Turn {
 	t := c.asked.turn(c.who) // the owner is never of the body
 	t.Session = wire.SessionOf(t.Owner, t.Session, r)
 	t.Parent = wire.NameOf(t.Owner, t.Parent)
+	c.decide(r, &t)
 	return t
 }
 
@@ -161,12 +162,23 @@ func (c *call) keepAbsent(from http.Header) {
 	}
 }
 
-// annotate adds what Ken has to say to the answer's headers. Of the two names that
+// annotate adds what Ken has to say to the answer's headers. Of the names that
 // are Ken's alone the upstream's are replaced: a client looks up its turn by them. In
 // Server-Timing the upstream's entries stay, first.
 func (c *call) annotate(h http.Header) {
 	r := &c.exchange.Receipt
-	h.Set("X-Ken-Turn", r.Turn)
+	h.Del("X-Ken-Policy")
+	if r.Policy != "" {
+		h.Set("X-Ken-Policy", r.Policy)
+	}
+	h.Del("X-Ken-Turn")
+	if r.Turn != "" { // a call that leaves nothing has no turn that could be looked up
+		h.Set("X-Ken-Turn", r.Turn)
+	}
+	if c.side {
+		h.Set("X-Ken-Mode", "side")
+		return
+	}
 	h.Set("X-Ken-Mode", string(r.Mode))
 	spent := r.MS
 	if r.Reused { // the stages are those of the request that composed the block

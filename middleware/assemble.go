@@ -215,6 +215,8 @@ func silent(t *ken.Turn, c *config.Config, last int) string {
 	switch {
 	case !c.Middleware.Knowledge:
 		return "switched off: middleware.knowledge is false"
+	case t.Weight == ken.WeightNone && t.Policy != "":
+		return t.Policy + " gives this call no knowledge"
 	case t.Weight == ken.WeightNone:
 		return "the agent's weight is none"
 	case last < 0:
@@ -273,7 +275,7 @@ func (c *composed) degraded(why string) *composed {
 // reused is what an earlier request of the turn got.
 func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
 	again := *c
-	again.receipt.Reused, again.receipt.At = true, l.now().UTC()
+	again.receipt.Reused, again.receipt.At, again.receipt.Policy = true, l.now().UTC(), t.Policy
 	if named || c.incognito != t.Incognito { // the receipt of one must not be kept as the other's
 		again.receipt.Turn = t.ID
 	}
@@ -408,7 +410,7 @@ func ownSignals(s ken.Signals) ken.Signals {
 
 // blank is the receipt of a turn that gets no block, for the reason given.
 func (l *Layer) blank(t *ken.Turn, cause string) ken.Receipt {
-	return ken.Receipt{Turn: t.ID, At: l.now().UTC(), Owner: t.Owner, Session: t.Session, Mode: ken.ModeNone, Cause: cause,
+	return ken.Receipt{Turn: t.ID, At: l.now().UTC(), Owner: t.Owner, Session: t.Session, Mode: ken.ModeNone, Policy: t.Policy, Cause: cause,
 		Signals: ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}},
 		Items:   []ken.Item{}, Cut: []ken.Cut{}, MS: map[string]float64{}}
 }

@@ -57,6 +57,9 @@ type Heard struct {
 // first one a session with a number behind, and a request that goes on from a
 // response that went through the layer gets that one's session.
 //
+// A turn without tools that has WeightNone and is Incognito takes no part in any session:
+// the body stays, and nothing is kept in memory of it either.
+//
 // An error says that the body is no request of the dialect, and should be passed on
 // as it is. Nothing else fails: the receipt says what was lost. Begin does not
 // change body, and returns at ctx's end at the latest. Nobody may change it until the
@@ -68,6 +71,10 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 		return nil, err
 	}
 	t := l.turnOf(&r, who)
+	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves nothing
+		t.Session, t.Parent = "", ""
+		return &Exchange{Turn: t, Receipt: l.blank(&t, silent(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
+	}
 	up := l.upstream(ctx, &t, &r, start)
 	opened := l.settleSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)

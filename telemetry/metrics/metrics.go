@@ -40,6 +40,7 @@ type Metrics struct {
 	streams   prometheus.Gauge
 	upstream  *counters
 	untouched *counters
+	policies  *counters
 
 	tokens *prometheus.CounterVec
 	models bounded

@@ -93,6 +93,7 @@ func everything() *metrics.Metrics {
 	m.Stream()
 	m.UpstreamError("timeout")
 	m.Untouched("memory")
+	m.Policy("side:title")
 	m.Usage("gpt-5", 120, 30, 100)
 	records, events, embedded := 7, uint64(9), 5
 	m.Watch("default", func(context.Context) (metrics.State, error) {

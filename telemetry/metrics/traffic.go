@@ -16,6 +16,7 @@ func (m *Metrics) declareTraffic() {
 	m.streams = m.gauge("ken_http_streams", "Answers that are streamed at the moment.")
 	m.upstream = &counters{vec: m.counterVec("ken_upstream_errors_total", "Calls of the upstream that went wrong, by kind.", "kind")}
 	m.untouched = &counters{vec: m.counterVec("ken_untouched_total", "Model calls that were passed on without new knowledge, by reason: memory (gateway.look_bytes were taken), turns (retrieval.at_once were composed), length or encoding.", "reason")}
+	m.policies = &counters{vec: m.counterVec("ken_policy_total", "Model calls about which something else than the default decided, by what: policy[0] and so on, or side:title and the like.", "rule")}
 	m.tokens = m.counterVec("ken_gen_ai_tokens_total", "Tokens as the upstream counted them, by the model that it named and by type: input, of these cached, and output.", "model", "type")
 }
 
@@ -65,6 +66,13 @@ func (m *Metrics) UpstreamError(kind string) {
 func (m *Metrics) Untouched(reason string) {
 	if m != nil {
 		m.untouched.add(reason, 1)
+	}
+}
+
+// Policy counts a model call about which a rule decided, by the rule's name.
+func (m *Metrics) Policy(rule string) {
+	if m != nil {
+		m.policies.add(rule, 1)
 	}
 }
 
