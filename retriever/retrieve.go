@@ -121,6 +121,11 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	s.again(ruled)
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
 	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
+	for _, e := range recent {
+		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
+			out.Retrieved++
+		}
+	}
 	out.Cut = slices.Grow(out.Cut, len(pool))
 	knowledge := r.best(ctx, pool, found, t, &s, ruled)
 	for _, e := range recent {
@@ -140,11 +145,6 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 			c.Legs[LegSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
 		}
 		out.Candidates = append(out.Candidates, c)
-	}
-	for _, e := range recent {
-		if !slices.ContainsFunc(pool, func(p *entry) bool { return p.ref == e.ref }) {
-			out.Retrieved++
-		}
 	}
 	for _, ref := range books.near {
 		s.refuse(ref, s.barred[ref])
