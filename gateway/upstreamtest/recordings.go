@@ -92,6 +92,12 @@ func Recorded(r *Request) Answer {
 		return Recording("models")
 	case r.Method == http.MethodGet && strings.HasPrefix(path, "/models/"):
 		return Recording("model")
+	case asksSocket(r):
+		return Switching(r)
+	case r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False:
+		return Recording("responses_prepared_stream")
+	case r.Proto == WebSocket:
+		return Recording("responses" + strings.TrimSuffix(variant(r.Body, "input"), "_stream") + "_stream")
 	case r.Method != http.MethodPost:
 		return Recording("error_404")
 	}
