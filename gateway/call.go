@@ -36,6 +36,7 @@ type call struct {
 	held      int64                // of the room for bodies
 	untouched string               // why it is not looked into
 	exchange  *middleware.Exchange // nil when the layer has no part in it
+	socket    *socket              // nil when it asks for none, or none that is looked into
 	wants     wanted               // of embeddings
 
 	fault  *fault // of the gateway's own
@@ -89,7 +90,7 @@ func (c *call) log(session string, total, first time.Duration) {
 	switch {
 	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
 		level = slog.LevelWarn
-	case c.route == model, c.fault != nil:
+	case c.route == model, c.route == socketRoute, c.fault != nil:
 		level = slog.LevelInfo
 	}
 	ctx := c.r.Context()

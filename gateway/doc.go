@@ -4,7 +4,8 @@
 //
 // Model calls (/v1/chat/completions, /v1/responses, /v1/messages) go through the
 // layer: blocks are spliced into the body, every other byte stays, and a copy of
-// the answer goes to the session's journal once the client has read it. Any other
+// the answer goes to the session's journal once the client has read it. So do the
+// requests for responses that a client sends over a WebSocket, as Codex does. Any other
 // request is passed on with its path, query, headers and body as they came. All
 // answers are passed back as they come, an event at a time, broken ones included.
 //
