@@ -94,7 +94,7 @@ func Recorded(r *Request) Answer {
 		return Recording("model")
 	case asksSocket(r):
 		return Switching(r)
-	case r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False:
+	case opens(r):
 		return Recording("responses_prepared_stream")
 	case r.Proto == WebSocket:
 		return Recording("responses" + strings.TrimSuffix(variant(r.Body, "input"), "_stream") + "_stream")

@@ -34,6 +34,11 @@ func asksSocket(r *Request) bool {
 		strings.EqualFold(r.Get("Upgrade"), "websocket")
 }
 
+// opens reports a handshake, and a message that only fills the provider's cache.
+func opens(r *Request) bool {
+	return asksSocket(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
+}
+
 // talk answers the messages of a WebSocket until it is closed.
 func (s *Server) talk(c io.WriteCloser, r *bufio.Reader, handshake *Request, number int) {
 	var text []byte
