@@ -104,6 +104,8 @@ clients: build ## run real clients against ken serve and ken mcp, if they can be
 		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
 	else echo "SKIPPED: the OpenAI client for Go: its module can't be downloaded"; fi
 	@clients/node/run
+	@clients/python/run
+	@clients/agents/run
 
 browser: build ## test the console in a real browser, if there is one
 	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./gateway/upstreamtest/cmd/upstream

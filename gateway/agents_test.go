@@ -1,9 +1,11 @@
 package gateway_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // Agents say in headers of their own which conversation it is. A sub-agent's is one of
@@ -18,10 +20,14 @@ func TestSubAgentsHaveSessionsOfTheirOwn(t *testing.T) {
 	ask("Fix it.", "X-Session-Id", "ses_1")
 	ask("Fix it.", "X-Session-Id", "ses_2", "X-Parent-Session-Id", "ses_1")
 	ask("Hello.", "X-Session-Id", "ses_3", "X-Ken-Session", "mine")
+	long := strings.Repeat("x", 10<<10)
+	ask("Hello again.", "X-Session-Id", long+"2", "X-Parent-Session-Id", long)
+	post(t, g.URL+chatPath, strings.Replace(chat("Hello there."), "{", `{"prompt_cache_key":"a\nb0123456789abcdef01","metadata":{"session_id":"`+long+`"},`, 1))
 	if err := l.Recorded(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]struct{ parent, agent string }{
+		wire.NameOf("default", long+"2"): {wire.NameOf("default", long), ""}, wire.NameOf("default", long): {},
 		id: {"", "claude-code"}, id + "~a1": {id, ""}, "ses_1": {}, "ses_2": {"ses_1", ""}, "mine": {},
 	} {
 		s, err := l.Journal("").Info(t.Context(), name)

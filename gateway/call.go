@@ -37,6 +37,7 @@ type call struct {
 	untouched string               // why it is not looked into
 	side      bool                 // an agent's call for itself
 	exchange  *middleware.Exchange // nil when the layer has no part in it
+	socket    *socket              // nil when it asks for none, or none that is looked into
 	wants     wanted               // of embeddings
 
 	fault  *fault // of the gateway's own
@@ -93,7 +94,7 @@ func (c *call) log(session string, total, first time.Duration) {
 	switch {
 	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
 		level = slog.LevelWarn
-	case c.route == model, c.fault != nil:
+	case c.route == model, c.route == socketRoute, c.fault != nil:
 		level = slog.LevelInfo
 	}
 	ctx := c.r.Context()

@@ -6,7 +6,8 @@
 // /api/chat) go through the layer: blocks are spliced into the body, every other byte
 // stays, and a copy of the answer goes to the session's journal once the client has
 // read it. A request that counts the tokens of a call gets the same blocks, and leaves
-// nothing. Any other request is passed on with its path, query, headers and body as
+// nothing. The layer looks into the requests for responses that a client sends over a
+// WebSocket, too, as Codex does. Any other request is passed on with its path, query, headers and body as
 // they came. All answers are passed back as they come, an event at a time, broken ones
 // included.
 //

@@ -27,6 +27,8 @@ type Gateway struct {
 	room    room // for bodies that are looked into
 	reverse *httputil.ReverseProxy
 
+	upgradeRefused sync.Once // it was logged
+
 	upstream  *upstream // nil: there is none
 	anthropic *upstream // nil: the same as upstream
 

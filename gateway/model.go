@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,10 +31,7 @@ func (c *call) look() *fault {
 	if f := c.read(); f != nil || !c.isWhole {
 		return f
 	}
-	// Many short messages take more than their bytes.
-	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
-		c.untouched = tooMany
-	}
+	c.roomForMessages()
 	return nil
 }
 
@@ -64,20 +62,40 @@ func (c *call) extend() *fault {
 	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
+	c.know(nil)
+	if c.exchange != nil { // else the upstream says what is wrong with it
+		c.set(c.exchange.Body)
+	}
+	return nil
+}
+
+// roomForMessages takes room for what many short messages need beyond their bytes. Without it,
+// the body is not looked into.
+func (c *call) roomForMessages() bool {
+	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
+		c.untouched = tooMany
+		return false
+	}
+	return true
+}
+
+// know has the layer look into the body, and sets exchange unless the body is no request of
+// its dialect. change, which may be nil, can change the request and its turn before.
+func (c *call) know(change func(*wire.Request, *ken.Turn)) {
 	var model string
 	var stream bool
 	c.exchange = c.begin(func(r *wire.Request) ken.Turn {
 		model, stream = r.Model, r.Stream
-		return c.turn(r)
+		t := c.turn(r)
+		if change != nil {
+			change(r, &t)
+		}
+		return t
 	})
-	if c.exchange == nil { // the upstream says what is wrong with it
-		return nil
-	}
-	c.set(c.exchange.Body)
-	if c.exchange.Busy {
+	if c.exchange != nil && c.exchange.Busy {
 		c.untouched = tooBusy
 	}
-	if c.g.o.Tracer != nil && c.up != nil {
+	if c.exchange != nil && c.g.o.Tracer != nil && c.up != nil {
 		port, _ := strconv.Atoi(c.up.base.Port())
 		provider := "openai"
 		switch c.dialect {
@@ -90,7 +108,6 @@ func (c *call) extend() *fault {
 			Conversation: c.exchange.Turn.Session, Stream: stream})
 		c.r, c.client = c.r.WithContext(ctx), span
 	}
-	return nil
 }
 
 // begin is the layer's part; nil when the body is none of its dialect, and when
@@ -117,18 +134,16 @@ func (g *Gateway) modify(resp *http.Response) error {
 	c.up.note(g.o.Now(), resp.StatusCode, "")
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		c.w.status, c.w.first = resp.StatusCode, g.o.Now()
+		if conn, ok := resp.Body.(io.ReadWriteCloser); ok && c.socket != nil {
+			resp.Body = c.socket.open(conn)
+		}
 		return nil
 	}
 	if instead := c.instead(resp); instead != nil {
 		return c.replace(resp, instead)
 	}
 	c.keepAbsent(resp.Header)
-	switch {
-	case resp.StatusCode == http.StatusTooManyRequests:
-		g.o.Metrics.UpstreamError("rate_limited")
-	case resp.StatusCode >= http.StatusInternalServerError:
-		g.o.Metrics.UpstreamError("server")
-	}
+	g.countStatus(resp.StatusCode)
 	resp.Body = &answer{ReadCloser: resp.Body, c: c}
 	if c.untouched != "" {
 		resp.Header.Set("X-Ken-Untouched", c.untouched)
@@ -144,6 +159,16 @@ func (g *Gateway) modify(resp *http.Response) error {
 	}
 	c.w.early = resp.ContentLength < 0
 	return nil
+}
+
+// countStatus counts a status that says that the upstream failed.
+func (g *Gateway) countStatus(status int) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		g.o.Metrics.UpstreamError("rate_limited")
+	case status >= http.StatusInternalServerError:
+		g.o.Metrics.UpstreamError("server")
+	}
 }
 
 // tainted counts tool calls that repeat external claims.

@@ -29,6 +29,13 @@ func (c *call) proxy() *fault {
 		if f := c.preview(); f != nil {
 			return f
 		}
+	case socketRoute, noSocket:
+		if f := c.upgrade(); f != nil {
+			return f
+		}
+		if c.socket != nil {
+			defer c.socket.end(context.Canceled)
+		}
 	case embeddings:
 		if done, f := c.embed(); done || f != nil {
 			return f
@@ -126,6 +133,9 @@ func rewrite(p *httputil.ProxyRequest) {
 	}
 	if c.g.o.Tracer != nil {
 		trace.Inject(c.r.Context(), h)
+	}
+	if c.socket != nil {
+		h.Del("Sec-Websocket-Extensions") // compressed messages could not be looked into
 	}
 	c.up.point(p.Out, c.raw, p.In.URL)
 	if !c.isWhole {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/websocket"
 	"github.com/kenlayer/ken/middleware/wire"
 )
 
@@ -11,11 +12,13 @@ import (
 type route uint8
 
 const (
-	pass       route = iota // on, as it is
-	model                   // on, with knowledge
-	count                   // on, with the knowledge that the model call would have
-	embeddings              // on, or served here
-	models                  // on, or served here
+	pass        route = iota // on, as it is
+	model                    // on, with knowledge
+	count                    // on, with the knowledge that the model call would have
+	socketRoute              // on, with knowledge in what goes over the WebSocket
+	noSocket                 // a WebSocket for model calls that go over HTTP alone
+	embeddings               // on, or served here
+	models                   // on, or served here
 	api
 	mcp
 	scrape
@@ -54,6 +57,13 @@ func (g *Gateway) routeOf(r *http.Request, raw string) (route, wire.Dialect, str
 		return api, 0, "/api"
 	case path == "/console" || strings.HasPrefix(path, "/console/"):
 		return console, 0, "/console"
+	}
+	if r.Method == http.MethodGet && websocket.Asked(r.Header) {
+		if d, ok := wire.DialectOf(raw); ok && d == wire.Responses {
+			return socketRoute, d, "/v1/responses (websocket)"
+		} else if ok {
+			return noSocket, d, patterns[d]
+		}
 	}
 	if r.Method == http.MethodPost {
 		if d, ok := wire.DialectOf(raw); ok {

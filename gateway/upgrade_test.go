@@ -10,7 +10,7 @@ import (
 // upgrading is an upstream that takes any offer of another protocol and then sends
 // back what it gets.
 func upgrading(t *testing.T) string {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return upgradingTo(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
 		w.Header().Set("Upgrade", r.Header.Get("Upgrade"))
 		w.WriteHeader(http.StatusSwitchingProtocols)
@@ -21,7 +21,12 @@ func upgrading(t *testing.T) string {
 		}
 		defer conn.Close()
 		_, _ = io.Copy(conn, rw) // until the other end is gone
-	}))
+	})
+}
+
+// upgradingTo is an upstream whose connections end with the test.
+func upgradingTo(t *testing.T, h http.HandlerFunc) string {
+	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv.URL
 }

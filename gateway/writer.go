@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type writer struct {
 	unread func() bool // whether some of the request may be unread; nil: it is none of the writer's concern
 	status int
 	first  time.Time // when the answer began
+	conn   net.Conn  // once it was taken over
 }
 
 func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time) *writer {

@@ -102,7 +102,7 @@ func (a Answer) head() []byte {
 	switch {
 	case a.Framing == Chunked && a.Get("Transfer-Encoding") == "":
 		writeFields(&b, []Field{{"Transfer-Encoding", "chunked"}})
-	case a.Framing == Length && a.Get("Content-Length") == "":
+	case a.Framing == Length && a.status() != http.StatusSwitchingProtocols && a.Get("Content-Length") == "":
 		writeFields(&b, []Field{{"Content-Length", strconv.Itoa(len(a.Body()))}})
 	}
 	b.WriteString("\r\n")

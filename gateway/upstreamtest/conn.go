@@ -34,6 +34,12 @@ func (s *Server) serve(c net.Conn, number int) {
 			more <- err == nil
 		}()
 		a := s.keep(req)
+		if a.Status == http.StatusSwitchingProtocols && asksSocket(req) {
+			if send(c, a, req) == nil && <-more {
+				s.talk(c, r, req, number)
+			}
+			return
+		}
 		if err := send(c, a, req); err != nil || a.Ending != Keep || a.Framing == ToClose {
 			finish(c, a.Ending)
 			<-more

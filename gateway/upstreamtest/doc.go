@@ -8,6 +8,8 @@
 // do what no well-behaved server does, too: stop in the middle of an event, say a
 // wrong length, answer and vanish. NewHTTP2 offers the same answers over HTTP/2.
 //
+// It takes a WebSocket on the path of responses, too, as OpenAI's API does; see Switching.
+//
 // Without instructions, a request is answered by the recording that fits it: its
 // path, whether it streams, whether it offers tools, whether it brings a tool's
 // result. Server.Next and Server.Handle say otherwise. Nothing in the package

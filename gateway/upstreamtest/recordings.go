@@ -98,6 +98,12 @@ func Recorded(r *Request) Answer {
 		return Recording("model")
 	case strings.HasPrefix(path, "/api/"):
 		return ollama(r)
+	case asksSocket(r):
+		return Switching(r)
+	case opens(r):
+		return Recording("responses_prepared_stream")
+	case r.Proto == WebSocket:
+		return Recording("responses" + strings.TrimSuffix(variant(r.Body, "input"), "_stream") + "_stream")
 	case r.Method != http.MethodPost:
 		return Recording("error_404")
 	}

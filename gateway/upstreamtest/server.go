@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +85,8 @@ func Refusing(t testing.TB) string {
 }
 
 // Next queues answers for the requests to come, one for each in the order of
-// their arrival. When the queue is empty, Handle's function answers again.
+// their arrival. When the queue is empty, Handle's function answers again. What opens a
+// WebSocket, or prepares for a request on it, takes only errors from the queue.
 func (s *Server) Next(answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +159,7 @@ func (s *Server) keep(r *Request) Answer {
 	close(s.arrived)
 	s.arrived = make(chan struct{})
 	handle := s.handle
-	if len(s.next) > 0 {
+	if len(s.next) > 0 && !(opens(r) && s.next[0].status() < http.StatusBadRequest) {
 		a := s.next[0]
 		s.next = s.next[1:]
 		handle = func(*Request) Answer { return a }

@@ -29,8 +29,9 @@ func NamesIn(h http.Header) Names {
 		}
 	case thread != "":
 		n.Session = thread
-		if root := h.Get("Session-Id"); root != thread {
-			n.Parent = root
+		// The session is the thread that the user began; a sub-agent may be another one's.
+		if n.Parent = h.Get("X-Codex-Parent-Thread-Id"); n.Parent == "" && h.Get("Session-Id") != thread {
+			n.Parent = h.Get("Session-Id")
 		}
 	default:
 		n.Session = h.Get("Session-Id")

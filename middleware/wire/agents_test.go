@@ -20,6 +20,7 @@ func TestNamesIn(t *testing.T) {
 			Names{id + "~a2", id + "~a1", ""}},
 		{"Codex", map[string]string{"User-Agent": "codex_cli_rs/0.169.0 (Ubuntu)", "Session-Id": id, "Thread-Id": id}, Names{id, "", "codex"}},
 		{"its thread", map[string]string{"Session-Id": id, "Thread-Id": other}, Names{other, id, ""}},
+		{"a thread's thread", map[string]string{"Session-Id": id, "Thread-Id": other, "X-Codex-Parent-Thread-Id": "t1"}, Names{other, "t1", ""}},
 		{"an older Codex", map[string]string{"Session-Id": id}, Names{id, "", ""}},
 		{"opencode", map[string]string{"User-Agent": "opencode/1.18.33 ai-sdk/5", "X-Session-Id": "ses_1"}, Names{"ses_1", "", "opencode"}},
 		{"its child", map[string]string{"X-Session-Id": "ses_2", "X-Parent-Session-Id": "ses_1"}, Names{"ses_2", "ses_1", ""}},

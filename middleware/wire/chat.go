@@ -16,6 +16,9 @@ func (r *Request) chat(messages value) (err error) {
 			return false
 		}
 		m, content := message(v)
+		if m.Role == "user" && scaffold(&m) {
+			return true
+		}
 		r.add(m, before(v, content, textPart))
 		return true
 	})

@@ -11,7 +11,7 @@ import (
 // somebody asked would drown the question, and teach the layer a file's text as a
 // user's words.
 var frames = []string{
-	"system-reminder",     // Claude Code
+	"system-reminder",     // Claude Code, Qwen Code
 	"environment_context", // Codex
 	"user_instructions",   // Codex
 }

@@ -156,3 +156,21 @@ func ExampleSessionOf() {
 	fmt.Println(wire.SessionOf("default", "", &r), wire.SessionOf("default", "from-the-header", &r), err)
 	// Output: 0b7f9e2a from-the-header <nil>
 }
+
+// Qwen Code begins a user's message with reminders, and leaves some of them out when it goes
+// on in another process. The conversation stays the same, and what was asked is the question.
+func TestRemindersArePartOfNoConversation(t *testing.T) {
+	const skills, date, asked = `{"type":"text","text":"<system-reminder>\nSkills.\n</system-reminder>"}`,
+		`{"type":"text","text":"<system-reminder>\nThe current date is 2026-11-25.\n</system-reminder>"}`, `{"type":"text","text":"How often?"}`
+	var sessions []string
+	for _, content := range []string{skills + "," + date + "," + asked, skills + "," + asked} {
+		r, err := wire.Parse(wire.Chat, []byte(`{"messages":[{"role":"system","content":"You are Qwen Code."},{"role":"user","content":[`+content+`]}]}`))
+		if err != nil || len(r.Messages) != 2 || r.Messages[1].Text != "How often?" {
+			t.Fatalf("%+v, %v", r.Messages, err)
+		}
+		sessions = append(sessions, wire.SessionOf("", "", &r))
+	}
+	if sessions[0] != sessions[1] {
+		t.Errorf("sessions %q", sessions)
+	}
+}

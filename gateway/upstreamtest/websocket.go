@@ -1,0 +1,117 @@
+package upstreamtest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/internal/websocket"
+)
+
+// WebSocket is the Proto of a request that came as a message of a WebSocket. Its method,
+// target and header are those of the handshake, and its body is the message.
+const WebSocket = "websocket"
+
+// maxMessage bounds a message of a client's.
+const maxMessage = 64 << 20
+
+// Switching is the answer that accepts a WebSocket. What is asked for on it is answered as
+// Server.Handle and Server.Next say: each event of a stream is a message, and a status that
+// is no success is an event of type error.
+func Switching(r *Request) Answer {
+	return Answer{Status: http.StatusSwitchingProtocols, Header: []Field{{"Upgrade", "websocket"}, {"Connection", "Upgrade"},
+		{"Sec-WebSocket-Accept", websocket.AcceptKey(r.Get("Sec-WebSocket-Key"))}, {"X-Request-Id", "req_websocket"}}}
+}
+
+// asksSocket reports a handshake on the path of responses.
+func asksSocket(r *Request) bool {
+	return r.Method == http.MethodGet && r.Proto != WebSocket && strings.HasSuffix(r.Path(), "/responses") &&
+		strings.EqualFold(r.Get("Upgrade"), "websocket")
+}
+
+// opens reports a handshake, and a message that only fills the provider's cache.
+func opens(r *Request) bool {
+	return asksSocket(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
+}
+
+// talk answers the messages of a WebSocket until it is closed.
+func (s *Server) talk(c io.WriteCloser, r *bufio.Reader, handshake *Request, number int) {
+	var text []byte
+	for {
+		h, payload, err := websocket.ReadFrame(r, maxMessage)
+		if err != nil || !h.Masked {
+			return
+		}
+		switch h.Opcode {
+		case websocket.Close:
+			_, _ = c.Write(websocket.AppendFrame(nil, websocket.Header{Fin: true, Opcode: websocket.Close}, payload))
+			return
+		case websocket.Ping:
+			if _, err := c.Write(websocket.AppendFrame(nil, websocket.Header{Fin: true, Opcode: websocket.Pong}, payload)); err != nil {
+				return
+			}
+		case websocket.Text, websocket.Continuation:
+			if text = append(text, payload...); !h.Fin {
+				continue
+			}
+			req := &Request{Method: handshake.Method, Target: handshake.Target, Proto: WebSocket, Header: handshake.Header, Body: text, Conn: number, gone: make(chan struct{})}
+			text = nil
+			more := make(chan bool, 1) // as in serve
+			go func() {
+				_, err := r.Peek(1)
+				if err != nil {
+					close(req.gone)
+				}
+				more <- err == nil
+			}()
+			if err := sendMessages(c, s.keep(req), req); err != nil {
+				_ = c.Close()
+				<-more
+				return
+			}
+			if !<-more {
+				return
+			}
+		}
+	}
+}
+
+// sendMessages sends an answer, up to its ending.
+func sendMessages(w io.Writer, a Answer, req *Request) error {
+	for _, event := range messages(a) {
+		if err := wait(a.Pace, req); err != nil {
+			return err
+		}
+		if _, err := w.Write(websocket.AppendFrame(nil, websocket.Header{Fin: true, Opcode: websocket.Text}, event)); err != nil {
+			return err
+		}
+	}
+	switch a.Ending {
+	case Keep:
+		return nil
+	case Stall:
+		<-req.gone
+	}
+	return errGone
+}
+
+// messages are what an answer is on a WebSocket.
+func messages(a Answer) (out [][]byte) {
+	if a.status() != http.StatusOK {
+		b, _ := json.Marshal(map[string]any{"type": "error", "status": a.status(), "error": json.RawMessage(gjson.GetBytes(a.Body(), "error").Raw)})
+		return [][]byte{b}
+	}
+	for _, piece := range a.Pieces {
+		for line := range bytes.Lines(piece) {
+			if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+				out = append(out, bytes.TrimSpace(data))
+			}
+		}
+	}
+	return out
+}

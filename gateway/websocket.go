@@ -1,0 +1,308 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/internal/websocket"
+)
+
+// socket is a WebSocket on which a client asks for responses, as Codex does:
+//
+//	GET /v1/responses, Upgrade: websocket
+//	client  {"type":"response.create", the fields of POST /v1/responses}
+//	server  the events of a streamed response, each a text message
+//
+// Each response.create is a model call of its own. httputil.ReverseProxy makes the handshake and
+// copies bytes both ways; socket is the upstream's end. One goroutine reads, another one
+// writes, and a third one closes.
+type socket struct {
+	c    *call
+	conn io.ReadWriteCloser // to the upstream
+
+	// Of the goroutine that writes, which passes on what the client sends.
+	up      messageFilter
+	wire    *bufio.Writer // to the upstream
+	err     error         // why no more goes on
+	limited bool          // the client has a time limit to send more
+
+	// Of the goroutine that reads, which passes on what the upstream sends.
+	down    messageFilter
+	out     bytes.Buffer // what goes on to the client
+	cut     error        // what follows out; nil while more may come
+	refused bool         // see response.refused
+
+	mu      sync.Mutex  // guards the rest
+	waiting []*response // in the order of their requests
+	held    int64       // of the room for bodies, by the message that is collected
+	over    bool
+}
+
+// maxWaitingResponses bounds the calls on one connection that wait for their end. Providers
+// work on one at a time.
+const maxWaitingResponses = 64
+
+// maxEvent is the longest event of a response that is looked into, 4 MiB: as much as is kept
+// of an answer.
+const maxEvent = 4 << 20
+
+// errEnded ends a connection on which Ken takes no more requests. When the client connects
+// again, it gets a status that says why.
+var errEnded = errors.New("no more requests on this connection")
+
+// policyViolation is a close code.
+const policyViolation = 1008
+
+// upgrade prepares a request for a WebSocket on a path of model calls.
+func (c *call) upgrade() *fault {
+	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
+		return f
+	}
+	if c.asked.off {
+		return nil
+	}
+	if c.route == noSocket {
+		c.g.upgradeRefused.Do(func() {
+			c.g.o.Log.Warn("a client asks for a WebSocket where Ken reads HTTP only, and is told to use HTTP", "route", c.pattern)
+		})
+		c.w.Header().Set("Upgrade", "HTTP/1.1")
+		c.w.Header().Set("Connection", "Upgrade")
+		return &fault{status: http.StatusUpgradeRequired, code: "no_websocket", msg: "this path has no WebSocket",
+			try: "Send a POST, or X-Ken: off to pass the request on untouched."}
+	}
+	c.socket = &socket{c: c}
+	return nil
+}
+
+// open begins to look into what goes over the connection.
+func (s *socket) open(conn io.ReadWriteCloser) io.ReadWriteCloser {
+	s.conn, s.wire = conn, bufio.NewWriterSize(conn, bufferSize)
+	s.up = messageFilter{look: s.asks, grow: s.hold, drop: s.unseen, out: s.wire, most: min(maxLook, s.c.terms.cfg.BodyBytes)}
+	s.down = messageFilter{look: s.answers, grow: func(int) bool { return true }, drop: s.unheard, out: &s.out, most: maxEvent}
+	return s
+}
+
+// Write passes on what the client sent.
+func (s *socket) Write(p []byte) (int, error) {
+	s.up.write(p)
+	if s.up.collecting || s.limited { // a message that was begun must be finished; between messages a client may be silent
+		var limit time.Time
+		if s.limited = s.up.collecting; s.limited {
+			limit = time.Now().Add(s.c.terms.cfg.Stall)
+		}
+		_ = s.c.w.conn.SetReadDeadline(limit) // an error: it is closed, as the next read says
+	}
+	if err := s.wire.Flush(); err != nil {
+		return 0, err
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	return len(p), nil
+}
+
+// CloseWrite is called at the end of what the client sends.
+func (s *socket) CloseWrite() error {
+	s.up.flush()
+	if err := s.wire.Flush(); err != nil {
+		return err
+	}
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
+
+// Read returns what the upstream sent.
+func (s *socket) Read(p []byte) (int, error) {
+	for s.out.Len() == 0 && s.cut == nil {
+		if s.out.Cap() > 2*bufferSize {
+			s.out = bytes.Buffer{}
+		}
+		n, err := s.conn.Read(p)
+		s.down.write(p[:n])
+		switch {
+		case s.refused:
+			reason := []byte{policyViolation >> 8, policyViolation & 0xff}
+			s.out.Write(websocket.AppendFrame(nil, websocket.Header{Fin: true, Opcode: websocket.Close}, reason))
+			s.cut = errEnded
+		case err != nil:
+			s.down.flush()
+			s.cut = err
+			s.end(io.ErrUnexpectedEOF)
+		}
+	}
+	if s.out.Len() == 0 {
+		return 0, s.cut
+	}
+	return s.out.Read(p)
+}
+
+// Close closes the connection to the upstream.
+func (s *socket) Close() error {
+	s.end(context.Canceled)
+	return s.conn.Close()
+}
+
+// end ends the calls that wait, for the reason given. Later calls of it do nothing.
+func (s *socket) end(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return
+	}
+	s.over = true
+	if len(s.waiting) > 0 && !errors.Is(why, context.Canceled) {
+		s.c.g.o.Metrics.UpstreamError("cut")
+	}
+	for _, r := range s.waiting {
+		r.end(why)
+	}
+	s.waiting = nil
+	s.c.g.release(s.held)
+	s.held = 0
+}
+
+// hold takes room for n bytes more of the message that is collected.
+func (s *socket) hold(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || !s.c.g.room.take(int64(n)) {
+		return false
+	}
+	s.held += int64(n)
+	return true
+}
+
+// taken is the room that the collected message has; it is the caller's to release now.
+func (s *socket) taken() (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, s.held = s.held, 0
+	return n
+}
+
+// asks takes up a message of the client's.
+func (s *socket) asks(text []byte) (instead [][]byte, replace bool) {
+	if !asksForResponse(text) {
+		s.c.g.release(s.taken())
+		return nil, false
+	}
+	r := s.response()
+	if s.err = s.admit(r); s.err != nil {
+		r.done()
+		return nil, true
+	}
+	r.look(text)
+	s.await(r)
+	if r.exchange == nil || len(r.exchange.Body) == len(text) {
+		return nil, false
+	}
+	return [][]byte{r.exchange.Body}, true
+}
+
+// unseen is told of a message of the client's that goes on without being looked into.
+func (s *socket) unseen(text []byte, why string) {
+	asks := asksForResponse(text)
+	if why != compressed && !asks {
+		s.c.g.release(s.taken())
+		return
+	}
+	r := s.response()
+	if r.untouched = why; !asks {
+		r.done()
+		return
+	}
+	if why == tooLarge && s.c.terms.cfg.BodyBytes <= maxLook {
+		s.err = errTooLong
+	}
+	s.await(r)
+}
+
+// asksForResponse reports whether a message, or its beginning, asks for a response.
+func asksForResponse(text []byte) bool {
+	return gjson.GetBytes(text, "type").Str == "response.create"
+}
+
+// admit asks again what was asked when the connection was made: keys and limits change.
+func (s *socket) admit(r *response) error {
+	var f *fault
+	if r.who, f = r.terms.identify(r.r.Header); f == nil {
+		f = r.g.limits.spend(r.who.Name)
+	}
+	if f == nil && !r.who.Can(access.Chat) {
+		f = lacks(access.Chat)
+	}
+	if f == nil {
+		return nil
+	}
+	r.fault, r.w.status = f, f.status
+	return errEnded
+}
+
+// await has a call wait for its events.
+func (s *socket) await(r *response) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || len(s.waiting) == maxWaitingResponses {
+		r.end(context.Canceled)
+		return
+	}
+	s.waiting = append(s.waiting, r)
+}
+
+// answers takes up a message of the upstream's.
+func (s *socket) answers(text []byte) (instead [][]byte, replace bool) {
+	if s.refused {
+		return nil, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil, false
+	}
+	r := s.waiting[0]
+	instead, replace, last := r.event(text)
+	s.refused = r.refused
+	if last {
+		s.waiting = s.waiting[1:]
+		r.end(nil)
+	}
+	return instead, replace
+}
+
+// unheard is told of a message of the upstream's that goes on without being looked into.
+func (s *socket) unheard(text []byte, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why == tooLarge && len(s.waiting) > 0 && lastEvent(text) {
+		s.waiting[0].end(nil)
+		s.waiting = s.waiting[1:]
+	}
+}
+
+// lastEvent reports whether an event, or its beginning, ends a response.
+func lastEvent(text []byte) bool {
+	switch gjson.GetBytes(text, "type").Str {
+	case "response.completed", "response.incomplete", "response.failed", "error":
+		return true
+	}
+	return false
+}
+
+// Hijack is for http.ResponseController.
+func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := w.control.Hijack()
+	w.conn = conn
+	return conn, rw, err
+}

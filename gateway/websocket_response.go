@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/middleware/wire"
+)
+
+// response is a model call on a WebSocket: with a line in the log, a turn and an answer of
+// its own.
+type response struct {
+	*call
+	stream  *eventStream // nil: nobody listens
+	refused bool         // its answer was, over a tainted call: the connection ends with it
+	unend   func()       // ends the count of streams; nil before the first event
+}
+
+// response begins a call, which has the room of the collected message.
+func (s *socket) response() *response {
+	c := s.c
+	return &response{call: &call{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
+		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken()}}
+}
+
+// look has the layer look into the request, and listen to its answer.
+func (r *response) look(text []byte) {
+	r.whole = text
+	if !r.roomForMessages() {
+		return
+	}
+	r.know(func(req *wire.Request, t *ken.Turn) {
+		req.Unstored = false // a connection goes on from its last response all the same
+		// What only fills the provider's cache is no turn, unless the user's words are in it.
+		if gjson.GetBytes(text, "generate").Type == gjson.False &&
+			!slices.ContainsFunc(req.Messages, func(m ken.Message) bool { return m.Role == "user" }) {
+			t.Incognito = true
+		}
+	})
+	if r.exchange == nil {
+		return
+	}
+	r.stream = &eventStream{}
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
+	r.exchange.Guard(resp, r.terms.cfg.Taint, r.g.tainted)
+	var heard func(middleware.Heard)
+	if r.g.o.Metrics != nil || r.client != nil {
+		heard = listener(r.g.o.Metrics, r.client, resp.StatusCode)
+	}
+	r.exchange.Listen(resp, heard)
+	r.stream.start(resp.Body)
+}
+
+// event takes up an event of the response: whether it is the last one, and what the client
+// gets instead.
+func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
+	if r.unend == nil {
+		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
+		r.unend = r.g.o.Metrics.Stream()
+		r.client.FirstByte()
+	}
+	if last = lastEvent(text); last {
+		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
+			r.w.status = status
+			r.g.countStatus(status)
+		}
+	}
+	if r.stream == nil {
+		return nil, false, last
+	}
+	err := caught.Run(func() error {
+		instead, replace = r.pass(text, last)
+		return nil
+	})
+	if err != nil {
+		r.g.o.Log.Error("a response goes on without being looked into", "cause", err, "stack", caught.Stack(err))
+		r.stream, instead, replace = nil, nil, false
+	}
+	return instead, replace, last || r.refused
+}
+
+// pass has the layer hear an event, and hold it back or refuse it where it must.
+func (r *response) pass(text []byte, last bool) (instead [][]byte, replace bool) {
+	sent := make([]byte, 0, len(text)+8)
+	sent = append(sent, "data: "...)
+	for _, b := range text {
+		if b == '\n' || b == '\r' { // JSON has none in its strings
+			b = ' '
+		}
+		sent = append(sent, b)
+	}
+	sent = append(sent, "\n\n"...)
+	got := r.stream.feed(sent, false)
+	if r.refused = r.stream.ended; last && !r.refused {
+		got = append(got, r.stream.feed(nil, true)...)
+	}
+	if bytes.Equal(got, sent) {
+		return nil, false
+	}
+	for line := range bytes.Lines(got) {
+		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok {
+			instead = append(instead, bytes.TrimSpace(data))
+		}
+	}
+	if n := len(instead); r.refused && n > 0 {
+		instead[n-1] = refusal(instead[n-1])
+	}
+	return instead, true
+}
+
+// refusal is the event of a stream that says why it ends, as a WebSocket's clients read it.
+func refusal(event []byte) []byte {
+	e := gjson.ParseBytes(event)
+	b, _ := json.Marshal(map[string]any{"type": "error", "status": http.StatusForbidden, "error": map[string]any{
+		"type": openAIType(http.StatusForbidden), "code": e.Get("code").Str, "message": e.Get("message").Str, "param": nil}}) // strings and a number
+	return b
+}
+
+// end is told that no more events come, and why; nil after the last one.
+func (r *response) end(why error) {
+	if r.err = why; r.unend != nil {
+		r.unend()
+	}
+	if r.stream != nil {
+		if err := caught.Run(func() error { r.stream.stop(); return nil }); err != nil {
+			r.g.o.Log.Error("the end of a response was not heard", "cause", err, "stack", caught.Stack(err))
+		}
+	}
+	r.done()
+}
+
+// eventStream is the body of a response whose events come one by one from somewhere else. It
+// hands each to whatever reads the body, and gets back what that makes of it. It is not safe
+// for concurrent use.
+type eventStream struct {
+	in    []byte
+	eof   bool
+	yield func([]byte) bool // nil asks for more
+	next  func() ([]byte, bool)
+	stop  func() // breaks the body off, unless it has ended
+	ended bool
+}
+
+// start has body, which reads from the stream, be read to where it needs more.
+func (s *eventStream) start(body io.ReadCloser) {
+	s.next, s.stop = iter.Pull(func(yield func([]byte) bool) {
+		on := true
+		s.yield = func(b []byte) bool {
+			on = on && yield(b)
+			return on
+		}
+		defer body.Close()
+		buf := make([]byte, bufferSize)
+		for {
+			n, err := body.Read(buf)
+			if n > 0 && !s.yield(buf[:n]) || err != nil {
+				return
+			}
+		}
+	})
+	_, s.ended = s.next()
+	s.ended = !s.ended
+}
+
+// feed adds to the body, perhaps to its end, and returns what its reader read then.
+func (s *eventStream) feed(p []byte, eof bool) (out []byte) {
+	s.in, s.eof = p, eof
+	for !s.ended {
+		b, ok := s.next()
+		if !ok {
+			s.ended = true
+			break
+		}
+		if b == nil {
+			break
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+// Read implements io.Reader.
+func (s *eventStream) Read(p []byte) (int, error) {
+	for len(s.in) == 0 {
+		if s.eof {
+			return 0, io.EOF
+		}
+		if !s.yield(nil) {
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	n := copy(p, s.in)
+	s.in = s.in[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (s *eventStream) Close() error { return nil }
