@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/access"
 )
 
 // Row is the usage of one day by one key of one model.
@@ -38,6 +40,19 @@ func (r *Row) add(o *Row) {
 type id struct{ key, owner, model string }
 
 func (r *Row) id() id { return id{r.Key, r.Owner, r.Model} }
+
+// Visible reports whether a row may be shown to somebody: a key sees its own usage, with
+// the right operate that of its owner's keys, and as a key of the configured owner with
+// that right all.
+func Visible(r *Row, who access.Principal, configured string) bool {
+	switch {
+	case who.Owner == "":
+		return false
+	case !who.Can(access.Operate):
+		return r.Key == who.Name && r.Owner == who.Owner
+	}
+	return r.Owner == who.Owner || who.Owner == configured
+}
 
 // table is the rows of one day, or of all days since the process started.
 type table map[id]*Row
