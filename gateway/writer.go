@@ -21,6 +21,8 @@ type writer struct {
 	unread func() bool // whether some of the request may be unread; nil: it is none of the writer's concern
 	status int
 	first  time.Time // when the answer began
+
+	written int64 // bytes of the answer's body
 }
 
 func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time) *writer {
@@ -68,7 +70,9 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.status, w.first = http.StatusOK, w.now()
 	}
 	w.limit()
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	return n, err
 }
 
 // FlushError is for http.ResponseController. It sends the header, if nothing has before.
