@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
@@ -130,5 +131,44 @@ func BenchmarkFind(b *testing.B) {
 		if _, ok := r.Find(key); !ok {
 			b.Fatal("not found")
 		}
+	}
+}
+
+func TestMatchModel(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, model string
+		want           bool
+	}{
+		{"gpt-5", "gpt-5", true},
+		{"gpt-5", "gpt-5-mini", false},
+		{"gpt-5", "GPT-5", false},
+		{"gpt-5*", "gpt-5", true},
+		{"gpt-5*", "gpt-5-mini", true},
+		{"*-mini", "openai/gpt-5-mini", true},
+		{"*/gpt-*-mini", "openai/gpt-5-mini", true},
+		{"*/gpt-*-mini", "openai/gpt-5", false},
+		{"a*a", "a", false},
+		{"a*b*b", "ab", false},
+		{"*", "", true},
+		{"**", "x", true},
+		{"", "x", false},
+		{"", "", true},
+	} {
+		if got := access.MatchModel(tt.pattern, tt.model); got != tt.want {
+			t.Errorf("%q, %q: %v", tt.pattern, tt.model, got)
+		}
+	}
+}
+
+// A key without limits may ask every model, forever.
+func TestLimits(t *testing.T) {
+	now := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	free := access.Principal{Name: "k"}
+	if free.Limited() || free.Expired(now) || !free.Allows("anything") {
+		t.Errorf("%+v has limits", free)
+	}
+	p := access.Principal{Models: []string{"gpt-5", "claude-*"}, Expires: now}
+	if !p.Limited() || !p.Expired(now) || p.Expired(now.Add(-1)) || !p.Allows("claude-opus") || p.Allows("gpt-5-mini") || p.Allows("") {
+		t.Errorf("%+v", p)
 	}
 }

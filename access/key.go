@@ -48,5 +48,5 @@ func ParseHash(s string) (h Hash, err error) {
 	}
 	return Hash{}, &ken.Error{Code: ken.CodeInvalid, Field: "hash",
 		Msg: "the value is not " + hashPrefix + " and " + strconv.Itoa(hex.EncodedLen(len(h))) + " hexadecimal digits",
-		Try: "Make a key with ken serve key, and copy the hash that it prints."}
+		Try: "Make a key with ken key create, or with ken serve key and copy the hash that it prints."}
 }

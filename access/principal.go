@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 )
@@ -18,10 +19,14 @@ const (
 	Read    Right = "read"    // search and look at what its owner knows
 	Write   Right = "write"   // learn, verify, dispute: knowledge with an agent's trust
 	Operate Right = "operate" // forget, approve, dismiss, jobs, export, the receipts of all
+
+	// Upstream is every path of the upstream beside model calls, with the upstream key
+	// that the gateway lends: files, batches, the organization's settings.
+	Upstream Right = "upstream"
 )
 
-// Rights lists every right, the weakest first. The caller owns the slice.
-func Rights() []Right { return []Right{Chat, Read, Write, Operate} }
+// Rights lists every right. The caller owns the slice.
+func Rights() []Right { return []Right{Chat, Read, Write, Operate, Upstream} }
 
 // ParseRight reads a right's name; an unknown one is ErrInvalid.
 func ParseRight(s string) (Right, error) {
@@ -42,6 +47,43 @@ type Principal struct {
 	Owner   string  // whose knowledge it works with; never empty unless Principal is zero
 	Project string  // that its turns belong to; "" for none
 	Rights  []Right // never modified once the Principal was handed out
+
+	Models         []string  // patterns of the models that it may ask, see MatchModel; nil for all
+	Expires        time.Time // when the key ends; zero for never
+	RequestsPerDay int       // a day in UTC; 0 is no limit
+	TokensPerDay   int       // a day in UTC; 0 is no limit
+}
+
+// Expired reports whether p's key has ended at a time.
+func (p Principal) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
+
+// Limited reports whether p may not ask every model, or not as much as it likes.
+func (p Principal) Limited() bool {
+	return len(p.Models) > 0 || p.RequestsPerDay > 0 || p.TokensPerDay > 0
+}
+
+// Allows reports whether p may ask a model.
+func (p Principal) Allows(model string) bool {
+	return len(p.Models) == 0 || slices.ContainsFunc(p.Models, func(pattern string) bool { return MatchModel(pattern, model) })
+}
+
+// MatchModel reports whether a model's name matches a pattern, in which * stands for any
+// characters, none included: claude-*, */gpt-5. Case counts.
+func MatchModel(pattern, model string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == model
+	}
+	model, ok := strings.CutPrefix(model, first)
+	for ok {
+		part, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(model, part)
+		}
+		_, model, ok = strings.Cut(model, part)
+		rest = after
+	}
+	return false
 }
 
 // Can reports whether p has a right. It doesn't follow from another one: who may
@@ -55,7 +97,7 @@ func (p Principal) Need(r Right) error {
 		return nil
 	}
 	return &ken.Error{Code: ken.CodeRefused, Msg: "this key lacks the right " + strconv.Quote(string(r)),
-		Try: "Use a key with that right, or add it to the key's rights under gateway.keys."}
+		Try: "Use a key with that right, or make one with it: ken key create NAME --rights."}
 }
 
 type contextKey struct{}

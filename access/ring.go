@@ -1,6 +1,9 @@
 package access
 
-import "crypto/subtle"
+import (
+	"crypto/subtle"
+	"slices"
+)
 
 // Ring is the keys that open the gateway. It isn't changed once made, and is safe
 // for concurrent use.
@@ -19,7 +22,18 @@ func NewRing(entries ...Entry) *Ring { return &Ring{append([]Entry(nil), entries
 // Len is the number of keys.
 func (r *Ring) Len() int { return len(r.entries) }
 
-// Find returns whose key it is.
+// Owners lists whose knowledge the keys open, each once. The caller owns the slice.
+func (r *Ring) Owners() []string {
+	var out []string
+	for i := range r.entries {
+		if owner := r.entries[i].Owner; !slices.Contains(out, owner) {
+			out = append(out, owner)
+		}
+	}
+	return out
+}
+
+// Find returns whose key it is, also where it has ended: see Principal.Expired.
 func (r *Ring) Find(key string) (Principal, bool) { return r.FindHash(HashKey(key)) }
 
 // FindHash returns whose key has this hash. Its time says nothing about which key was

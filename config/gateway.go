@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
@@ -23,9 +24,10 @@ type Gateway struct {
 	UpstreamKeyEnv  string // the environment variable that holds what is lent to clients; empty lends nothing
 	AnthropicKeyEnv string // the same for Anthropic's API
 
-	Keys  []GatewayKey // empty: whoever reaches the gateway may use it, on loopback alone
-	Rate  float64      // requests a second that one key may make; 0 is no limit
-	Burst int          // requests that may come at once within Rate
+	Keys   []GatewayKey   // empty: whoever reaches the gateway may use it, on loopback alone
+	Prices []GatewayPrice // of models; the first whose pattern matches counts
+	Rate   float64        // requests a second that one key may make; 0 is no limit
+	Burst  int            // requests that may come at once within Rate
 
 	HeaderBytes int           // of a request
 	BodyBytes   int           // of a request
@@ -46,11 +48,40 @@ type Gateway struct {
 
 // GatewayKey is a key that opens the gateway, known by its hash.
 type GatewayKey struct {
-	Name    string   // in logs and limits
-	Hash    string   // sha256: and 64 hexadecimal digits
-	Owner   string   // whose knowledge it works with; empty is Knowledge.Owner
-	Project string   // that its turns belong to; may be empty
-	Rights  []string // chat, read, write, operate; empty is the first three
+	Name    string   `json:"name"`              // in logs and limits
+	Hash    string   `json:"hash"`              // sha256: and 64 hexadecimal digits
+	Owner   string   `json:"owner,omitempty"`   // whose knowledge it works with; empty is Knowledge.Owner
+	Project string   `json:"project,omitempty"` // that its turns belong to; may be empty
+	Rights  []string `json:"rights,omitempty"`  // chat, read, write, operate, upstream; empty is the first three
+
+	Models         []string  `json:"models,omitempty"`           // patterns of the models that it may ask; empty is all
+	Expires        time.Time `json:"expires,omitzero"`           // zero is never
+	RequestsPerDay int       `json:"requests_per_day,omitempty"` // in UTC; 0 is no limit
+	TokensPerDay   int       `json:"tokens_per_day,omitempty"`   // in UTC; 0 is no limit
+}
+
+// GatewayPrice is what a million tokens of a model cost.
+type GatewayPrice struct {
+	Model       string  // a pattern, see access.MatchModel
+	Input       float64 // that no cache served
+	CachedInput float64 // that the provider's cache served; 0 is the same as Input
+	Output      float64
+}
+
+// Cost is what a call costs by the table of prices; ok is false when no price is known for
+// the model. input and output are in tokens, and cached is a part of input.
+func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, ok bool) {
+	for _, p := range g.Prices {
+		if !access.MatchModel(p.Model, model) {
+			continue
+		}
+		if p.CachedInput == 0 {
+			p.CachedInput = p.Input
+		}
+		const million = 1e6
+		return (float64(input-cached)*p.Input + float64(cached)*p.CachedInput + float64(output)*p.Output) / million, true
+	}
+	return 0, false
 }
 
 // TaintAction is what happens to an answer that calls a tool with what an
@@ -88,8 +119,12 @@ func (g *Gateway) keys() []key {
 				"clients bring their own, and Ken's goes into the header X-Ken-Key.").judged(asks(reachKey)),
 		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic.").judged(asks(reachKey)),
 		bindRecords("keys", &g.Keys, gatewayKeyFields, []string{"name", "hash"},
-			"Who may use it; ken serve key makes one. With keys, each request needs one, and works with what the key's owner knows. "+
-				"Rights are chat, read, write and operate; without any, the first three. Empty: everybody who reaches it may do everything.").judged(asks("who may use ken serve")),
+			"Who may use it, beside the keys that ken key create makes; ken serve key makes one for this list. With keys, each request needs one, and "+
+				"works with what the key's owner knows. Rights are chat, read, write, operate and upstream; without any, the first three. Models are "+
+				"patterns such as gpt-5 or claude-*. Days are UTC's. Empty, and no other keys: everybody who reaches it may do everything.").judged(asks("who may use ken serve")),
+		bindRecords("prices", &g.Prices, gatewayPriceFields, []string{"model", "input", "output"},
+			"What a million tokens of a model cost, in a currency of yours, such as {model: gpt-5*, input: 1.25, cached_input: 0.125, output: 10}. The "+
+				"first whose pattern matches counts. Without cached_input, cached tokens cost as much as others. Usage of other models has no cost.").judged(asks("what tokens are said to cost")),
 		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit.").judged(asks("how much ken serve takes from its clients")),
 		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate.").judged(asks("how much ken serve takes from its clients")),
 		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").judged(asks("how much ken serve takes from its clients")),
@@ -120,8 +155,44 @@ func gatewayKeyFields(k *GatewayKey) []key {
 		bind("hash", &k.Hash, "", keyHash(), ""),
 		bind("owner", &k.Owner, "", owner(), ""),
 		bind("project", &k.Project, "", name(), ""),
-		bindList("rights", &k.Rights, choice("chat", "read", "write", "operate"), ""),
+		bindList("rights", &k.Rights, choice("chat", "read", "write", "operate", "upstream"), ""),
+		bindList("models", &k.Models, name(), ""),
+		bind("expires", &k.Expires, time.Time{}, moment(), ""),
+		bind("requests_per_day", &k.RequestsPerDay, 0, whole(0, maxPerDay), ""),
+		bind("tokens_per_day", &k.TokensPerDay, 0, whole(0, maxPerDay), ""),
 	}
+}
+
+// maxPerDay bounds what a key may use on one day.
+const maxPerDay = 1_000_000_000_000
+
+func gatewayPriceFields(p *GatewayPrice) []key {
+	return []key{
+		bind("model", &p.Model, "", name(), ""),
+		bind("input", &p.Input, 0, fraction(1_000_000), ""),
+		bind("cached_input", &p.CachedInput, 0, fraction(1_000_000), ""),
+		bind("output", &p.Output, 0, fraction(1_000_000), ""),
+	}
+}
+
+// moment is a point in time: a date, which begins at midnight UTC, or a time of RFC 3339.
+func moment() kind[time.Time] {
+	return kind[time.Time]{
+		rule{want: "a date or a time", try: "Write it as in 2031-05-01 or 2031-05-01T12:00:00Z.", types: textual},
+		func(s string) (time.Time, bool) {
+			for _, layout := range []string{time.DateOnly, time.RFC3339} {
+				if t, err := time.Parse(layout, s); err == nil {
+					return t.UTC(), true
+				}
+			}
+			return time.Time{}, s == ""
+		},
+		func(t time.Time) string {
+			if t.IsZero() {
+				return ""
+			}
+			return t.UTC().Format(time.RFC3339)
+		}}
 }
 
 var keyHashForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
@@ -129,7 +200,7 @@ var keyHashForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 // keyHash is the hash of a key. Who puts the key itself there must not find it in
 // a message.
 func keyHash() kind[string] {
-	k := words("sha256: and 64 hexadecimal digits", "Make a key with ken serve key, and copy the hash that it prints.", keyHashForm.MatchString)
+	k := words("sha256: and 64 hexadecimal digits", "Make a key with ken key create, or with ken serve key and copy the hash that it prints.", keyHashForm.MatchString)
 	k.secret = true
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +49,7 @@ func TestGatewayKeysThatAreRefused(t *testing.T) {
 		{"the key itself", "[{name: a, hash: " + secret + "}]", "gateway.keys[0].hash: the value is not sha256:"},
 		{"no hash", "[{name: a}]", "gateway.keys[0].hash: missing"},
 		{"no name", "[{hash: '" + hash + "'}]", "gateway.keys[0].name: missing"},
-		{"unknown right", "[{name: a, hash: '" + hash + "', rights: [all]}]", `gateway.keys[0].rights[0]: "all" is not chat, read, write or operate`},
+		{"unknown right", "[{name: a, hash: '" + hash + "', rights: [all]}]", `gateway.keys[0].rights[0]: "all" is not chat, read, write, operate or upstream`},
 		{"an owner that is a path", "[{name: a, hash: '" + hash + "', owner: ../a}]", "gateway.keys[0].owner: "},
 		{"unknown field", "[{name: a, hash: '" + hash + "', admin: true}]", "gateway.keys[0].admin: unknown key"},
 		{"a field twice", "[{name: a, name: b, hash: '" + hash + "'}]", "gateway.keys[0].name: set twice"},
@@ -99,5 +100,54 @@ func TestGatewayLendsWhatTheVariableHolds(t *testing.T) {
 	g := config.Gateway{UpstreamKeyEnv: "LENT"}
 	if g.UpstreamKey() != "sk-1" || g.AnthropicKey() != "" {
 		t.Errorf("%q, %q", g.UpstreamKey(), g.AnthropicKey())
+	}
+}
+
+// What limits a key, and what models cost, is read as it is written, and written as it is read.
+func TestLimitsAndPrices(t *testing.T) {
+	c, err := config.Parse([]byte(`gateway:
+  keys:
+    - {name: ci, hash: "` + hash + `", rights: [chat, upstream], models: ["gpt-5*", openai/o3], expires: 2031-05-01, requests_per_day: 100, tokens_per_day: 2000000}
+  prices:
+    - {model: gpt-5-mini, input: 0.25, output: 2}
+    - {model: "gpt-5*", input: 1.25, cached_input: 0.125, output: 10}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := c.Gateway.Keys[0]
+	if len(k.Models) != 2 || k.Expires.Format(time.RFC3339) != "2031-05-01T00:00:00Z" || k.RequestsPerDay != 100 || k.TokensPerDay != 2000000 {
+		t.Errorf("%+v", k)
+	}
+	again, err := config.Parse([]byte(c.YAML()))
+	if d := cmp.Diff(c, again); err != nil || d != "" {
+		t.Errorf("%v %s", err, d)
+	}
+	for _, tt := range []struct {
+		model                 string
+		input, cached, output int
+		want                  float64
+		ok                    bool
+	}{
+		{"gpt-5-mini", 1_000_000, 500_000, 1_000_000, 2.25, true},
+		{"gpt-5-2025-08-07", 2_000_000, 1_000_000, 100_000, 1.25 + .125 + 1, true},
+		{"claude-opus", 1, 0, 1, 0, false},
+		{"", 1, 0, 1, 0, false},
+	} {
+		if got, ok := c.Gateway.Cost(tt.model, tt.input, tt.cached, tt.output); ok != tt.ok || got < tt.want-1e-9 || got > tt.want+1e-9 {
+			t.Errorf("%s: %v %v", tt.model, got, ok)
+		}
+	}
+	for setting, field := range map[string]string{
+		"keys: [{name: a, hash: '" + hash + "', expires: soon}]":      "gateway.keys[0].expires",
+		"keys: [{name: a, hash: '" + hash + "', tokens_per_day: -1}]": "gateway.keys[0].tokens_per_day",
+		"prices: [{model: a, input: 1}]":                              "gateway.prices[0].output",
+		"prices: [{model: a, input: -1, output: 1}]":                  "gateway.prices[0].input",
+	} {
+		_, err := config.Parse([]byte("gateway: {" + setting + "}"))
+		var e *ken.Error
+		if !errors.As(err, &e) || e.Field != field || e.Try == "" {
+			t.Errorf("%s: %v", setting, err)
+		}
 	}
 }

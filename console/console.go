@@ -11,6 +11,8 @@ import (
 	"github.com/kenlayer/ken/console/facet"
 	"github.com/kenlayer/ken/console/ledger"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // Prefix is what the path of every page begins with.
@@ -21,6 +23,11 @@ type Options struct {
 	// Ring is the keys that may log in. Nil: there are none, and whoever comes without
 	// a Principal is turned away.
 	Ring *access.Ring
+	// Keys are those that were handed out, which an operator of the configured owner adds
+	// to and revokes. The value is for the console alone. Nil: keys are not managed here.
+	Keys *operator.Keys
+	// Usage is what keys have used. Nil: nothing was counted.
+	Usage *usage.Store
 	// Secure says that the pages are served over TLS alone, so that cookies must be.
 	Secure bool
 	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.

@@ -13,7 +13,7 @@ import (
 func (c *rig) everyPage() []string {
 	p := c.project
 	out := []string{"", "claims", "sessions", "agents", "changes", "files", "turns", "try", "review", "attention", "entities", "tasks", "code", "decisions",
-		"objectives", "drift", "health", "jobs", "sweeps"}
+		"objectives", "drift", "health", "jobs", "sweeps", "keys"}
 	if p.Claims != nil {
 		turn := p.Turns["today 2"]
 		out = append(out, "claims?q=ledger&kind=fact", "claims/"+p.Claims["wrong fact"], "claims/"+p.Claims["hostile script"]+"/forget", "claims/new",

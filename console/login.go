@@ -76,9 +76,9 @@ func (s *visits) find(r *http.Request, ring *access.Ring) (in visitor, who acces
 		delete(s.by, key)
 		return in, who, false
 	}
-	if who, ok = ring.FindHash(v.key); !ok {
+	if who, ok = ring.FindHash(v.key); !ok || who.Expired(now) {
 		delete(s.by, key)
-		return in, who, false
+		return in, access.Principal{}, false
 	}
 	v.seen = now
 	return *v, who, true
@@ -129,7 +129,7 @@ func login(v *visit) error {
 	key := strings.TrimSpace(v.r.PostFormValue("key"))
 	if ring := v.con.ring.Load(); ring != nil {
 		hash := access.HashKey(key)
-		if _, ok := ring.FindHash(hash); ok {
+		if who, ok := ring.FindHash(hash); ok && !who.Expired(v.now()) {
 			v.con.visits.end(v.r)
 			v.cookie(visitCookie, v.con.visits.begin(hash), visitLasts)
 			return v.to(v.next())

@@ -132,6 +132,7 @@ var doings = map[string]string{
 	"done":       "Done.",
 	"added":      "Added.",
 	"changed":    "Changed.",
+	"revoked":    "Revoked. The next request with it is refused.",
 }
 
 // section is an entry of the navigation.
@@ -195,6 +196,7 @@ func sectionsFor(v *visit, p page) []section {
 			{Name: "Now and lately", Path: Prefix + "health"},
 			{Name: "Jobs", Path: Prefix + "jobs", Count: n.Dead, right: access.Operate},
 			{Name: "Recall sweeps", Path: Prefix + "sweeps"},
+			{Name: "Keys", Path: Prefix + "keys"},
 		}},
 	}
 	for i := range all {

@@ -105,6 +105,9 @@ func routes() []route {
 		{get, Prefix + "jobs/{id}", access.Operate, jobPage},
 		{post, Prefix + "jobs/{id}/retry", access.Operate, retryJob},
 		{get, Prefix + "sweeps", access.Read, sweepsPage},
+		{get, Prefix + "keys", access.Read, keysPage},
+		{post, Prefix + "keys", access.Operate, createKey},
+		{post, Prefix + "keys/{name}/revoke", access.Operate, revokeKey},
 
 		// What waits for a person.
 		{get, Prefix + "review", access.Read, reviewPage},

@@ -21,6 +21,9 @@ func (a *answer) Read(p []byte) (int, error) {
 		a.stream = a.c.g.o.Metrics.Stream()
 		a.c.client.FirstByte()
 	}
+	if a.c.meter != nil {
+		a.c.meter.take(p[:n])
+	}
 	if err != nil {
 		a.end(err)
 	}

@@ -19,7 +19,9 @@ import (
 	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // cannedServer answers every request with the same bytes. It does as little as a
@@ -190,7 +192,12 @@ func benchGateway(b *testing.B, upstream string, claims int) (address string, l 
 	}
 	b.Cleanup(func() { l.Close() })
 	fill(b, l, claims)
-	g, err := gateway.New(l, gateway.Options{Upstream: "http://" + upstream + "/v1", Log: slog.New(slog.DiscardHandler)})
+	u, err := usage.Open("", usage.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := gateway.New(l, gateway.Options{Upstream: "http://" + upstream + "/v1", Log: slog.New(slog.DiscardHandler),
+		Usage: u, Keys: operator.OpenKeys(operator.KeysPath(l.Config().State(l.Root())), nil)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken/access"
@@ -39,6 +41,13 @@ type call struct {
 	exchange  *middleware.Exchange // nil when the layer has no part in it
 	socket    *socket              // nil when it asks for none, or none that is looked into
 	wants     wanted               // of embeddings
+
+	asks     string // the model, as far as the request was read for it
+	counted  bool   // towards the key's usage
+	meter    *meter // of the upstream's answer; nil when nothing is read of it
+	answered string // the model that answered; "" when it does not say
+	used     wire.Usage
+	told     bool // the answer said what was used
 
 	fault  *fault // of the gateway's own
 	err    error  // what went wrong, for the log
@@ -75,6 +84,7 @@ func (c *call) done() {
 		session = c.exchange.Turn.Session
 	}
 	c.g.release(c.held)
+	c.account()
 	if c.untouched != "" {
 		c.g.o.Metrics.Untouched(c.untouched)
 	}
@@ -88,32 +98,43 @@ func (c *call) done() {
 }
 
 // log writes the request's line. What a client chose freely, other than names that
-// it gave to Ken, is not in it.
+// it gave to Ken and the model that it asked, is not in it.
 func (c *call) log(session string, total, first time.Duration) {
-	level := slog.LevelDebug
+	level := slog.LevelInfo
 	switch {
 	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
 		level = slog.LevelWarn
-	case c.route == model, c.route == socketRoute, c.fault != nil:
-		level = slog.LevelInfo
+	case c.fault != nil:
+	case c.route == health, c.route == ready, c.route == scrape: // asked for every few seconds
+		level = slog.LevelDebug
 	}
 	ctx := c.r.Context()
 	if !c.g.o.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", method(c.r.Method)), slog.String("route", c.pattern), slog.Int("status", c.w.status),
-		slog.Float64("ms", ms(total))}
+	attrs := make([]slog.Attr, 0, 24)
+	attrs = append(attrs, slog.String("method", method(c.r.Method)), slog.String("route", c.pattern), slog.Int("status", c.w.status),
+		slog.Int64("bytes", c.w.written), slog.Float64("ms", ms(total)))
 	if first > 0 {
 		attrs = append(attrs, slog.Float64("first_ms", ms(first)))
 	}
 	if c.who.Name != "" {
 		attrs = append(attrs, slog.String("key", c.who.Name), slog.String("owner", c.who.Owner))
 	}
+	if name := c.modelName(); name != "" {
+		attrs = append(attrs, slog.String("model", shorten(name)))
+	}
+	if c.told {
+		attrs = append(attrs, slog.Int("input_tokens", c.used.Input), slog.Int("cached_tokens", c.used.Cached), slog.Int("output_tokens", c.used.Output))
+	}
 	if x := c.exchange; x != nil {
 		attrs = append(attrs, slog.String("session", session), slog.String("turn", x.Receipt.Turn), slog.String("mode", string(x.Receipt.Mode)),
-			slog.Float64("ken_ms", x.Receipt.MS["total"]))
+			slog.Int("block_chars", x.Receipt.Chars), slog.Float64("ken_ms", x.Receipt.MS["total"]))
 		if x.Receipt.Policy != "" {
 			attrs = append(attrs, slog.String("policy", x.Receipt.Policy))
+		}
+		if !x.Receipt.Reused { // the stages are those of the request that composed the block
+			attrs = append(attrs, stages(x.Receipt.MS))
 		}
 		if len(x.Receipt.Degraded) > 0 {
 			attrs = append(attrs, slog.Any("degraded", x.Receipt.Degraded))
@@ -132,6 +153,18 @@ func (c *call) log(session string, total, first time.Duration) {
 		attrs = append(attrs, slog.String("trace", id))
 	}
 	c.g.o.Log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// stages is how long each stage of the turn took, as a group.
+func stages(spent map[string]float64) slog.Attr {
+	of := make([]slog.Attr, 0, len(spent))
+	for name, took := range spent {
+		if name != "total" {
+			of = append(of, slog.Float64(name, took))
+		}
+	}
+	slices.SortFunc(of, func(a, b slog.Attr) int { return strings.Compare(a.Key, b.Key) })
+	return slog.GroupAttrs("stage_ms", of...)
 }
 
 // method is one of the usual ones; a client may send anything.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -20,7 +21,8 @@ type Gateway struct {
 	layer   *middleware.Layer
 	o       Options
 	terms   atomic.Pointer[terms]
-	reload  sync.Mutex  // held while terms change
+	reload  sync.Mutex // held while terms and handed change
+	handed  []config.GatewayKey
 	scopes  []ken.Scope // configured
 	limits  *limits
 	losses  losses
@@ -46,18 +48,22 @@ const (
 )
 
 // New returns a gateway in front of l, which stays the caller's to close. Errors:
-// ErrInvalid for an address or a key's hash that can't be read.
+// ErrInvalid for an address or a key's hash that can't be read, and those of
+// operator.Keys.List.
 func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	all := l.Config()
 	o = o.withDefaults(all)
 	cfg := *o.Config
 	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
-	ring, err := Ring(cfg.Keys, all.Knowledge.Owner)
-	if err != nil {
+	g.room.left.Store(int64(cfg.LookBytes))
+	g.terms.Store(&terms{doors: doors{owner: all.Knowledge.Owner}})
+	var err error
+	if g.handed, err = handedOut(o.Keys); err != nil {
 		return nil, err
 	}
-	g.room.left.Store(int64(cfg.LookBytes))
-	g.terms.Store(&terms{cfg, doors{ring: ring, owner: all.Knowledge.Owner}})
+	if err := g.admitKeys(cfg, false); err != nil {
+		return nil, err
+	}
 	if o.Upstream != "" {
 		if g.upstream, err = parseUpstream(o.Upstream, cfg.UpstreamKey(), false); err != nil {
 			return nil, err
@@ -96,6 +102,7 @@ func (g *Gateway) Close() error {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.refreshKeys()
 	c := g.newCall(w, r)
 	defer c.done() // when the client is cut off as well, which is a panic
 	if f := c.serve(); f != nil {
@@ -156,6 +163,9 @@ func (c *call) admit() *fault {
 	var f *fault
 	if c.who, f = c.terms.identify(c.r.Header); f != nil {
 		return f
+	}
+	if c.who.Expired(c.start) {
+		return expired(c.who)
 	}
 	return c.g.limits.spend(c.who.Name)
 }

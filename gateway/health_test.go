@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,12 +115,19 @@ func TestRequestsAreLogged(t *testing.T) {
 		lines[0], lines[1] = lines[1], lines[0]
 	}
 	for path, want := range map[string]string{"level": "INFO", "method": "POST", "route": "/v1/chat/completions", "status": "200", "session": "abc",
-		"turn": got.Header.Get("X-Ken-Turn"), "mode": "hybrid", "owner": "default", "key": "local"} {
+		"turn": got.Header.Get("X-Ken-Turn"), "mode": "hybrid", "owner": "default", "key": "local", "model": gjson.Get(got.body, "model").String(),
+		"input_tokens": gjson.Get(got.body, "usage.prompt_tokens").String(), "output_tokens": gjson.Get(got.body, "usage.completion_tokens").String(),
+		"bytes": strconv.Itoa(len(got.body))} {
 		if v := gjson.Get(lines[0], path).String(); v != want {
 			t.Errorf("%s is %q, want %q", path, v, want)
 		}
 	}
-	if gjson.Get(lines[1], "level").String() != "DEBUG" || gjson.Get(lines[1], "route").String() != "/*" {
+	for _, path := range []string{"block_chars", "ms", "first_ms", "ken_ms", "stage_ms.retrieve"} {
+		if gjson.Get(lines[0], path).Float() <= 0 {
+			t.Errorf("no %s in %s", path, lines[0])
+		}
+	}
+	if gjson.Get(lines[1], "level").String() != "INFO" || gjson.Get(lines[1], "route").String() != "/*" {
 		t.Errorf("%s", lines[1])
 	}
 	for _, secret := range []string{"sk-query", "sk-secret", "secret-name", "secret body", "PaymentService"} {

@@ -34,6 +34,7 @@ func Ring(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 			return nil, err
 		}
 		p := access.Principal{Name: k.Name, Owner: k.Owner, Project: k.Project, Rights: []access.Right{access.Chat, access.Read, access.Write}}
+		p.Models, p.Expires, p.RequestsPerDay, p.TokensPerDay = k.Models, k.Expires, k.RequestsPerDay, k.TokensPerDay
 		if p.Owner == "" {
 			p.Owner = owner
 		}
@@ -81,7 +82,7 @@ func (d *doors) identify(h http.Header) (access.Principal, *fault) {
 	p, ok := d.ring.Find(key)
 	if !ok {
 		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "unknown_key", msg: "nobody here has this key",
-			try: "Ask who runs the gateway for a key; ken serve key makes one."}
+			try: "Ask who runs the gateway for a key; ken key create makes one."}
 	}
 	if p.Project == "" {
 		p.Project = project

@@ -40,7 +40,7 @@ func listen(cfg config.Gateway) (net.Listener, error) {
 		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "gateway.listen", Msg: "resolve address", Err: err,
 			Try: "Write it as in 127.0.0.1:8484."}
 	}
-	if err := reachable(addr, cfg); err != nil {
+	if err := reachable(addr, len(cfg.Keys) > 0); err != nil {
 		return nil, err
 	}
 	l, err := net.ListenTCP("tcp", addr)
@@ -52,13 +52,13 @@ func listen(cfg config.Gateway) (net.Listener, error) {
 }
 
 // reachable refuses an address that others could reach while there are no keys.
-func reachable(at net.Addr, cfg config.Gateway) error {
-	if tcp, ok := at.(*net.TCPAddr); !ok || len(cfg.Keys) > 0 || tcp.IP.IsLoopback() {
+func reachable(at net.Addr, keyed bool) error {
+	if tcp, ok := at.(*net.TCPAddr); !ok || keyed || tcp.IP.IsLoopback() {
 		return nil
 	}
 	return &ken.Error{Code: ken.CodeRefused, Field: "gateway.listen",
-		Msg: at.String() + " can be reached from other machines, and no keys are configured",
-		Try: "Make a key with ken serve key NAME and put it under gateway.keys, or listen on 127.0.0.1."}
+		Msg: at.String() + " can be reached from other machines, and there are no keys",
+		Try: "Make a key with ken key create NAME, or listen on 127.0.0.1."}
 }
 
 // maxSocketPath is the longest path that a socket can have on every system.

@@ -90,6 +90,9 @@ func (g *Gateway) release(held int64) {
 // read reads the body into whole. One that turns out to be longer than maxLook, or for
 // which there is no room, is left to be passed on as it comes.
 func (c *call) read() *fault {
+	if c.isWhole {
+		return nil
+	}
 	size := bytes.MinRead
 	if n := c.r.ContentLength; n > 0 {
 		size += int(min(n, firstLook))

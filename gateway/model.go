@@ -11,7 +11,6 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/telemetry/metrics"
 	"github.com/kenlayer/ken/telemetry/trace"
 )
 
@@ -144,7 +143,7 @@ func (g *Gateway) modify(resp *http.Response) error {
 	}
 	c.keepAbsent(resp.Header)
 	g.countStatus(resp.StatusCode)
-	resp.Body = &answer{ReadCloser: resp.Body, c: c}
+	resp.Body, c.meter = &answer{ReadCloser: resp.Body, c: c}, c.newMeter(resp)
 	if c.untouched != "" {
 		resp.Header.Set("X-Ken-Untouched", c.untouched)
 	}
@@ -152,8 +151,8 @@ func (g *Gateway) modify(resp *http.Response) error {
 		c.annotate(resp.Header)
 		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)
 		var heard func(middleware.Heard) // nil costs nothing
-		if g.o.Metrics != nil || c.client != nil {
-			heard = listener(g.o.Metrics, c.client, resp.StatusCode)
+		if c.client != nil {
+			heard = listener(c.client, resp.StatusCode)
 		}
 		c.exchange.Listen(resp, heard)
 	}
@@ -245,12 +244,10 @@ func token(s string) bool {
 	return s != ""
 }
 
-// listener counts what the model answered, once the client has it, and ends the
-// call's span.
-func listener(m *metrics.Metrics, span *trace.Span, status int) func(middleware.Heard) {
+// listener ends the call's span with what the model answered, once the client has it.
+func listener(span *trace.Span, status int) func(middleware.Heard) {
 	return func(h middleware.Heard) {
 		u := h.Answer.Usage
-		m.Usage(h.Answer.Model, u.Input, u.Output, u.Cached)
 		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
 		if h.Answer.Finish != "" {
 			a.Finish = []string{h.Answer.Finish}

@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/telemetry/metrics"
 	"github.com/kenlayer/ken/telemetry/trace"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // Options configures New. The zero value is a gateway to the upstream that the
@@ -25,6 +28,16 @@ type Options struct {
 	// must not decompress.
 	Transport http.RoundTripper
 
+	// Keys are keys beside those of Config, looked up again before each request. The
+	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
+	Keys *operator.Keys
+	// Admitted is told of the keys in force: by New, and whenever they change; nil for
+	// none at all. It must not take long.
+	Admitted func(*access.Ring)
+	// Usage counts what keys use, and their budgets of the day. Nil counts nothing, and
+	// no budget is enforced.
+	Usage *usage.Store
+
 	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
 	// found. An API with a method Serves(path string) bool gets the paths of which that
 	// is true; the others under /api/ are passed on, as Ollama's.
@@ -39,9 +52,9 @@ type Options struct {
 	// Tracer records requests and model calls. Nil records nothing.
 	Tracer *trace.Tracer
 
-	// Log hears of each request, at level info for model calls and refusals and at
-	// level debug for others. It gets no bodies, no keys and no queries. Default
-	// slog.Default().
+	// Log gets one line for each request: at level info, at level debug for /healthz,
+	// /readyz and /metrics, and at level warn for what went wrong. It gets no bodies, no
+	// keys and no queries. Default slog.Default().
 	Log *slog.Logger
 	// Now is the clock of the limits. Default time.Now.
 	Now func() time.Time

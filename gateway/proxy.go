@@ -20,6 +20,9 @@ func (c *call) proxy() *fault {
 	if f := c.take(); f != nil {
 		return f
 	}
+	if f := c.permit(); f != nil {
+		return f
+	}
 	switch c.route {
 	case model:
 		if f := c.extend(); f != nil {

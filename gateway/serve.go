@@ -17,9 +17,10 @@ import (
 // that was asked for, and ErrRefused for a listener that others could reach while
 // there are no keys. No answer is under way when it returns.
 func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
-	at, cfg := l.Addr(), g.terms.Load().cfg
+	at, in := l.Addr(), g.terms.Load()
+	cfg := in.cfg
 	g.at.Store(&at)
-	if err := reachable(at, cfg); err != nil {
+	if err := reachable(at, in.ring != nil); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))

@@ -244,6 +244,9 @@ func (s *socket) admit(r *response) error {
 		f = lacks(access.Chat)
 	}
 	if f == nil {
+		f = r.spend()
+	}
+	if f == nil {
 		return nil
 	}
 	r.fault, r.w.status = f, f.status

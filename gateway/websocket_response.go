@@ -29,7 +29,8 @@ type response struct {
 func (s *socket) response() *response {
 	c := s.c
 	return &response{call: &call{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
-		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken()}}
+		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken(),
+		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
 // look has the layer look into the request, and listen to its answer.
@@ -53,8 +54,8 @@ func (r *response) look(text []byte) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
 	r.exchange.Guard(resp, r.terms.cfg.Taint, r.g.tainted)
 	var heard func(middleware.Heard)
-	if r.g.o.Metrics != nil || r.client != nil {
-		heard = listener(r.g.o.Metrics, r.client, resp.StatusCode)
+	if r.client != nil {
+		heard = listener(r.client, resp.StatusCode)
 	}
 	r.exchange.Listen(resp, heard)
 	r.stream.start(resp.Body)
@@ -68,6 +69,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		r.unend = r.g.o.Metrics.Stream()
 		r.client.FirstByte()
 	}
+	r.meter.take(slices.Concat([]byte("data: "), text, []byte("\n\n")))
 	if last = lastEvent(text); last {
 		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
 			r.w.status = status

@@ -23,6 +23,8 @@ type writer struct {
 	status int
 	first  time.Time // when the answer began
 	conn   net.Conn  // once it was taken over
+
+	written int64 // bytes of the answer's body
 }
 
 func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time) *writer {
@@ -70,7 +72,9 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.status, w.first = http.StatusOK, w.now()
 	}
 	w.limit()
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	return n, err
 }
 
 // FlushError is for http.ResponseController. It sends the header, if nothing has before.

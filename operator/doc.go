@@ -3,6 +3,8 @@
 // needs attention. The REST API, the command line and the console decide through
 // it, so that a rule holds in all of them.
 //
+// [Keys] are the keys of the gateway that a person hands out.
+//
 // A [Desk] speaks with a person's voice: whoever gets one has found out before that
 // the caller may do so. Every change is put down to the person, and stands on the
 // person's word where it needs evidence.

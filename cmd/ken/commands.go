@@ -8,6 +8,7 @@ func (a *app) commands() []*cobra.Command {
 		a.askCommand(),
 		a.chatCommand(),
 		a.serveCommand(),
+		a.keyCommand(),
 		a.mcpCommand(),
 		a.indexCommand(),
 		a.initCommand(),

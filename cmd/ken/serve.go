@@ -45,7 +45,7 @@ func (a *app) serveCommand() *cobra.Command {
 			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +
 			"Anthropic's API is passed on to gateway.anthropic; when that is not set, to https://api.anthropic.com if the upstream is OpenAI's " +
 			"own, and otherwise to the upstream itself. Clients bring their own API keys.\n\n" +
-			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken serve key makes a key.\n\n" +
+			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken key create makes a key, which counts at once.\n\n" +
 			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
 			"can't be read changes nothing.\n\n" +
 			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
@@ -60,7 +60,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
 	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
 	f.StringVar(&o.log, "log", "text", "log as `text` or json")
-	f.BoolVar(&o.debug, "debug", false, "log requests that are passed on untouched as well")
+	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
 	cmd.AddCommand(a.serveKeyCommand())
 	return cmd
 }
@@ -77,7 +77,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	in, err := gateway.Listen(cfg.Gateway)
+	keyed, err := a.withHandedOut(cfg)
+	if err != nil {
+		return err
+	}
+	in, err := gateway.Listen(keyed.Gateway)
 	if err != nil {
 		return err
 	}

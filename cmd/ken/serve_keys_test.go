@@ -139,7 +139,7 @@ func TestMetricsTellAKeyOfItsOwnerAlone(t *testing.T) {
 		}
 	}
 	status, _, text = clients[2].ask(http.MethodGet, "/metrics", "")
-	for _, all := range []string{`ken_records{owner="ana"}`, `ken_records{owner="bob"}`, "ken_turns_total{", "ken_gen_ai_tokens_total"} {
+	for _, all := range []string{`ken_key_requests_total{key="bob",`, `ken_records{owner="ana"}`, `ken_records{owner="bob"}`, "ken_turns_total{", "ken_gen_ai_tokens_total"} {
 		if status != http.StatusOK || !strings.Contains(text, all) {
 			t.Errorf("the configured owner's key is not told of %s: %d", all, status)
 		}

@@ -82,19 +82,11 @@ func (a *app) reload(r *reloading) error {
 		return &ken.Error{Code: ken.CodeRefused, Field: "gateway.keys", Msg: "without keys everybody here could use the gateway",
 			Try: "Leave one, or restart ken serve to go on without."}
 	}
-	ring, err := gateway.Ring(next.Gateway.Keys, r.cfg.Knowledge.Owner)
-	if err != nil {
-		return err
-	}
 	before := r.cfg
 	if r.cfg.Gateway, err = r.gateway.Reload(next.Gateway); err != nil {
 		return err
 	}
 	r.from = from
-	if r.console != nil {
-		r.console.Admit(ring)
-	}
-	r.watch(r.layer)
 	r.log.Info("configuration reloaded", "keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
 	if later := differences(r.cfg, next); later != "" {
 		r.log.Warn("what has changed and needs a restart", "settings", later)

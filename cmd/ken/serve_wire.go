@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/access"
@@ -15,8 +16,10 @@ import (
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/telemetry/metrics"
 	"github.com/kenlayer/ken/telemetry/trace"
+	keyusage "github.com/kenlayer/ken/telemetry/usage"
 	"github.com/kenlayer/ken/tools"
 	mcpserver "github.com/kenlayer/ken/tools/mcp"
 )
@@ -30,6 +33,7 @@ type serving struct {
 	tracer   *trace.Tracer // nil when nobody collects
 	mcp      *mcpserver.HTTP
 	console  *console.Console // nil when it is switched off
+	usage    *keyusage.Store
 }
 
 func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstream string) (*serving, error) {
@@ -50,24 +54,52 @@ func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
 	s.watch(l)
 	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
 	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: version(), Log: slog.New(slog.DiscardHandler)})
-	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log}
+	s.usage = s.openUsage(l)
+	s.metrics.WatchUsage(s.usage.Totals)
+	keys := operator.KeysPath(l.Config().State(l.Root()))
+	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
+		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Admitted: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
-		ring, err := gateway.Ring(s.cfg.Gateway.Keys, s.cfg.Knowledge.Owner)
-		if err != nil {
-			return nil, err
-		}
-		s.console = console.New(l, console.Options{Ring: ring, Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: version(), Log: s.log})
+		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: version(), Log: s.log,
+			Usage: s.usage, Keys: operator.OpenKeys(keys, nil)})
 		o.Console = s.console
 	}
 	return gateway.New(l, o)
 }
 
+// openUsage is what keys have used, kept in the state. Where that fails, it is counted in
+// memory.
+func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
+	state := l.Config().State(l.Root())
+	err := l.Config().MakeState(l.Root())
+	var u *keyusage.Store
+	if err == nil {
+		u, err = keyusage.Open(filepath.Join(state, ".gateway", "usage"), keyusage.Options{Log: s.log})
+	}
+	if err != nil {
+		s.log.Warn("usage is counted and not kept", "cause", err, "try", ken.Hint(err))
+		u, _ = keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+	}
+	return u
+}
+
+// admitted is told of the keys in force.
+func (s *serving) admitted(l *middleware.Layer, r *access.Ring) {
+	if s.console != nil {
+		s.console.Admit(r)
+	}
+	if r != nil {
+		s.watchOwners(l, r.Owners())
+	}
+}
+
 // close ends what answers beside the proxy. The layer is closed after it.
 func (s *serving) close() error {
-	if s.console == nil {
-		return s.mcp.Close()
+	err := errors.Join(s.mcp.Close(), s.usage.Close())
+	if s.console != nil {
+		err = errors.Join(err, s.console.Close())
 	}
-	return errors.Join(s.mcp.Close(), s.console.Close())
+	return err
 }
 
 // caller is who calls tools: what the gateway found out, and never the request's
@@ -94,17 +126,15 @@ func (s *serving) caller(r *http.Request) (tools.Caller, error) {
 	return c, nil
 }
 
-// watch has /metrics ask the stores of the owners that the configuration names.
+// watch has /metrics ask the layer, and the store of the configured owner.
 func (s *serving) watch(l *middleware.Layer) {
 	s.metrics.WatchBreaker("embeddings", func() string { return l.Embedder().State().String() })
 	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Counts()) })
-	owners := map[string]bool{s.cfg.Knowledge.Owner: true}
-	for _, k := range s.cfg.Gateway.Keys {
-		if k.Owner != "" {
-			owners[k.Owner] = true
-		}
-	}
-	for owner := range owners {
+	s.watchOwners(l, []string{s.cfg.Knowledge.Owner})
+}
+
+func (s *serving) watchOwners(l *middleware.Layer, owners []string) {
+	for _, owner := range owners {
 		s.metrics.Watch(owner, func(ctx context.Context) (metrics.State, error) { return storeState(ctx, l, owner) })
 		s.metrics.WatchAttention(owner, func(ctx context.Context) (map[string]int, error) { return attentionState(ctx, l, owner) })
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/internal/locks"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // Prefix is what the path of every route begins with.
@@ -23,6 +24,8 @@ const DefaultMaxBody = 4 << 20
 type Options struct {
 	// MaxBody is the most bytes of a request's body; less than 1 means DefaultMaxBody.
 	MaxBody int64
+	// Usage is what keys have used. Nil: nothing was counted.
+	Usage *usage.Store
 	// Log hears of faults of ours and of what can't be told in an answer any more.
 	// Never of what was asked or sent. Default slog.Default().
 	Log *slog.Logger

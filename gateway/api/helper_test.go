@@ -23,6 +23,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway/api"
 	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,6 +36,7 @@ type kit struct {
 	testing.TB
 	layer *middleware.Layer
 	api   *api.API
+	usage *usage.Store
 	who   access.Principal
 	log   *bytes.Buffer
 	calls []api.Served
@@ -71,7 +73,10 @@ func newKit(t testing.TB, change ...func(*middleware.Options)) *kit {
 			t.Errorf("close layer: %v", err)
 		}
 	})
-	k.layer, k.api = l, api.New(l, api.Options{Log: slog.New(slog.NewTextHandler(k.log, nil)), NewID: func() string { return "instance" }})
+	if k.usage, err = usage.Open("", usage.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	k.layer, k.api = l, api.New(l, api.Options{Usage: k.usage, Log: slog.New(slog.NewTextHandler(k.log, nil)), NewID: func() string { return "instance" }})
 	var mu sync.Mutex
 	k.api.OnServed(func(s api.Served) {
 		mu.Lock()

@@ -121,6 +121,7 @@ var tagTexts = [][2]string{
 	{"jobs", "Work of the background."},
 	{"export", "Everything, to be kept elsewhere."},
 	{"stats", "Counts."},
+	{"usage", "What keys have used: requests, tokens and cost."},
 	{"about", "The interface itself."},
 }
 

@@ -58,6 +58,7 @@ var (
 
 	pClaim    = &param{name: "claim", must: true, about: "The id of the claim that is asked about."}
 	pAll      = &param{name: "all", form: formFlag, def: "false", about: "What was dismissed, too."}
+	pDays     = &param{name: "days", form: formNumber, low: 1, high: maxDays, def: "30", about: "How many days, today included."}
 	pJobState = &param{name: "state", many: true, enum: texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead}),
 		about: "Only jobs in this state."}
 )

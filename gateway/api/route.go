@@ -61,7 +61,7 @@ func table() []*route {
 	routes.once.Do(func() {
 		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
 			attentionRoutes(), entityRoutes(), provenanceRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
-			jobRoutes(), exportRoutes(), statsRoutes(), aboutRoutes()} {
+			jobRoutes(), exportRoutes(), statsRoutes(), usageRoutes(), aboutRoutes()} {
 			routes.all = append(routes.all, group...)
 		}
 	})

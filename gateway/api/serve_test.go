@@ -38,7 +38,7 @@ func filled(t *testing.T) (*kit, *strings.Replacer) {
 // samples are values that parameters accept.
 var samples = map[string]string{"q": "payments", "type": "knowledge", "mode": "keyword", "kind": "fact", "status": "observed",
 	"scope": "repo:a", "min_trust": "agent", "floor": "false", "explain": "1", "limit": "3", "cursor": "", "tag": "payments", "session": "session-one",
-	"project": "p", "constraint": "false", "archived": "true", "reason": "because", "all": "true", "state": "queued",
+	"project": "p", "constraint": "false", "archived": "true", "reason": "because", "all": "true", "state": "queued", "days": "7",
 	"claim": "0198c0de-0000-7000-8000-000000000001", "name": "payments", "superseded": "true", "depth": "2", "entity": "payments",
 	"source": "payments", "relation": "requires", "target": "ledger", "about": "ledger", "task_status": "open",
 	"of": "payments", "expired": "true"}

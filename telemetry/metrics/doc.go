@@ -4,8 +4,9 @@
 //
 // Names start with ken_, and units are seconds, bytes and code points. No label
 // ever takes a value from a request without bound: there is none for a session, a
-// turn, a claim, a tool or a key; models and routes are the first [MaxValues] that
-// come up, and "other" after that; owners are those that somebody watches. What
+// turn, a claim or a tool; models and routes are the first [MaxValues] that
+// come up, and "other" after that; owners are those that somebody watches; keys are
+// those of package usage, which bounds them. What
 // each metric means is in docs/metrics.md, which the tests write.
 //
 // What is counted is counted where it happens, at some hundred nanoseconds a turn.

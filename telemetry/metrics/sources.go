@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // SourceTimeout is how long a scrape waits for its sources, which all run at once.
@@ -14,10 +16,11 @@ const SourceTimeout = time.Second
 
 // sources is a collector that asks whoever knows.
 type sources struct {
-	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up *prometheus.Desc
+	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up, keyRequests, keyTokens, keyCost *prometheus.Desc
 
-	mu   sync.Mutex // guards list
-	list []*source
+	mu    sync.Mutex // guards what follows
+	list  []*source
+	usage func() []usage.Row // nil until somebody counts it
 }
 
 // maxSources bounds what is asked at a scrape: MaxValues owners have two sources each,
@@ -45,12 +48,15 @@ func newSources(m *Metrics) *sources {
 		jobs:     desc("gauge", "ken_jobs", "Jobs in the queue, by state.", "owner", "state"),
 		filed: desc("counter", "ken_structure_total", "Claims that were filed under their entities in the background, and the dependencies found, ever, by outcome: "+
 			"rules, model, left (to the rules), unsure, unread, ties_rules, ties_model, retracted, or refused.", "owner", "outcome"),
-		attention: desc("gauge", "ken_attention_items", "Items that wait for a person, by severity.", "owner", "severity"),
-		journal:   desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast.", "outcome"),
-		waiting:   desc("gauge", "ken_journal_waiting", "Records that are still to be written."),
-		harvests:  desc("counter", "ken_harvests_total", "Harvests of sessions, by outcome: done, retried later, or dead.", "outcome"),
-		breaker:   desc("gauge", "ken_breaker_state", "1 for the state that a circuit breaker is in, 0 for the others.", "breaker", "state"),
-		up:        desc("gauge", "ken_source_up", "1 when a source of gauges answered this scrape in time, 0 when it is left out.", "source"),
+		attention:   desc("gauge", "ken_attention_items", "Items that wait for a person, by severity.", "owner", "severity"),
+		journal:     desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast.", "outcome"),
+		waiting:     desc("gauge", "ken_journal_waiting", "Records that are still to be written."),
+		harvests:    desc("counter", "ken_harvests_total", "Harvests of sessions, by outcome: done, retried later, or dead.", "outcome"),
+		breaker:     desc("gauge", "ken_breaker_state", "1 for the state that a circuit breaker is in, 0 for the others.", "breaker", "state"),
+		up:          desc("gauge", "ken_source_up", "1 when a source of gauges answered this scrape in time, 0 when it is left out.", "source"),
+		keyRequests: desc("counter", "ken_key_requests_total", "Requests that keys made of the upstream, by the model that answered; none for those that failed.", "key", "owner", "model"),
+		keyTokens:   desc("counter", "ken_key_tokens_total", "Tokens that keys used, as the upstream counted them, by type: input, of these cached, and output.", "key", "owner", "model", "type"),
+		keyCost:     desc("counter", "ken_key_cost_total", "What that cost, by gateway.prices; models without a price are left out.", "key", "owner", "model"),
 	}
 }
 
@@ -70,7 +76,7 @@ func (s *sources) add(name, owner string, read func(context.Context) ([]promethe
 
 // Describe implements prometheus.Collector.
 func (s *sources) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.filed, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up} {
+	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.filed, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up, s.keyRequests, s.keyTokens, s.keyCost} {
 		ch <- d
 	}
 }
@@ -78,6 +84,7 @@ func (s *sources) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *sources) Collect(ch chan<- prometheus.Metric) {
 	s.collect(ch, func(*source) bool { return true })
+	s.used(ch, "")
 }
 
 // ofOwner is the collector of one owner's sources.
@@ -89,6 +96,7 @@ type ofOwner struct {
 // Collect implements prometheus.Collector.
 func (o ofOwner) Collect(ch chan<- prometheus.Metric) {
 	o.collect(ch, func(src *source) bool { return src.owner == o.owner })
+	o.used(ch, o.owner)
 }
 
 // collect asks those sources that may be asked.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // State is what one owner's store says of itself. What is nil is not known, and
@@ -32,6 +34,50 @@ func (m *Metrics) WatchAttention(owner string, read func(context.Context) (map[s
 		}
 		return counted(s.attention, clip(owner), n), nil
 	})
+}
+
+// WatchUsage has what keys used since the process started asked for at every scrape. read
+// bounds how many keys, owners and models it tells apart.
+func (m *Metrics) WatchUsage(read func() []usage.Row) {
+	if m == nil {
+		return
+	}
+	m.sources.mu.Lock()
+	defer m.sources.mu.Unlock()
+	m.sources.usage = read
+}
+
+// used writes usage as metrics; owner "" is all of it.
+func (s *sources) used(ch chan<- prometheus.Metric, owner string) {
+	s.mu.Lock()
+	read := s.usage
+	s.mu.Unlock()
+	if read == nil {
+		return
+	}
+	seen := map[[3]string]bool{}
+	for _, r := range read() {
+		id := [3]string{clip(r.Key), clip(r.Owner), clip(r.Model)}
+		if owner != "" && r.Owner != owner || seen[id] { // names that differ beyond what a label holds
+			continue
+		}
+		seen[id] = true
+		add := func(d *prometheus.Desc, n float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, append(id[:], labels...)...)
+		}
+		add(s.keyRequests, float64(r.Requests))
+		for _, c := range [...]struct {
+			kind string
+			n    int64
+		}{{"input", r.Input}, {"output", r.Output}, {"cached", r.Cached}} {
+			if c.n > 0 {
+				add(s.keyTokens, float64(c.n), c.kind)
+			}
+		}
+		if r.Cost > 0 {
+			add(s.keyCost, r.Cost)
+		}
+	}
 }
 
 // Work is what a layer says of what it does behind the turns' backs, since it was

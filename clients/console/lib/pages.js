@@ -27,6 +27,7 @@ export const pages = [
   { name: 'health', path: () => '/console/health' },
   { name: 'jobs', path: () => '/console/jobs' },
   { name: 'sweeps', path: () => '/console/sweeps' },
+  { name: 'keys', path: () => '/console/keys' },
 ];
 
 // hostilePages are those that show what was written to do harm.

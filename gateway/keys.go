@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/operator"
+)
+
+// handedOut returns the keys of a file. A key that was revoked is one that ended then, so
+// that whoever brings it is told so.
+func handedOut(keys *operator.Keys) ([]config.GatewayKey, error) {
+	if keys == nil {
+		return nil, nil
+	}
+	list, err := keys.List()
+	out := make([]config.GatewayKey, len(list))
+	for i, k := range list {
+		out[i] = k.GatewayKey
+		if !k.Revoked.IsZero() {
+			out[i].Expires = k.Revoked
+		}
+	}
+	return out, err
+}
+
+// admitKeys puts cfg in force, with the keys of its own and those that were handed out.
+// With keyed, nobody comes in where there are none. The caller holds g.reload, or is New.
+func (g *Gateway) admitKeys(cfg config.Gateway, keyed bool) error {
+	old, all := g.terms.Load(), cfg
+	all.Keys = slices.Clone(cfg.Keys)
+	for _, k := range g.handed {
+		if slices.ContainsFunc(cfg.Keys, func(c config.GatewayKey) bool { return c.Name == k.Name }) {
+			g.o.Log.Warn("a key of the configuration stands in the place of one that was handed out", "key", k.Name)
+			continue
+		}
+		all.Keys = append(all.Keys, k)
+	}
+	ring, err := Ring(all.Keys, old.owner)
+	if err != nil {
+		return err
+	}
+	if ring == nil && keyed {
+		ring = access.NewRing()
+	}
+	g.terms.Store(&terms{cfg, doors{ring: ring, owner: old.owner}})
+	g.limits.set(all)
+	if g.o.Admitted != nil {
+		g.o.Admitted(ring)
+	}
+	return nil
+}
+
+// refreshKeys takes up the keys that were handed out, or revoked, since it last looked. A
+// file that can't be read changes nothing.
+func (g *Gateway) refreshKeys() {
+	if g.o.Keys == nil || !g.o.Keys.Changed() {
+		return
+	}
+	g.reload.Lock()
+	defer g.reload.Unlock()
+	if !g.o.Keys.Changed() { // another request was faster
+		return
+	}
+	had := g.handed
+	handed, err := handedOut(g.o.Keys)
+	if err == nil {
+		g.handed = handed
+		now := g.terms.Load()
+		err = g.admitKeys(now.cfg, now.ring != nil) // a file that is gone opens nothing
+	}
+	if err != nil {
+		g.handed = had
+		g.o.Log.Error("the keys that were handed out were not read again, and stay as they were", "cause", err, "try", ken.Hint(err))
+		return
+	}
+	g.o.Log.Info("keys changed", "keys", len(handed))
+}
+
+func expired(who access.Principal) *fault {
+	return &fault{status: http.StatusUnauthorized, code: "expired_key", msg: "this key ended at " + who.Expires.UTC().Format(time.RFC3339),
+		try: "Ask who runs the gateway for another one."}
+}

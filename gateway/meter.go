@@ -1,0 +1,159 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/telemetry/usage"
+)
+
+// meter reads what an answer says of itself: its model and its tokens. It gets the
+// upstream's bytes while they pass, and changes none.
+type meter struct {
+	answer *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
+	packed *bytes.Buffer // a compressed answer; nil for one that is not
+	tail   []byte        // the end of an answer to embeddings, where its usage is
+	bytes  int64
+}
+
+// Bounds of what a meter keeps: of a compressed answer, and of one to embeddings.
+const (
+	maxPacked = 4 << 20
+	maxTail   = 1 << 10
+)
+
+// newMeter returns the meter of an answer; nil where there is nothing to be read.
+func (c *call) newMeter(resp *http.Response) *meter {
+	if resp.StatusCode/100 != 2 {
+		return nil
+	}
+	m := &meter{}
+	switch {
+	case c.route == model:
+		m.answer = wire.NewMeter(c.dialect)
+	case c.raw == compact:
+		m.answer = wire.NewMeter(wire.Responses)
+	case c.route != embeddings:
+		return nil
+	}
+	switch encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		m.packed = &bytes.Buffer{}
+	default: // it counts as one that does not say
+		m.answer = nil
+	}
+	return m
+}
+
+func (m *meter) take(p []byte) {
+	m.bytes += int64(len(p))
+	if m.packed != nil {
+		if m.packed.Len()+len(p) <= maxPacked {
+			m.packed.Write(p)
+		}
+		return
+	}
+	m.plain(p)
+}
+
+func (m *meter) plain(p []byte) {
+	if m.answer != nil {
+		_, _ = m.answer.Write(p) // it never fails
+		return
+	}
+	if m.tail = append(m.tail, p[max(0, len(p)-maxTail):]...); len(m.tail) > 2*maxTail {
+		m.tail = append(m.tail[:0], m.tail[len(m.tail)-maxTail:]...)
+	}
+}
+
+// Write is for what is unpacked.
+func (m *meter) Write(p []byte) (int, error) {
+	m.plain(p)
+	return len(p), nil
+}
+
+// read returns what the answer has said so far.
+func (m *meter) read() (name string, u wire.Usage, ok bool) {
+	if m.packed != nil {
+		if z, err := gzip.NewReader(m.packed); err == nil {
+			_, _ = io.Copy(m, z) // what broke off says what it said
+		}
+		m.packed = nil
+	}
+	if m.answer != nil {
+		return m.answer.Read()
+	}
+	const key = `"usage"`
+	_, value, _ := bytes.Cut(m.tail[max(0, bytes.LastIndex(m.tail, []byte(key))):], []byte(key+":"))
+	n := gjson.GetBytes(value, "prompt_tokens").Int()
+	return "", wire.Usage{Input: int(n)}, n > 0
+}
+
+// account adds up what a request used, once it is over.
+func (c *call) account() {
+	if m := c.meter; m != nil {
+		c.answered, c.used, c.told = m.read()
+	}
+	if c.told {
+		c.g.o.Metrics.Usage(c.answered, c.used.Input, c.used.Output, c.used.Cached)
+	}
+	if !c.counted {
+		return
+	}
+	r := usage.Row{Key: c.who.Name, Owner: c.who.Owner, Requests: 1}
+	if c.w.status/100 == 2 {
+		r.Model = c.modelName()
+	}
+	switch {
+	case c.told:
+		r.Input, r.Output, r.Cached = int64(c.used.Input), int64(c.used.Output), int64(c.used.Cached)
+		cost, priced := c.terms.cfg.Cost(c.modelName(), c.used.Input, c.used.Cached, c.used.Output)
+		if r.Cost = cost; !priced {
+			r.Unpriced = 1
+		}
+	case c.meter != nil:
+		r.Unmetered, r.Estimated = 1, c.estimate()
+	}
+	c.g.o.Usage.Add(r)
+}
+
+// bytesPerToken is what a token has about of text.
+const bytesPerToken = 4
+
+// estimate is what a budget counts where an answer does not say how many tokens it took:
+// clients of OpenAI's chat completions decide whether a stream does. A token is four bytes
+// of the request, and an event of the answer's stream or four of its bytes.
+func (c *call) estimate() int64 {
+	n := (max(c.r.ContentLength, 0) + bytesPerToken - 1) / bytesPerToken
+	switch m := c.meter; {
+	case c.route == embeddings: // vectors are no tokens
+		return n
+	case m.answer != nil && m.answer.Events() > 0:
+		return n + int64(m.answer.Events())
+	default:
+		return n + m.bytes/bytesPerToken
+	}
+}
+
+// modelName is the model of a call: as the answer names it, else as the request does.
+func (c *call) modelName() string {
+	if c.answered != "" {
+		return c.answered
+	}
+	if c.asks == "" {
+		switch {
+		case c.exchange != nil:
+			c.asks = c.exchange.Turn.Model
+		case c.route == embeddings:
+			c.asks = c.wants.Model
+		}
+	}
+	return c.asks
+}
