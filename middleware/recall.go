@@ -206,7 +206,7 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: full, Tier: c.Tier, Trust: c.Row.Facts.Trust},
+		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: from(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
 			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
 	}
 	return out, nil
