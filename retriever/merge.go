@@ -38,16 +38,16 @@ func (out *Result) parts() (p [3][]Candidate) {
 }
 
 // byEvidence merges two lists, each of which keeps its order, and returns the first n of
-// them and what is left. A score is a part of the best of its own store, so that it
-// counts as much as the evidence of that store.
+// them and what is left. A score is a part of the best of its own store, so it counts as
+// much as the evidence of that store: that of the store with less is made smaller.
 func (out *Result) byEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
-	weigh, weighTheirs := out.Evidence, evidence
-	if weigh == 0 && weighTheirs == 0 { // no floor applies
-		weigh, weighTheirs = 1, 1
+	if most := max(out.Evidence, evidence); len(mine) > 0 && len(theirs) > 0 && most > 0 { // else no floor applies
+		scale(mine, out.Evidence/most)
+		scale(theirs, evidence/most)
 	}
 	all := make([]Candidate, 0, len(mine)+len(theirs))
 	for len(mine) > 0 && len(theirs) > 0 {
-		if mine[0].Fused*weigh >= theirs[0].Fused*weighTheirs {
+		if mine[0].Fused >= theirs[0].Fused {
 			all, mine = append(all, mine[0]), mine[1:]
 		} else {
 			all, theirs = append(all, theirs[0]), theirs[1:]
@@ -56,4 +56,10 @@ func (out *Result) byEvidence(mine, theirs []Candidate, evidence float64, n int)
 	all = append(append(all, mine...), theirs...)
 	n = min(n, len(all))
 	return all[:n], all[n:]
+}
+
+func scale(list []Candidate, by float64) {
+	for i := range list {
+		list[i].Fused *= by
+	}
 }
