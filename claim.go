@@ -3,6 +3,7 @@ package ken
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,6 +168,16 @@ func (c *Claim) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Approved reports whether a person stands behind the claim: it rests on their word
+// outside of a conversation, as of who wrote, approved, edited or verified it. What was
+// said in a session, or proven by tools alone, is not approved; nor is a rule that waits
+// for it.
+func (c *Claim) Approved() bool {
+	return !c.RuleCandidate && slices.ContainsFunc(c.Evidence, func(e Evidence) bool {
+		return e.Kind == EvidenceHumanAssertion && e.Speaker() == TrustOperator
+	})
 }
 
 // Expired reports whether the claim's time is over at now.

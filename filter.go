@@ -21,8 +21,11 @@ type Filter struct {
 	Structural bool
 	// ClaimsOnly keeps repository documents out, whatever Kinds says.
 	ClaimsOnly bool
-	MinTrust   Trust     // unknown admits everything
-	Now        time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
+	// Shared admits only what an owner shares with others, see Facts: whatever else is
+	// asked for, nothing that is not current, approved and trusted passes.
+	Shared   bool
+	MinTrust Trust     // unknown admits everything
+	Now      time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
 }
 
 // Facts is what a filter needs to know of a claim; projections keep it at hand.
@@ -31,18 +34,33 @@ type Facts struct {
 	Status    Status
 	Kind      Kind
 	Trust     Trust
+	Approved  bool // see Claim.Approved
 	ExpiresAt time.Time
+}
+
+// sharedKinds are the kinds of claims that owners share once they are approved. Sessions,
+// what tools found, tasks and objectives are private whoever approves them.
+var sharedKinds = []Kind{KindFact, KindHot, KindPattern, KindPlaybook, KindDecision, KindDependency, KindAlias}
+
+// shared reports whether other owners may see the claim: pieces of the repository, and
+// current claims that a person approved and no external source takes part in.
+func (c *Facts) shared() bool {
+	return slices.Contains(RecallStatuses(), c.Status) && c.Trust.AtLeast(TrustAgent) &&
+		(c.Kind == KindDocument || c.Approved && slices.Contains(sharedKinds, c.Kind))
 }
 
 // Facts returns the claim's own.
 func (c *Claim) Facts() Facts {
-	return Facts{c.Scope, c.Status, c.Kind, c.Support(nil).Trust, c.ExpiresAt}
+	return Facts{c.Scope, c.Status, c.Kind, c.Support(nil).Trust, c.Approved(), c.ExpiresAt}
 }
 
 // Reject returns why the filter keeps a claim out, and "" when it lets it in.
 // The reason is one of CutScope, CutStatus, CutTrust and CutExpired; a kind
 // that was not asked for counts as scope.
 func (f *Filter) Reject(c Facts) CutReason {
+	if f.Shared && !c.shared() {
+		return CutScope
+	}
 	if len(f.Scopes) > 0 {
 		in := f.Unscoped && c.Scope.IsZero() || slices.Contains(f.Scopes, c.Scope)
 		if !in {

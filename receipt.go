@@ -28,6 +28,7 @@ type LegScore struct {
 // Item is one piece of knowledge in the block, with what brought it there.
 type Item struct {
 	ID      string `json:"id"`
+	Owner   string `json:"owner,omitempty"` // who shares it; "" is the turn's own owner
 	Key     string `json:"key"`
 	Kind    Kind   `json:"kind"`
 	Tier    Tier   `json:"tier"`

@@ -11,6 +11,10 @@ type Knowledge struct {
 	DBPath string // the state folder; relative to the project's root unless absolute
 	Owner  string // the isolation boundary of everything that is written
 
+	// Shares are the owners whose repository content and approved claims every other
+	// owner may read as well.
+	Shares []string
+
 	// Embeddings switches the vector side on or off. The fields below say where
 	// vectors come from; Config.EmbedProvider and its neighbours resolve them.
 	Embeddings      bool
@@ -35,6 +39,11 @@ func (k *Knowledge) keys() []key {
 			"The folder of the log and its indexes, relative to the project's root.").judged(inFolder(".ken", reachPath)),
 		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
 			"Whose knowledge this is. Owners share no file, index or query.").judged(alone("whose knowledge is seen, in stores that your projects share")),
+		bindList("shares", &k.Shares, owner(),
+			"Owners whose knowledge every other owner's turns and searches may read as well, and not change: the content of the "+
+				"repository, and claims that a person wrote, approved or verified. Sessions, findings, hypotheses and what is "+
+				"disputed stay private. A team names the owner of the repository, such as [team]. If knowledge.owner is among them, "+
+				"other owners' turns have the code and the decisions of the project, too.").judged(alone("whose knowledge is seen, in stores that your projects share")),
 		bind("embeddings", &k.Embeddings, true, flag(),
 			"Hybrid search by words and by meaning. false is keyword only.").judged(stricter("whether texts are sent to an embeddings service", "true", "false")),
 		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderBuiltin, ProviderOpenAI, ProviderStatic, ProviderNone),

@@ -160,7 +160,7 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 // searchClaims shows what bears on a question, as ken recall finds it, whatever its
 // status.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
-	found, err := v.con.l.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Question: b.Question, Limit: mostFound,
+	found, err := v.con.l.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: mostFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	if err != nil {
 		return err

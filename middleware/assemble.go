@@ -286,18 +286,29 @@ func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
 // since: then the block goes too, whatever the prompt cache loses.
 func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *composed {
 	c := l.blockAt(t.Session, at)
-	if c == nil || len(c.claims) == 0 {
-		return c
-	}
-	p, release, err := l.projections(ctx, t.Owner)
-	if err != nil {
-		return c // nothing can be forgotten where nothing can be opened
-	}
-	defer release()
-	if !store.HasAll(p, c.claims) && ctx.Err() == nil && hung(p) == nil { // else nobody said so
+	if c == nil || l.lost(ctx, t.Owner, c.claims) {
 		return nil
 	}
+	for owner, ids := range c.shared {
+		if l.lost(ctx, owner, ids) {
+			return nil
+		}
+	}
 	return c
+}
+
+// lost reports that one of an owner's claims was forgotten. Nothing can be forgotten where
+// nothing can be opened.
+func (l *Layer) lost(ctx context.Context, owner string, ids []string) bool {
+	if len(ids) == 0 {
+		return false
+	}
+	p, release, err := l.projections(ctx, owner)
+	if err != nil {
+		return false
+	}
+	defer release()
+	return !store.HasAll(p, ids) && ctx.Err() == nil && hung(p) == nil // else nobody said so
 }
 
 // compose returns the turn's block: the one that an earlier request of the turn
@@ -367,7 +378,7 @@ func (l *Layer) run(ctx context.Context, t *ken.Turn, by past, stage *atomic.Poi
 		// Files change; their old text in a conversation does no harm. What is made for the
 		// turn is no record that could be forgotten.
 		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !projected(&it) {
-			c.claims = append(c.claims, it.ID)
+			c.keeps(it.Owner, it.ID)
 		}
 	}
 	return c
@@ -382,6 +393,7 @@ func (l *Layer) send(ctx context.Context, st *State, h Handler) {
 		st.degrade("store", err)
 	} else {
 		defer release()
+		defer st.release()
 		st.p = p
 		if s, ok := p.(store.Engine); ok && st.trial == nil && l.cfg.Injection.Sticky {
 			st.seq = s.Seq()

@@ -20,10 +20,11 @@ import (
 // none. It is never changed.
 type composed struct {
 	text    string
-	held    map[string]uint64 // by id, hashOf the text of each item in it
-	claims  []string          // ids of the items that can be forgotten
-	receipt ken.Receipt       // of a restored block: no more than what session.Block has
-	seq     uint64            // the store's last event at that time
+	held    map[string]uint64   // by id, hashOf the text of each item in it
+	claims  []string            // ids of the items that can be forgotten, of the own store
+	shared  map[string][]string // likewise, by the owner who shares them
+	receipt ken.Receipt         // of a restored block: no more than what session.Block has
+	seq     uint64              // the store's last event at that time
 
 	kept      place // where it stands; zero when it is not to be sent again
 	restored  bool  // from the store
@@ -234,15 +235,35 @@ func (l *Layer) restored(owner, id string, b *session.Block) *composed {
 	c := &composed{text: b.Text, seq: b.Event, restored: true, held: make(map[string]uint64, len(b.Items))}
 	for i := range b.Items {
 		in := &b.Items[i]
-		it := ken.Item{ID: in.ID, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
+		it := ken.Item{ID: in.ID, Owner: in.Owner, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
 		c.held[in.ID] = in.Hash
 		if in.Stored {
-			c.claims = append(c.claims, it.ID)
+			c.keeps(it.Owner, it.ID)
 		}
 		r.Items = append(r.Items, it)
 	}
 	c.receipt = r
 	return c
+}
+
+// keeps notes an item that can be forgotten where its owner keeps it; "" is the own store.
+func (c *composed) keeps(owner, id string) {
+	if owner == "" {
+		c.claims = append(c.claims, id)
+		return
+	}
+	if c.shared == nil {
+		c.shared = map[string][]string{}
+	}
+	c.shared[owner] = append(c.shared[owner], id)
+}
+
+// mayGo reports an item that can be forgotten.
+func (c *composed) mayGo(it *ken.Item) bool {
+	if it.Owner == "" {
+		return slices.Contains(c.claims, it.ID)
+	}
+	return slices.Contains(c.shared[it.Owner], it.ID)
 }
 
 // stored is a block as the store keeps it, nil for one that is not kept.
@@ -253,7 +274,7 @@ func (c *composed) stored() *session.Block {
 	b := &session.Block{Place: c.kept.at.String(), Turn: c.receipt.Turn, At: c.receipt.At, Text: c.text, Event: c.seq, Mode: c.receipt.Mode}
 	for i := range c.receipt.Items {
 		it := &c.receipt.Items[i]
-		in := session.BlockItem{ID: it.ID, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.held[it.ID], Stored: slices.Contains(c.claims, it.ID)}
+		in := session.BlockItem{ID: it.ID, Owner: it.Owner, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.held[it.ID], Stored: c.mayGo(it)}
 		if external(it) {
 			in.Text = it.Text
 		}

@@ -21,8 +21,9 @@ type State struct {
 	Block   budgeter.Block
 	Receipt *ken.Receipt // filled in by every stage
 
-	p    store.Projections
-	late <-chan store.Result
+	p      store.Projections
+	shares []*share // what other owners share with the turn's, as far as it was there in time
+	late   <-chan store.Result
 
 	code   turnCode
 	filter ken.Filter              // of the turn

@@ -28,7 +28,7 @@ const readingRounds = 3
 // owners than the one that has its documents get nothing of it either.
 func (l *Layer) graph(ctx context.Context, st *State) error {
 	c := &l.code
-	if c.base == nil || !l.owns(st.Turn.Owner) {
+	if c.base == nil || !l.readsProject(st.Turn.Owner) {
 		return nil
 	}
 	t := look{l: l, st: st, until: time.Now().Add(editWait), renewed: map[string]bool{}}

@@ -269,6 +269,9 @@ func (e *erasure) carryOut(ctx context.Context) error {
 		if err := e.beside(ctx); err != nil {
 			return err
 		}
+		if err := e.l.forgetShared(ctx, e.s.Owner(), e.rec.IDs(), e.traces.Kept); err != nil {
+			return fmt.Errorf("erase it where it was shared: %w", err)
+		}
 		e.traces = nil
 		e.rec.Gone = e.l.now().UTC()
 		e.rec.Told = union(e.rec.Told, e.out.Sessions)

@@ -91,7 +91,7 @@ func (l *Layer) traced(ctx context.Context, s store.Engine, rec *receipt.Record,
 // besideThen is what hangs together with the symbols that a turn named.
 func (l *Layer) besideThen(ctx context.Context, rec *receipt.Record) []structure.Beside {
 	names := mentions(&rec.Signals, l.o.Root)
-	if l.code.base == nil || len(names) == 0 || !l.owns(rec.Owner) || !l.o.Foreground && !l.code.wasRead() {
+	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.wasRead() {
 		return nil
 	}
 	base, err := l.ReadCode(ctx)

@@ -28,6 +28,8 @@ type RecallQuery struct {
 	// Filter narrows what is found. Its Now is the time of the question, whatever it
 	// says, and an unknown MinTrust is the configuration's retrieval.min_trust.
 	Filter ken.Filter
+	// Own leaves out what other owners share.
+	Own bool
 }
 
 // DefaultRecall is how many claims a recall finds at most unless it says otherwise.
@@ -76,6 +78,9 @@ type Recaller struct {
 	r      *retriever.Retriever
 	filter ken.Filter
 	limit  int
+	o      retriever.Options
+	asked  ken.Mode // see RecallQuery.Mode
+	own    bool     // see RecallQuery.Own
 	mode   ken.Mode // when every leg answers
 	cause  string   // why a leg that was asked for can't be
 }
@@ -92,7 +97,7 @@ const anyEvidence = 1e-9
 // the deadline and the floor apart. Of q, owner, question and scopes are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	o, noVector := l.RetrievalOf(s.Owner())
-	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit}
+	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, asked: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
@@ -108,25 +113,54 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	if !q.Floor {
 		o.Floor = anyEvidence
 	}
-	if q.Mode != ken.ModeVector {
-		o.Legs = append(o.Legs, retriever.Keyword(s))
-	}
-	switch embedded, total := s.Coverage(); {
-	case q.Mode == ken.ModeKeyword:
-	case s.Embedder() == nil: // the layer gives the store none when the vector leg is off
-		if q.Mode != "" {
-			rc.cause = noVector
-		}
-	case q.Mode == "" && noVector != "": // calibrated: words alone find more
-		rc.cause = noVector
-	case embedded == 0 && total > 0:
-		rc.cause = "nothing has a vector yet: run ken index"
-	default:
-		o.Legs = append(o.Legs, retriever.Vector(s, l.embedder))
-	}
-	rc.mode = modeOf(o.Legs)
+	o.Legs, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
+	rc.mode, rc.o = modeOf(o.Legs), o
 	rc.r = retriever.New(s, o)
 	return rc
+}
+
+// recallLegs are the legs of a recall over projections, which have vectors or not, and
+// why one that was asked for is not among them.
+func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noVector string) (legs []retriever.Leg, cause string) {
+	if mode != ken.ModeVector {
+		legs = append(legs, retriever.Keyword(p))
+	}
+	switch embedded, total := p.Coverage(); {
+	case mode == ken.ModeKeyword:
+	case !vectors: // the layer gives the store none when the vector leg is off
+		if mode != "" {
+			cause = noVector
+		}
+	case mode == "" && noVector != "": // calibrated: words alone find more
+		cause = noVector
+	case embedded == 0 && total > 0:
+		cause = "nothing has a vector yet: run ken index"
+	default:
+		legs = append(legs, retriever.Vector(p, l.embedder))
+	}
+	return legs, cause
+}
+
+// shares opens what others share with the store's owner, and searches it as well. The
+// caller releases what is returned. What can't be opened is left out, and told.
+func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
+	if rc.own {
+		return nil
+	}
+	for _, owner := range rc.l.sharers(rc.s.Owner()) {
+		s, err := rc.l.openShare(ctx, owner)
+		if err != nil {
+			found.Degraded = append(found.Degraded, owner+": "+err.Error())
+			continue
+		}
+		o := rc.o
+		_, noVector := rc.l.RetrievalOf(owner)
+		o.Legs, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.asked, noVector)
+		got := retriever.New(s.view, o).Retrieve(ctx, t)
+		found.Merge(owner, &got, rc.o.TopK)
+		open = append(open, s)
+	}
+	return open
 }
 
 // modeOf is how a recall runs that asks these legs.
@@ -150,8 +184,11 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	f.Scopes, f.Now = scopes, rc.l.now()
 	question = cleanText(question)
 	signals := questionSignals(question)
-	found := rc.r.Retrieve(ctx, retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
-		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh})
+	turn := retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
+		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh}
+	found := rc.r.Retrieve(ctx, turn)
+	st := State{p: rc.s, filter: f, shares: rc.shares(ctx, turn, &found)}
+	defer st.release()
 	if err := ctx.Err(); err != nil {
 		return RecallAnswer{}, err
 	}
@@ -162,14 +199,14 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 			out.More++
 			continue
 		}
-		full, err := rc.s.Claim(ctx, c.Ref)
+		full, err := st.projections(&c).Claim(ctx, c.Ref)
 		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
 			continue
 		}
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: full, Tier: c.Tier, Trust: c.Row.Facts.Trust},
+		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: from(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
 			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
 	}
 	return out, nil
@@ -182,11 +219,16 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	if len(all) <= limit {
 		return all
 	}
-	place, found := make(map[store.Ref]int, len(all)), 0
+	type record struct {
+		owner string
+		ref   store.Ref
+	}
+	of := func(c *retriever.Candidate) record { return record{c.Owner, c.Ref} }
+	place, found := make(map[record]int, len(all)), 0
 	for i := range all {
 		c := &all[i]
 		if !c.Constraint {
-			place[c.Ref] = found
+			place[of(c)] = found
 			found++
 			continue
 		}
@@ -196,10 +238,10 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 				at = min(at, score.Rank-1)
 			}
 		}
-		place[c.Ref] = at
+		place[of(c)] = at
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b retriever.Candidate) int { return cmp.Compare(place[a.Ref], place[b.Ref]) })
+	slices.SortStableFunc(all, func(a, b retriever.Candidate) int { return cmp.Compare(place[of(&a)], place[of(&b)]) })
 	return all
 }
 

@@ -110,7 +110,7 @@ func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k bu
 	case lean.Kind == ken.KindDocument: // its source and heading are in the receipt
 		k.Item.Text = now.Text
 	default:
-		if k.Claim, err = p.then(ctx, lean.ID); err != nil || k.Claim == nil {
+		if k.Claim, err = p.then(ctx, &lean); err != nil || k.Claim == nil {
 			return k, false, err
 		}
 		if lean.Kind == ken.KindDecision { // a turn gives one that is about its symbols in short
@@ -180,10 +180,10 @@ func (p *replayer) made(k *budgeter.Kept) {
 
 // then is a claim as it was at the turn; nil when nothing has it any more. Only writing
 // a claim anew changes its words, and the log has both versions.
-func (p *replayer) then(ctx context.Context, id string) (*ken.Claim, error) {
-	c, err := p.s.Get(ctx, id)
+func (p *replayer) then(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
+	c, err := p.l.told(ctx, p.s, it)
 	if errors.Is(err, ken.ErrNotFound) {
-		if d, ok := p.l.decided(id); ok {
+		if d, ok := p.l.decided(it.ID); ok {
 			return &d, nil
 		}
 		return nil, nil
@@ -191,7 +191,7 @@ func (p *replayer) then(ctx context.Context, id string) (*ken.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.UpdatedAt.After(p.rec.At) {
+	if it.Owner == "" && c.UpdatedAt.After(p.rec.At) { // the log of another owner is private
 		if c, err = p.earlier(ctx, c); err != nil {
 			return nil, err
 		}

@@ -103,7 +103,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		late = nil
 	}
 	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.settings(st).Retrieval.MinTrust}
-	st.Found = retriever.New(st.p, o).Retrieve(ctx, retriever.Turn{
+	t := retriever.Turn{
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
@@ -116,10 +116,13 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Beside:  st.code.beside,
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
-	})
+	}
+	asked := l.askShares(ctx, st, t)
+	st.Found = retriever.New(st.p, o).Retrieve(ctx, t)
 	if !st.Signals.Asks {
 		st.Found.Late = st.late
 	}
+	l.mergeShares(ctx, st, asked, o.TopK)
 	r := st.Receipt
 	r.Focal = focalNames(st.Found.Focal)
 	if st.trial == nil {
@@ -173,7 +176,7 @@ const showPlaybook = "ken skill show"
 // another process: more than usually have room in it.
 const fetched = 64
 
-// likely are the candidates whose claims the block will ask for: every rule, and of the
+// likely are the candidates, of one store, whose claims the block will ask for: every rule, and of the
 // others knowledge first, since what is in every turn was read for the turns before.
 func likely(cands []retriever.Candidate) []store.Ref {
 	rules := 0
@@ -207,17 +210,17 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
 		version := c.Row.Version
-		if c.Row.Facts.Kind == ken.KindEntity { // a task's time runs out without a change
+		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task's time runs out without a change; a version means nothing in another store
 			version = 0
 		}
 		cands = append(cands, budgeter.Candidate{
 			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
-			Item: ken.Item{ID: c.Row.ID, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
+			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
 			Load: func(ctx context.Context) (ken.Claim, error) { return st.claim(ctx, c) },
 		})
 	}
-	store.Fetch(ctx, st.p, likely(st.Found.Candidates))
+	st.fetch(ctx)
 	own := l.statements.heldBy(&st.Turn)
 	seen := func(id, text string) bool { return st.past.seen(id, text) || own(id) }
 	cands = l.withCode(ctx, st, cands)

@@ -59,20 +59,22 @@ func focalNames(focal []structure.Focus) (names []string) {
 // or has expired since it was found is none any more, and its word counts too much to
 // be given for a moment longer.
 func (st *State) claim(ctx context.Context, c *retriever.Candidate) (ken.Claim, error) {
-	claim, err := st.p.Claim(ctx, c.Ref)
+	filter := st.filter
+	filter.Shared = c.Owner != ""
+	claim, err := st.projections(c).Claim(ctx, c.Ref)
 	switch {
 	case err != nil:
 		return claim, err
 	case c.Row.Facts.Kind == ken.KindEntity:
 		return reminder(claim, st.filter.Now)
 	case !c.Row.Constraint:
-		return claim, nil
+		return from(c.Owner, claim), nil
 	}
-	if why := st.filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
+	if why := filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
 		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it holds no longer since it was found: " + orChanged(why),
 			Try: "Look at its history."}
 	}
-	return claim, nil
+	return from(c.Owner, claim), nil
 }
 
 func orChanged(why ken.CutReason) string {

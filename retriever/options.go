@@ -101,6 +101,7 @@ func (o *Options) limit(leg string) int {
 // considered.
 type Candidate struct {
 	Ref     store.Ref
+	Owner   string // whose store Ref and Row are of; "" is the one that was searched: see Result.Merge
 	Row     store.Row
 	Tier    ken.Tier
 	Memory  bool // pinned, a playbook or a recent episode: it has a budget of its own

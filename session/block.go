@@ -26,6 +26,7 @@ type Block struct {
 
 // BlockItem is one item of a Block.
 type BlockItem struct {
+	Owner  string     `json:"owner,omitempty"` // who shares it; "" is the session's own owner
 	ID     string     `json:"id"`
 	Kind   ken.Kind   `json:"kind"`
 	Trust  ken.Trust  `json:"trust,omitzero"`

@@ -18,6 +18,7 @@ import (
 // Claim is a claim as an answer shows it.
 type Claim struct {
 	ID         string    `json:"id"`
+	Owner      string    `json:"owner,omitempty" jsonschema:"another owner who shares it, to be read and not changed; empty for your own"`
 	Kind       string    `json:"kind"`
 	Status     string    `json:"status"`
 	Tier       string    `json:"tier" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
@@ -54,6 +55,9 @@ func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) Claim {
 	out := Claim{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
 		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
+	if k.Owner != "" && k.Owner != c.Store.Owner() {
+		out.Owner = k.Owner
+	}
 	out.Cut = out.Text != text
 	c.shows = append(c.shows, out)
 	return out
@@ -67,8 +71,7 @@ func oneLine(s string, most int) string {
 // another owner or lies outside of the caller's scopes is not found, and neither is a
 // piece of the repository, which has no life cycle.
 func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
-	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
-	id = strings.TrimPrefix(strings.ToLower(id), "k:")
+	id = bareID(id)
 	k, err := c.Store.Get(ctx, id)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
@@ -84,6 +87,25 @@ func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 			"Read the file itself; what is in it changes with the file.")
 	}
 	return k, nil
+}
+
+// readable is find for whoever only reads: it knows what other owners share as well.
+func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
+	k, err := c.find(ctx, id)
+	if !errors.Is(err, ken.ErrNotFound) {
+		return k, err
+	}
+	shared, failed := c.r.layer.Shared(ctx, c.Owner, bareID(id))
+	if failed != nil || !c.sees(&shared) {
+		return ken.Claim{}, err
+	}
+	return shared, nil
+}
+
+// bareID is an id without what a block writes around it.
+func bareID(id string) string {
+	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
+	return strings.TrimPrefix(strings.ToLower(id), "k:")
 }
 
 // note says of JSON answers what the frame says of texts. It is the first field of each.

@@ -136,7 +136,7 @@ func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, err
 // explain fills in what became of a claim.
 func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *Explained) error {
 	var whole string
-	k, err := c.find(ctx, id)
+	k, err := c.readable(ctx, id)
 	switch {
 	case err == nil:
 		whole = k.ID

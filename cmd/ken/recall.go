@@ -127,21 +127,21 @@ func (a *app) recall(ctx context.Context, question string, q *middleware.RecallQ
 		if err != nil {
 			return err
 		}
-		a.hintAtGaps(ctx, s, q)
+		a.hintAtGaps(ctx, l, s, q)
 		if a.json {
 			return a.printJSON(got)
 		}
-		a.printRecall(got)
+		a.printRecall(got, s.Owner())
 		return nil
 	})
 }
 
 // hintAtGaps tells a person why something may be missing from the answer.
-func (a *app) hintAtGaps(ctx context.Context, s store.Engine, q *middleware.RecallQuery) {
+func (a *app) hintAtGaps(ctx context.Context, l *middleware.Layer, s store.Engine, q *middleware.RecallQuery) {
 	if a.quiet {
 		return
 	}
-	if !q.Filter.ClaimsOnly {
+	if !q.Filter.ClaimsOnly && len(l.Config().Knowledge.Shares) == 0 { // else others may have it
 		if docs, err := s.DocumentHashes(ctx); err == nil && len(docs) == 0 {
 			fmt.Fprintln(a.err, "ken: nothing of the repository is indexed yet: run ken index")
 		}
@@ -151,7 +151,9 @@ func (a *app) hintAtGaps(ctx context.Context, s store.Engine, q *middleware.Reca
 	}
 }
 
-func (a *app) printRecall(got middleware.RecallAnswer) {
+// printRecall prints what a recall of an owner found. What another owner shares begins with
+// that owner's name.
+func (a *app) printRecall(got middleware.RecallAnswer, owner string) {
 	if got.Cause != "" {
 		fmt.Fprintf(a.err, "ken: mode %s: %s\n", got.Mode, got.Cause)
 	}
@@ -164,7 +166,11 @@ func (a *app) printRecall(got middleware.RecallAnswer) {
 	}
 	rows := make([][]string, len(got.Claims))
 	for i, c := range got.Claims {
-		rows[i] = []string{a.shortID(c.ID), c.Tier.String(), string(c.Kind), fmt.Sprintf("%.3f", c.Score), legs(c.Legs), headline(&c.Claim)}
+		text := headline(&c.Claim)
+		if c.Owner != owner {
+			text = c.Owner + ": " + text
+		}
+		rows[i] = []string{a.shortID(c.ID), c.Tier.String(), string(c.Kind), fmt.Sprintf("%.3f", c.Score), legs(c.Legs), text}
 	}
 	a.printTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
 }

@@ -35,7 +35,7 @@ func (a *app) recallBatch(ctx context.Context, file string, q *middleware.Recall
 	}
 	defer in.Close()
 	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
-		a.hintAtGaps(ctx, s, q)
+		a.hintAtGaps(ctx, l, s, q)
 		rc := l.Recaller(s, *q)
 		enc := json.NewEncoder(a.out)
 		enc.SetEscapeHTML(false)

@@ -48,7 +48,7 @@ func claimRoutes() []*route {
 		status: http.StatusOK, answer: reflect.TypeFor[ClaimList](), tagged: true, serve: (*API).listClaims,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}", id: "getClaim", tag: "claims", right: access.Read,
-		summary: "Read a claim", about: "Read a claim, or a piece of the repository. The ETag is its version: send it as If-Match with a change.",
+		summary: "Read a claim", about: "Read a claim, or a piece of the repository; or a claim that another owner shares, which its owner alone can change. The ETag is its version: send it as If-Match with a change.",
 		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), tagged: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getClaim,
 	}, {
@@ -73,6 +73,11 @@ func (a *API) getClaim(c *call) (*reply, error) {
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		found, err := claim(c.ctx(), s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			if shared, failed := a.l.Shared(c.ctx(), c.who.Owner, id); failed == nil {
+				found, err = shared, nil
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -94,6 +94,9 @@ func writeMarked(t *testing.T, s *Store, r *rand.Rand, text, key string, now tim
 	if r.IntN(4) == 0 {
 		c.Evidence = append(c.Evidence, ken.FromToolResult("tc", ""))
 	}
+	if r.IntN(3) == 0 {
+		c.Evidence = append(c.Evidence, ken.FromHumanAssertion("ada", now, ""))
+	}
 	id, err := s.WriteClaim(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +114,7 @@ func compareMarks(t *testing.T, s *Store, r *rand.Rand, now time.Time, when stri
 	}
 	for _, f := range []ken.Filter{{}, {Now: now}, {Statuses: ken.Statuses(), Structural: true, Now: now.Add(time.Duration(r.IntN(90)) * time.Minute)},
 		{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "1"}}, Unscoped: r.IntN(2) == 0, Now: now}, {Kinds: []ken.Kind{ken.KindEpisode, ken.KindDependency}},
-		{MinTrust: ken.TrustAgent, ClaimsOnly: true}, {Statuses: []ken.Status{ken.StatusDisputed, ken.StatusSuperseded}, Now: now}} {
+		{MinTrust: ken.TrustAgent, ClaimsOnly: true}, {Shared: true, Now: now}, {Shared: true, Statuses: ken.Statuses(), Structural: true}, {Statuses: []ken.Status{ken.StatusDisputed, ken.StatusSuperseded}, Now: now}} {
 		sv := s.t.sieve(&f)
 		for i := range s.t.rows {
 			row := &s.t.rows[i]

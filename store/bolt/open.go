@@ -56,14 +56,15 @@ var (
 	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
 	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
 
-	kLayout = []byte("layout")
-	kID     = []byte("store_id")
-	kOwner  = []byte("owner")
-	kCommit = []byte("commit") // number of the last commit, 8
-	kHead   = []byte("head")   // hash of the last event, 32
-	kAbout  = []byte("about")  // number of the last commit that bAbout knows, 8; see structure_upgrade.go
-	kRefers = []byte("refers") // likewise, of bRefers
-	kSealed = []byte("sealed") // there: no value was written by a program before layout 3
+	kLayout   = []byte("layout")
+	kID       = []byte("store_id")
+	kOwner    = []byte("owner")
+	kCommit   = []byte("commit")   // number of the last commit, 8
+	kHead     = []byte("head")     // hash of the last event, 32
+	kAbout    = []byte("about")    // number of the last commit that bAbout knows, 8; see structure_upgrade.go
+	kRefers   = []byte("refers")   // likewise, of bRefers
+	kApproved = []byte("approved") // likewise, of the rows' flagApproved; see approved.go
+	kSealed   = []byte("sealed")   // there: no value was written by a program before layout 3
 )
 
 // Store is one owner's embedded store. It implements ken.Store and
@@ -151,6 +152,9 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	if err := s.view(s.loadTables); err != nil {
 		return fmt.Errorf("load store: %w", err)
+	}
+	if err := s.openApproved(ctx); err != nil {
+		return fmt.Errorf("load what was approved: %w", err)
 	}
 	if err := s.openStructure(ctx); err != nil {
 		return fmt.Errorf("load what claims are about: %w", err)

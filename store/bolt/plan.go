@@ -102,6 +102,9 @@ func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
 	if rec.document {
 		r.flags |= flagDocument
 	}
+	if c.Approved() {
+		r.flags |= flagApproved
+	}
 	return r, err
 }
 
@@ -190,6 +193,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 	put(bMeta, kCommit, key64(p.commit))
 	put(bMeta, kAbout, key64(p.commit))
 	put(bMeta, kRefers, key64(p.commit))
+	put(bMeta, kApproved, key64(p.commit))
 	put(bMeta, kHead, p.head[:])
 	return errors.Join(errs...)
 }

@@ -34,9 +34,12 @@ const (
 	flagGone       = 1 << iota // deleted; kept until no projection lags behind
 	flagConstraint             // a rule that always surfaces
 	flagDocument               // a chunk of the repository: not in the log
+	flagApproved               // a person stands behind it: see ken.Claim.Approved
 )
 
 func (r *row) gone() bool { return r.flags&flagGone != 0 }
+
+func (r *row) approved() bool { return r.flags&flagApproved != 0 }
 
 // class is the part of a record that filters test apart from its expiry. There
 // are few distinct ones, so a filter is run once per class and a scan over a
@@ -54,19 +57,24 @@ type class struct {
 type mark uint32
 
 const (
-	markClass   mark = 1<<16 - 1
-	markExpires mark = 1 << 16
-	markGone    mark = 1<<32 - 1
+	markClass    mark = 1<<16 - 1
+	markExpires  mark = 1 << 16
+	markApproved mark = 1 << 17
+	markGone     mark = 1<<32 - 1
 )
 
 func markOf(r *row) mark {
-	switch {
-	case r.gone():
+	if r.gone() {
 		return markGone
-	case r.expires != 0:
-		return mark(r.class) | markExpires
 	}
-	return mark(r.class)
+	m := mark(r.class)
+	if r.expires != 0 {
+		m |= markExpires
+	}
+	if r.approved() {
+		m |= markApproved
+	}
+	return m
 }
 
 // table is every row of an owner, and the ways to find one.
@@ -142,21 +150,25 @@ func (t *table) intern(c class) (uint16, error) {
 
 func (t *table) facts(r *row) ken.Facts {
 	c := t.classes[r.class]
-	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, ExpiresAt: fromMilli(r.expires)}
+	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, Approved: r.approved(), ExpiresAt: fromMilli(r.expires)}
 }
 
 // sieve is a filter made ready for a scan. It is valid under the read lock that
 // it was made under.
 type sieve struct {
 	t       *table
-	verdict []ken.CutReason // by class
+	verdict []ken.CutReason // by class, of those that nobody approved, then of those that somebody did
 	now     int64           // 0: expired records pass
 }
 
 func (t *table) sieve(f *ken.Filter) sieve {
-	s := sieve{t: t, verdict: make([]ken.CutReason, len(t.classes)), now: toMilli(f.Now)}
+	n := len(t.classes)
+	s := sieve{t: t, verdict: make([]ken.CutReason, 2*n), now: toMilli(f.Now)}
 	for i, c := range t.classes {
-		s.verdict[i] = f.Reject(ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust})
+		facts := ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust}
+		s.verdict[i] = f.Reject(facts)
+		facts.Approved = true
+		s.verdict[n+i] = f.Reject(facts)
 	}
 	return s
 }
@@ -171,7 +183,11 @@ func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
 	if m == markGone {
 		return "", true
 	}
-	if why := s.verdict[m&markClass]; why != "" {
+	class := int(m & markClass)
+	if m&markApproved != 0 {
+		class += len(s.verdict) / 2
+	}
+	if why := s.verdict[class]; why != "" {
 		return why, true
 	}
 	if m&markExpires != 0 && s.now != 0 && s.now >= s.t.rows[ref].expires {

@@ -262,6 +262,8 @@ type class struct {
 	Status ken.Status
 	Kind   ken.Kind
 	Trust  ken.Trust
+
+	Approved bool
 }
 
 // forms lists the types of all messages, for the fingerprint that both sides

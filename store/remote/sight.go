@@ -159,7 +159,7 @@ func idOf(s string) (id uuid.UUID, usual bool) {
 }
 
 func (w *sightWriter) class(f *ken.Facts) int {
-	c := class{f.Scope, f.Status, f.Kind, f.Trust}
+	c := class{f.Scope, f.Status, f.Kind, f.Trust, f.Approved}
 	n, ok := w.classes[c]
 	if !ok {
 		n = len(w.classes)

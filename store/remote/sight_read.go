@@ -175,7 +175,8 @@ func (r *sightReader) row(classes []class) (store.Ref, seenRow) {
 		r.bad = true
 		return ref, s
 	}
-	row.Facts = ken.Facts{Scope: classes[c].Scope, Status: classes[c].Status, Kind: classes[c].Kind, Trust: classes[c].Trust}
+	row.Facts = ken.Facts{Scope: classes[c].Scope, Status: classes[c].Status, Kind: classes[c].Kind, Trust: classes[c].Trust,
+		Approved: classes[c].Approved}
 	row.Constraint = flags&rowConstraint != 0
 	row.Support.Tier, row.Support.Trust = ken.Tier(r.byte()), ken.Trust(r.byte())
 	row.Version = r.uvarint()

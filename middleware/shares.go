@@ -1,0 +1,290 @@
+package middleware
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/store"
+)
+
+// sharers are the owners whose shared knowledge an owner reads beside its own, each once.
+func (l *Layer) sharers(owner string) (out []string) {
+	owner = l.owned(owner)
+	for _, o := range l.cfg.Knowledge.Shares {
+		if o != owner && !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// readsProject reports whether an owner's turns may read what the project's code and
+// decisions say: the owner that the files belong to, see owns, and all others once that
+// owner shares.
+func (l *Layer) readsProject(owner string) bool {
+	return l.owns(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
+}
+
+// share is what another owner shares, open for reading until it is released.
+type share struct {
+	owner   string
+	engine  store.Engine
+	view    *store.SharedView
+	release func()
+
+	found retriever.Result
+	err   error // why there is nothing
+}
+
+// openShare opens the store of an owner who shares.
+func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
+	e, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	return &share{owner: owner, engine: e, view: store.Shared(e, l.now().UTC()), release: release}, nil
+}
+
+// shared is what an owner shares with the turn; nil for nothing.
+func (st *State) shared(owner string) *share {
+	i := slices.IndexFunc(st.shares, func(s *share) bool { return s.owner == owner })
+	if i < 0 {
+		return nil
+	}
+	return st.shares[i]
+}
+
+// projections are those that a candidate was found in.
+func (st *State) projections(c *retriever.Candidate) store.Projections {
+	if s := st.shared(c.Owner); s != nil {
+		return s.view
+	}
+	return st.p
+}
+
+func (st *State) release() {
+	for _, s := range st.shares {
+		s.release()
+	}
+	st.shares = nil
+}
+
+// sharesAsked are the answers that a turn waits for.
+type sharesAsked struct {
+	owners  []string
+	answers chan *share
+	start   time.Time
+	wait    time.Duration
+}
+
+// askShares has the stores of others searched for a turn, beside its own. Nothing of the
+// own session bears on them.
+func (l *Layer) askShares(ctx context.Context, st *State, t retriever.Turn) (a sharesAsked) {
+	a.owners = l.sharers(st.Turn.Owner)
+	if len(a.owners) == 0 || !t.Signals.Asks && !t.Signals.Resumes {
+		a.owners = nil
+		return a
+	}
+	a.answers, a.start = make(chan *share, len(a.owners)), time.Now()
+	settings := l.settings(st)
+	t.Session, t.Late, t.Began = "", nil, time.Time{}
+	for _, owner := range a.owners {
+		o, noVector := l.search(owner)
+		if st.trial != nil {
+			o, noVector = calibratedBy(l.Calibration(owner), st.trial.retrieval, settings.Middleware.Keyword, st.trial.vectorCause)
+		}
+		a.wait = o.Deadline
+		go func() {
+			s := &share{owner: owner, release: func() {}}
+			s.err = caught.Run(func() error {
+				open, err := l.openShare(ctx, owner)
+				if err != nil {
+					return err
+				}
+				s = open
+				o.Legs = l.legs(settings, s.view, &t.Signals, noVector)
+				s.found = retriever.New(s.view, o).Retrieve(ctx, t)
+				return nil
+			})
+			a.answers <- s
+		}()
+	}
+	return a
+}
+
+// mergeShares adds what others share to what was found, until the legs' deadline. What is
+// not there by then is left out, and the receipt says so.
+func (l *Layer) mergeShares(ctx context.Context, st *State, a sharesAsked, topK int) {
+	if len(a.owners) == 0 {
+		return
+	}
+	timer := time.NewTimer(max(0, a.wait-time.Since(a.start)))
+	defer timer.Stop()
+	got := map[string]*share{}
+	for late := false; len(got) < len(a.owners); {
+		select {
+		case s := <-a.answers:
+			got[s.owner] = s
+			continue
+		default:
+		}
+		if late {
+			break
+		}
+		select {
+		case s := <-a.answers:
+			got[s.owner] = s
+		case <-timer.C:
+			late = true
+		case <-ctx.Done():
+			late = true
+		}
+	}
+	if missing := len(a.owners) - len(got); missing > 0 {
+		go func() {
+			for range missing {
+				(<-a.answers).release()
+			}
+		}()
+	}
+	for _, owner := range a.owners {
+		s := got[owner]
+		switch {
+		case s == nil:
+			st.degrade(owner, fmt.Errorf("what it shares was not there within %s", a.wait))
+			continue
+		case s.err != nil:
+			s.release()
+			st.degrade(owner, s.err)
+			continue
+		}
+		st.shares = append(st.shares, s)
+		st.Found.Merge(owner, &s.found, cmp.Or(topK, l.settings(st).Knowledge.TopK))
+	}
+	st.Receipt.MS["shares"] = ms(time.Since(a.start))
+}
+
+// fetch gets the claims ready that the block is likely to ask for.
+func (st *State) fetch(ctx context.Context) {
+	of := func(owner string) (list []retriever.Candidate) {
+		for i := range st.Found.Candidates {
+			if st.Found.Candidates[i].Owner == owner {
+				list = append(list, st.Found.Candidates[i])
+			}
+		}
+		return list
+	}
+	if len(st.shares) == 0 {
+		store.Fetch(ctx, st.p, likely(st.Found.Candidates))
+		return
+	}
+	store.Fetch(ctx, st.p, likely(of("")))
+	for _, s := range st.shares {
+		store.Fetch(ctx, s.view, likely(of(s.owner)))
+	}
+}
+
+// from is a claim with a source that names the owner who shares it; "" is the own one. The
+// source of a piece of the repository is its file, whoever has indexed it.
+func from(owner string, c ken.Claim) ken.Claim {
+	if owner == "" || c.Kind == ken.KindDocument {
+		return c
+	}
+	c.Source = strings.Join(slices.DeleteFunc([]string{owner, cmp.Or(c.Source, c.SourceType)}, func(s string) bool { return s == "" }), ": ")
+	return c
+}
+
+// Shared returns a claim that another owner shares with this one, "" for the configured
+// owner, for reading alone. Its Owner is the one who shares it. Errors: ErrNotFound, also
+// for claims that exist and are not shared.
+func (l *Layer) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
+	for _, o := range l.sharers(owner) {
+		if c, err := l.sharedBy(ctx, o, id); err == nil {
+			return c, nil
+		} else if ctx.Err() != nil {
+			return c, err
+		}
+	}
+	return ken.Claim{}, noShared()
+}
+
+func noShared() error { return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim"} }
+
+func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, error) {
+	s, err := l.openShare(ctx, owner)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	defer s.release()
+	c, err := s.view.Get(ctx, id)
+	return from(owner, c), err
+}
+
+// told is the claim of an item of an owner's block: its own, or one that another still
+// shares with it.
+func (l *Layer) told(ctx context.Context, s store.Engine, it *ken.Item) (ken.Claim, error) {
+	switch {
+	case it.Owner == "":
+		return s.Get(ctx, it.ID)
+	case !slices.Contains(l.sharers(s.Owner()), it.Owner):
+		return ken.Claim{}, noShared()
+	}
+	return l.sharedBy(ctx, it.Owner, it.ID)
+}
+
+// forgetShared takes claims that an owner shared, and that are gone, out of what others
+// keep of turns that were given them: journals, receipts and the blocks of running
+// conversations. What others know or said themselves is theirs, and stays.
+func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, text func(string) bool) error {
+	if !slices.Contains(l.cfg.Knowledge.Shares, owner) {
+		return nil
+	}
+	l.blocks.drop(func(c *composed) bool {
+		return slices.ContainsFunc(c.shared[owner], func(id string) bool { return slices.Contains(ids, id) })
+	})
+	var errs []error
+	for _, reader := range l.left() {
+		if reader == owner {
+			continue
+		}
+		errs = append(errs, l.forgetSharedFor(ctx, reader, ids, text))
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string, text func(string) bool) error {
+	s, release, err := l.Store(ctx, reader)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d := l.desk(reader)
+	t := session.Traces{Claims: ids, Text: text, Message: func(string, *session.Entry) bool { return false }}
+	held, err := d.journal.Holds(ctx, t)
+	if err != nil {
+		return err
+	}
+	changed, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids})
+	if err != nil {
+		return err
+	}
+	if len(held.Injected)+len(held.Checkpoint)+changed == 0 {
+		return nil
+	}
+	l.recovered.forget(reader)
+	l.heeds.drop(reader)
+	if _, err := d.journal.Expunge(ctx, t); err != nil {
+		return err
+	}
+	return s.Compact(ctx)
+}
