@@ -70,9 +70,9 @@ type Receipt struct {
 	Session string    `json:"session,omitempty"`
 	Mode    Mode      `json:"mode"`
 	Policy  string    `json:"policy,omitempty"` // what decided that the turn gets or leaves less than others; see Turn.Policy
-	Cause   string    `json:"cause"` // why the mode is not the one configured; "" when it is
-	Block   string    `json:"block"` // the message injected for this turn; "" for none
-	Chars   int       `json:"chars"` // code points of the block
+	Cause   string    `json:"cause"`            // why the mode is not the one configured; "" when it is
+	Block   string    `json:"block"`            // the message injected for this turn; "" for none
+	Chars   int       `json:"chars"`            // code points of the block
 	Tokens  int       `json:"tokens"`
 
 	Signals Signals `json:"signals"`
