@@ -126,6 +126,9 @@ func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r 
 	if err != nil || missing-r.lacks < leastMissing { // a session that is not there yet has nothing to recover
 		return r
 	}
+	if l.recorder.flush(ctx) != nil { // an answer that is not journaled yet would look like a question without one
+		return r
+	}
 	if tr, err := j.Read(ctx, t.Session); err != nil || begins(tr.Entries, said) || begins(answered(tr.Entries), said) {
 		r.lacks = missing
 		return r
