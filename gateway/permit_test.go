@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,20 +122,28 @@ func TestModelsOfAKey(t *testing.T) {
 	}
 }
 
-// clocked is a gateway whose clock tests move.
-func clocked(now *time.Time) func(*gateway.Options) {
-	return func(o *gateway.Options) { o.Now = func() time.Time { return *now } }
+// testClock is a clock that tests move while a gateway reads it.
+type testClock struct{ at atomic.Int64 }
+
+func newTestClock(at time.Time) *testClock {
+	c := &testClock{}
+	c.at.Store(at.UnixNano())
+	return c
 }
 
+func (c *testClock) now() time.Time         { return time.Unix(0, c.at.Load()).UTC() }
+func (c *testClock) move(d time.Duration)   { c.at.Add(int64(d)) }
+func (c *testClock) set(o *gateway.Options) { o.Now = c.now }
+
 func TestKeysEnd(t *testing.T) {
-	now := time.Date(2026, 3, 14, 23, 0, 0, 0, time.UTC)
+	clock := newTestClock(time.Date(2026, 3, 14, 23, 0, 0, 0, time.UTC))
 	k, key := keyFor("k", "")
-	k.Expires = now.Add(time.Hour)
-	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(k), clocked(&now))
+	k.Expires = clock.now().Add(time.Hour)
+	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(k), clock.set)
 	if got := post(t, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", key); got.StatusCode != http.StatusOK {
 		t.Errorf("before: %d", got.StatusCode)
 	}
-	now = now.Add(time.Hour)
+	clock.move(time.Hour)
 	got := post(t, g.URL+"/v1/messages", chat(question), "X-Api-Key", key)
 	if got.StatusCode != http.StatusUnauthorized || got.Header.Get("X-Ken-Error") != "expired_key" || !strings.Contains(got.body, "2026-03-15T00:00:00Z") ||
 		gjson.Get(got.body, "error.type").String() != "authentication_error" {
@@ -145,9 +154,8 @@ func TestKeysEnd(t *testing.T) {
 // A key that has used its requests or tokens of the day is told when to come back, in the
 // shape that its client reads.
 func TestBudgetsOfAKey(t *testing.T) {
-	now := time.Date(2026, 3, 14, 23, 0, 0, 0, time.UTC)
-	clock := func() time.Time { return now }
-	u, err := usage.Open("", usage.Options{Now: clock})
+	clock := newTestClock(time.Date(2026, 3, 14, 23, 0, 0, 0, time.UTC))
+	u, err := usage.Open("", usage.Options{Now: clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +163,7 @@ func TestBudgetsOfAKey(t *testing.T) {
 	few.RequestsPerDay = 2
 	small, smallKey := keyFor("small", "")
 	small.TokensPerDay = 5
-	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(few, small), clocked(&now), func(o *gateway.Options) { o.Usage = u })
+	g := start(t, layer(t, nil), upstreamtest.New(t).URL, withKeys(few, small), clock.set, func(o *gateway.Options) { o.Usage = u })
 	ask := func(path, key string) reply {
 		return post(t, g.URL+path, chat(question), "X-Ken-Key", key)
 	}
@@ -182,7 +190,7 @@ func TestBudgetsOfAKey(t *testing.T) {
 	if got = ask("/v1/chat/completions", smallKey); got.StatusCode != http.StatusTooManyRequests || !strings.Contains(got.body, "5 tokens") {
 		t.Errorf("%d %s", got.StatusCode, got.body)
 	}
-	now = now.Add(time.Hour)
+	clock.move(time.Hour)
 	if got = ask("/v1/chat/completions", fewKey); got.StatusCode != http.StatusOK {
 		t.Errorf("on the next day: %d %s", got.StatusCode, got.body)
 	}

@@ -335,6 +335,9 @@ func TestNoPrefixBreaks(t *testing.T) {
 			}
 			c.system = fmt.Sprintf("Be brief. It is round %d, and the branch is b%d.", round, r.IntN(3))
 			q := questions[r.IntN(len(questions))]
+			if c.sent == nil { // other words than before
+				q = fmt.Sprintf("%s (%d)", q, round)
+			}
 			if r.IntN(2) == 0 {
 				c.ask(at(), q, "")
 				for range r.IntN(3) {
