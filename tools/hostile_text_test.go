@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
@@ -88,6 +89,7 @@ func hostileTexts() map[string]string {
 // What a chat, a tool, a file or an agent says is no rule, and a block in which it stands
 // says what it is. Each text comes through every door.
 func TestHostileTextsAreNoRules(t *testing.T) {
+	race.LeaveToWhole(t)
 	texts := hostileTexts()
 	if len(texts) < 200 {
 		t.Fatalf("%d texts", len(texts))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/bolt"
@@ -173,6 +174,7 @@ func (l ledger) compareTold(t *testing.T, s *bolt.Store, how string, told bool) 
 // The store's file is damaged in many places, one at a time. It is never served wrongly,
 // never ends the process, and what the log or the rows still have is there after a repair.
 func TestDamageIsFoundAndMended(t *testing.T) {
+	race.LeaveToWhole(t)
 	n := damages
 	if long, err := strconv.Atoi(os.Getenv("KEN_DAMAGES")); err == nil {
 		n = long

@@ -60,8 +60,8 @@ test('anthropic', async (t) => {
     });
   }
 
-  await t.test('counting tokens passes through', async () => {
-    const { got } = await both(s, 'anthropic-count', [0], (...at) => client(...at).messages.countTokens({ model: ask.model, messages: ask.messages }));
+  await t.test('counting tokens counts the block', async () => {
+    const { got } = await both(s, 'anthropic-count', [1], (...at) => client(...at).messages.countTokens({ model: ask.model, messages: ask.messages }));
     assert.equal(got.input_tokens, 71);
   });
 
