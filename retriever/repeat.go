@@ -144,17 +144,32 @@ func (e *entry) alike(o *entry) bool {
 	if e.rank.form.Words == 0 || e.rank.form != o.rank.form || e.row.Facts.Kind != o.row.Facts.Kind || e.row.Facts.Scope != o.row.Facts.Scope || e.row.Facts.Kind == ken.KindDocument {
 		return false
 	}
+	apart := sameShare
+	if e.row.Facts.Kind == ken.KindEpisode {
+		apart = alikeShare
+	}
+	both := 0
 	for i := range e.hits {
-		if e.hits[i].rank > 0 && o.hits[i].rank > 0 && math.Abs(e.hits[i].Share-o.hits[i].Share) > alikeShare {
+		if e.hits[i].rank > 0 && o.hits[i].rank > 0 {
+			both++
+		}
+		if apart == sameShare && (e.hits[i].rank > 0) != (o.hits[i].rank > 0) { // a leg that finds equal words finds both
+			return false
+		}
+		if e.hits[i].rank > 0 && o.hits[i].rank > 0 && math.Abs(e.hits[i].Share-o.hits[i].Share) > apart {
 			return false
 		}
 	}
-	return true
+	return both > 1 || apart == alikeShare // words alone give many records one share
 }
 
-// alikeShare is how far the shares of two records that say the same may lie apart: an
-// episode's first line is another one, and its vector with it.
-const alikeShare = 0.02
+// How far the shares of two records that say the same may lie apart. Equal words have equal
+// shares, but for rounding, and whatever lies further apart need not be read. An episode's
+// first line is another one, and its vector with it.
+const (
+	sameShare  = 1e-4
+	alikeShare = 0.02
+)
 
 // statement is what a claim says, apart from case and white space; of an episode without
 // its first line, which says who and when.
