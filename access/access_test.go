@@ -134,7 +134,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-func TestMatchModel(t *testing.T) {
+func TestMatch(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, model string
 		want           bool
@@ -154,7 +154,7 @@ func TestMatchModel(t *testing.T) {
 		{"", "x", false},
 		{"", "", true},
 	} {
-		if got := access.MatchModel(tt.pattern, tt.model); got != tt.want {
+		if got := access.Match(tt.pattern, tt.model); got != tt.want {
 			t.Errorf("%q, %q: %v", tt.pattern, tt.model, got)
 		}
 	}

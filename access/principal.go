@@ -48,7 +48,7 @@ type Principal struct {
 	Project string  // that its turns belong to; "" for none
 	Rights  []Right // never modified once the Principal was handed out
 
-	Models         []string  // patterns of the models that it may ask, see MatchModel; nil for all
+	Models         []string  // patterns of the models that it may ask, see Match; nil for all
 	Expires        time.Time // when the key ends; zero for never
 	RequestsPerDay int       // a day in UTC; 0 is no limit
 	TokensPerDay   int       // a day in UTC; 0 is no limit
@@ -64,23 +64,23 @@ func (p Principal) Limited() bool {
 
 // Allows reports whether p may ask a model.
 func (p Principal) Allows(model string) bool {
-	return len(p.Models) == 0 || slices.ContainsFunc(p.Models, func(pattern string) bool { return MatchModel(pattern, model) })
+	return len(p.Models) == 0 || slices.ContainsFunc(p.Models, func(pattern string) bool { return Match(pattern, model) })
 }
 
-// MatchModel reports whether a model's name matches a pattern, in which * stands for any
-// characters, none included: claude-*, */gpt-5. Case counts.
-func MatchModel(pattern, model string) bool {
+// Match reports whether a name matches a pattern as a whole. In a pattern, * stands for any
+// characters or none: claude-*, */gpt-5. Case counts.
+func Match(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
-		return pattern == model
+		return pattern == name
 	}
-	model, ok := strings.CutPrefix(model, first)
+	name, ok := strings.CutPrefix(name, first)
 	for ok {
 		part, after, more := strings.Cut(rest, "*")
 		if !more {
-			return strings.HasSuffix(model, part)
+			return strings.HasSuffix(name, part)
 		}
-		_, model, ok = strings.Cut(model, part)
+		_, name, ok = strings.Cut(name, part)
 		rest = after
 	}
 	return false

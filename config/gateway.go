@@ -62,7 +62,7 @@ type GatewayKey struct {
 
 // GatewayPrice is what a million tokens of a model cost.
 type GatewayPrice struct {
-	Model       string  // a pattern, see access.MatchModel
+	Model       string  // a pattern, see access.Match
 	Input       float64 // that no cache served
 	CachedInput float64 // that the provider's cache served; 0 is the same as Input
 	Output      float64
@@ -72,7 +72,7 @@ type GatewayPrice struct {
 // the model. input and output are in tokens, and cached is a part of input.
 func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, ok bool) {
 	for _, p := range g.Prices {
-		if !access.MatchModel(p.Model, model) {
+		if !access.Match(p.Model, model) {
 			continue
 		}
 		if p.CachedInput == 0 {

@@ -75,10 +75,8 @@ func (c *call) lendable() bool {
 // upgrades reports a request that leaves HTTP, after which the gateway does not see what is
 // asked.
 func (c *call) upgrades() bool {
-	if strings.EqualFold(c.r.Header.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
-		c.r.Header.Del("Upgrade")
-	}
-	return c.r.Header.Get("Upgrade") != ""
+	to := c.r.Header.Get("Upgrade")
+	return to != "" && !strings.EqualFold(to, "h2c") // which is not passed on
 }
 
 // modelName reports a name that is no way to another path, however the upstream reads it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware/wire"
 )
@@ -47,25 +48,7 @@ func (c *call) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 
 func no(b *bool) bool { return b != nil && !*b }
 
-// matches reports whether a pattern, in which a star stands for any characters, is all of
-// s. Case does not matter.
+// matches is access.Match without regard to case.
 func matches(pattern, s string) bool {
-	pattern, s = strings.ToLower(pattern), strings.ToLower(s)
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == s
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
-		return false
-	}
-	s = s[len(first) : len(s)-len(last)]
-	for _, p := range parts[1 : len(parts)-1] {
-		_, rest, ok := strings.Cut(s, p)
-		if !ok {
-			return false
-		}
-		s = rest
-	}
-	return true
+	return access.Match(strings.ToLower(pattern), strings.ToLower(s))
 }

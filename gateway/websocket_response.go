@@ -69,7 +69,8 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		r.unend = r.g.o.Metrics.Stream()
 		r.client.FirstByte()
 	}
-	r.meter.take(slices.Concat([]byte("data: "), text, []byte("\n\n")))
+	sent := serverSent(text)
+	r.meter.take(sent)
 	if last = lastEvent(text); last {
 		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
 			r.w.status = status
@@ -80,7 +81,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		return nil, false, last
 	}
 	err := caught.Run(func() error {
-		instead, replace = r.pass(text, last)
+		instead, replace = r.pass(sent, last)
 		return nil
 	})
 	if err != nil {
@@ -90,17 +91,21 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	return instead, replace, last || r.refused
 }
 
-// pass has the layer hear an event, and hold it back or refuse it where it must.
-func (r *response) pass(text []byte, last bool) (instead [][]byte, replace bool) {
-	sent := make([]byte, 0, len(text)+8)
-	sent = append(sent, "data: "...)
+// serverSent returns an event as a stream over HTTP has it.
+func serverSent(text []byte) []byte {
+	out := make([]byte, 0, len(text)+8)
+	out = append(out, "data: "...)
 	for _, b := range text {
 		if b == '\n' || b == '\r' { // JSON has none in its strings
 			b = ' '
 		}
-		sent = append(sent, b)
+		out = append(out, b)
 	}
-	sent = append(sent, "\n\n"...)
+	return append(out, "\n\n"...)
+}
+
+// pass has the layer hear an event, and hold it back or refuse it where it must.
+func (r *response) pass(sent []byte, last bool) (instead [][]byte, replace bool) {
 	got := r.stream.feed(sent, false)
 	if r.refused = r.stream.ended; last && !r.refused {
 		got = append(got, r.stream.feed(nil, true)...)

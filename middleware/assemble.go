@@ -129,22 +129,54 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// inTime finds the blocks of earlier turns and composes this one's, until the turn's
-// deadline. Some calls to a store that does not answer can't be ended: what is not done
-// by then runs on by itself, and what comes of it is dropped. The conversation keeps the
-// blocks that are in memory, byte for byte.
-func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstream, last int, start time.Time) ([]placed, *composed) {
-	whole := l.cfg.Retrieval.Deadline + spare
-	limit := max(whole-time.Since(start), 0)
+// bounded runs do on a goroutine of its own and returns its result, if it ends within a
+// limit. Some calls to a store that does not answer can't be ended: what has not ended by
+// then runs on by itself, counts as overdue until it ends, and its result is dropped. The
+// context of do ends at the limit. The caller bears a panic of do.
+func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	type outcome struct {
-		earlier []placed
-		block   *composed
-		panic   any // what it ended with; nil when it did not
+		result T
+		panic  any // nil unless do panicked
 	}
+	var over atomic.Bool // do has ended, or nobody waits for it any more
+	done := make(chan outcome, 1)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	go func() {
+		defer cancel()
+		defer func() {
+			p := recover()
+			if !over.CompareAndSwap(false, true) {
+				l.overdue.Add(-1)
+			}
+			if p != nil {
+				done <- outcome{panic: p}
+			}
+		}()
+		growStack()
+		done <- outcome{result: do(within)}
+	}()
+	select {
+	case o := <-done:
+		if o.panic != nil {
+			panic(o.panic)
+		}
+		return o.result, true
+	case <-timer.C: // not at ctx's end: the stages see that, and rules are there in no time
+	}
+	if over.CompareAndSwap(false, true) {
+		l.overdue.Add(1)
+	}
+	return out, false
+}
+
+// inTime finds the blocks of earlier turns and composes this one's, until the turn's
+// deadline: see bounded. Past it, the conversation keeps the blocks that are in memory,
+// byte for byte.
+func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstream, last int, start time.Time) ([]placed, *composed) {
 	late := func(why string) ([]placed, *composed) {
-		known := func(_ context.Context, t *ken.Turn, at fingerprint) *composed { return l.blockAt(t.Session, at) }
-		earlier := l.earlier(ctx, t, at.said, up.until, last, known)
+		earlier := l.earlier(ctx, t, at.said, up.until, last, l.inMemory)
 		if c := l.blockAt(t.Session, at.said[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
 			return earlier, l.reused(t, named, c)
 		}
@@ -153,45 +185,25 @@ func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at *fingerp
 		return earlier, &composed{receipt: r}
 	}
 	if l.overdue.Load() >= maxOverdue {
-		cancel()
 		return late("turn: the turns before it are not done yet")
 	}
-	var stage atomic.Pointer[string]
-	var ended atomic.Bool // one of the two has: whoever waits, or who composes
-	done := make(chan outcome, 1)
-	give := time.NewTimer(limit)
-	defer give.Stop()
-	go func() {
-		defer cancel()
-		defer func() {
-			p := recover() // it is the caller's to bear, and not the process's
-			if ended.Swap(true) {
-				l.overdue.Add(-1)
-			}
-			if p != nil {
-				done <- outcome{panic: p}
-			}
-		}()
-		growStack()
-		lost := l.restoreBlocks(within, t, at.said, up.until, last)
-		earlier := l.earlier(within, t, at.said, up.until, last, l.recall)
-		block := l.compose(within, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...), start, &stage)
-		if lost != nil {
-			block = block.degraded("blocks: " + lost.Error())
-		}
-		done <- outcome{earlier: earlier, block: block}
-	}()
-	select {
-	case o := <-done:
-		ended.Store(true)
-		if o.panic != nil {
-			panic(o.panic)
-		}
-		return o.earlier, o.block
-	case <-give.C: // not at ctx's end: the stages see that, and rules are there in no time
+	type blocks struct {
+		earlier []placed
+		own     *composed
 	}
-	if !ended.Swap(true) {
-		l.overdue.Add(1)
+	var stage atomic.Pointer[string]
+	whole := l.cfg.Retrieval.Deadline + spare
+	found, ok := bounded(ctx, l, max(whole-time.Since(start), 0), func(ctx context.Context) (b blocks) {
+		lost := l.restoreBlocks(ctx, t, at.said, up.until, last)
+		b.earlier = l.earlier(ctx, t, at.said, up.until, last, l.recall)
+		b.own = l.compose(ctx, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], b.earlier...), start, &stage)
+		if lost != nil {
+			b.own = b.own.degraded("blocks: " + lost.Error())
+		}
+		return b
+	})
+	if ok {
+		return found.earlier, found.own
 	}
 	where := "the store"
 	if s := stage.Load(); s != nil {
@@ -311,21 +323,29 @@ func (l *Layer) lost(ctx context.Context, owner string, ids []string) bool {
 	return !store.HasAll(p, ids) && ctx.Err() == nil && hung(p) == nil // else nobody said so
 }
 
-// compose returns the turn's block: the one that an earlier request of the turn
-// got, or a new one. A request that ends with the user message opens a turn; in
-// a conversation without a session it is composed anew, because the same opening
-// may belong to another conversation.
+// blockThatStands returns the block that an earlier request of the turn got, nil where a new one is
+// to be composed. A request that ends with the user message opens a turn: in a
+// conversation without a session, the same opening may belong to another conversation,
+// and otherwise the block stands for a retry alone.
+func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *composed {
+	opens := last == len(t.Messages)-1
+	if !l.cfg.Injection.Sticky || opens && t.Session == "" {
+		return nil
+	}
+	if c := l.recall(ctx, t, at.said[last]); c != nil && (!opens || c.stands(l.now())) {
+		return c
+	}
+	return nil
+}
+
+// compose returns the turn's block: the one that stands, or a new one.
 // named says that the caller gave the turn its id; at are the fingerprints of its
 // messages, the last of the user's at index last.
 func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placed, start time.Time, stage *atomic.Pointer[string]) *composed {
-	key := place{t.Session, at.said[last]}
-	opens := last == len(t.Messages)-1
-	sticky := l.cfg.Injection.Sticky
-	if sticky && !(opens && t.Session == "") {
-		if c := l.recall(ctx, t, key.at); c != nil && (!opens || c.stands(l.now())) {
-			return l.reused(t, named, c)
-		}
+	if c := l.blockThatStands(ctx, t, at, last); c != nil {
+		return l.reused(t, named, c)
 	}
+	key := place{t.Session, at.said[last]}
 	if !l.enter() {
 		return l.busy(t)
 	}
@@ -335,7 +355,7 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *finger
 	read.Messages = l.cleanings.messages(at.whole, t.Messages)
 	c := l.run(ctx, &read, pastOf(earlier), stage)
 	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
-	if !sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
+	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
 	}
 	c.kept = key

@@ -184,6 +184,11 @@ func (l *Layer) blockAt(session string, at fingerprint) *composed {
 	return nil
 }
 
+// inMemory is recall without a look at the store.
+func (l *Layer) inMemory(_ context.Context, t *ken.Turn, at fingerprint) *composed {
+	return l.blockAt(t.Session, at)
+}
+
 // restoreBlocks brings the conversation's earlier blocks into memory that are not there:
 // those of this process's predecessors, and of others that serve the same conversation.
 // The error says what

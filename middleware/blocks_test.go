@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kenlayer/ken"
@@ -15,6 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/store"
 )
 
 // dialog is a conversation of a client that names no session, and of which any layer may
@@ -351,4 +353,80 @@ func TestNoPrefixBreaks(t *testing.T) {
 		}
 	}
 	t.Logf("%d turns of %d conversations, %d restarts, %d edits, %d compactions, %d claims learned meanwhile: no prefix broke", turns, len(talks), restarts, edits, compactions, learned)
+}
+
+// One turn that is sent to two processes at once may be composed twice. From the next turn
+// on, both go on with the block that was stored first.
+func TestTheSameTurnInTwoProcesses(t *testing.T) {
+	root := t.TempDir()
+	layers := []*middleware.Layer{open(t, settings(), in(root)), open(t, settings(), in(root))}
+	claims, questions := facts(t)
+	learn(t, layers[0], claims...)
+	ask := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: questions[0]}}}
+	var together sync.WaitGroup
+	for _, l := range layers {
+		together.Go(func() {
+			if a := l.Assemble(t.Context(), ask); len(a.Insertions) != 1 {
+				t.Errorf("%d insertions", len(a.Insertions))
+			}
+		})
+	}
+	together.Wait()
+	var after []string
+	ask.Messages = append(ask.Messages, ken.Message{Role: "assistant", Text: "The compass crew."}, ken.Message{Role: "user", Text: questions[1]})
+	for _, l := range layers {
+		if err := l.Recorded(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range layers {
+		a := l.Assemble(t.Context(), ask)
+		if len(a.Insertions) != 2 {
+			t.Fatalf("%d insertions", len(a.Insertions))
+		}
+		after = append(after, a.Insertions[0].Text)
+	}
+	if after[0] != after[1] {
+		t.Errorf("they go on with\n%s\nand\n%s", after[0], after[1])
+	}
+}
+
+// A block of another version of Ken is sent as it is, whatever that version's format and
+// fields.
+func TestABlockOfAnotherVersionStands(t *testing.T) {
+	root := t.TempDir()
+	l := open(t, settings(), in(root))
+	claims, questions := facts(t)
+	learn(t, l, claims...)
+	ask := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: questions[0]}}}
+	l.Assemble(t.Context(), ask)
+	if err := l.Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error {
+		n = 0
+		for key := range tx.Scan("session/block/s/") {
+			n++
+			if err := tx.Put(key, []byte(`{"turn":"t","at":"2026-11-25T06:00:00Z","text":"<<another format>>","of a later version":[1]}`)); err != nil {
+				return err
+			}
+			break // keys must not change while they are read
+		}
+		return nil
+	})
+	release()
+	if err != nil || n != 1 {
+		t.Fatalf("%d blocks, %v", n, err)
+	}
+	l.Close()
+	l = open(t, settings(), in(root))
+	ask.Messages = append(ask.Messages, ken.Message{Role: "assistant", Text: "The compass crew."}, ken.Message{Role: "user", Text: "thanks!"})
+	if a := l.Assemble(t.Context(), ask); len(a.Insertions) != 1 || a.Insertions[0].Text != "<<another format>>" {
+		t.Errorf("%+v", a.Insertions)
+	}
 }

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -52,43 +51,23 @@ func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Inse
 		return nil
 	}
 	at := fingerprintsOf(t)
-	known := func(_ context.Context, t *ken.Turn, at fingerprint) *composed { return l.blockAt(t.Session, at) }
-	earlier := l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, known))
-	if l.overdue.Load() >= maxOverdue {
-		return earlier
+	if l.overdue.Load() < maxOverdue {
+		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placed {
+			_ = l.restoreBlocks(ctx, t, at.said, up.until, last) // what can't be read is not there for the call either
+			earlier := l.earlier(ctx, t, at.said, up.until, last, l.recall)
+			return append(earlier, placed{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+		})
+		if ok {
+			return l.insertions(t.Model, all)
+		}
 	}
-	within, cancel := context.WithTimeout(ctx, l.cfg.Retrieval.Deadline+spare)
-	defer cancel()
-	done := make(chan []Insertion, 1)
-	l.overdue.Add(1)
-	go func() { // a store that hangs can't be ended
-		defer l.overdue.Add(-1)
-		defer func() {
-			if p := recover(); p != nil {
-				l.o.Log.Error("the request is counted without the turn's knowledge", "cause", fmt.Sprint(p))
-				done <- earlier
-			}
-		}()
-		_ = l.restoreBlocks(within, t, at.said, up.until, last) // what can't be read is not there for the call either
-		blocks := l.earlier(within, t, at.said, up.until, last, l.recall)
-		done <- l.insertions(t.Model, append(blocks, placed{last, l.wouldCompose(within, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], blocks...))}))
-	}()
-	give := time.NewTimer(l.cfg.Retrieval.Deadline + spare)
-	defer give.Stop()
-	select {
-	case ins := <-done:
-		return ins
-	case <-give.C:
-		return earlier
-	}
+	return l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, l.inMemory))
 }
 
 // wouldCompose is compose without a trace.
 func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placed) *composed {
-	if l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
-		if c := l.recall(ctx, t, at.said[last]); c != nil {
-			return c
-		}
+	if c := l.blockThatStands(ctx, t, at, last); c != nil {
+		return c
 	}
 	if !l.enter() {
 		return &composed{}

@@ -105,3 +105,23 @@ func TestPreviewOfADryRun(t *testing.T) {
 		t.Errorf("it is counted as %s", got)
 	}
 }
+
+// A question that is asked again, after it was given nothing, is counted with what is known
+// by now, as the call is sent.
+func TestPreviewOfAQuestionThatIsAskedAgain(t *testing.T) {
+	l, d := open(t, settings(patient)), spoken[0]
+	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
+	body := d.body("", d.user("How often does the payments service retry?"))
+	if _, err := l.Begin(t.Context(), d.Dialect, []byte(body), who); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, l, fact(t, "The payments service retries three times."))
+	counted := preview(t, l, d, body, who)
+	x, err := l.Begin(t.Context(), d.Dialect, []byte(body), who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counted != string(x.Body) || !strings.Contains(counted, "three times") {
+		t.Errorf("counted as\n%s\nand sent as\n%s", counted, x.Body)
+	}
+}

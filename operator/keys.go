@@ -210,29 +210,12 @@ func (s *Keys) change(ctx context.Context, fn func([]Key) ([]Key, error)) (err e
 		return err
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
-	return s.write(dir, keys)
-}
-
-func (s *Keys) write(dir string, keys []Key) error {
 	b, err := json.MarshalIndent(keyFile{keys}, "", "  ")
-	if err != nil {
-		return err
+	if err == nil {
+		err = durable.WriteFile(s.path, append(b, '\n'))
 	}
-	f, err := os.CreateTemp(dir, ".keys-") // which only this user may read
 	if err != nil {
 		return fmt.Errorf("write the keys: %w", err)
 	}
-	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), s.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // nobody has a use for it
-		return fmt.Errorf("write the keys: %w", err)
-	}
-	return durable.Dir(dir)
+	return nil
 }

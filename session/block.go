@@ -45,7 +45,11 @@ const RetryWindow = 5 * time.Minute
 
 // Stands reports whether a request that begins its turn anew at a time is still to get the
 // block. An empty one is never worth keeping.
-func (b *Block) Stands(at time.Time) bool { return b.Text != "" && at.Sub(b.At) < RetryWindow }
+//
+// The clocks of two processes may differ: a block from far ahead does not stand either.
+func (b *Block) Stands(at time.Time) bool {
+	return b.Text != "" && at.Sub(b.At).Abs() < RetryWindow
+}
 
 // maxBlocks bounds the blocks that are kept of one part of a session: far more turns than
 // a model's context holds. Later blocks live in their process's memory alone.

@@ -81,7 +81,8 @@ func TestABlockStandsForARetry(t *testing.T) {
 		after time.Duration
 		text  string
 		want  string
-	}{{time.Minute, "[block] one", "turn 1"}, {time.Minute, "", "turn 2"}, {6 * time.Minute, "[block] one", "turn 2"}} {
+	}{{time.Minute, "[block] one", "turn 1"}, {time.Minute, "", "turn 2"}, {6 * time.Minute, "[block] one", "turn 2"},
+		{-48 * time.Hour, "[block] one", "turn 2"}} /* by a clock that is two days behind */ {
 		j := newBench(t, session.Options{})
 		one, two := blockAt("01", "turn 1"), blockAt("01", "turn 2")
 		one.Text, two.At = c.text, one.At.Add(c.after)

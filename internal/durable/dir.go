@@ -4,8 +4,31 @@ package durable
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 )
+
+// WriteFile replaces a file as a whole: after a crash it has its old content or b. The file
+// has mode 0600. Its folder must exist.
+func WriteFile(path string, b []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return Dir(dir)
+}
 
 // Dir makes the names in a folder durable: until then a power cut may take back that a
 // file was made, renamed or removed. On Windows, where a folder can't be synced, it does

@@ -163,22 +163,8 @@ func save(path string, rows []Row) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".usage-") // which only this user may read
-	if err != nil {
+	if err := durable.WriteFile(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("keep usage: %w", err)
 	}
-	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it is no use to anybody
-		return fmt.Errorf("keep usage: %w", err)
-	}
-	return durable.Dir(dir)
+	return nil
 }
