@@ -60,7 +60,7 @@ type GatewayKey struct {
 	TokensPerDay   int       `json:"tokens_per_day,omitempty"`   // in UTC; 0 is no limit
 }
 
-// GatewayPrice is what a million tokens of a model cost.
+// GatewayPrice is the price of a model, for a million tokens.
 type GatewayPrice struct {
 	Model       string  // a pattern, see access.Match
 	Input       float64 // that no cache served
@@ -68,8 +68,8 @@ type GatewayPrice struct {
 	Output      float64
 }
 
-// Cost is what a call costs by the table of prices; ok is false when no price is known for
-// the model. input and output are in tokens, and cached is a part of input.
+// Cost returns the cost of a call by the table of prices, and false when the table has no
+// price for the model. input and output are in tokens, and cached is a part of input.
 func (g *Gateway) Cost(model string, input, cached, output int) (cost float64, ok bool) {
 	for _, p := range g.Prices {
 		if !access.Match(p.Model, model) {

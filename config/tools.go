@@ -2,7 +2,7 @@ package config
 
 import "github.com/kenlayer/ken/internal/lazyregexp"
 
-// Tools is what an agent is shown of the tools that it may call.
+// Tools selects the tools that are listed to an agent.
 type Tools struct {
 	Profile string // profiles and names of tools, separated by commas
 }

@@ -26,7 +26,7 @@ type Options struct {
 	// Keys are those that were handed out, which an operator of the configured owner adds
 	// to and revokes. The value is for the console alone. Nil: keys are not managed here.
 	Keys *operator.Keys
-	// Usage is what keys have used. Nil: nothing was counted.
+	// Usage has the usage of the keys. Nil: none is counted.
 	Usage *usage.Store
 	// Secure says that the pages are served over TLS alone, so that cookies must be.
 	Secure bool

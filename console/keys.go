@@ -14,7 +14,8 @@ import (
 	"github.com/kenlayer/ken/telemetry/usage"
 )
 
-// keysBody is what keys have used, and for who may hand them out, the keys.
+// keysBody holds the data of the page: the usage of the keys, and the keys themselves for a
+// person who may create them.
 type keysBody struct {
 	Now      time.Time
 	Days     []choice
@@ -145,8 +146,8 @@ func summed(title, by string, rows []usage.Row, of func(*usage.Row) string) used
 	return t
 }
 
-// cost is what was used in the currency of gateway.prices; what has no price is said, and
-// never guessed.
+// cost formats the cost of a row, in the currency of gateway.prices. It names requests
+// without a price, and guesses none.
 func cost(r *usage.Row) string {
 	var parts []string
 	if r.Cost > 0 {

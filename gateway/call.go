@@ -155,7 +155,7 @@ func (c *call) log(session string, total, first time.Duration) {
 	c.g.o.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// stages is how long each stage of the turn took, as a group.
+// stages returns the duration of each stage of the turn, as a group of attributes.
 func stages(spent map[string]float64) slog.Attr {
 	of := make([]slog.Attr, 0, len(spent))
 	for name, took := range spent {

@@ -124,11 +124,11 @@ func (c *call) account() {
 	c.g.o.Usage.Add(r)
 }
 
-// bytesPerToken is what a token has about of text.
+// bytesPerToken is the average length of a token of English text.
 const bytesPerToken = 4
 
-// estimate is what a budget counts where an answer does not say how many tokens it took:
-// clients of OpenAI's chat completions decide whether a stream does. A token is four bytes
+// estimate returns the tokens that a budget counts for an answer without a token count:
+// clients of OpenAI's chat completions decide whether a stream has one. A token is four bytes
 // of the request, and an event of the answer's stream or four of its bytes.
 func (c *call) estimate() int64 {
 	n := (max(c.r.ContentLength, 0) + bytesPerToken - 1) / bytesPerToken

@@ -34,7 +34,7 @@ func (c *call) look() *fault {
 	return nil
 }
 
-// turn is whose a request is.
+// turn returns the turn of a request: its owner, session and policy.
 func (c *call) turn(r *wire.Request) ken.Turn {
 	t := c.asked.turn(c.who) // the owner is never of the body
 	t.Session = wire.SessionOf(t.Owner, t.Session, r)

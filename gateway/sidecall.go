@@ -50,7 +50,8 @@ var sideCalls = []sideCall{
 	{kind: "extraction", instructions: "Extract ", json: true, opens: true}, {kind: "extraction", instructions: "You extract ", json: true, opens: true}, // scripts
 }
 
-// markBytes is how much of a text is looked at for the words of a side call.
+// markBytes is the length of the beginning of a text that is searched for the words of a
+// side call.
 const markBytes = 16 << 10
 
 // sideCallOf returns the kind of a side call, "" for a call that is none. One that offers

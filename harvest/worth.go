@@ -42,7 +42,7 @@ func (r *run) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, error) {
 	return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no episode has this goal"}
 }
 
-// sameGoals is how many episodes are compared with a new one.
+// sameGoals is the number of episodes that a new one is compared with.
 const sameGoals = 20
 
 // countUp reinforces an episode that tells all that c does, once a session. It returns

@@ -139,7 +139,7 @@ func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(
 		result T
 		panic  any // nil unless do panicked
 	}
-	var over atomic.Bool // do has ended, or nobody waits for it any more
+	var over atomic.Bool // do has ended, or the caller has stopped waiting
 	done := make(chan outcome, 1)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -374,10 +374,10 @@ func (l *Layer) enter() bool {
 
 func (l *Layer) leave() { l.composing.Add(-1) }
 
-// causeBusy is why a turn that is one too many gets nothing.
+// causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
 const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
 
-// busy is what a turn gets that is one too many.
+// busy returns the empty result of a turn beyond retrieval.at_once.
 func (l *Layer) busy(t *ken.Turn) *composed {
 	r := l.blank(t, causeBusy)
 	r.Degraded = []string{causeBusy}

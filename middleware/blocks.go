@@ -16,8 +16,8 @@ import (
 	"github.com/kenlayer/ken/session"
 )
 
-// composed is what the layer decided for one turn: a block, or that there is
-// none. It is never changed.
+// composed is the layer's decision for one turn: a block or no block. It is never
+// changed.
 type composed struct {
 	text    string
 	held    map[string]uint64   // by id, hashOf the text of each item in it
@@ -30,7 +30,7 @@ type composed struct {
 	restored  bool  // from the store
 	incognito bool  // by a turn that leaves nothing behind
 
-	retrieved, memory int // what the retriever found, recent sessions apart; of it pinned and playbooks
+	retrieved, memory int // records that the retriever found without recent sessions; of these, pinned ones and playbooks
 }
 
 // placed is a block at its place in a conversation: before, or in, the message at index.
@@ -46,7 +46,7 @@ func hashOf(text string) uint64 {
 	return h.Sum64()
 }
 
-// place is where a block stands: behind the messages of a session that the fingerprint
+// place is the position of a block: behind the messages of a session that the fingerprint
 // names.
 type place struct {
 	session string

@@ -24,8 +24,8 @@ type fingerprints struct {
 	sizes []int64 // of each message, in bytes, as far as the layer sees it
 }
 
-// visible is what a turn may see, as text, so that a block never comes up where its items
-// may not be seen.
+// visible returns the limits of what a turn may see, as text. They are part of each
+// fingerprint, so that a block never appears where its items may not be seen.
 func visible(t *ken.Turn) string {
 	s := t.Owner + "\x00" + t.Weight.String()
 	if t.Scopes != nil { // nil sees every scope, an empty list none
@@ -70,7 +70,7 @@ func fingerprintsOf(t *ken.Turn) fingerprints {
 	return p
 }
 
-// digestPart is how much of a long text is fed at once, in bytes.
+// digestPart is the most bytes of a text that are hashed at once.
 const digestPart = 32 << 10
 
 // digest feeds a message to h, each field led by its length, so that no two

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/middleware/wire"
 )
 
-// alternating is how servers refuse two user messages in a row: the chat templates of
+// alternating matches the errors by which servers refuse two user messages in a row: the chat templates of
 // Llama 2, Gemma and Mistral through vLLM, llama.cpp, LM Studio and TGI ("Conversation
 // roles must alternate user/assistant/user/assistant/...", "After the optional system
 // message, conversation roles must alternate user and assistant roles except for tool

@@ -32,8 +32,8 @@ type openings struct {
 // opened names conversations that begin alike.
 type opened struct{ owner, session string }
 
-// reply is what the model answered first in a conversation that began as a number. It is
-// kept in the journal.
+// reply is the model's first answer in a conversation that began under a number. The journal
+// keeps it.
 type reply struct {
 	opened
 	n     int
@@ -45,8 +45,8 @@ type reply struct {
 // a function that is told what the conversation's beginning was answered with, nil for a
 // message that can't be read; nil for a turn that is no beginning.
 //
-// The journal is asked where memory does not decide, until the turn's search would be at
-// its deadline: start is when the turn began.
+// If memory does not decide, the journal is asked, at most until the deadline of the turn's
+// search. start is the time at which the turn began.
 func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil

@@ -35,7 +35,7 @@ func (l *Layer) readsProject(owner string) bool {
 	return l.owns(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
 }
 
-// share is what another owner shares, open for reading until it is released.
+// share is another owner's shared knowledge, open for reading until it is released.
 type share struct {
 	owner   string
 	engine  store.Engine
@@ -55,7 +55,7 @@ func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	return &share{owner: owner, engine: e, view: store.Shared(e, l.now().UTC()), release: release}, nil
 }
 
-// shared is what an owner shares with the turn; nil for nothing.
+// shared returns the open share of an owner, nil for none.
 func (st *State) shared(owner string) *share {
 	i := slices.IndexFunc(st.shares, func(s *share) bool { return s.owner == owner })
 	if i < 0 {

@@ -33,8 +33,8 @@ type stated struct {
 // maxStated bounds what waits to be learned. The harvest learns what comes on top.
 const maxStated = 1024
 
-// statedWindow is how many messages are read, so that a statement is understood that goes
-// on from an earlier one.
+// statedWindow is the number of messages that are read, so that a statement is understood
+// that refers to an earlier one.
 const statedWindow = 12
 
 // openStated prepares to learn what users state.

@@ -45,7 +45,7 @@ type Keys struct {
 	seen fs.FileInfo
 }
 
-// KeysPath is where the keys of a project are kept, whose state is in a folder.
+// KeysPath returns the path of the keys file in a state folder.
 func KeysPath(state string) string { return filepath.Join(state, ".gateway", "keys.json") }
 
 // OpenKeys returns the keys in a file, which need not exist. Default for now is time.Now.

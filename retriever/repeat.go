@@ -171,8 +171,8 @@ const (
 	alikeShare = 0.02
 )
 
-// statement is what a claim says, apart from case and white space; of an episode without
-// its first line, which says who and when.
+// statement returns the text of a claim without case and white space, and of an episode
+// without its first line, which names the session and its date.
 func statement(c *ken.Claim) string {
 	s := c.Text
 	if _, rest, ok := strings.Cut(s, "\n"); ok && c.Kind == ken.KindEpisode {

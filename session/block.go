@@ -38,8 +38,8 @@ type BlockItem struct {
 	Text string `json:"text,omitempty"`
 }
 
-// RetryWindow is how long a block stands against another one that is composed for the same
-// place. A request that begins its turn again within it is a retry, and gets the same block.
+// RetryWindow is the time for which a block stands against another one at the same place.
+// A request that begins its turn again within it is a retry, and gets the same block.
 // Later, the same words are a new question, and knowledge may have changed.
 const RetryWindow = 5 * time.Minute
 

@@ -21,7 +21,7 @@ type Opening struct {
 	Answered bool `json:"answered"`
 }
 
-// First is what the model answered first in a conversation, as two fingerprints.
+// First has two fingerprints of the model's first answer in a conversation.
 type First struct {
 	Exact string // of all of it; "" for an answer that can't be read
 	Loose string // without what some clients change, such as the ids of calls

@@ -54,7 +54,7 @@ func (j *Journal) Sweep(ctx context.Context, grace time.Duration) (int, error) {
 	return swept, first
 }
 
-// minKept is how long what tells conversations apart is kept at least.
+// minKept is the least time for which openings and responses are kept.
 const minKept = 24 * time.Hour
 
 // hourly reports whether an hour has passed since it did so last.

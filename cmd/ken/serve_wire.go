@@ -67,8 +67,8 @@ func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
 	return gateway.New(l, o)
 }
 
-// openUsage is what keys have used, kept in the state. Where that fails, it is counted in
-// memory.
+// openUsage opens the usage of the keys, which is kept in the state folder. If that fails,
+// it returns a store that counts in memory.
 func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
 	state := l.Config().State(l.Root())
 	err := l.Config().MakeState(l.Root())

@@ -24,7 +24,7 @@ const DefaultMaxBody = 4 << 20
 type Options struct {
 	// MaxBody is the most bytes of a request's body; less than 1 means DefaultMaxBody.
 	MaxBody int64
-	// Usage is what keys have used. Nil: nothing was counted.
+	// Usage has the usage of the keys. Nil: none is counted.
 	Usage *usage.Store
 	// Log hears of faults of ours and of what can't be told in an answer any more.
 	// Never of what was asked or sent. Default slog.Default().

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken/telemetry/usage"
 )
 
-// UsageList is what keys have used, the last day first.
+// UsageList lists the usage of the keys, the last day first.
 type UsageList struct {
 	Usage    []usage.Row `json:"usage"`
 	Warnings []string    `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`

@@ -100,7 +100,7 @@ func sendMessages(w io.Writer, a Answer, req *Request) error {
 	return errGone
 }
 
-// messages are what an answer is on a WebSocket.
+// messages returns the messages of an answer on a WebSocket.
 func messages(a Answer) (out [][]byte) {
 	if a.status() != http.StatusOK {
 		b, _ := json.Marshal(map[string]any{"type": "error", "status": a.status(), "error": json.RawMessage(gjson.GetBytes(a.Body(), "error").Raw)})

@@ -29,7 +29,7 @@ const (
 // Control reports a frame that is no part of a message and may stand between the frames of one.
 func (o Opcode) Control() bool { return o&8 != 0 }
 
-// Header is what precedes a frame's payload.
+// Header is the header of a frame.
 type Header struct {
 	Fin    bool // the last frame of its message
 	RSV    byte // the reserved bits, 0..7; an extension such as compression sets them
@@ -101,8 +101,8 @@ func (h Header) Append(b []byte) []byte {
 	return b
 }
 
-// Mask puts the mask on a part of a payload, or takes it off: it is the same. from is how
-// many bytes of the payload precede b.
+// Mask applies the mask to b, a part of a payload, or removes it. from is the number of bytes
+// of the payload before b.
 func Mask(key [4]byte, from int64, b []byte) {
 	for len(b) > 0 && from&3 != 0 {
 		b[0] ^= key[from&3]

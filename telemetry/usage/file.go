@@ -97,7 +97,7 @@ func dayIn(t table) string {
 	return ""
 }
 
-// write is what the timer runs.
+// write flushes the rows when the timer fires, and tries again later if that fails.
 func (s *Store) write() {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -37,7 +37,7 @@ type Store struct {
 	warned  bool
 }
 
-// spent is what one key has used today, as its budget counts it.
+// spent is the usage of one key today, as its budget counts it.
 type spent struct{ requests, tokens int64 }
 
 // Bounds of what is told apart: rows a day, and rows since the process started.
@@ -46,12 +46,13 @@ const (
 	maxTotals = 1_000
 )
 
-// delay is how long a change waits to be written.
+// delay is the time between a change and the write of it.
 const delay = 5 * time.Second
 
-// Open returns a store that keeps its files in dir, which it makes; "" keeps nothing. While another process keeps its figures in dir, the figures of
-// this one stay in memory. An error says that today's file can't be read: to count on
-// would write over it.
+// Open returns a store that keeps its files in dir, which it creates; with "" it keeps none.
+// While another process keeps its figures in dir, the figures of this one stay in memory.
+// Errors: ErrCorrupt for a file of today that can't be read, since to go on would overwrite
+// it.
 func Open(dir string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -69,7 +70,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Budget is what a key has reached.
+// Budget names the budget that a key has used up.
 type Budget string
 
 // What a budget may be of.
