@@ -131,8 +131,7 @@ func summed(title, by string, rows []usage.Row, of func(*usage.Row) string) used
 			sums[name] = s
 			names = append(names, name)
 		}
-		s.Requests, s.Input, s.Cached, s.Output = s.Requests+r.Requests, s.Input+r.Input, s.Cached+r.Cached, s.Output+r.Output
-		s.Cost, s.Unpriced, s.Unmetered = s.Cost+r.Cost, s.Unpriced+r.Unpriced, s.Unmetered+r.Unmetered
+		s.Add(r)
 	}
 	if by != "Day" { // days are in order
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Input+sums[b].Output, sums[a].Input+sums[a].Output) })

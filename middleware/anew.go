@@ -33,11 +33,8 @@ func (b *begun) put(key start, at time.Time) {
 	if b.m == nil {
 		b.m = map[start]time.Time{}
 	}
-	if _, known := b.m[key]; !known && len(b.m) >= maxConversations {
-		for other := range b.m {
-			delete(b.m, other)
-			break
-		}
+	if _, known := b.m[key]; !known {
+		makeRoom(b.m, maxConversations)
 	}
 	b.m[key] = at
 }

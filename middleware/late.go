@@ -20,12 +20,7 @@ func (l *latecomers) keep(session string, ch <-chan store.Result) {
 	if l.m == nil {
 		l.m = map[string]<-chan store.Result{}
 	}
-	if len(l.m) >= maxConversations {
-		for other := range l.m {
-			delete(l.m, other)
-			break
-		}
-	}
+	makeRoom(l.m, maxConversations)
 	l.m[session] = ch
 }
 

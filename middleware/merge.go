@@ -52,12 +52,7 @@ func (s *mergers) add(model string) bool {
 	if s.m == nil {
 		s.m = map[string]bool{}
 	}
-	if len(s.m) >= maxMerging {
-		for other := range s.m {
-			delete(s.m, other)
-			break
-		}
-	}
+	makeRoom(s.m, maxMerging)
 	s.m[model] = true
 	return true
 }

@@ -193,12 +193,7 @@ func (o *openings) of(key opened) *session.Opening {
 	}
 	op := o.m[key]
 	if op == nil {
-		if len(o.m) >= maxConversations {
-			for other := range o.m {
-				delete(o.m, other)
-				break
-			}
-		}
+		makeRoom(o.m, maxConversations)
 		op = &session.Opening{}
 		o.m[key] = op
 	}

@@ -66,11 +66,8 @@ func (r *recovered) put(key start, v recovery) {
 	if r.m == nil {
 		r.m = map[start]recovery{}
 	}
-	if _, known := r.m[key]; !known && len(r.m) >= maxConversations {
-		for other := range r.m {
-			delete(r.m, other)
-			break
-		}
+	if _, known := r.m[key]; !known {
+		makeRoom(r.m, maxConversations)
 	}
 	r.m[key] = v
 }

@@ -122,12 +122,7 @@ func (s *statements) note(key opened, quotes map[string]string) {
 	}
 	have := s.quotes[key]
 	if have == nil {
-		if len(s.quotes) >= maxConversations {
-			for other := range s.quotes {
-				delete(s.quotes, other)
-				break
-			}
-		}
+		makeRoom(s.quotes, maxConversations)
 		have = map[string]string{}
 		s.quotes[key] = have
 	}

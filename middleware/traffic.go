@@ -17,6 +17,17 @@ type traffic struct {
 	last map[string][]segment
 }
 
+// makeRoom deletes any one entry of a map that has reached its limit.
+func makeRoom[K comparable, V any](m map[K]V, limit int) {
+	if len(m) < limit {
+		return
+	}
+	for key := range m {
+		delete(m, key)
+		return
+	}
+}
+
 // segment is one message of a request as it went upstream.
 type segment struct {
 	print fingerprint
@@ -50,11 +61,8 @@ func (tr *traffic) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ke
 	}
 	tr.mu.Lock()
 	before := tr.last[name]
-	if before == nil && len(tr.last) >= maxConversations {
-		for other := range tr.last {
-			delete(tr.last, other)
-			break
-		}
+	if before == nil {
+		makeRoom(tr.last, maxConversations)
 	}
 	tr.last[name] = now
 	tr.mu.Unlock()

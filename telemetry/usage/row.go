@@ -25,7 +25,8 @@ type Row struct {
 	Estimated int64   `json:"estimated" jsonschema:"tokens that a budget counts for these"`
 }
 
-func (r *Row) add(o *Row) {
+// Add adds the figures of o to those of r. Day, Key, Owner and Model stay as they are.
+func (r *Row) Add(o *Row) {
 	r.Requests += o.Requests
 	r.Input += o.Input
 	r.Cached += o.Cached
@@ -82,7 +83,7 @@ func (t table) add(r Row, most int) {
 		have = &Row{Day: r.Day, Key: r.Key, Owner: r.Owner, Model: r.Model}
 		t[r.id()] = have
 	}
-	have.add(&r)
+	have.Add(&r)
 }
 
 // compare orders rows: the last day first, then by key, owner and model.
