@@ -35,6 +35,7 @@ func TestUpstreamsBadDayIsTheClientsOwn(t *testing.T) {
 		"Anthropic's 429":                   {rec("messages_error_429"), 429, ended},
 		"Anthropic is overloaded":           {rec("messages_error_529"), 529, ended},
 		"401 with a challenge":              {rec("error_401"), 401, ended},
+		"413":                               {upstreamtest.Answer{Status: 413, Header: rec("error_401").Header, Pieces: rec("error_401").Pieces}, 413, ended},
 		"500 with a web page":               {rec("error_500_html"), 500, ended},
 		"502 with a web page":               {rec("error_502_html"), 502, ended},
 		"200 with an error event":           {rec("chat_error_stream"), 200, ended},
