@@ -14,10 +14,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
 	"github.com/kenlayer/ken/gateway/upstreamtest"
 	"github.com/kenlayer/ken/internal/websocket"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // The headers and messages of Codex 0.169.0, without the texts of its instructions and tools.
@@ -505,5 +507,34 @@ func TestWebSocketLongEvent(t *testing.T) {
 	}
 	if entries := journaled(t, l, "s"); roles(entries) != "user user assistant" || entries[2].Message.Text != "x" {
 		t.Errorf("%+v", entries)
+	}
+}
+
+// What is asked over a WebSocket counts like what is asked over HTTP: each request once, with
+// the tokens that its answer names. The handshake is none.
+func TestUsageOverAWebSocket(t *testing.T) {
+	u, err := usage.Open("", usage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, layer(t, map[string]string{"": about}, patient), upstreamtest.New(t).URL, func(o *gateway.Options) { o.Usage = u })
+	c := open(t, g.URL, codexHeader...)
+	var input, output int64
+	for _, ask := range []string{codexPrepare, codexAsk, codexTool} {
+		events := c.ask(ask)
+		last := gjson.Get(events[len(events)-1], "response.usage")
+		input, output = input+last.Get("input_tokens").Int(), output+last.Get("output_tokens").Int()
+	}
+	_ = c.Close()
+	g.stop()
+	var sum usage.Row
+	for _, r := range u.Totals() {
+		if r.Key != "local" || r.Model == "" {
+			t.Errorf("%+v", r)
+		}
+		sum.Add(&r)
+	}
+	if sum.Requests != 3 || sum.Input != input || sum.Output != output || input == 0 || output == 0 || sum.Unpriced != 3 {
+		t.Errorf("%+v, the answers say %d and %d", sum, input, output)
 	}
 }

@@ -65,7 +65,7 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 		it.State = ItemMade
 		return it, nil
 	}
-	c, err := l.told(ctx, s, &it.Item)
+	c, err := l.claimOfItem(ctx, s, &it.Item)
 	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
 		if d, ok := l.decided(it.ID); ok {
 			c, err = d, nil

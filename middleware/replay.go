@@ -181,7 +181,7 @@ func (p *replayer) made(k *budgeter.Kept) {
 // then is a claim as it was at the turn; nil when nothing has it any more. Only writing
 // a claim anew changes its words, and the log has both versions.
 func (p *replayer) then(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
-	c, err := p.l.told(ctx, p.s, it)
+	c, err := p.l.claimOfItem(ctx, p.s, it)
 	if errors.Is(err, ken.ErrNotFound) {
 		if d, ok := p.l.decided(it.ID); ok {
 			return &d, nil

@@ -230,9 +230,9 @@ func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, erro
 	return from(owner, c), err
 }
 
-// told is the claim of an item of an owner's block: its own, or one that another still
-// shares with it.
-func (l *Layer) told(ctx context.Context, s store.Engine, it *ken.Item) (ken.Claim, error) {
+// claimOfItem returns the claim of an item of an owner's block: the owner's own claim, or one
+// that another owner still shares.
+func (l *Layer) claimOfItem(ctx context.Context, s store.Engine, it *ken.Item) (ken.Claim, error) {
 	switch {
 	case it.Owner == "":
 		return s.Get(ctx, it.ID)

@@ -144,12 +144,12 @@ func (v *SharedView) Claim(ctx context.Context, ref Ref) (ken.Claim, error) {
 	if !v.has(ref) {
 		return ken.Claim{}, notShared()
 	}
-	return v.told(v.e.Claim(ctx, ref))
+	return v.redacted(v.e.Claim(ctx, ref))
 }
 
 // Get reads a claim by its id. Whatever is not shared is ErrNotFound, whether it exists or not.
 func (v *SharedView) Get(ctx context.Context, id string) (ken.Claim, error) {
-	c, err := v.told(v.e.Get(ctx, id))
+	c, err := v.redacted(v.e.Get(ctx, id))
 	if errors.Is(err, ken.ErrInvalid) { // a part of several ids, of which others may not know
 		err = notShared()
 	}
@@ -158,9 +158,9 @@ func (v *SharedView) Get(ctx context.Context, id string) (ken.Claim, error) {
 
 func notShared() error { return &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"} }
 
-// told is a claim as others may read it: nothing of the sessions that it came from, and of
+// redacted returns a claim as others may read it: nothing of the sessions that it came from, and of
 // its evidence no quotes but those of the people who approved it.
-func (v *SharedView) told(c ken.Claim, err error) (ken.Claim, error) {
+func (v *SharedView) redacted(c ken.Claim, err error) (ken.Claim, error) {
 	if err != nil {
 		return ken.Claim{}, err
 	}
