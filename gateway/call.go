@@ -88,9 +88,6 @@ func (c *call) done() {
 	if c.untouched != "" {
 		c.g.o.Metrics.Untouched(c.untouched)
 	}
-	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
-		c.g.o.Metrics.Policy(c.exchange.Receipt.Policy)
-	}
 	c.server.Session(c.who.Owner, session)
 	c.server.End(c.w.status, c.err)
 	c.g.o.Metrics.Request(c.pattern, c.w.status, end.Sub(c.start), first)

@@ -91,6 +91,9 @@ func (c *call) know(change func(*wire.Request, *ken.Turn)) {
 		}
 		return t
 	})
+	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
+		c.g.o.Metrics.Policy(c.exchange.Receipt.Policy)
+	}
 	if c.exchange != nil && c.exchange.Busy {
 		c.untouched = tooBusy
 	}
