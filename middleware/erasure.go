@@ -328,7 +328,6 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 	e.l.recovered.forget(e.s.Owner())
 	e.l.begun.forget(e.s.Owner())
 	e.l.lineage.forget(e.s.Owner())
-	e.l.statements.forget(e.s.Owner())
 	e.l.heeds.drop(e.s.Owner()) // what waits to be judged has the words of claims
 	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.traces))
 	// A harvest of another process may have read the messages before they went, and have

@@ -207,6 +207,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		cands = append(cands, c)
 	}
 	cands = append(cands, l.fallen(ctx, st)...)
+	here := map[string]bool{} // facts, by id, in the words of the turn's own conversation
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
 		version := c.Row.Version
@@ -217,12 +218,17 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
 			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
-			Load: func(ctx context.Context) (ken.Claim, error) { return st.claim(ctx, c) },
+			Load: func(ctx context.Context) (ken.Claim, error) {
+				claim, err := st.claim(ctx, c)
+				if err == nil && claim.Kind == ken.KindFact && saidHere(&st.Turn, &claim) {
+					here[claim.ID] = true
+				}
+				return claim, err
+			},
 		})
 	}
 	st.fetch(ctx)
-	own := l.statements.heldBy(&st.Turn)
-	seen := func(id, text string) bool { return st.past.seen(id, text) || own(id) }
+	seen := func(id, text string) bool { return st.past.seen(id, text) || here[id] }
 	cands = l.withCode(ctx, st, cands)
 	b, count, cache := l.settings(st).Budget, l.count, l.rendered
 	if st.trial != nil {

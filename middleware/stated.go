@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
@@ -13,15 +12,9 @@ import (
 )
 
 // statements learns what users state as soon as their messages are journaled, so that the
-// next conversation knows it, and remembers of which claims a conversation holds the words
-// itself. The zero value learns nothing.
+// next conversation knows it. The zero value learns nothing.
 type statements struct {
 	waiting chan stated // nil when it is switched off
-
-	mu sync.Mutex // guards the rest
-	// quotes are the words in which a session stated a claim, by owner and session and by
-	// the claim's id. Beyond maxConversations, any session is forgotten.
-	quotes map[opened]map[string]string
 }
 
 // stated are the messages of a session from a number on, some of a user among them.
@@ -78,7 +71,6 @@ func (l *Layer) learnStated(ctx context.Context, st stated) error {
 	}
 	quotes, err := l.desk(st.owner).harvester.Stated(ctx, &tr, st.from)
 	if len(quotes) > 0 {
-		l.statements.note(opened{st.owner, st.session}, quotes)
 		err = l.withdrawForgotten(ctx, st, &tr, quotes)
 	}
 	return err
@@ -113,50 +105,23 @@ func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.
 	return nil
 }
 
-// note remembers the words of claims.
-func (s *statements) note(key opened, quotes map[string]string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.quotes == nil {
-		s.quotes = map[opened]map[string]string{}
-	}
-	have := s.quotes[key]
-	if have == nil {
-		makeRoom(s.quotes, maxConversations)
-		have = map[string]string{}
-		s.quotes[key] = have
-	}
-	for id, quote := range quotes {
-		have[id] = quote
-	}
-}
-
-// forget drops what is known of an owner's sessions.
-func (s *statements) forget(owner string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key := range s.quotes {
-		if key.owner == owner {
-			delete(s.quotes, key)
+// saidHere reports whether a claim rests on messages alone, and the turn's conversation
+// holds the words that it was learned from, so that the block need not repeat them. What a
+// person or a test has confirmed is news to the conversation that said it.
+func saidHere(t *ken.Turn, c *ken.Claim) bool {
+	here := false
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		if e.Kind != ken.EvidenceMessage {
+			return false
+		}
+		if e.SessionID != t.Session {
+			continue
+		}
+		here = e.Detail != "" && slices.ContainsFunc(t.Messages, func(m ken.Message) bool { return m.Role == "user" && strings.Contains(m.Text, e.Detail) })
+		if !here {
+			return false
 		}
 	}
-}
-
-// heldBy returns a function that reports whether a turn's conversation holds the words of a
-// claim that it stated itself, so that the block need not repeat it.
-func (s *statements) heldBy(t *ken.Turn) func(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	quotes := s.quotes[opened{t.Owner, t.Session}]
-	if len(quotes) == 0 {
-		return func(string) bool { return false }
-	}
-	own := make(map[string]string, len(quotes))
-	for id, quote := range quotes {
-		own[id] = quote
-	}
-	return func(id string) bool {
-		quote := own[id]
-		return quote != "" && slices.ContainsFunc(t.Messages, func(m ken.Message) bool { return m.Role == "user" && strings.Contains(m.Text, quote) })
-	}
+	return here
 }

@@ -93,6 +93,43 @@ func TestWhatAUserStatesIsKnownAtOnce(t *testing.T) {
 	}
 }
 
+// A conversation that goes on in another process is not told either what it says itself, until
+// a person has confirmed it.
+func TestAResumedConversationIsNotToldWhatItSays(t *testing.T) {
+	root := t.TempDir()
+	in := func(o *middleware.Options) { o.Root = root }
+	turn := ken.Turn{Session: "monday", Messages: []ken.Message{{Role: "user", Text: decision}}}
+	l := open(t, settings(), inBackground, in)
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := s.Seq()
+	l.Assemble(t.Context(), turn)
+	id := awaitClaim(t, s, since, "PostgreSQL 15")[0].ID
+	release()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, settings(), in)
+	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Noted."}, ken.Message{Role: "user", Text: "Which database did we choose for the ledger service?"})
+	if r := l.Assemble(t.Context(), turn).Receipt; !slices.ContainsFunc(r.Cut, func(c ken.Cut) bool { return c.ID == id && c.Reason == ken.CutDuplicate }) {
+		t.Errorf("told %q, cut %+v", r.Block, r.Cut)
+	}
+	if s, release, err = l.Store(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := s.Transition(t.Context(), ken.Transition{ID: id, To: ken.StatusVerified, Reason: "checked", Actor: ken.Actor{Type: "human", ID: "ana"},
+		Evidence: []ken.Evidence{ken.FromHumanAssertion("ana", monday, "It holds.")}}); err != nil {
+		t.Fatal(err)
+	}
+	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "PostgreSQL."}, ken.Message{Role: "user", Text: "Which database does the ledger service need, PostgreSQL?"})
+	if r := l.Assemble(t.Context(), turn).Receipt; !slices.ContainsFunc(r.Items, func(i ken.Item) bool { return i.ID == id }) {
+		t.Errorf("what ana confirmed is not told: %q, cut %+v", r.Block, r.Cut)
+	}
+}
+
 // Questions, orders, what the model says and what is said incognito are not learned at once,
 // nor is anything where that is switched off.
 func TestWhatIsNotLearnedAtOnce(t *testing.T) {
