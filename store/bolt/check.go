@@ -53,12 +53,12 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 func (k *checker) pages(context.Context) error {
 	k.s.dbMu.RLock()
 	defer k.s.dbMu.RUnlock()
-	transaction := write
+	transaction := func(fn func(*bbolt.Tx) error) error { return write(k.s.db, fn) }
 	if k.s.o.readOnly {
-		transaction = read
+		transaction = k.s.read
 	}
 	err := k.s.protect(func() error {
-		return transaction(k.s.db, func(tx *bbolt.Tx) error {
+		return transaction(func(tx *bbolt.Tx) error {
 			// bbolt checks on a goroutine of its own, where a page that is not there would end
 			// the process.
 			if _, err := tx.WriteTo(io.Discard); err != nil {

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -160,7 +162,7 @@ func ofFile(p any) bool {
 func (s *Store) view(fn func(*bbolt.Tx) error) error {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	return closedOr(s.protect(func() error { return read(s.db, fn) }))
+	return closedOr(s.protect(func() error { return s.read(fn) }))
 }
 
 // update runs fn in a transaction of its own; the caller keeps the file from being
@@ -203,10 +205,14 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 // that had the file before and was killed, may leave a state that is read and not yet
 // on the disk, and what is built on it would be lost with it, or overwrite what a power
 // cut falls back to. The two pages at the start of the file say which state it is; what
-// they point to was synced before they were written. They are written again, since a
-// sync that failed may have dropped them. The name of the file is made durable as well:
-// it may have been renamed to it just now. The caller holds updMu and bbolt's lock for
-// writers.
+// they point to was synced before they were written. They are written again as they are
+// mapped, which is what bbolt builds on: a write or a sync that failed may have dropped
+// them. The name of the file is made durable as well: it may have been renamed to it just
+// now.
+//
+// After a commit that failed and is shown, bbolt takes the pages of the state before it
+// for free, even while that is being read. So secure waits until it is not: what reads
+// from then on reads the new state. The caller holds updMu and bbolt's lock for writers.
 func (s *Store) secure() error {
 	if s.secured {
 		return nil
@@ -219,16 +225,17 @@ func (s *Store) secure() error {
 		return err
 	}
 	defer f.Close()
-	pages := make([]byte, 2*s.db.Info().PageSize)
-	if _, err := f.ReadAt(pages, 0); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(pages, 0); err != nil {
+	info := s.db.Info()
+	pages := unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), 2*info.PageSize)
+	if _, err := f.WriteAt(bytes.Clone(pages), 0); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
 		return err
 	}
+	s.snapshots.Lock()
+	//lint:ignore SA2001 it is waited for, not held
+	s.snapshots.Unlock()
 	s.secured = true
 	return nil
 }
@@ -247,7 +254,7 @@ func (s *Store) renamed() error {
 // unless a later one makes it durable.
 func (s *Store) landed(commit uint64) (is bool, err error) {
 	err = s.protect(func() error {
-		return read(s.db, func(tx *bbolt.Tx) error {
+		return s.read(func(tx *bbolt.Tx) error {
 			v := tx.Bucket(bMeta).Get(kCommit)
 			is = len(v) == 8 && binary.BigEndian.Uint64(v) == commit
 			return nil

@@ -84,12 +84,14 @@ type Store struct {
 	db      *bbolt.DB
 	updMu   sync.Mutex // held while something is written to it; guards secured
 	secured bool       // what the file shows is durable; see secure
-	index   atomic.Pointer[keyword.Index]
-	vecs    *vectors
-	cache   *claimCache
-	gate    gate // of the shelf's updates
-	health  health
-	stalls  stalls
+
+	snapshots sync.RWMutex // held for reading by each read transaction; see secure
+	index     atomic.Pointer[keyword.Index]
+	vecs      *vectors
+	cache     *claimCache
+	gate      gate // of the shelf's updates
+	health    health
+	stalls    stalls
 
 	beforeCommit func()       // of tests
 	lateError    func() error // of tests: of a commit that the file shows

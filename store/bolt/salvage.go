@@ -46,7 +46,7 @@ func (s *Store) quietly(fn func(*bbolt.Tx) error) (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return s.protectFaults(func() error { return read(s.db, fn) })
+	return s.protectFaults(func() error { return s.read(fn) })
 }
 
 // probe is after how many numbers without a value a bucket whose end can't be read is

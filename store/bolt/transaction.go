@@ -7,6 +7,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
+// read runs fn in a read transaction.
+func (s *Store) read(fn func(*bbolt.Tx) error) error {
+	s.snapshots.RLock()
+	defer s.snapshots.RUnlock()
+	return read(s.db, fn)
+}
+
 // read is bbolt's View. bbolt keeps its locks where beginning a transaction panics, as it
 // does when both pages at the start of the file are gone; without them every later call
 // would wait for ever, Close included. They are given back here, so that each call ends
