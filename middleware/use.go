@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
@@ -25,6 +28,14 @@ const (
 	heedBytes    = 32 << 10 // of what came before, of what followed, and of one message
 )
 
+// How many turns are judged a second, and how many at once after a quiet time. To judge a
+// turn costs as much as to compose it, and the order of items is learned from a sample as
+// well: turns that come faster are answered, and not judged.
+const (
+	judgedRate  = 20
+	judgedBurst = 400
+)
+
 // heeds are the last turns of sessions, whose answers are judged: which items of the
 // block did they use? That is known in part once an answer is heard, and for good
 // once the person goes on, who may say that it was wrong. It lives in memory alone; a
@@ -32,9 +43,20 @@ const (
 type heeds struct {
 	work sync.Mutex // guards what each of them holds
 
-	mu   sync.Mutex // guards the rest
-	at   map[string]*list.Element
-	used *list.List // of *heed, the latest first
+	mu    sync.Mutex // guards the rest
+	at    map[string]*list.Element
+	used  *list.List // of *heed, the latest first
+	limit *rate.Limiter
+}
+
+// room reports whether one more turn may be judged.
+func (h *heeds) room(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.limit == nil {
+		h.limit = rate.NewLimiter(judgedRate, judgedBurst)
+	}
+	return h.limit.AllowN(now, 1)
 }
 
 // heed is the last turn of a session.
@@ -128,7 +150,7 @@ func (l *Layer) turn(key string, r *record, v *verdicts) {
 		h.end(r.messages[:last], r.messages[last].Text)
 		v.judge(h, true)
 	}
-	if len(r.receipt.Items) == 0 {
+	if len(r.receipt.Items) == 0 || !l.heeds.room(l.now()) {
 		return
 	}
 	next := &heed{key: key, owner: v.owner, receipt: r.receipt.Receipt, before: newest(r.messages[:last+1])}
