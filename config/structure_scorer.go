@@ -20,6 +20,6 @@ func (l *Learning) keys() []key {
 		bind("scorer", &l.Scorer, ScorerAuto, choice(ScorerAuto, ScorerOff, ScorerOn),
 			"Whether items are ordered by what answers used before. auto learns and logs, swaps the two items at the cut in one turn of twenty to "+
 				"see what is left out, and changes the order once that has proved to be better on logged turns; see ken eval scorer. off does "+
-				"none of it. Constraints are not reordered. Needs sessions and session.receipts."),
+				"none of it. Constraints are not reordered. Needs sessions and session.receipts. At most 20 turns a second are judged."),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,5 +69,26 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 	}
 	if len(verdicts) < 5 {
 		t.Errorf("only %d different verdicts: %v", len(verdicts), verdicts)
+	}
+}
+
+// Turns that come faster than they can be judged are not, and some are again a moment later.
+func TestTurnsAreJudgedAtALimitedRate(t *testing.T) {
+	var h heeds
+	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+	judged := func(turns int) (n int) {
+		for range turns {
+			if h.room(at) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := judged(2 * judgedBurst); n != judgedBurst {
+		t.Errorf("%d turns are judged at once, want %d", n, judgedBurst)
+	}
+	at = at.Add(time.Second)
+	if n := judged(2 * judgedBurst); n != judgedRate {
+		t.Errorf("%d turns are judged a second later, want %d", n, judgedRate)
 	}
 }
