@@ -72,7 +72,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 # What reads free text with names that are known: a sentence must never end the process.
 fuzz-text: ## search a minute each with the fuzz targets that read free text, two at a time
-	@printf '%s\n' ./structure/reading:FuzzRead ./structure/reading:FuzzReadOfKnownNames ./structure:FuzzFocal ./structure/classify:FuzzAspect | \
+	@printf '%s\n' ./internal/knowledge/structure/reading:FuzzRead ./internal/knowledge/structure/reading:FuzzReadOfKnownNames ./structure:FuzzFocal ./internal/knowledge/structure/classify:FuzzAspect | \
 		xargs -P 2 -I{} bash -c 't={}; echo "$$t"; go test -run "^$$" -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTEXT) -fuzzminimizetime 20x -parallel 1 "$${t%:*}" </dev/null'
 
 # On Linux, as root or where FUSE may be mounted; skipped by name elsewhere.
@@ -98,7 +98,7 @@ build: ## build bin/ken, without cgo
 
 # What is missing is named, and its part left out: only Go and make are required.
 clients: build ## run real clients against ken serve and ken mcp, if they can be installed
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
 	@if (cd clients/go && go mod download) 2>/dev/null; then \
 		echo "== the OpenAI client for Go"; \
 		cd clients/go && KEN_BIN=$(CURDIR)/bin/ken KEN_UPSTREAM_BIN=$(CURDIR)/bin/upstream go test -count=1 ./...; \
@@ -108,8 +108,8 @@ clients: build ## run real clients against ken serve and ken mcp, if they can be
 	@clients/agents/run
 
 browser: build ## test the console in a real browser, if there is one
-	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./gateway/upstreamtest/cmd/upstream
-	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./console/consoletest/cmd/furnish
+	CGO_ENABLED=0 go build -trimpath -o bin/upstream ./internal/gateway/upstreamtest/cmd/upstream
+	CGO_ENABLED=0 go build -trimpath -o bin/furnish ./internal/console/consoletest/cmd/furnish
 	@clients/console/run
 
 docs: ## rewrite the files that are generated from code

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/kenlayer/ken/internal/code/plan"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/plan"
 )
 
 // agentKeys are those of the section agents, which is a list: one key without a name

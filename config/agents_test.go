@@ -10,7 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/plan"
+	"github.com/kenlayer/ken/internal/code/plan"
 )
 
 const someAgents = `agents:

@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"github.com/kenlayer/ken/plan"
+	"github.com/kenlayer/ken/internal/code/plan"
 )
 
 // Config is everything that can be configured. A value is plain data: copying it

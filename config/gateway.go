@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 

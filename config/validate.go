@@ -3,7 +3,7 @@ package config
 import (
 	"strconv"
 
-	"github.com/kenlayer/ken/plan"
+	"github.com/kenlayer/ken/internal/code/plan"
 )
 
 // Validate reports the first setting that is not allowed, as an ErrInvalid with

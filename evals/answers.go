@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 // answer is one question in one mode, as WriteAnswers writes it.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/embed/embedtest"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/internal/synth"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/store"
 )
 

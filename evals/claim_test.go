@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 func TestClaimOfARecord(t *testing.T) {

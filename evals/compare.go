@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/metric"
+	"github.com/kenlayer/ken/internal/evals/metric"
 )
 
 // Comparison is what changed between two reports.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 // Two notes, two questions: one that a note answers, one that none does.

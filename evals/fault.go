@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kenlayer/ken/evals/dataset"
-	"github.com/kenlayer/ken/evals/metric"
+	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/metric"
 	"github.com/kenlayer/ken/middleware"
 )
 

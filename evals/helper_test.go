@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken/embed/embedtest"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

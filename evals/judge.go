@@ -1,8 +1,8 @@
 package evals
 
 import (
-	"github.com/kenlayer/ken/evals/dataset"
-	"github.com/kenlayer/ken/evals/metric"
+	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/metric"
 )
 
 // depth is how much of a ranking is looked at.

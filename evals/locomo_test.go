@@ -3,8 +3,8 @@ package evals
 import (
 	"testing"
 
-	"github.com/kenlayer/ken/evals/dataset"
 	"github.com/kenlayer/ken/internal/evaldata"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/internal/race"
 )
 

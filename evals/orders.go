@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kenlayer/ken/evals/metric"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/retriever/scorer"
+	"github.com/kenlayer/ken/internal/evals/metric"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // Orders compares the plain order with the learned one on the turns of a log. Its JSON

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/retriever/scorer"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // logged makes a log of turns in which claims of every third entity are used, unless

@@ -13,7 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 // The JSON form is a contract.

@@ -3,8 +3,8 @@ package evals
 import (
 	"math"
 
-	"github.com/kenlayer/ken/evals/dataset"
-	"github.com/kenlayer/ken/evals/metric"
+	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/metric"
 )
 
 // run is one variant's turns, in the order of the questions.

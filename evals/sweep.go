@@ -11,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/middleware"
 )
 

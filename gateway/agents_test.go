@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/gateway/upstreamtest"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // Agents say in headers of their own which conversation it is. A sub-agent's is one of

@@ -3,7 +3,7 @@ package gateway_test
 import (
 	"testing"
 
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 	"github.com/kenlayer/ken/internal/race"
 )
 

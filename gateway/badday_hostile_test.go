@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // keyed configures a key for each owner and returns them.

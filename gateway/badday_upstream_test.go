@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 const chatStream = `{"model":"m","stream":true,"messages":[` + asks + `]}`

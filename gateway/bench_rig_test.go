@@ -17,11 +17,11 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // cannedServer answers every request with the same bytes. It does as little as a

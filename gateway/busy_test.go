@@ -10,9 +10,9 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/telemetry/metrics"
 )
 
 // A call that comes while too many turns are composed is passed on at once, and its

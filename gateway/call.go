@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/telemetry/trace"
 )
 
 // call is one request on its way through the gateway.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // A browser has no key in a header: the console is asked all the same, and finds nobody.

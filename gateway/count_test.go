@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // A request that counts tokens has the block that the model call has, as a client that

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/internal/access"
 )
 
 // credentialHeaders are where clients put the key of an API.

@@ -9,8 +9,8 @@ import (
 	"net/http/pprof"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
 )
 
 // ListenDebug opens the address of gateway.debug_listen, as Listen does that of

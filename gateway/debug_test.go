@@ -9,11 +9,11 @@ import (
 	tracesdk "go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
-	"github.com/kenlayer/ken/telemetry/trace"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 )
 
 // Profiles have an address of their own, and are for who may operate.

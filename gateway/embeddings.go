@@ -14,7 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed/builtin"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/table"
 )
 
 // EmbeddingModel is a name for Ken's own embedding model that stays when the model

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 func respond(status int, body string) upstreamtest.Answer {

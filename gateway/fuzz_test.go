@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
 )
 
 // FuzzIdentify checks that no header opens a door that it shouldn't: without a key

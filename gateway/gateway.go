@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/middleware"
 )
 

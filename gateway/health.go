@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/remote"
 )
 
 // sighting is the last that was seen of an upstream.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/remote"
 )
 
 // Each fault has words of its own, and none of them is the cause, which may hold paths.

@@ -15,10 +15,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/telemetry/metrics"
 )
 
 func TestHealthAndReadiness(t *testing.T) {

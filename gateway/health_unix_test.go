@@ -17,7 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // A full disk is told of, without a path, and no longer once there is room again. The

@@ -15,10 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // doors decides who may come in.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/operator"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
 // handedOut returns the keys of a file. A key that was revoked is one that ended then, so

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/telemetry/usage"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
 // meter reads what an answer says of itself: its model and its tokens. It gets the

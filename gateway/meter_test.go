@@ -14,8 +14,8 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
-	"github.com/kenlayer/ken/telemetry/usage"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
 // answered reads one answer from a connection.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/telemetry/trace"
 )
 
 // look reads a call that may get what Ken knows; whole tells that there is all of it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // Taking the block out gives back what the client sent, byte for byte, and the

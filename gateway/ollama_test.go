@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/api"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 	"github.com/kenlayer/ken/middleware"
 )
 

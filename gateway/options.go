@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/operator"
-	"github.com/kenlayer/ken/telemetry/metrics"
-	"github.com/kenlayer/ken/telemetry/trace"
-	"github.com/kenlayer/ken/telemetry/usage"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
 // Options configures New. The zero value is a gateway to the upstream that the

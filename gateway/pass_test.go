@@ -14,7 +14,7 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // Paths and queries arrive as they were sent, decoded, cleaned and escaped by

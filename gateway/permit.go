@@ -9,8 +9,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/access"
-	"github.com/kenlayer/ken/telemetry/usage"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
 // permit checks what a key may ask of the upstream, and counts the request.

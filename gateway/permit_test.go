@@ -9,12 +9,12 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
-	"github.com/kenlayer/ken/operator"
-	"github.com/kenlayer/ken/telemetry/usage"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
 // A key of the upstream that the gateway lends opens what asks a model. Every other path

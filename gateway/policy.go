@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // decide says what a model call gets and leaves: by the first rule of the configuration

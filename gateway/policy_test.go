@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
-	"github.com/kenlayer/ken/telemetry/metrics"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 )
 
 // seen is what became of one call.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kenlayer/ken/telemetry/trace"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 )
 
 // proxy passes the request on, with what its route adds.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/websocket"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // route is what is done with a request.

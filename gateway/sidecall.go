@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // sideCall is a kind of call that a program makes for itself, beside the conversation that

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // Each event is there before the next one is sent, and the headers before the

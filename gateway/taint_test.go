@@ -14,10 +14,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/telemetry/metrics"
 )
 
 const (

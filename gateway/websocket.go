@@ -13,7 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/access"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/websocket"
 )
 

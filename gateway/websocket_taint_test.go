@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/websocket"
-	"github.com/kenlayer/ken/receipt"
 )
 
 // A call that repeats an external claim is marked, or refused with an error that clients of a

@@ -15,11 +15,11 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/internal/websocket"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/telemetry/usage"
 )
 
 // The headers and messages of Codex 0.169.0, without the texts of its instructions and tools.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // What a fact is about is what the extraction named; who said it, where it is of them

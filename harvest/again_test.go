@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // seq is how many events the log has.

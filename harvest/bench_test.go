@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/synth"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // BenchmarkHarvest is the job of a session without a model, on disk, in a store

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/store/memory"
 )
 

@@ -18,11 +18,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/seed"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // telling prints a line before each write, so that whoever kills the process can do

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Kept says in one line what a harvest has kept, for people.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // EpisodeBody is the body of a claim of kind episode.

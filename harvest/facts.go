@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Reasons for which a statement is not kept, beside those of the extraction and

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/finding"
 )
 
 // findings writes what tool calls found out and changed: the last one of an

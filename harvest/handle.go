@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Harvester harvests one owner's sessions, one after another: two at once would

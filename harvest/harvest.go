@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/harvest/extract"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // run is one harvest under way.

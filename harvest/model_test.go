@@ -10,9 +10,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/model"
-	"github.com/kenlayer/ken/harvest/model/modeltest"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/model"
+	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // with is a rig whose sessions a model extracts.

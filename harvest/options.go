@@ -5,11 +5,11 @@ import (
 	"log/slog"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/harvest/extract"
-	"github.com/kenlayer/ken/harvest/finding"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Store is what a harvest writes to: an owner's.

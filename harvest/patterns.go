@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/pattern"
+	"github.com/kenlayer/ken/internal/harvest/pattern"
 )
 
 // patterns writes candidates, and reinforces those that are known: once a

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/harvest/extract"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Stated keeps what a user stated in the last messages of a session, without waiting for

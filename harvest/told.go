@@ -1,9 +1,9 @@
 package harvest
 
 import (
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // told is what the layer put before the model in a session.

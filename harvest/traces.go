@@ -8,9 +8,9 @@ import (
 	"unicode"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Traces recognises a claim that is to be forgotten wherever it is said: word for

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 func phone(t testing.TB) ken.Claim {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
-	"github.com/kenlayer/ken/harvest/draft"
-	"github.com/kenlayer/ken/harvest/extract"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // worth reports whether something was decided, done or found in a session: a person

@@ -3,7 +3,7 @@ package intent
 import (
 	"strings"
 
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // Scores of the failure patterns, best first.

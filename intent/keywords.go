@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // findKeywords ranks the words that a text is about. With no statistics of a

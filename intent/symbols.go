@@ -3,7 +3,7 @@ package intent
 import (
 	"strings"
 
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // maxName is the longest name or path, in bytes: what is longer is a blob.
@@ -16,7 +16,7 @@ const (
 	notSymbol  symbolKind = iota
 	identifier            // camelCase, PascalCase, snake_case, a::b
 	dotted                // ken.NewClaim
-	path                  // store/bolt/log.go, log.go
+	path                  // internal/store/bolt/log.go, log.go
 )
 
 // findSymbols ranks identifiers and paths, in the user's spelling: what stands in

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // begun is when conversations began that go on under the name of a session that was

@@ -12,8 +12,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/telemetry"
 )
 
 // Insertion is a block and its place in the conversation.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // evalDir holds the question sets that ken eval generate makes of claims, and the sweeps

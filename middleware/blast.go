@@ -16,10 +16,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // Why a claim goes with another one.

@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // composed is the layer's decision for one turn: a block or no block. It is never

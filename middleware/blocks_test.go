@@ -12,10 +12,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // While as many turns as may be are composed, another one goes on at once: without a

@@ -10,9 +10,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/retriever/calibrate"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // calibrateSeed draws the questions: the same in every process, so that the same

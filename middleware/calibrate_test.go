@@ -15,15 +15,15 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/embed/adapt"
 	"github.com/kenlayer/ken/embed/builtin"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/retriever/calibrate"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // noise is an embedder whose vectors say nothing of their texts.

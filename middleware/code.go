@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/objective"
-	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/objective"
+	"github.com/kenlayer/ken/internal/code/repository"
 )
 
 // code is what the layer knows of the project's code, and of its goals.

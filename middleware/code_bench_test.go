@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/middleware"
 )

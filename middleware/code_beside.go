@@ -4,10 +4,10 @@ import (
 	"path"
 	"strings"
 
-	"github.com/kenlayer/ken/analysis"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/structure"
-	"github.com/kenlayer/ken/structure/reading"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/codegraph"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/retriever"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/decision"
 	"github.com/kenlayer/ken/retriever"
 )
 

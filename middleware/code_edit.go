@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/harvest/finding"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/codebase"
 )
 
 // codeLayer is a layer over a project of one file.

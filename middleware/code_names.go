@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/structure/reading"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
 const (

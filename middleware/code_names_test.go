@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // declared is a graph of a file for each package, with the things that it declares, as

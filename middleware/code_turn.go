@@ -7,8 +7,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 )
 
 // turnCode is what the code says of the symbols that a turn names.

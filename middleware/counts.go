@@ -3,7 +3,7 @@ package middleware
 import (
 	"sync/atomic"
 
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/run/jobs"
 )
 
 // Counts is what a layer did behind the turns' backs since it was opened.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/middleware"
 )
 

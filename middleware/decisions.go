@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/decision"
 )
 
 // stillHolds says which files of decisions hold no more, so that what was replaced or

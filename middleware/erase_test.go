@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 )
 
 // wantGone looks for words in every file of the state folder.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // erasure is a Forget on its way. Its record is on the shelf from before the first claim

@@ -16,8 +16,8 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 )
 
 // What was forgotten does not get on the shelf again, in whichever order things come.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/telemetry"
 )
 
 var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // Exchange is one model call on its way through the layer: the request with its

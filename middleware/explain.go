@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/store"
 )
 

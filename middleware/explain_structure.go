@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
 )
 
 // standing says in words how an item stands to what its turn was about, as far as it

@@ -6,11 +6,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/harvest/model"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/harvest/model"
+	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/classify"
 )
 
 // filing finds out in the background what claims are about: see package classify.

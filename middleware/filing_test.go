@@ -9,11 +9,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
-	"github.com/kenlayer/ken/structure/classify"
 )
 
 // modelled is a configuration with an auxiliary model.

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/forgotten"
 )
 
 // Forgotten is what Forget erased.

@@ -12,10 +12,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/builtin"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/synth"
-	"github.com/kenlayer/ken/jobs"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 )
 
 // BenchmarkBesideHarvests is forty fresh turns a second with 10,000 claims, once with

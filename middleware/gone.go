@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/memoryfile"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

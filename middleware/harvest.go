@@ -10,16 +10,16 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/extract"
-	"github.com/kenlayer/ken/harvest/memoryfile"
-	"github.com/kenlayer/ken/harvest/model"
+	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/harvest/model"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/trust"
-	"github.com/kenlayer/ken/lifecycle"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 

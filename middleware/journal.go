@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -14,19 +14,19 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/budgeter/tokens"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/internal/alive"
+	"github.com/kenlayer/ken/internal/budgeter/tokens"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/telemetry"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/remote"
+	"github.com/kenlayer/ken/internal/store/shared"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
-	"github.com/kenlayer/ken/store/remote"
-	"github.com/kenlayer/ken/store/shared"
-	"github.com/kenlayer/ken/telemetry"
 )
 
 // rememberedTurns bounds the blocks kept for later requests: some megabytes.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/alive"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // processesDir lies beside the owners' folders, of which none begins with a dot.

@@ -19,11 +19,11 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/goopenai"
-	"github.com/kenlayer/ken/session"
 )
 
 // upstream is a chat API that answers what it is told to, the same bytes each time.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 )
 
 // lineage remembers which entities sessions were about, so that a turn that says

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // alternating matches the errors by which servers refuse two user messages in a row: the chat templates of

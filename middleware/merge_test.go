@@ -11,8 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // refusals are what servers say to two user messages in a row.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // objectivesID is the id of the item that says what is aimed at.

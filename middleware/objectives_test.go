@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/objective"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/objective"
 )
 
 // objectiveOf returns what a receipt's turn was told about objectives, "" for nothing.

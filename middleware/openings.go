@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // guess begins a turn of a session that is guessed, and answers it unless answer is

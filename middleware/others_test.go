@@ -8,8 +8,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/alive"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // A harvest of another process that has read what is forgotten goes on with it:

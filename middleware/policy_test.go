@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // The receipt of a turn says which rule decided what it gets. A call that neither gets nor

@@ -3,7 +3,7 @@ package middleware
 import (
 	"context"
 
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // Receipts is where the receipts of an owner's turns are kept, "" for the

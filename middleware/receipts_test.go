@@ -13,9 +13,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 )
 
 // keptTurns lists the turns of a session that have one, newest first.

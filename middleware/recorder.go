@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // record is what one turn, or one answer, leaves: to the session's journal, unless

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // BenchmarkRecorder is a turn of one of 200 sessions with its answer, each session a

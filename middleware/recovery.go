@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
 // A person decides about a refused write by what was to be written. Of an incognito

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

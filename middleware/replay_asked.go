@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // TurnAsked returns one of the owner's turns as it was asked, "" for the configured

@@ -11,10 +11,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
 )
 
 // replayed is the replay of a turn, which must be what the receipt's block was.

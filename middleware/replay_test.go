@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/budgeter/tokens"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/budgeter/tokens"
 	"github.com/kenlayer/ken/middleware"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/telemetry"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 )
 
 // report tells whoever listens what was assembled.

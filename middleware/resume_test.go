@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // "continue" asks for nothing that could be looked up, and still means something in

@@ -6,8 +6,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/retriever/scorer"
 )
 
 // learners are the owners' memories of what was of use, made on first use. The zero

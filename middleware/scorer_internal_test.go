@@ -8,8 +8,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/retriever/scorer"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/harvest/finding"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/session"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // desk is what the layer keeps for an owner's sessions.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/guardrail"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Reference begins what tools say of their answers, as text and as JSON. A tool's

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // dialect is what a client of one dialect sends, and its server answers.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // statements learns what users state as soon as their messages are journaled, so that the

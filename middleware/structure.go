@@ -6,11 +6,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
-	"github.com/kenlayer/ken/structure/reading"
-	"github.com/kenlayer/ken/structure/task"
 )
 
 // assign files what is written, at once and without a model.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 )
 
 func openBare(t *testing.T) *Layer {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/structuretest"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
-	"github.com/kenlayer/ken/structure/structuretest"
 )
 
 // The hard invariant of the whole turn, and everything that might break it at once: a

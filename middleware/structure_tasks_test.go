@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/task"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
 // A turn about a thing is reminded of what is to be done about it, until it is done

@@ -12,10 +12,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/objective"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/objective"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/session"
 )
 
 // rig is a layer with one switch on or off, over a store that holds something

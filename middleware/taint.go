@@ -8,10 +8,10 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/guardrail/taint"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/guardrail/taint"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/telemetry"
 )
 
 // TaintHeader tells a client of tool calls that repeat what an external claim said,

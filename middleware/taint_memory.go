@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/guardrail/taint"
+	"github.com/kenlayer/ken/internal/guardrail/taint"
 )
 
 // Bounds of what is remembered of external claims: of one session, and of all. A word

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // witness passes a stream on as it comes, and judges it at its end: what is found is

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // answers is an answer that says something.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/middleware/wire"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
 // SessionHeader names a request's session to a Transport, which removes it

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // printer stands for the network: it prints what would be sent.

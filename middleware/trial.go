@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/budgeter/tokens"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/budgeter/tokens"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/retriever/calibrate"
 )
 
 // trial is what a turn that is only tried has in place of what the layer has. It is not

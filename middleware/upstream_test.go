@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/middleware/wire"
 )
 
 // receipts opens a layer that keeps what its receipts say.

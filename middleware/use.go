@@ -14,10 +14,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
-	"github.com/kenlayer/ken/receipt"
-	"github.com/kenlayer/ken/retriever/scorer"
-	"github.com/kenlayer/ken/retriever/scorer/use"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
+	"github.com/kenlayer/ken/internal/retriever/scorer/use"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 

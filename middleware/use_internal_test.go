@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/retriever/scorer/use"
 	testseed "github.com/kenlayer/ken/internal/seed"
-	"github.com/kenlayer/ken/retriever/scorer/use"
 )
 
 // A turn is judged when its answer is heard: once, and not at each step of its loop.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )

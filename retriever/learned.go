@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/retriever/scorer"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
 )
 
 // Learned is what has been learned from use, as a turn applies it. It is not changed

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/retriever/scorer"
 	"github.com/kenlayer/ken/retriever"
-	"github.com/kenlayer/ken/retriever/scorer"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
 )
 
 // Order says what orders the pool.

@@ -14,9 +14,9 @@ import (
 	"github.com/kenlayer/ken/intent"
 	"github.com/kenlayer/ken/internal/evaldata"
 	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // manual is a playbook of the test's collection, with turns that it is for.

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/store"
 )
 

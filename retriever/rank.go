@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
-	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 )
 
 // Weights say how much each signal counts beside the keyword score, which is 1

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
 )
 
 // Retriever searches one owner's projections. Safe for concurrent use.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure"
 )
 
 // Signals of what the structure brought.

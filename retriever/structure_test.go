@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/memory"
-	"github.com/kenlayer/ken/structure"
 )
 
 // known is a store with claims in it, in their order.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // Ref names a record within an owner's projections: small, stable while the

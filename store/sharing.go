@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // SharedView is the part of one owner's store that other owners may read: see

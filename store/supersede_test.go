@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store/memory"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // EmbedText is the text that stands for a claim in vector space.

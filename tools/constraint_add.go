@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
 // constraintIn are constraint_add's arguments.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/tools"
 )
 

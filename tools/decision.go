@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/decision"
 )
 
 // Decision is an architecture decision as an answer shows it.

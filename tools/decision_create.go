@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/decision"
 )
 
 // decisionCreateIn are decision_create's arguments.

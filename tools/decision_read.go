@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/decision"
 )
 
 // decisionReadIn are decision_read's arguments.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/kenlayer/ken/decision"
+	"github.com/kenlayer/ken/internal/code/decision"
 )
 
 // decisionSearchIn are decision_search's arguments.

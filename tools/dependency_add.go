@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 )
 
 // dependencyIn are dependency_add's arguments.

@@ -1,7 +1,7 @@
 // Package tools is what an agent can do with what Ken knows: search it, learn,
 // verify, dispute, ask why something was injected. A [Registry] holds the tools once,
 // for every way in: function calling (its method OpenAI, and package openaitools for
-// go-openai) and MCP (package tools/mcp).
+// go-openai) and MCP (package internal/tools/mcp).
 //
 // A tool is a name, a description, a Go type for what goes in and one for what comes
 // out, what it does to the knowledge, and the right that it takes. Schemas follow from

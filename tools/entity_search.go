@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
 // entitySearchIn are entity_search's arguments.

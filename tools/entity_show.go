@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
 // entityShowIn are entity_show's arguments.

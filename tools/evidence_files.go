@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/lazyregexp"
-	"github.com/kenlayer/ken/provenance"
 )
 
 // file is a file of the project with the hash of its whole content.

@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
 // markIn are forget_memory's arguments.

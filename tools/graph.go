@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // Node is a thing in the project's code as an answer shows it.

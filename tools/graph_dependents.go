@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // graphDependentsIn are graph_dependents' arguments.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // graphSearchIn are graph_search's arguments.

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/race"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/tools"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 )
 
 // disputeIn are knowledge_dispute's arguments.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // explainIn are knowledge_explain's arguments.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Outcomes of learning.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/objective"
-	"github.com/kenlayer/ken/structure/reading"
+	"github.com/kenlayer/ken/internal/code/objective"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
 // Objective is a long goal as an answer shows it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // objectiveCreateIn are objective_create's arguments.

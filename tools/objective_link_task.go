@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // objectiveLinkTaskIn are objective_link_task's arguments.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // objectiveListIn are objective_list's arguments.

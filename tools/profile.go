@@ -14,7 +14,7 @@ type Profile struct {
 // DefaultProfile is the profile that is listed where nothing names another.
 const DefaultProfile = "core"
 
-// core is all that most agents need. Its cost in tokens is bounded by a test in tools/mcp.
+// core is all that most agents need. Its cost in tokens is bounded by a test in internal/tools/mcp.
 var core = []string{"memory_recall", "knowledge_learn", "knowledge_dispute", "knowledge_explain", "forget_memory"}
 
 // profiles hold every built-in tool that has no entry in aliases.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // owned refuses a caller whose project this is not: the files are those of the

@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/tools"
 )
 

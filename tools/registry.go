@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/locks"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
 	"github.com/kenlayer/ken/middleware"
 )
 

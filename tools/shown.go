@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // Bounds of what a registry remembers of what it showed.

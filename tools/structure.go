@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/consolidate"
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
 // editor changes the structure for the caller. What it writes is the agent's, whatever

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/edit"
 	"github.com/kenlayer/ken/tools"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kenlayer/ken/structure/task"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
 // Task is a work item as an answer shows it.

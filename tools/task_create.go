@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
 // taskCreateIn are task_create's arguments.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/task"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
 // taskListIn are task_list's arguments.

@@ -3,8 +3,8 @@ package tools
 import (
 	"context"
 
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/task"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
 // taskUpdateIn are task_update's arguments.

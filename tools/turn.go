@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/receipt"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
 // turn returns the receipt of a turn as far as the caller may know it: one within

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/attention"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/tools"
 )

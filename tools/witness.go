@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/finding"
-	"github.com/kenlayer/ken/harvest/finding/outcome"
-	"github.com/kenlayer/ken/harvest/finding/shell"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/harvest/finding/shell"
 )
 
 // witness has seen what ran in the caller's session, if its messages are journaled:

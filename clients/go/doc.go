@@ -3,6 +3,6 @@
 // need is no dependency of Ken.
 //
 // The tests start two programs: ken, and the recorded provider of
-// gateway/upstreamtest. KEN_BIN and KEN_UPSTREAM_BIN name them; without, they are
+// internal/gateway/upstreamtest. KEN_BIN and KEN_UPSTREAM_BIN name them; without, they are
 // built first.
 package clients

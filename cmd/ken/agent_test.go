@@ -12,10 +12,10 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/harvest/model/modeltest"
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 )
 
 // agent plays an agent's sessions in the project, one a file, through the layer as

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/repository"
 	"github.com/kenlayer/ken/store"
 )
 

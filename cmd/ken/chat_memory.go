@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/memoryfile"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // noStore is the error of a command that needs the store where there is none; why

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/session"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // catchUpFor bounds what a chat that nobody watches waits for earlier sessions, so

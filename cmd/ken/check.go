@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // checkFlags are the flags of ken check.

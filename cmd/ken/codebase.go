@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/repository"
 )
 
 // patience is how long reading files may take before a person is told how far it is.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adr "github.com/kenlayer/ken/decision"
+	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
 // decisionCommand groups what is about architecture decisions. None of it opens the

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	adr "github.com/kenlayer/ken/decision"
+	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
 // draftFlags are what a new decision says.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	adr "github.com/kenlayer/ken/decision"
+	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
 // decisionFilter is which decisions are looked at.

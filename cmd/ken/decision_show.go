@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adr "github.com/kenlayer/ken/decision"
+	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
 func (a *app) decisionShowCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/operator"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
 func (a *app) disputeCommand() *cobra.Command {

@@ -16,8 +16,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // checkTimeout bounds each question to a service.

@@ -9,7 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed"
-	"github.com/kenlayer/ken/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/middleware"
 )
 

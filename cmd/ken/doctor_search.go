@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/retriever/calibrate"
 )
 
 // examineSearch says how search fares on questions made of the owner's records,

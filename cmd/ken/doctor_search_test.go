@@ -11,8 +11,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/embed/table"
-	"github.com/kenlayer/ken/retriever/calibrate"
+	"github.com/kenlayer/ken/internal/embed/table"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 )
 
 // filled makes a project with a configuration and n claims.

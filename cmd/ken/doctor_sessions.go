@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/harvest/memoryfile"
-	"github.com/kenlayer/ken/jobs"
-	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 )
 
 // examineSessions looks at an owner's journal and at its jobs.

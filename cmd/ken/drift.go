@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/drift"
-	"github.com/kenlayer/ken/repository"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/drift"
+	"github.com/kenlayer/ken/internal/code/repository"
 )
 
 type driftOptions struct {

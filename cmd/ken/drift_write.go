@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/drift"
+	"github.com/kenlayer/ken/internal/code/drift"
 	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"

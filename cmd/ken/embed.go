@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/embed/builtin"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/table"
 )
 
 func (a *app) embedCommand() *cobra.Command {

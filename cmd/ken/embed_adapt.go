@@ -14,11 +14,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/embed/adapt"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/code/repository/pairs"
+	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/trust"
-	"github.com/kenlayer/ken/repository"
-	"github.com/kenlayer/ken/repository/pairs"
 )
 
 type embedAdaptOptions struct {

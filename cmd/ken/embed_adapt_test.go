@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/embed/adapt"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/embed/table"
 )
 
 // adaptWith runs "ken embed adapt" in dir, also where the tree of commands does

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/embed/train"
+	"github.com/kenlayer/ken/internal/embed/train"
 )
 
 type embedTrainOptions struct {

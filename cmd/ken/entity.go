@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
 // entityCommand groups what is about the things that claims speak of.

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/classify"
 )
 
 func (a *app) entityBackfillCommand() *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
 func (a *app) entityMergeCommand() *cobra.Command {

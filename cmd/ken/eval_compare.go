@@ -9,7 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/evals/report"
+	"github.com/kenlayer/ken/internal/evals/report"
 )
 
 func (a *app) evalCompareCommand() *cobra.Command {

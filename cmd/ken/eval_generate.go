@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/budgeter/tokens"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/evals/generate"
+	"github.com/kenlayer/ken/internal/budgeter/tokens"
+	"github.com/kenlayer/ken/internal/evals/generate"
+	"github.com/kenlayer/ken/internal/retriever/knownitem"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/retriever/knownitem"
 )
 
 // generateOptions are eval generate's flags.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/kenlayer/ken/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
 // planted is a credential of the project's, put together so that no scanner takes

@@ -9,9 +9,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/evals/report"
+	"github.com/kenlayer/ken/internal/evals/report"
+	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/receipt"
 	"github.com/kenlayer/ken/store"
 )
 

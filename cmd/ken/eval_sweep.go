@@ -14,8 +14,8 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/evals"
-	"github.com/kenlayer/ken/evals/dataset"
-	"github.com/kenlayer/ken/evals/report"
+	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/report"
 )
 
 // sweepOptions are sweep's flags.

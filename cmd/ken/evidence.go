@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/provenance"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 )
 
 // evidenceFlags are the flags that say what backs a claim.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/forgotten"
 )
 
 func (a *app) forgetCommand() *cobra.Command {

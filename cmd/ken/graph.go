@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // graphCommand groups what is about the code in the project's files.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/codegraph/typed"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
 // buildFlags are those of ken graph build.

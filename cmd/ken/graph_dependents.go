@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 func (a *app) graphDependentsCommand(q *graphQuestion) *cobra.Command {

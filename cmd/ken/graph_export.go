@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 func (a *app) graphExportCommand(q *graphQuestion) *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/codegraph/scip"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
 func (a *app) graphImportCommand() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/codegraph"
-	"github.com/kenlayer/ken/structure/draw"
-	"github.com/kenlayer/ken/structure/entity"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/knowledge/structure/draw"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
 func (a *app) graphPictureCommand(q *graphQuestion) *cobra.Command {

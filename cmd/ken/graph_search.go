@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/codebase"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 func (a *app) graphSearchCommand(q *graphQuestion) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
 // graphRun runs a command in a project, which must end with this status.

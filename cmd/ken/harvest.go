@@ -9,9 +9,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 )
 
 func (a *app) harvestCommand() *cobra.Command {

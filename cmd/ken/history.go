@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/operator"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/skill"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
 )
 
 // shortest is how many characters of an id tables show, where its beginning

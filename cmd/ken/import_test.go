@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/bolt"
-	"github.com/kenlayer/ken/store/jsonl"
 )
 
 // Ctrl-C must end a command that waits for a terminal or a pipe.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/jsonl"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/repository"
 )
 
 func (a *app) indexCommand() *cobra.Command {

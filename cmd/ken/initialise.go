@@ -10,9 +10,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/drift"
+	"github.com/kenlayer/ken/internal/code/drift"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/internal/trust"
-	"github.com/kenlayer/ken/lifecycle"
 	"github.com/kenlayer/ken/middleware"
 )
 

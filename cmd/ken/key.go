@@ -14,7 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/operator"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
 func (a *app) keyCommand() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )

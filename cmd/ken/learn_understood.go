@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/reading"
 )
 
 // file files a claim as its flags say. What they leave open is read from the text, so

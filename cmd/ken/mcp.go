@@ -12,9 +12,9 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/tools"
-	mcpserver "github.com/kenlayer/ken/tools/mcp"
 )
 
 // mcpOptions are mcp's flags.

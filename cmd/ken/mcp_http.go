@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
 	"github.com/kenlayer/ken/tools"
-	mcpserver "github.com/kenlayer/ken/tools/mcp"
 )
 
 // mcpGrace is what requests that are under way get to finish when the server ends.

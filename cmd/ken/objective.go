@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // objectiveCommand groups what is about long goals. None of it opens the store: the files

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/objective"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 func (a *app) objectiveStatusCommand() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/codegraph"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/plan"
 	"github.com/kenlayer/ken/internal/projectfile"
-	"github.com/kenlayer/ken/plan"
 )
 
 func (a *app) planCommand() *cobra.Command {

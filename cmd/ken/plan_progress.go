@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kenlayer/ken/plan"
-	"github.com/kenlayer/ken/plan/runner"
+	"github.com/kenlayer/ken/internal/code/plan"
+	"github.com/kenlayer/ken/internal/code/plan/runner"
 )
 
 // planProgress shows a run as it goes: what happens, for people or as JSON lines, and what

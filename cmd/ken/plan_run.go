@@ -13,8 +13,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/plan"
-	"github.com/kenlayer/ken/plan/runner"
+	"github.com/kenlayer/ken/internal/code/plan"
+	"github.com/kenlayer/ken/internal/code/plan/runner"
 )
 
 type planRunOptions struct {

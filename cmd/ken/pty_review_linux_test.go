@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/kenlayer/ken/harvest/model/modeltest"
+	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 )
 
 // candidates makes a project with three candidates, each seen once.

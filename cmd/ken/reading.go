@@ -9,8 +9,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/trust"
-	"github.com/kenlayer/ken/repository"
 )
 
 // manyFiles is how many files of a folder that is no project are read without asking.

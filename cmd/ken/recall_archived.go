@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kenlayer/ken/lifecycle"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/middleware"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/harvest/witness"
+	"github.com/kenlayer/ken/internal/harvest/witness"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/provenance"
 	"github.com/kenlayer/ken/store"
 )
 

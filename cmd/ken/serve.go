@@ -18,8 +18,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/console"
 	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/console"
 	"github.com/kenlayer/ken/middleware"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
 )
 
 func (a *app) serveKeyCommand() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kenlayer/ken/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 )
 
 // mostResident is what ken serve may have in memory at once, in bytes, whatever

@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/access"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/console"
 	"github.com/kenlayer/ken/gateway"
-	"github.com/kenlayer/ken/gateway/api"
-	"github.com/kenlayer/ken/jobs"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console"
+	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
+	keyusage "github.com/kenlayer/ken/internal/run/telemetry/usage"
+	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/operator"
-	"github.com/kenlayer/ken/telemetry/metrics"
-	"github.com/kenlayer/ken/telemetry/trace"
-	keyusage "github.com/kenlayer/ken/telemetry/usage"
 	"github.com/kenlayer/ken/tools"
-	mcpserver "github.com/kenlayer/ken/tools/mcp"
 )
 
 // serving is what serve puts beside the proxy.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/session"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/skill"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
 )
 

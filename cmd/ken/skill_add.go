@@ -13,11 +13,11 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/knowledge/skill"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/skill"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/reading"
 )
 
 func (a *app) skillAddCommand() *cobra.Command {

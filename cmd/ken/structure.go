@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/edit"
-	"github.com/kenlayer/ken/structure/entity"
-	"github.com/kenlayer/ken/structure/reading"
 )
 
 // edited runs a change of the structure and prints the claim that came of it.

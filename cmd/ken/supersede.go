@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/operator"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
 func (a *app) supersedeCommand() *cobra.Command {

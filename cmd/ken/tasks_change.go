@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/edit"
 )
 
 func (a *app) taskAddCommand() *cobra.Command {

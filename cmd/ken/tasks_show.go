@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/structure/task"
 )
 
 func (a *app) taskShowCommand() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // buildView is what is known of this program's build.

@@ -6,7 +6,7 @@ import (
 	_ "embed" // for model
 	"sync"
 
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/table"
 )
 
 //go:embed model.ken

@@ -6,7 +6,7 @@ import (
 	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/embedtest"
-	"github.com/kenlayer/ken/embed/table"
+	"github.com/kenlayer/ken/internal/embed/table"
 )
 
 func open(t testing.TB) *table.Model {

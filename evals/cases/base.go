@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/jsonl"
 )
 
 // prepare makes the base once: a state folder with the copies of the live store

@@ -14,9 +14,9 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/embed/embedtest"
 	"github.com/kenlayer/ken/evals/cases"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store/bolt"
-	"github.com/kenlayer/ken/store/jsonl"
 )
 
 // project makes a project with a file and a live store of two owners, and returns

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/jsonl"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
 // canaries looks for texts that must be nowhere: in what the model gets, in the

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/evals/generate"
+	"github.com/kenlayer/ken/internal/evals/generate"
 	"github.com/kenlayer/ken/store"
 )
 

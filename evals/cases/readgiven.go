@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/jsonl"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
 // What a claim may have under given: the fields of an export, its history and

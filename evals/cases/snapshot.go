@@ -14,8 +14,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/bolt"
-	"github.com/kenlayer/ken/store/remote"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/remote"
 )
 
 // snapshot copies an owner's folder of a live store. The store's own lock is held

@@ -21,7 +21,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/race"
 	"github.com/kenlayer/ken/internal/seed"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // Each is a kind of fault and how often it comes, relative to the others.

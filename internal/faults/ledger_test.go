@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/store/bolt"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
 // ledger is what the workers began and what was acknowledged to them. It is safe for

@@ -29,14 +29,47 @@ var layers = [][]string{
 	{"internal"},
 }
 
-// layer returns the line of a package's folder, counted from the top, and false
-// for a folder that has none.
-func layer(folder string) (int, bool) {
-	if slices.Contains(leaves, folder) {
+// groups are the folders of internal that hold packages of one field.
+var groups = []string{"code", "knowledge", "run"}
+
+// layer returns the line of a layer, counted from the top, and false for a name that is
+// none.
+func layer(name string) (int, bool) {
+	if slices.Contains(leaves, name) {
 		return len(layers), true
 	}
-	i := slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, folder) })
+	i := slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, name) })
 	return i, i >= 0
+}
+
+// layerOf names the layer of a package's folder. It is the first part of its path, with
+// "internal" and a group left out: store, internal/store/bolt and internal/run/session are
+// of the layers store, store and session. The rest of internal is a layer by itself.
+func layerOf(folder string) string {
+	parts := strings.Split(folder, "/")
+	if parts[0] != "internal" || len(parts) == 1 {
+		return parts[0]
+	}
+	parts = parts[1:]
+	if slices.Contains(groups, parts[0]) && len(parts) > 1 {
+		parts = parts[1:]
+	}
+	if _, known := layer(parts[0]); known {
+		return parts[0]
+	}
+	return "internal"
+}
+
+// homes are the folders that may hold packages of a layer.
+func homes(name string) []string {
+	folders := []string{name}
+	if name != "internal" {
+		folders = append(folders, "internal/"+name)
+		for _, g := range groups {
+			folders = append(folders, "internal/"+g+"/"+name)
+		}
+	}
+	return folders
 }
 
 // imported returns the paths that a file imports.
@@ -55,7 +88,7 @@ func importsPointDown(tr *tree) (faults []string) {
 		if f.test {
 			continue
 		}
-		from, _, _ := strings.Cut(f.dir, "/")
+		from := layerOf(f.dir)
 		own, known := layer(from)
 		if from != "." && !known {
 			faults = append(faults, fmt.Sprintf("%s: %s has no place in the layers of internal/rules", f.path, from))
@@ -66,7 +99,7 @@ func importsPointDown(tr *tree) (faults []string) {
 			if !ok {
 				continue
 			}
-			to, _, _ := strings.Cut(rest, "/")
+			to := layerOf(rest)
 			target, _ := layer(to)
 			switch {
 			case from == ".":

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/store"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/analysis"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/outline"
 )
 
 // Options configures a store; the zero value works.

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
-	"github.com/kenlayer/ken/store/outline"
 )
 
 // structure is the index for whoever holds the store's lock.

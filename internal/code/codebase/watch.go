@@ -1,0 +1,190 @@
+package codebase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/kenlayer/ken/internal/code/repository"
+)
+
+// settle is how long nothing must happen to files before somebody is told: an editor
+// writes a file in several steps, and a change of branches changes many.
+const settle = 30 * time.Millisecond
+
+// unsettled is how long files may go on changing before somebody is told all the same.
+const unsettled = 500 * time.Millisecond
+
+// Watch calls changed with the files and folders that were made, changed, moved or
+// deleted, by path from the root, in order and each once, until ctx ends; changed runs
+// on Watch's goroutine, and what happens meanwhile is in its next call. No paths stand
+// for all of them: there were too many to follow. The files of git and of .ken, and
+// what Build leaves out by its folder, are not watched. The error says why files can't be watched, such as a limit of the system;
+// at ctx's end it is nil.
+func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) error {
+	w, err := fsnotify.NewBufferedWatcher(4096)
+	if err != nil {
+		return fmt.Errorf("watch files: %w", err)
+	}
+	defer w.Close() // nothing is written
+	f := follower{c: c, w: w, folders: map[string]bool{}, pending: map[string]bool{}}
+	if err := f.follow(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was asked to end
+		}
+		return fmt.Errorf("watch files: %w", err)
+	}
+	return f.run(ctx, changed)
+}
+
+// follower is one Watch.
+type follower struct {
+	c       *Codebase
+	w       *fsnotify.Watcher
+	folders map[string]bool // that are watched
+	pending map[string]bool // paths
+	lost    bool            // there are others
+	made    []string        // folders, since somebody was told
+}
+
+func (f *follower) run(ctx context.Context, changed func([]string)) error {
+	quiet, late := time.NewTimer(time.Hour), time.NewTimer(time.Hour)
+	quiet.Stop()
+	late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-f.w.Errors:
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				return fmt.Errorf("watch files: %w", err)
+			}
+			f.lost = true
+			quiet.Reset(settle)
+		case e := <-f.w.Events:
+			if !f.note(ctx, e) {
+				continue
+			}
+			if len(f.pending) == 1 {
+				late.Reset(unsettled)
+			}
+			quiet.Reset(settle)
+		case <-quiet.C:
+			f.again(ctx)
+			f.tell(changed)
+		case <-late.C:
+			f.again(ctx)
+			f.tell(changed)
+		}
+	}
+}
+
+func (f *follower) tell(changed func([]string)) {
+	paths := make([]string, 0, len(f.pending))
+	for p := range f.pending {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	lost := f.lost
+	f.lost = false
+	clear(f.pending)
+	switch {
+	case lost:
+		changed(nil)
+	case len(paths) > 0:
+		changed(paths)
+	}
+}
+
+// note takes an event in, and reports whether it is of interest.
+func (f *follower) note(ctx context.Context, e fsnotify.Event) bool {
+	rel, err := filepath.Rel(f.c.o.Root, e.Name)
+	p := filepath.ToSlash(rel)
+	if err != nil || !fs.ValidPath(p) || p == "." || e.Op == fsnotify.Chmod || hidden(p) {
+		return false
+	}
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		f.leave(p)
+	}
+	if e.Has(fsnotify.Create) {
+		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
+			_ = f.follow(ctx, p) // what can't be followed is seen by the next Build
+			f.made = append(f.made, p)
+		}
+	}
+	f.pending[p] = true
+	return true
+}
+
+// leave ends the watch on a folder and those below. Those of a folder that was moved would
+// go on, under the names that they had.
+func (f *follower) leave(p string) {
+	for dir := range f.folders {
+		if dir == p || strings.HasPrefix(dir, p+"/") {
+			_ = f.w.Remove(filepath.Join(f.c.o.Root, filepath.FromSlash(dir))) // it may be gone with its folder
+			delete(f.folders, dir)
+		}
+	}
+}
+
+// again follows once more the folders that were made: the end of the watch that a folder
+// had under another name may have come after the new one began.
+func (f *follower) again(ctx context.Context) {
+	for _, p := range f.made {
+		for dir := range f.folders {
+			if dir == p || strings.HasPrefix(dir, p+"/") {
+				delete(f.folders, dir)
+			}
+		}
+		_ = f.follow(ctx, p) // as before
+	}
+	f.made = nil
+}
+
+// hidden reports what belongs to tools and is none of the project's files.
+func hidden(p string) bool {
+	for dir := p; dir != "."; dir = path.Dir(dir) {
+		if b := path.Base(dir); b == ".git" || b == ".ken" || b == "node_modules" {
+			return true
+		}
+	}
+	return false
+}
+
+// follow watches the folders that hold files of the project, below paths or all.
+func (f *follower) follow(ctx context.Context, paths ...string) error {
+	tree, err := repository.Files(ctx, f.c.o.Root, repository.Options{Exclude: f.c.o.Exclude}, paths...)
+	if err != nil {
+		return err
+	}
+	defer tree.Close() // it was only read
+	want := append([]string{"."}, paths...)
+	for i := range tree.Files {
+		want = append(want, path.Dir(tree.Files[i].Path))
+	}
+	for _, dir := range want {
+		for ; !f.folders[dir]; dir = path.Dir(dir) {
+			err := f.w.Add(filepath.Join(f.c.o.Root, filepath.FromSlash(dir)))
+			if errors.Is(err, fs.ErrNotExist) && dir != "." {
+				continue // it went since
+			}
+			if err != nil {
+				return err
+			}
+			f.folders[dir] = true
+			if dir == "." {
+				break
+			}
+		}
+	}
+	return nil
+}

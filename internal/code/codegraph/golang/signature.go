@@ -1,0 +1,198 @@
+package golang
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+const (
+	longest   = 200 // bytes of a signature or a sentence, by the contract of Decl
+	printable = 400 // bytes of source; a longer value is not shown
+)
+
+// describe fills in signatures and comments.
+func (o *Outline) describe() {
+	var last ast.Expr // the type that constants without one repeat
+	var group *ast.GenDecl
+	for i, n := range o.nodes {
+		d := &o.Decls[i]
+		gen := o.specs[i]
+		if gen != group {
+			group, last = gen, nil
+		}
+		switch n := n.(type) {
+		case *ast.File:
+			d.Signature, d.Doc = "package "+d.Name, sentence(n.Doc)
+		case *ast.FuncDecl:
+			d.Signature, d.Doc = clip(function(n)), sentence(n.Doc)
+		case *ast.TypeSpec:
+			d.Signature, d.Doc = clip(typeHead(n)), sentence(n.Doc, groupDoc(gen), n.Comment)
+		case *ast.ValueSpec:
+			if n.Type != nil || len(n.Values) > 0 {
+				last = n.Type
+			}
+			d.Signature, d.Doc = clip(value(gen.Tok, n, d.Name, last)), sentence(n.Doc, groupDoc(gen), n.Comment)
+		case *ast.Field:
+			d.Signature, d.Doc = clip(member(d, n)), sentence(n.Doc, n.Comment)
+		}
+	}
+}
+
+// groupDoc is the comment of a declaration that is not one of several.
+func groupDoc(d *ast.GenDecl) *ast.CommentGroup {
+	if d.Lparen.IsValid() && len(d.Specs) > 1 {
+		return nil
+	}
+	return d.Doc
+}
+
+func function(d *ast.FuncDecl) string {
+	var b strings.Builder
+	b.WriteString("func ")
+	if d.Recv != nil && len(d.Recv.List) > 0 {
+		recv := d.Recv.List[0]
+		b.WriteByte('(')
+		if len(recv.Names) > 0 {
+			b.WriteString(recv.Names[0].Name + " ")
+		}
+		b.WriteString(text(recv.Type) + ") ")
+	}
+	b.WriteString(d.Name.Name)
+	typeParams(&b, d.Type.TypeParams)
+	b.WriteString(strings.TrimPrefix(text(&ast.FuncType{Params: d.Type.Params, Results: d.Type.Results}), "func"))
+	return b.String()
+}
+
+func typeHead(s *ast.TypeSpec) string {
+	var b strings.Builder
+	b.WriteString("type " + s.Name.Name)
+	typeParams(&b, s.TypeParams)
+	if s.Assign.IsValid() {
+		b.WriteString(" =")
+	}
+	b.WriteByte(' ')
+	switch ast.Unparen(s.Type).(type) {
+	case *ast.StructType:
+		b.WriteString("struct")
+	case *ast.InterfaceType:
+		b.WriteString("interface")
+	default:
+		b.WriteString(text(s.Type))
+	}
+	return b.String()
+}
+
+func typeParams(b *strings.Builder, list *ast.FieldList) {
+	if list == nil || len(list.List) == 0 {
+		return
+	}
+	for i, f := range list.List {
+		b.WriteString([2]string{"[", ", "}[min(i, 1)])
+		for k, id := range f.Names {
+			b.WriteString([2]string{"", ", "}[min(k, 1)] + id.Name)
+		}
+		b.WriteString(" " + text(f.Type))
+	}
+	b.WriteByte(']')
+}
+
+func value(tok token.Token, s *ast.ValueSpec, name string, typ ast.Expr) string {
+	var b strings.Builder
+	b.WriteString(tok.String() + " " + name)
+	if s.Type != nil {
+		typ = s.Type
+	}
+	if typ != nil && (s.Type != nil || tok == token.CONST) {
+		b.WriteString(" " + text(typ))
+	}
+	if len(s.Values) != len(s.Names) {
+		return b.String()
+	}
+	for i, id := range s.Names {
+		if id.Name == name {
+			b.WriteString(" = " + text(s.Values[i]))
+			break
+		}
+	}
+	return b.String()
+}
+
+func member(d *codegraph.Decl, f *ast.Field) string {
+	switch t := f.Type.(type) {
+	case *ast.FuncType:
+		if d.Kind == codegraph.KindMethod {
+			return d.Name + strings.TrimPrefix(text(t), "func")
+		}
+	}
+	if len(f.Names) == 0 {
+		return text(f.Type)
+	}
+	return d.Name + " " + text(f.Type)
+}
+
+// text prints an expression.
+func text(e ast.Expr) string {
+	if e == nil {
+		return ""
+	}
+	if _, ok := e.(*ast.FuncType); !ok && e.End()-e.Pos() > printable {
+		return "…"
+	}
+	return types.ExprString(e)
+}
+
+// clip makes one line of a text, and cuts it.
+func clip(s string) string {
+	if strings.ContainsAny(s, "\n\t\r") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	if len(s) <= longest {
+		return s
+	}
+	cut := longest - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// sentence returns the first sentence of the first comment that says anything.
+func sentence(comments ...*ast.CommentGroup) string {
+	for _, c := range comments {
+		if c == nil {
+			continue
+		}
+		if s := first(c.Text()); s != "" {
+			return strings.Clone(clip(s))
+		}
+	}
+	return ""
+}
+
+// first cuts a text after its first sentence: at a full stop before white space, unless
+// it ends an abbreviation or an initial, and at the end of its paragraph.
+func first(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
+	for i := 0; i+1 < len(s) && i < 4*longest; i++ {
+		if s[i] != '.' && s[i] != '!' && s[i] != '?' || !strings.ContainsRune(" \n\t", rune(s[i+1])) {
+			continue
+		}
+		word := s[strings.LastIndexAny(s[:i], " \n\t(")+1 : i]
+		if s[i] == '.' && (len(word) < 2 || strings.Contains(word, ".") && len(word) < 4 || word == "etc" && !endsSentence(s[i+1:]) || word == "vs" || word == "cf") {
+			continue
+		}
+		return s[:i+1]
+	}
+	return s
+}
+
+// endsSentence reports whether what follows a full stop starts with a capital.
+func endsSentence(rest string) bool {
+	rest = strings.TrimSpace(rest)
+	return rest == "" || rest[0] >= 'A' && rest[0] <= 'Z'
+}

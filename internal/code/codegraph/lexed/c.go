@@ -1,0 +1,250 @@
+package lexed
+
+import (
+	"path"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// c reads C and C++.
+func (r *reader) c() {
+	r.scope = unit(r.file.Path)
+	c := &cReader{reader: r, plusplus: r.lang.plusplus}
+	c.preprocessor()
+	c.items(0, len(r.toks), cLevel{parent: -1, scope: r.scope, public: true})
+	c.adopt()
+	c.includeScopes()
+	r.typedLocals(c.bodies)
+}
+
+type cReader struct {
+	*reader
+	plusplus   bool
+	depth      int
+	bodies     []span
+	namespaces []string // that are open or used, without the file's path
+	includes   []string // what the files begin with that are included
+	outside    []int    // members that are defined outside of their class
+}
+
+// cLevel is what declarations stand in.
+type cLevel struct {
+	parent int
+	scope  string
+	class  string // the name of the class, for its constructors
+	public bool
+	hidden bool // nothing here is visible outside
+}
+
+func (c *cReader) items(i, end int, l cLevel) {
+	if c.depth++; c.depth > maxDepth {
+		c.depth--
+		return
+	}
+	for i < end {
+		if c.class(l) {
+			if next, public, ok := c.label(i); ok {
+				l.public = public
+				i = next
+				continue
+			}
+		}
+		i = max(c.item(i, end, l), i+1)
+	}
+	c.depth--
+}
+
+func (c *cReader) class(l cLevel) bool { return l.class != "" }
+
+// label reads "public:", and "public slots:" of Qt.
+func (c *cReader) label(i int) (next int, public, ok bool) {
+	switch c.text(i) {
+	case "public", "protected", "private", "signals", "Q_SIGNALS":
+		next = i + 1
+		if c.is(next, "slots") || c.is(next, "Q_SLOTS") {
+			next++
+		}
+		return next + 1, !c.is(i, "private"), c.op(next) == ':'
+	}
+	return 0, false, false
+}
+
+// item reads one declaration.
+func (c *cReader) item(i, end int, l cLevel) int {
+	first := i
+	if c.op(i) == ';' || c.op(i) == ',' || closes(c.op(i)) {
+		return i + 1
+	}
+	var types []int
+	for c.is(i, "template") && c.op(i+1) == '<' {
+		shut := c.angle(i + 1)
+		if shut < 0 {
+			return i + 2
+		}
+		types = append(types, i+1)
+		i = shut + 1
+		if c.is(i, "requires") {
+			i = c.constraint(i+1, end)
+		}
+	}
+	if c.op(i) == '[' && c.op(i+1) == '[' {
+		i = c.match(i) + 1
+	}
+	switch c.text(i) {
+	case "namespace":
+		return c.namespace(i, end, l)
+	case "inline":
+		if c.is(i+1, "namespace") {
+			return c.namespace(i+1, end, l)
+		}
+	case "extern":
+		if c.kind(i+1) == text && c.op(i+2) == '{' {
+			c.mark(i+2, container)
+			c.items(i+3, min(c.match(i+2), end), l)
+			return c.match(i+2) + 1
+		}
+		if c.kind(i+1) == text {
+			i += 2
+		}
+	case "using":
+		if c.plusplus {
+			next := c.using(i, end, first, l)
+			for _, t := range types {
+				c.typeParameters(t, next-1)
+			}
+			return next
+		}
+	case "typedef":
+		return c.typedef(i, end, first, l)
+	case "friend", "static_assert", "_Static_assert":
+		if c.text(i) != "friend" || !c.friendBody(i, end) {
+			return c.semicolon(i, end)
+		}
+	case "concept":
+		next := c.concept(i, end, first, l)
+		for _, t := range types {
+			c.typeParameters(t, next-1)
+		}
+		return next
+	}
+	return c.declaration(i, end, first, types, l)
+}
+
+// friendBody reports whether a friend is defined where it is named.
+func (c *cReader) friendBody(i, end int) bool {
+	for ; i < end && c.op(i) != ';'; i = c.skip(i) {
+		if c.op(i) == '{' {
+			return true
+		}
+	}
+	return false
+}
+
+// header reports whether the file is there to be included.
+func (c *cReader) header() bool {
+	ext := strings.ToLower(path.Ext(c.file.Path))
+	return strings.HasPrefix(ext, ".h") || ext == ".inl" || ext == ".ipp" || ext == ".tcc"
+}
+
+// semicolon goes behind the next one.
+func (c *cReader) semicolon(i, end int) int {
+	for i < end && c.op(i) != ';' && c.op(i) != '}' {
+		i = c.skip(i)
+	}
+	return i + 1
+}
+
+// constraint skips what a template requires.
+func (c *cReader) constraint(i, end int) int {
+	for n := 0; i < end && n < 100; n++ {
+		switch {
+		case c.op(i) == '(' || c.is(i, "requires"):
+			i = c.skip(i)
+			if c.op(i) == '{' {
+				i = c.skip(i)
+			}
+		case c.kind(i) == word:
+			for c.op(i+1) == opPath {
+				i += 2
+			}
+			i++
+			if c.op(i) == '<' {
+				if shut := c.angle(i); shut > 0 {
+					i = shut + 1
+				}
+			}
+			if c.op(i) == '(' && c.op(i+1) == ')' {
+				i += 2
+			}
+		}
+		if c.op(i) != opLogic {
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// namespace reads "namespace a::b {". What has no name is not visible outside.
+func (c *cReader) namespace(i, end int, l cLevel) int {
+	k := i + 1
+	var names []int
+	for k < end && c.op(k) != '{' && c.op(k) != ';' && c.op(k) != '=' {
+		if c.kind(k) == word && !c.is(k, "inline") && !c.lang.keywords[c.text(k)] && c.op(k+1) != '(' {
+			names = append(names, k)
+		}
+		k = c.skip(k)
+	}
+	c.mute(i, min(k, end))
+	if c.op(k) != '{' || k >= end {
+		return c.semicolon(k, end)
+	}
+	c.mark(k, container)
+	inner := l
+	inner.hidden = l.hidden || len(names) == 0
+	for _, at := range names {
+		n := c.declare(declaration{kind: codegraph.KindNamespace, name: c.text(at), within: inner.scope, parent: inner.parent, first: i, head: i, stop: k, last: c.match(k), exported: !l.hidden})
+		inner.parent, inner.scope = n, c.file.Decls[n].Qualified
+	}
+	if len(names) > 0 {
+		c.addNamespace(strings.TrimPrefix(strings.TrimPrefix(inner.scope, c.scope), "."))
+	}
+	c.items(k+1, min(c.match(k), end), inner)
+	return c.match(k) + 1
+}
+
+func (c *cReader) addNamespace(ns string) {
+	for _, n := range c.namespaces {
+		if n == ns {
+			return
+		}
+	}
+	if len(c.namespaces) < 8 {
+		c.namespaces = append(c.namespaces, ns)
+	}
+}
+
+// using reads "using namespace a;", "using a::b;" and "using A = B;".
+func (c *cReader) using(i, end, first int, l cLevel) int {
+	stop := c.semicolon(i, end) - 1
+	switch {
+	case c.is(i+1, "namespace"):
+		var parts []string
+		for k := i + 2; k < stop; k++ {
+			if c.kind(k) == word {
+				parts = append(parts, c.text(k))
+			}
+		}
+		c.mute(i, stop)
+		if len(parts) > 0 && parts[0] != "std" {
+			c.addNamespace(strings.Join(parts, "."))
+		}
+	case c.kind(i+1) == word && (c.op(i+2) == '=' || c.op(i+2) == '['):
+		c.mark(i+1, muted)
+		c.declare(declaration{kind: codegraph.KindType, name: c.text(i + 1), within: l.scope, parent: l.parent, first: first, head: i, stop: stop, last: stop, exported: c.visible(l)})
+	}
+	return stop + 1
+}
+
+func (c *cReader) visible(l cLevel) bool { return l.public && !l.hidden && c.exported(l.parent) }

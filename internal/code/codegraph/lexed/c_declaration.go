@@ -1,0 +1,227 @@
+package lexed
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// declaration reads a function, a variable, a member or a record.
+func (c *cReader) declaration(i, end, first int, types []int, l cLevel) int {
+	for k, n := i, 0; k < end && n < 8; k, n = c.skip(k), n+1 {
+		if c.recordWord(k) {
+			if _, _, body := c.recordBodyAt(k, end); body > 0 {
+				return c.record(k, end, first, types, l)
+			}
+			if c.op(k+2) == ';' || c.is(k, "enum") && (c.is(k+1, "class") || c.is(k+1, "struct")) && c.op(k+3) == ';' || c.op(k+2) == '<' && c.op(c.angle(k+2)+1) == ';' {
+				stop := c.semicolon(k, end) // only named
+				c.mute(first, stop)
+				return stop
+			}
+			break
+		}
+		if c.kind(k) != word && c.op(k) != '[' && c.op(k) != '(' || c.op(k) == '(' && c.op(k-1) != ')' && !attributeWord(c, k-1) && !c.lang.keywords[c.text(k-1)] {
+			break
+		}
+	}
+	static := false
+	for k := i; k < end; {
+		o := c.op(k)
+		switch {
+		case c.is(k, "static"):
+			static = true
+		case c.is(k, "operator") && c.plusplus:
+			return c.operator(k, i, end, first, types, l, static)
+		case o == '<':
+			if shut := c.angle(k); shut > 0 && shut < end {
+				k = shut + 1
+				continue
+			}
+		case o == '(':
+			if c.callable(k, i) {
+				if next, ok := c.function(k, i, end, first, types, l, static); ok {
+					return next
+				}
+			}
+			if at := c.inParens(k); at > 0 && k > i {
+				return c.pointerVariable(at, k, i, end, first, l, static)
+			}
+			if k == i { // "(name)(args)"
+				return c.semicolonOrBody(k, end)
+			}
+		case o == '=' || o == ';' || o == '[' && !(c.op(k+1) == '[') || o == ',' || o == ':' || closes(o):
+			if closes(o) {
+				return k + 1
+			}
+			if k == i {
+				return c.semicolonOrBody(k+1, end)
+			}
+			stop := c.variableEnd(k, end)
+			if c.typeBefore(i, k) {
+				c.variables(i, i, stop, first, l)
+			}
+			for _, t := range types {
+				c.typeParameters(t, stop)
+			}
+			return stop + 1
+		case o == '{':
+			if c.plusplus && k > i && c.name(k-1) && k-1 > i { // T x{1};
+				if stop := c.match(k) + 1; c.op(stop) == ';' || c.op(stop) == ',' {
+					stop = c.variableEnd(k, end)
+					c.variables(i, i, stop, first, l)
+					return stop + 1
+				}
+			}
+			return c.match(k) + 1
+		}
+		k = c.skip(k)
+	}
+	return end
+}
+
+// callable reports whether the parenthesis at k may open the parameters of a function
+// that is declared from i on.
+func (c *cReader) callable(k, i int) bool {
+	if c.kind(k-1) != word && c.op(k-1) != '>' || k == i {
+		return false
+	}
+	w := c.text(k - 1)
+	switch w {
+	case "__attribute__", "__declspec", "alignas", "decltype", "noexcept", "throw", "requires", "explicit", "asm", "__asm__", "typeof", "__typeof__", "_Alignas", "sizeof", "if", "while", "for", "switch", "return", "defined":
+		return false
+	}
+	if c.lang.keywords[w] && c.kind(k-1) == word {
+		return false
+	}
+	after := c.match(k) + 1
+	if c.op(after) == '(' && c.inParens(k) > 0 { // a pointer to a function
+		return false
+	}
+	if c.kind(after) == word && !functionTail[c.text(after)] && !allUpper(c.text(after)) && !strings.HasPrefix(c.text(after), "__") {
+		return c.oldStyle(k, after, i) // else a macro before the name: "API(int) f(void)"
+	}
+	return !(c.op(after) == '(' && c.op(k+1) != '*' && c.kind(after+1) == 0)
+}
+
+var functionTail = words(`const volatile noexcept override final throw try requires mutable asm __asm__ __attribute__ and`)
+
+// path reads "A::B<T>::name" backwards from the last word at at, and returns its first
+// token and the names before the last.
+func (c *cReader) path(at, from int) (first int, names []string) {
+	first = at
+	if c.op(first-1) == '~' {
+		first--
+	}
+	for first-2 >= from && c.op(first-1) == opPath {
+		k := first - 2
+		if c.op(k) == '>' {
+			k = c.angleBack(k) - 1
+		}
+		if k < from || c.kind(k) != word {
+			break
+		}
+		names = append([]string{c.text(k)}, names...)
+		first = k
+	}
+	return first, names
+}
+
+// function declares the function whose parameters open at k. ok is false if it is a call of
+// a macro.
+func (c *cReader) function(k, i, end, first int, types []int, l cLevel, static bool) (next int, ok bool) {
+	at := k - 1
+	if c.op(at) == '>' {
+		if at = c.angleBack(at) - 1; at < i || c.kind(at) != word {
+			return 0, false
+		}
+	}
+	pathFirst, names := c.path(at, i)
+	name := c.text(at)
+	destructor := c.op(at-1) == '~'
+	if destructor {
+		name = "~" + name
+	}
+	constructor := destructor || name == l.class && l.class != "" || len(names) > 0 && names[len(names)-1] == name
+	stop := c.functionEnd(c.match(k)+1, end)
+	body := c.op(stop) == '{' && stop < end
+	if pathFirst == i && !constructor { // no type before the name
+		switch {
+		case testMacros[name] && body:
+			return c.macroTest(k, stop, first, l), true
+		case allUpper(name) || !body || l.class != "" && !c.is(i, "operator"):
+			if !body && c.op(stop) != ';' || allUpper(name) && !body && c.nextIsDeclaration(c.match(k)+1) {
+				return c.match(k) + 1, true
+			}
+			return min(c.match(stop)+1, end), true
+		}
+	}
+	kind := codegraph.KindFunction
+	if l.class != "" || constructor {
+		kind = codegraph.KindMethod
+	}
+	d := declaration{kind: kind, name: name, within: join(l.scope, strings.Join(names, ".")), parent: l.parent, first: first, head: i, stop: stop, last: c.match(stop),
+		exported: c.visible(l) && (!static || l.class != "" || c.header())}
+	d.stop = c.signatureEnd(c.match(k)+1, stop)
+	if stop >= end {
+		d.last = end - 1
+	}
+	c.mark(at, muted)
+	for n := pathFirst; n < at; n++ {
+		c.mark(n, muted)
+	}
+	n := c.declareFunction(d, names)
+	last := int(c.places[n].last)
+	for _, t := range types {
+		c.typeParameters(t, last)
+	}
+	c.parameterNames(k, last)
+	if body {
+		c.bodies = append(c.bodies, span{stop, last})
+		if c.match(k)+1 < stop {
+			c.bodies = append(c.bodies, span{c.match(k) + 1, stop})
+		}
+	}
+	return last + 1, true
+}
+
+// declareFunction declares a function, which belongs to a class when names stand before
+// its own.
+func (c *cReader) declareFunction(d declaration, names []string) int {
+	if len(names) > 0 && upper(names[len(names)-1]) {
+		d.kind = codegraph.KindMethod
+	}
+	if d.doc = c.doc(d.first, d.head); d.doc == "" {
+		d.doc = c.trailing(d.last)
+	}
+	n := c.declare(d)
+	if len(names) > 0 {
+		if t, ok := c.declared[d.within]; ok && c.file.Decls[t].Kind == codegraph.KindType {
+			c.file.Decls[n].Kind = codegraph.KindMethod
+		}
+		c.outside = append(c.outside, n)
+	}
+	return n
+}
+
+var testMacros = words(`TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P TEST_CASE SCENARIO BOOST_AUTO_TEST_CASE BOOST_FIXTURE_TEST_CASE
+	TEST_METHOD BENCHMARK_F`)
+
+// macroTest declares "TEST(Suite, Name) {".
+func (c *cReader) macroTest(k, stop, first int, l cLevel) int {
+	var parts []string
+	c.list(k+1, c.match(k), func(i, end int) {
+		s := c.signature(i, end)
+		if c.kind(i) == text {
+			s = strings.ReplaceAll(unquote(s), ".", " ")
+		}
+		if s != "" && len(parts) < 2 && !strings.HasPrefix(s, "[") {
+			parts = append(parts, s)
+		}
+	})
+	c.mute(k-1, c.match(k))
+	if len(parts) > 0 {
+		n := c.declare(declaration{kind: codegraph.KindFunction, name: strings.ReplaceAll(strings.Join(parts, "_"), ".", "_"), within: l.scope, parent: l.parent, first: first, head: first, stop: stop, last: c.match(stop), test: true})
+		c.bodies = append(c.bodies, span{stop, int(c.places[n].last)})
+	}
+	return c.match(stop) + 1
+}

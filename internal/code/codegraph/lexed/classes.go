@@ -1,0 +1,189 @@
+package lexed
+
+import (
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// classes reads Java and C#.
+func (r *reader) classes() {
+	c := &classReader{reader: r, csharp: r.lang.family == csharp}
+	if c.csharp {
+		c.usings()
+		c.oneNamespace()
+	} else {
+		c.packageAndImports()
+	}
+	c.body(c.start, len(r.toks), level{parent: -1, scope: r.scope})
+	r.typedLocals(c.bodies)
+}
+
+// classReader reads types and their members.
+type classReader struct {
+	*reader
+	csharp bool
+	start  int // the token after what stands above the types
+	depth  int
+	bodies []span
+}
+
+// level is what members stand in.
+type level struct {
+	parent int
+	scope  string
+	name   string // of the type, for its constructors
+	kind   codegraph.Kind
+}
+
+// span is a range of tokens, both included.
+type span struct{ first, last int }
+
+// body reads the members between two tokens.
+func (c *classReader) body(i, end int, l level) {
+	if c.depth++; c.depth > maxDepth {
+		c.depth--
+		return
+	}
+	for i < end {
+		i = max(c.member(i, end, l), i+1)
+	}
+	c.depth--
+}
+
+// heading is what stands before the name of a declaration.
+type heading struct {
+	first, head int
+	public      bool
+	private     bool
+	static      bool
+	constant    bool
+	test        bool
+}
+
+// modifiers reads annotations or attributes, and modifiers.
+func (c *classReader) modifiers(i, end int) (heading, int) {
+	h := heading{first: i, head: -1}
+	for i < end {
+		switch {
+		case c.op(i) == '@' && c.kind(i+1) == word && !c.is(i+1, "interface"):
+			i++
+			c.mark(i, annotation)
+			for c.op(i+1) == '.' {
+				i += 2
+			}
+			h.test = h.test || testMarks[c.text(i)]
+			i++
+			if c.op(i) == '(' {
+				i = c.match(i) + 1
+			}
+			continue
+		case c.op(i) == '[' && c.csharp:
+			for k := i + 1; k < c.match(i); k++ {
+				h.test = h.test || c.kind(k) == word && testMarks[c.text(k)]
+				if c.op(k-1) == '[' || c.op(k-1) == ',' || c.op(k-1) == ':' {
+					c.mark(k, annotation)
+				}
+				k = c.skip(k) - 1
+			}
+			i = c.match(i) + 1
+			continue
+		case c.kind(i) == word && modifierWords[c.text(i)] && c.modifies(i):
+			if h.head < 0 {
+				h.head = i
+			}
+			switch c.text(i) {
+			case "public", "protected":
+				h.public = true
+			case "private":
+				h.private = true
+			case "static":
+				h.static = true
+			case "const", "final":
+				h.constant = true
+			}
+			i++
+			continue
+		case c.is(i, "non") && c.op(i+1) == '-' && c.is(i+2, "sealed"):
+			i += 3
+			continue
+		}
+		break
+	}
+	if h.head < 0 {
+		h.head = i
+	}
+	return h, i
+}
+
+// modifies reports whether the word at i is a modifier here: some are names elsewhere.
+func (c *classReader) modifies(i int) bool {
+	switch c.text(i) {
+	case "sealed", "partial", "file", "required", "async", "default", "record", "ref", "readonly":
+		return c.kind(i+1) == word || c.op(i+1) == '<' || c.op(i+1) == '@' || c.op(i+1) == '('
+	case "new":
+		return c.kind(i+1) == word
+	}
+	return true
+}
+
+var (
+	modifierWords = words(`public private protected internal static final abstract sealed virtual override readonly const
+		extern unsafe volatile transient synchronized native strictfp default partial async new required file ref fixed`)
+	testMarks = words(`Test ParameterizedTest RepeatedTest TestFactory Theory Fact TestMethod TestCase DataTestMethod TestCaseSource
+		InlineData Property`)
+)
+
+func (c *classReader) member(i, end int, l level) int {
+	if c.op(i) == ';' || c.op(i) == ',' || closes(c.op(i)) {
+		return i + 1
+	}
+	h, i := c.modifiers(i, end)
+	if i >= end {
+		return end
+	}
+	switch w := c.text(i); {
+	case c.kind(i) != word:
+	case w == "class" || w == "interface" || w == "enum" || w == "struct" && c.csharp:
+		if c.kind(i+1) == word {
+			return c.typeDecl(i, i+1, end, h, l)
+		}
+	case w == "record" && c.kind(i+1) == word:
+		at := i + 1
+		if c.csharp && (c.is(at, "class") || c.is(at, "struct")) {
+			at++
+		}
+		if o := c.op(at + 1); c.kind(at) == word && (o == '(' || o == '{' || o == '<' || o == ';' || o == ':') && (c.csharp || o == '(' || o == '<') {
+			return c.typeDecl(i, at, end, h, l)
+		}
+	case w == "delegate" && c.csharp:
+		return c.delegate(i, end, h, l)
+	case w == "namespace" && c.csharp:
+		return c.namespace(i, end, l)
+	case w == "extension" && c.csharp && c.op(i+1) == '(':
+		open := c.match(i+1) + 1
+		c.body(open+1, c.match(open), l)
+		return c.match(open) + 1
+	}
+	switch {
+	case c.op(i) == '@' && c.is(i+1, "interface"):
+		return c.typeDecl(i+1, i+2, end, h, l)
+	case c.op(i) == '{': // an initializer
+		c.bodies = append(c.bodies, span{i, c.match(i)})
+		return c.match(i) + 1
+	case l.parent < 0 && !c.csharp:
+		return c.lost(i, end)
+	}
+	return c.typedMember(i, end, h, l)
+}
+
+// lost skips what is no declaration where only types can be.
+func (c *classReader) lost(i, end int) int {
+	for ; i < end; i = c.skip(i) {
+		switch c.op(i) {
+		case ';':
+			return i + 1
+		case '{':
+			return c.match(i) + 1
+		}
+	}
+	return end
+}

@@ -1,0 +1,236 @@
+package lexed
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// simple reads an assignment, or another statement without a block.
+func (p *pythonReader) simple(i, end int) {
+	p.within(i, end)
+	p.start = i
+	if p.kind(i) == word && p.op(i+1) == ':' && i+2 < end { // x: T = …
+		p.target(i, end)
+		return
+	}
+	if p.is(i, "self") || p.is(i, "cls") {
+		p.attribute(i, end)
+	}
+	from := i
+	for k := i; k < end; {
+		if p.is(k, "lambda") { // its parameters have values too
+			break
+		}
+		switch p.op(k) {
+		case ':': // the type of an attribute or an element
+			k = end
+		case '=':
+			p.targets(from, k, end)
+			from = k + 1
+		case opAssign:
+			if p.inFunction() {
+				p.targets(from, k, end)
+			}
+			from = k + 1
+		}
+		k = p.skip(k)
+	}
+	if p.is(i, "__all__") && len(p.blocks) == 0 {
+		p.exportList(i, end)
+	}
+}
+
+// targets binds or declares the names on the left of an assignment. Brackets of
+// tuples are gone into by the same loop; those of an index or a call are skipped.
+func (p *pythonReader) targets(i, stop, end int) {
+	for k := i; k < stop; k++ {
+		switch o := p.op(k); {
+		case opens(o):
+			if k > i && (p.kind(k-1) == word || closes(p.op(k-1))) || o == '{' {
+				k = p.match(k)
+			}
+		case p.kind(k) == word && p.op(k-1) != '.' || p.kind(k) == word && k == i:
+			if o := p.op(k + 1); k+1 < stop && (o == '.' || o == '(' || o == '[') {
+				continue
+			}
+			if !p.lang.keywords[p.text(k)] {
+				p.target(k, end)
+			}
+		}
+	}
+}
+
+// target binds one name in a function, and declares it outside of one.
+func (p *pythonReader) target(at, end int) {
+	if p.inFunction() {
+		p.bindLocal(at)
+		return
+	}
+	p.variable(at, p.start, end, codegraph.KindVariable)
+}
+
+// variable declares a name of a module or a class, the first time.
+func (p *pythonReader) variable(at, head, end int, kind codegraph.Kind) {
+	parent, scope := p.around()
+	name := p.text(at)
+	if _, ok := p.declared[join(scope, name)]; ok {
+		return
+	}
+	p.mark(at, muted)
+	if parent >= 0 && kind == codegraph.KindVariable {
+		kind = codegraph.KindProperty
+	}
+	first := at
+	if kind == codegraph.KindType {
+		first = head
+	}
+	p.declare(declaration{kind: kind, name: name, within: scope, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.public(name, parent)})
+}
+
+// attribute declares "self.x = …" in a method as a property of its class.
+func (p *pythonReader) attribute(i, end int) {
+	if p.op(i+1) != '.' || p.kind(i+2) != word || p.op(i+3) != '=' && p.op(i+3) != ':' || i+3 >= end || len(p.blocks) < 2 {
+		return
+	}
+	b, c := p.blocks[len(p.blocks)-1], p.blocks[len(p.blocks)-2]
+	if !b.function || b.decl < 0 || c.function || c.decl < 0 {
+		return
+	}
+	d := p.file.Decls[c.decl]
+	name := p.text(i + 2)
+	if _, ok := p.declared[join(d.Qualified, name)]; ok {
+		return
+	}
+	p.mark(i+2, muted)
+	p.declare(declaration{kind: codegraph.KindProperty, name: name, within: d.Qualified, parent: c.decl, first: i + 2, head: i, stop: end, last: i + 2, exported: p.public(name, c.decl)})
+}
+
+// bindLocal binds a name for the function around.
+func (p *pythonReader) bindLocal(at int) {
+	for n := len(p.blocks) - 1; n >= 0; n-- {
+		if b := &p.blocks[n]; b.function {
+			b.locals = append(b.locals, at)
+			return
+		}
+	}
+}
+
+// parameters binds the parameters of the function whose block is open.
+func (p *pythonReader) parameters(i, end int) {
+	p.list(i, end, func(i, end int) {
+		for p.op(i) == '*' && i < end {
+			i++
+		}
+		if p.kind(i) == word && i < end {
+			p.bindLocal(i)
+			p.mark(i, muted)
+		}
+	})
+}
+
+// headNames binds what the head of a block binds: "for x in", "with a as b", "except E
+// as e".
+func (p *pythonReader) headNames(i, end int) {
+	p.within(i+1, end)
+	switch p.text(i) {
+	case "for":
+		stop := i + 1
+		for stop < end && !p.is(stop, "in") {
+			stop = p.skip(stop)
+		}
+		if p.inFunction() {
+			p.targets(i+1, stop, end)
+		} else {
+			p.lineNames(i+1, stop, i, end)
+		}
+	case "with", "except":
+		for k := i + 1; k < end; k++ {
+			if p.is(k, "as") && p.inFunction() {
+				stop := k + 1
+				for stop < end && p.op(stop) != ',' && !closes(p.op(stop)) {
+					stop = p.skip(stop)
+				}
+				p.targets(k+1, stop, end)
+			}
+		}
+	}
+}
+
+// caseNames binds the names in a pattern: words that are no types and no keys.
+func (p *pythonReader) caseNames(i, end int) {
+	for ; i < end; i++ {
+		if p.is(i, "if") {
+			return
+		}
+		if p.name(i) && lower(p.text(i)) && p.op(i-1) != '.' && p.op(i+1) != '.' && p.op(i+1) != '(' && p.op(i+1) != '=' && p.inFunction() {
+			p.bindLocal(i)
+		}
+	}
+}
+
+// within finds what expressions bind: comprehensions, lambdas, ":=".
+func (p *pythonReader) within(i, end int) {
+	for k := i; k < end; k++ {
+		if p.kind(k) != word {
+			continue
+		}
+		switch {
+		case p.op(k+1) == opWalrus && p.inFunction():
+			p.bindLocal(k)
+		case p.is(k, "for") && k > i:
+			stop := k + 1
+			for stop < end && !p.is(stop, "in") {
+				stop = p.skip(stop)
+			}
+			p.lineNames(k+1, stop, i, end)
+		case p.is(k, "lambda"):
+			due := true
+			for k++; k < end && p.op(k) != ':'; k = p.skip(k) {
+				if due && p.kind(k) == word {
+					p.local(k, k, end-1)
+					p.mark(k, muted)
+				}
+				due = p.op(k) == ',' || due && p.op(k) == '*'
+			}
+		}
+	}
+}
+
+// lineNames binds names for one line.
+func (p *pythonReader) lineNames(i, stop, first, end int) {
+	for k := i; k < stop; k++ {
+		if p.name(k) && p.op(k-1) != '.' && p.op(k+1) != '.' {
+			p.later = append(p.later, pyLocal{k, first, end - 1})
+		}
+	}
+}
+
+// exportList reads "__all__ = [...]".
+func (p *pythonReader) exportList(i, end int) {
+	if p.all == nil {
+		p.all = map[string]bool{}
+	}
+	for ; i < end; i++ {
+		if p.kind(i) == text {
+			p.all[strings.Trim(p.text(i), `"'`)] = true
+		}
+	}
+}
+
+// finish does what had to wait for the whole file.
+func (p *pythonReader) finish() {
+	for _, l := range p.later {
+		p.local(l.at, l.first, l.last)
+	}
+	if len(p.all) == 0 {
+		return
+	}
+	for i := range p.file.Decls {
+		if d := &p.file.Decls[i]; d.Parent < 0 {
+			d.Exported = p.all[d.Name]
+		} else if !p.file.Decls[d.Parent].Exported {
+			d.Exported = false
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package lexed
+
+import "github.com/kenlayer/ken/internal/code/codegraph"
+
+// expression reads a statement that is none of the others. Assignments to exports and
+// to members of what the file declares are declarations, and so is what stands in a
+// function around the whole file.
+func (s *scriptReader) expression(i, end int, a around, d declaration, deflt bool) int {
+	stop := max(s.expressionEnd(i, end, false), i)
+	next := stop
+	if s.op(stop) == ';' && stop < end {
+		next++
+	}
+	if next == i { // a bracket that closes nothing
+		return i + 1
+	}
+	d.last = stop - 1
+	switch {
+	case deflt:
+		s.defaultValue(i, stop, d)
+		return next
+	case a.parent >= 0:
+		return next
+	}
+	if open := s.wrapper(i, stop); open > 0 {
+		s.mark(open, container)
+		s.block(open+1, min(s.match(open), stop), around{parent: -1, scope: a.scope, exported: a.exported})
+		return next
+	}
+	s.titled(i)
+	s.assignments(i, stop, d)
+	return next
+}
+
+// defaultValue reads "export default …" of what is no function or class declaration.
+func (s *scriptReader) defaultValue(i, stop int, d declaration) {
+	if s.name(i) && i+1 >= stop {
+		s.exportName(s.text(i))
+		return
+	}
+	d.kind, d.name, d.stop, d.exported = codegraph.KindVariable, "default", min(i+1, stop), true
+	s.value(i, stop, d)
+}
+
+// assignments reads "a.b = c.d = value".
+func (s *scriptReader) assignments(i, stop int, d declaration) {
+	for n := 0; i < stop && n < 1000; n++ {
+		eq := i
+		for s.kind(eq) == word && (s.op(eq+1) == '.') {
+			eq += 2
+		}
+		if s.kind(eq) != word || s.op(eq+1) != '=' || eq+1 >= stop {
+			return
+		}
+		s.assignment(i, eq, eq+2, stop, d)
+		i = eq + 2
+		d.first, d.head = i, i
+	}
+}
+
+// assignment declares what the path from i to at is given.
+func (s *scriptReader) assignment(i, at, value, stop int, d declaration) {
+	d.stop, d.exported = at+1, true
+	parts := (at-i)/2 + 1
+	switch {
+	case s.is(i, "module") && s.is(i+2, "exports") && parts == 2, s.is(i, "exports") && parts == 1:
+		s.moduleExports(value, stop, d)
+		return
+	case s.is(i, "module") && s.is(i+2, "exports") && parts == 3, s.is(i, "exports") && parts == 2:
+		if s.name(value) && value+1 >= stop {
+			s.exportName(s.text(value))
+			if s.text(value) == s.text(at) {
+				return
+			}
+		}
+		if _, ok := s.declared[join(s.scope, s.text(at))]; ok && s.functionValue(value, stop) == 0 {
+			s.exportName(s.text(at))
+			return
+		}
+		d.kind, d.name, d.within, d.parent = codegraph.KindVariable, s.text(at), s.scope, -1
+	case parts >= 2:
+		owner, ok := s.declared[join(s.scope, s.text(i))]
+		member := parts == 2 || parts == 3 && s.is(i+2, "prototype")
+		if !ok || !member || s.is(at, "prototype") {
+			return
+		}
+		p := s.file.Decls[owner]
+		if s.functionValue(value, stop) == 0 && parts == 2 && p.Kind == codegraph.KindVariable {
+			return
+		}
+		if _, again := s.declared[join(p.Qualified, s.text(at))]; again {
+			return
+		}
+		d.kind, d.name, d.within, d.parent, d.exported = codegraph.KindProperty, s.text(at), p.Qualified, owner, p.Exported
+	default:
+		return
+	}
+	s.mute(i, at+1)
+	s.value(value, stop, d)
+}
+
+// moduleExports reads the value that a CommonJS module is.
+func (s *scriptReader) moduleExports(i, stop int, d declaration) {
+	switch {
+	case s.name(i) && i+1 >= stop:
+		s.exportName(s.text(i))
+	case s.name(i) && s.op(i+1) == '=': // another assignment
+	case s.op(i) == '{':
+		s.list(i+1, min(s.match(i), stop), func(i, end int) {
+			if s.kind(i) != word {
+				return
+			}
+			switch {
+			case i+1 >= end:
+				s.exportName(s.text(i))
+			case s.op(i+1) == ':' && s.name(i+2) && i+3 >= end && s.text(i+2) == s.text(i):
+				s.exportName(s.text(i))
+			default:
+				s.exportedProperty(i, end)
+			}
+		})
+	case s.functionValue(i, stop) > 0 || s.is(i, "class"):
+		name := i + 1
+		if s.is(i, "async") {
+			name++
+		}
+		if s.op(name) == '*' {
+			name++
+		}
+		d.kind, d.name, d.within, d.parent = codegraph.KindVariable, "default", s.scope, -1
+		if s.name(name) && s.kind(i) == word {
+			d.name = s.text(name)
+			s.mark(name, muted)
+		}
+		s.value(i, stop, d)
+	}
+}
+
+// exportedProperty declares one property of the object that a module exports, if it is
+// a function.
+func (s *scriptReader) exportedProperty(i, end int) {
+	d := declaration{kind: codegraph.KindFunction, within: s.scope, parent: -1, first: i, head: i, last: end - 1, exported: true}
+	for s.kind(i+1) == word && (s.is(i, "async") || s.is(i, "get") || s.is(i, "set")) {
+		i++
+	}
+	d.name = s.text(i)
+	if _, ok := s.declared[join(s.scope, d.name)]; ok {
+		return
+	}
+	body := 0
+	switch {
+	case s.op(i+1) == '(':
+		if body = s.match(i+1) + 1; s.op(body) != '{' {
+			return
+		}
+	case s.op(i+1) == ':':
+		body = s.functionValue(i+2, end)
+	}
+	if body > 0 && body < end {
+		d.stop = body
+		s.mark(i, muted)
+		s.declare(d)
+	}
+}
+
+// wrapper finds the body of a function that is called where it stands, "(function () {
+// … })()": 0 if there is none. So is the module of a browser's script written.
+func (s *scriptReader) wrapper(i, stop int) int {
+	for s.op(i) == '!' || s.op(i) == '+' || s.op(i) == ';' {
+		i++
+	}
+	inner := i
+	if s.op(i) == '(' {
+		inner = i + 1
+	}
+	if s.is(inner, "async") {
+		inner++
+	}
+	open := 0
+	switch {
+	case s.is(inner, "function"):
+		for k, n := inner+1, 0; k < stop && n < 8; k, n = s.skip(k), n+1 {
+			if s.op(k) == '{' {
+				open = k
+				break
+			}
+		}
+	case s.op(inner) == '(' && s.op(s.match(inner)+1) == opArrow && s.op(s.match(inner)+2) == '{':
+		open = s.match(inner) + 2
+	}
+	if open == 0 || inner == i {
+		return 0
+	}
+	after := s.match(open) + 1
+	if s.op(after) == '(' || s.op(after) == ')' || s.op(after) == '.' {
+		return open
+	}
+	return 0
+}
+
+// titled notes the title of a test: describe("Cart", …).
+func (s *scriptReader) titled(i int) {
+	switch s.text(i) {
+	case "describe", "it", "test", "suite", "context":
+	default:
+		return
+	}
+	for k := i + 1; k < i+6; k++ {
+		if s.op(k) == '(' && s.kind(k+1) == text && s.op(k+2) == ',' {
+			s.file.Test = true
+			s.titles = append(s.titles, s.keep(unquote(s.text(k+1))))
+			return
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package typed_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/typed"
+)
+
+// A module that is not downloaded is no reason to download it.
+func TestMissingModules(t *testing.T) {
+	needGo(t)
+	dir := lay(t, "-- go.mod --\nmodule example.com/shop\n\ngo 1.26\n\nrequire example.com/never/there v1.2.3\n-- a.go --\npackage a\n\nimport \"example.com/never/there\"\n\nfunc F() { there.X(); G() }\n\nfunc G() {}\n")
+	ref, report, err := typed.Check(t.Context(), dir, typed.Options{})
+	if err != nil || report.Broken != 1 || !strings.Contains(report.Problems[0].Text, "not downloaded") {
+		t.Errorf("%v, %+v", err, report)
+	}
+	same(t, edges(ref), "function:shop.F calls function:shop.G")
+}
+
+// An error costs what depends on its place, and nothing else.
+func TestBrokenPackages(t *testing.T) {
+	needGo(t)
+	dir := lay(t, gomod+`
+-- good/good.go --
+package good
+
+func F() int { return G() }
+
+func G() int { return 1 }
+-- types/types.go --
+package types
+
+import "example.com/shop/good"
+
+func A() int { return good.F() }
+
+func B() int { return good.Gone() + A() }
+
+func C() Missing { return nil }
+-- syntax/syntax.go --
+package syntax
+
+func A() int { return B() }
+
+func B() int { return ) }
+-- absent/absent.go --
+package absent
+
+import (
+	"example.com/elsewhere"
+	"example.com/shop/syntax"
+)
+
+func A() int { elsewhere.F(); return syntax.A() + b() }
+
+func b() int { return 1 }
+-- two/a.go --
+package one
+
+func F() {}
+-- two/b.go --
+package two
+
+func F() {}
+`)
+	ref, report, err := typed.Check(t.Context(), dir, typed.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(edges(ref), "\n")
+	for _, want := range []string{
+		"function:shop/good.F calls function:shop/good.G",
+		"function:shop/types.A calls function:shop/good.F",
+		"function:shop/types.B calls function:shop/types.A",
+		"function:shop/syntax.A calls function:shop/syntax.B",
+		"function:shop/absent.A calls function:shop/syntax.A",
+		"function:shop/absent.A calls function:shop/absent.b",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	broken := map[string]bool{}
+	for _, p := range report.Problems {
+		broken[p.Package] = true
+		if p.Text == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	for _, p := range []string{"types", "syntax", "absent"} {
+		if !broken["example.com/shop/"+p] {
+			t.Errorf("nothing of %s in %+v", p, report.Problems)
+		}
+	}
+	if broken["example.com/shop/good"] || report.Broken < 3 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	needGo(t)
+	for _, tt := range []struct {
+		name, tree string
+		code       ken.Code
+		msg, try   string
+	}{
+		{"no module", "-- a.go --\npackage a\n", ken.CodeNotFound, "no go.mod", "module"},
+		{"a go.mod that can't be read", gomod + "nonsense here\n-- a.go --\npackage a\n", ken.CodeUnavailable, "nonsense", "go list"},
+		{"no packages", gomod, ken.CodeUnavailable, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, report, err := typed.Check(t.Context(), lay(t, tt.tree), typed.Options{})
+			var e *ken.Error
+			if !errors.As(err, &e) || e.Code != tt.code || !strings.Contains(err.Error(), tt.msg) || !strings.Contains(ken.Hint(err), tt.try) {
+				t.Errorf("%v, %+v", err, report)
+			}
+		})
+	}
+	if _, _, err := typed.Check(t.Context(), filepath.Join(t.TempDir(), "none"), typed.Options{}); !errors.Is(err, ken.ErrNotFound) {
+		t.Error(err)
+	}
+	if _, _, err := typed.Check(t.Context(), t.TempDir(), typed.Options{Workers: -1}); !errors.Is(err, ken.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestNoToolchain(t *testing.T) {
+	dir := lay(t, gomod+"-- a.go --\npackage a\n")
+	t.Setenv("PATH", t.TempDir())
+	_, _, err := typed.Check(t.Context(), dir, typed.Options{})
+	if !errors.Is(err, ken.ErrUnavailable) || !strings.Contains(err.Error(), "toolchain") {
+		t.Error(err)
+	}
+}
+
+// A go command that hangs costs no longer than the context allows.
+func TestToolchainThatHangs(t *testing.T) {
+	dir := lay(t, gomod+"-- a.go --\npackage a\n")
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, _, err := typed.Check(ctx, dir, typed.Options{})
+	if !errors.Is(err, ken.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// The go command may want to change go.mod and go.sum, and must not.
+func TestNothingIsWritten(t *testing.T) {
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "")
+	dir := lay(t, "-- go.mod --\nmodule example.com/shop\n-- a.go --\npackage a\n\nfunc F() { G() }\n\nfunc G() {}\n-- b/b.go --\npackage b\n\nimport _ \"example.com/other\"\n")
+	before, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+	needGo(t)
+	ref, _, err := typed.Check(t.Context(), dir, typed.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, edges(ref, codegraph.Calls), "function:shop.F calls function:shop.G")
+	after, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if string(before) != string(after) {
+		t.Errorf("go.mod is now %q", after)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

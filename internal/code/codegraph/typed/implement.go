@@ -1,0 +1,216 @@
+package typed
+
+import (
+	"cmp"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// implementable reports whether an interface says something about types that have its
+// methods: it has some, is no constraint, and has no type parameters.
+func implementable(t *types.TypeName) bool {
+	i, ok := t.Type().Underlying().(*types.Interface)
+	if !ok || t.IsAlias() || i.NumMethods() == 0 || !i.IsMethodSet() {
+		return false
+	}
+	named, ok := t.Type().(*types.Named)
+	return ok && named.TypeParams().Len() == 0
+}
+
+// world is a set of types by the names of their methods, so that an interface is
+// compared with few of them.
+type world struct {
+	byMethod map[string][]*types.TypeName
+}
+
+func (w *world) add(t *types.TypeName) {
+	named, ok := t.Type().(*types.Named)
+	if !ok || t.IsAlias() || types.IsInterface(named) {
+		return
+	}
+	if w.byMethod == nil {
+		w.byMethod = map[string][]*types.TypeName{}
+	}
+	for _, m := range methods(named) {
+		w.byMethod[m] = append(w.byMethod[m], t)
+	}
+}
+
+// methods lists the names of the methods that a type or the pointer to it has.
+func methods(t *types.Named) []string {
+	var names []string
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		for i := range s.NumFields() {
+			if !s.Field(i).Embedded() {
+				continue
+			}
+			set := types.NewMethodSet(types.NewPointer(t))
+			for k := range set.Len() {
+				names = append(names, set.At(k).Obj().Name())
+			}
+			return names
+		}
+	}
+	for i := range t.NumMethods() {
+		names = append(names, t.Method(i).Name())
+	}
+	return names
+}
+
+// of returns the types that implement an interface.
+func (w *world) of(iface *types.TypeName) (out []*types.TypeName) {
+	i := iface.Type().Underlying().(*types.Interface)
+	candidates := w.byMethod[i.Method(0).Name()]
+	for k := 1; k < i.NumMethods(); k++ {
+		if c := w.byMethod[i.Method(k).Name()]; len(c) < len(candidates) {
+			candidates = c
+		}
+	}
+	for _, t := range candidates {
+		if types.Implements(t.Type(), i) || types.Implements(types.NewPointer(t.Type()), i) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// interfaces lists those that a package declares.
+func interfaces(pkg *types.Package) (out []*types.TypeName) {
+	for _, name := range pkg.Scope().Names() {
+		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && implementable(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// implementation is an edge from a type to an interface, and the type's file.
+type implementation struct {
+	path string
+	codegraph.RefinedEdge
+}
+
+// pairs lists the types of a world that implement an interface. ids knows what has a
+// node.
+func (p *plan) pairs(w *world, iface *types.TypeName, ids func(types.Object) string) (out []implementation) {
+	to := ids(iface)
+	if to == "" {
+		if !wellKnown(iface) {
+			return nil
+		}
+		to = codegraph.ID(codegraph.KindInterface, iface.Name())
+		if iface.Pkg() != nil {
+			to = codegraph.ID(codegraph.KindInterface, iface.Pkg().Path()+"."+iface.Name())
+		}
+	}
+	for _, t := range w.of(iface) {
+		if from := ids(t); from != "" {
+			at := p.fset.PositionFor(t.Pos(), false)
+			out = append(out, implementation{at.Filename, codegraph.RefinedEdge{From: from, To: to, Kind: codegraph.Implements, Line: at.Line}})
+		}
+	}
+	return out
+}
+
+// id is the ID of something that a package as it is declares.
+func (p *plan) id(obj types.Object) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.known[obj]
+}
+
+func (p *plan) isOurs(pkg *types.Package) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.ours[pkg]
+}
+
+// implements lists which types of these files implement which interfaces of the
+// repository, and which of the standard library's that it names.
+func (p *plan) implements(files map[string]codegraph.RefinedFile) (out []implementation) {
+	var w world
+	var all []*types.TypeName
+	for t := range p.named {
+		all = append(all, t)
+	}
+	for _, n := range p.nodes {
+		if !n.plain || !n.own || n.types == nil {
+			continue
+		}
+		all = append(all, interfaces(n.types)...)
+		for _, name := range n.types.Scope().Names() {
+			t, ok := n.types.Scope().Lookup(name).(*types.TypeName)
+			if !ok {
+				continue
+			}
+			if _, spoken := files[p.fset.PositionFor(t.Pos(), false).Filename]; spoken {
+				w.add(t)
+			}
+		}
+	}
+	for _, iface := range all {
+		out = append(out, p.pairs(&w, iface, p.id)...)
+	}
+	return out
+}
+
+// tests compares the types that the tests of a package declare with the interfaces of
+// the package, of what it imports and of what it names; and its other types with the
+// interfaces of its tests.
+func (r *refiner) tests(pkg *types.Package) (out []implementation) {
+	inTest := func(t *types.TypeName) bool {
+		return strings.HasSuffix(r.plan.fset.PositionFor(t.Pos(), false).Filename, "_test.go")
+	}
+	ids := func(obj types.Object) string {
+		if id := r.own[obj]; id != "" {
+			return id
+		}
+		return r.plan.id(obj)
+	}
+	var tests, rest world
+	for _, name := range pkg.Scope().Names() {
+		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
+			if inTest(t) {
+				tests.add(t)
+			} else {
+				rest.add(t)
+			}
+		}
+	}
+	for _, iface := range interfaces(pkg) {
+		out = append(out, r.plan.pairs(&tests, iface, ids)...)
+		if inTest(iface) {
+			out = append(out, r.plan.pairs(&rest, iface, ids)...)
+		}
+	}
+	for _, imp := range pkg.Imports() {
+		if !r.plan.isOurs(imp) {
+			continue
+		}
+		for _, iface := range interfaces(imp) {
+			out = append(out, r.plan.pairs(&tests, iface, ids)...)
+		}
+	}
+	for iface := range r.named {
+		out = append(out, r.plan.pairs(&tests, iface, ids)...)
+	}
+	return out
+}
+
+// byFile sorts edges by their files, each once, in order.
+func byFile(all []implementation) map[string][]codegraph.RefinedEdge {
+	out := map[string][]codegraph.RefinedEdge{}
+	for _, e := range all {
+		out[e.path] = append(out[e.path], e.RefinedEdge)
+	}
+	for path, edges := range out {
+		slices.SortFunc(edges, func(a, b codegraph.RefinedEdge) int {
+			return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), a.Line-b.Line)
+		})
+		out[path] = slices.CompactFunc(edges, func(a, b codegraph.RefinedEdge) bool { return a.From == b.From && a.To == b.To })
+	}
+	return out
+}

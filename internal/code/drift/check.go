@@ -1,0 +1,158 @@
+package drift
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// Options tunes Check.
+type Options struct {
+	Baseline *Baseline // violations that are known; nil for none
+}
+
+// LayerReport is what there is of a layer.
+type LayerReport struct {
+	Name    string `json:"name"`
+	Files   int    `json:"files"`   // source files
+	Imports int    `json:"imports"` // by its files that were looked at, of what is in other layers
+}
+
+// Report is what Check found. Its lists are in order and never nil.
+type Report struct {
+	Manifest   string        `json:"manifest"`
+	Layers     []LayerReport `json:"layers"`     // as in the manifest
+	Files      int           `json:"files"`      // source files in layers that were looked at
+	Tests      int           `json:"tests"`      // files that were not, because they hold tests
+	Unassigned int           `json:"unassigned"` // source files in no layer
+	Imports    int           `json:"imports"`    // from one layer to another
+
+	// Violations are new, Known are in the baseline: by file, line and import. Fixed are
+	// in the baseline and not in the project any more.
+	Violations []Violation `json:"violations"`
+	Known      []Violation `json:"known"`
+	Fixed      []Entry     `json:"fixed"`
+	Warnings   []string    `json:"warnings"` // what does not fail and should be looked at
+}
+
+// Check looks at all imports of the graph that lead from one layer to another.
+func Check(view *codegraph.View, m *Manifest, o Options) Report {
+	c := checker{m: m, layers: map[string]int{}}
+	r := Report{Manifest: m.Path, Layers: make([]LayerReport, len(m.Layers)), Violations: []Violation{}, Known: []Violation{}, Fixed: []Entry{}, Warnings: []string{}}
+	for i := range m.Layers {
+		r.Layers[i].Name = m.Layers[i].Name
+	}
+	var all []Violation
+	for s := range view.Sources {
+		all = append(all, c.source(&s, &r)...)
+	}
+	slices.SortFunc(all, func(a, b Violation) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Import, b.Import))
+	})
+	there := make(map[string]bool, len(all))
+	for _, v := range all {
+		there[v.Fingerprint] = true
+		if o.Baseline.has(v.Fingerprint) {
+			r.Known = append(r.Known, v)
+		} else {
+			r.Violations = append(r.Violations, v)
+		}
+	}
+	if o.Baseline != nil {
+		for _, e := range o.Baseline.Entries {
+			if !there[e.Fingerprint] {
+				r.Fixed = append(r.Fixed, e)
+			}
+		}
+	}
+	r.Warnings = append(r.Warnings, m.Warnings()...)
+	for _, l := range r.Layers {
+		if l.Files == 0 {
+			r.Warnings = append(r.Warnings, "the layer "+l.Name+" has no source files: check its paths")
+		}
+	}
+	return r
+}
+
+// checker remembers which files are in which layers.
+type checker struct {
+	m      *Manifest
+	layers map[string]int
+}
+
+func (c *checker) layerOf(path string) int {
+	i, ok := c.layers[path]
+	if !ok {
+		i = c.m.layerOf(path)
+		c.layers[path] = i
+	}
+	return i
+}
+
+// source counts a file and returns what is against the rules in it.
+func (c *checker) source(s *codegraph.Source, r *Report) (out []Violation) {
+	from := c.layerOf(s.Path)
+	if from >= 0 {
+		r.Layers[from].Files++
+	} else {
+		r.Unassigned++
+	}
+	switch {
+	case s.Test && !c.m.Tests:
+		r.Tests++
+		return nil
+	case from < 0 && c.m.Strict:
+		return []Violation{{Fingerprint: fingerprint(RuleUnassigned, s.Path, ""), Rule: RuleUnassigned, File: s.Path, Line: 1, Language: s.Language, Hash: s.Hash}}
+	case from < 0:
+		return nil
+	}
+	r.Files++
+	for i := range s.Imports {
+		im := &s.Imports[i]
+		to, forked := c.leadsTo(im)
+		if slices.ContainsFunc(to, func(l int) bool { return l >= 0 && l != from }) {
+			r.Layers[from].Imports++
+			r.Imports++
+		}
+		wrong := slices.IndexFunc(to, func(l int) bool { return l >= 0 && !c.m.may(from, l) })
+		if wrong < 0 {
+			continue
+		}
+		v := Violation{Fingerprint: fingerprint(RuleDependency, s.Path, im.ID), Rule: RuleDependency, File: s.Path, Line: max(im.Line, 1), Language: s.Language,
+			Layer: c.m.Layers[from].Name, Import: im.ID, ImportLayer: c.m.Layers[to[wrong]].Name, Allowed: c.m.Layers[from].MayDependOn, How: im.How, Hash: s.Hash}
+		if forked {
+			v.How = codegraph.Guess
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// leadsTo returns the layers that an import is about, that with the most files first, and
+// whether there were others to choose from.
+func (c *checker) leadsTo(im *codegraph.Imported) (layers []int, forked bool) {
+	all := c.byFiles(im.Files)
+	if len(all) < 2 {
+		return all, false
+	}
+	if used := c.byFiles(im.Used); len(used) > 0 {
+		return used, true
+	}
+	return all[:1], true
+}
+
+// byFiles lists the layers of files, that with the most of them first; of those with as
+// many, the one of the first file, whatever the order of the manifest.
+func (c *checker) byFiles(files []string) (layers []int) {
+	count := map[int]int{}
+	for _, f := range files {
+		i := c.layerOf(f)
+		if count[i]++; count[i] == 1 {
+			layers = append(layers, i)
+		}
+	}
+	slices.SortStableFunc(layers, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
+	return layers
+}

@@ -1,0 +1,237 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/plan"
+	"github.com/kenlayer/ken/internal/projectfile"
+)
+
+// Run carries a plan out and returns when nothing runs any more. That an agent failed is
+// in the report and no error. Errors: ctx's, with a report, when it ended first;
+// ken.ErrInvalid for options that are wrong and for an agent without a command;
+// ken.ErrNotFound for an agent that is not in the plan; ken.ErrHeld while another Run
+// works with the same State; ken.ErrCorrupt for a plan.json that can't be read, which is
+// left alone. Nothing was started if there is no report.
+func Run(ctx context.Context, p *plan.Plan, o Options) (*Report, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	r, err := newRun(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if r.files, err = projectfile.Open(o.Root); err != nil {
+		return nil, err
+	}
+	defer r.files.Close()
+	if r.keep, err = openKeeper(&r.o); err != nil {
+		return nil, err
+	}
+	r.choose()
+	if err := r.startable(); err != nil {
+		return nil, errors.Join(err, r.keep.close())
+	}
+	report := &Report{ID: o.ID, Started: r.o.Now()}
+	r.errs = append(r.errs, r.keep.begin(report.Started))
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.stop = stop
+	r.loop(inner)
+	report.Ended = r.o.Now()
+	report.Outcomes = r.outcomes()
+	r.errs = append(r.errs, r.keep.end(report.Ended), r.keep.close(), ctx.Err())
+	return report, errors.Join(r.errs...)
+}
+
+// run is a plan on its way. One goroutine has it; agents send to ended.
+type run struct {
+	o     Options
+	steps []plan.Step
+	after [][]int // who needs the work of each
+	files *projectfile.Folder
+	keep  *keeper
+	stop  context.CancelCauseFunc
+	out   output
+
+	nodes []node // of steps
+	ready []int  // those that can start, in the order of the plan
+	busy  int
+	done  int
+	total int
+	over  string // why nobody is started any more; "" while the run goes on
+	ended chan ended
+	errs  []error
+}
+
+type node struct {
+	Outcome
+	wanted    bool
+	waits     int  // for how many others
+	forgotten bool // what is remembered of it
+}
+
+type ended struct {
+	step int
+	err  error
+}
+
+func newRun(p *plan.Plan, o Options) (*run, error) {
+	names, err := p.With(o.Agents...)
+	if err != nil {
+		return nil, err
+	}
+	steps := p.Steps()
+	r := &run{o: o, steps: steps, after: make([][]int, len(steps)), nodes: make([]node, len(steps)), total: len(names), ended: make(chan ended)}
+	r.out.tell = o.Output
+	at := make(map[string]int, len(steps))
+	for i, s := range steps {
+		n := &r.nodes[i]
+		n.Agent, n.Stage = s.Agent.Name, s.Stage
+		at[s.Agent.Name] = i
+		for _, need := range s.Needs {
+			if need.From == "" {
+				continue
+			}
+			from := at[need.From]
+			if k := r.after[from]; len(k) == 0 || k[len(k)-1] != i { // once, however many tokens it is
+				n.waits++
+				r.after[from] = append(k, i)
+			}
+		}
+	}
+	for _, name := range names {
+		r.nodes[at[name]].wanted = true
+	}
+	return r, nil
+}
+
+// choose decides who is done already, and what is not to be believed any more: the work
+// of those who start, and of all who need it.
+func (r *run) choose() {
+	for i := range r.nodes { // who is needed comes first: whoever needs one that starts is forgotten before its turn
+		n := &r.nodes[i]
+		switch {
+		case !n.wanted:
+		case r.o.Resume && r.keep.succeeded(r.steps[i].Agent) && r.missing(r.steps[i].Agent) == nil:
+			n.State = Kept
+			n.Log = r.keep.log(n.Agent)
+			for _, k := range r.after[i] {
+				r.nodes[k].waits--
+			}
+		default:
+			r.forget(i)
+			if n.waits == 0 {
+				r.ready = append(r.ready, i)
+			}
+		}
+	}
+}
+
+func (r *run) forget(step int) {
+	n := &r.nodes[step]
+	if n.forgotten {
+		return
+	}
+	n.forgotten = true
+	r.keep.forget(n.Agent)
+	for _, k := range r.after[step] {
+		r.forget(k)
+	}
+}
+
+// startable refuses agents that nothing starts.
+func (r *run) startable() error {
+	var errs []error
+	for i, s := range r.steps {
+		if n := &r.nodes[i]; r.o.Start == nil && n.wanted && n.State != Kept && len(s.Agent.Command) == 0 {
+			errs = append(errs, &ken.Error{Code: ken.CodeInvalid, Field: fmt.Sprintf("agents[%d].command", s.Index), Msg: "missing: " + s.Agent.Name + " can't be run",
+				Try: "Give it a command, or name the agents to run."})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loop starts and ends agents until there is nothing left to do.
+func (r *run) loop(ctx context.Context) {
+	for i := range r.nodes {
+		if r.nodes[i].State == Kept {
+			r.finish(i, Kept, "")
+		}
+	}
+	cancelled := ctx.Done()
+	for {
+		if ctx.Err() != nil && r.over == "" {
+			r.over = "the run was stopped"
+		}
+		for r.over == "" && r.busy < r.o.Workers && len(r.ready) > 0 {
+			r.begin(ctx, r.ready[0])
+			r.ready = r.ready[1:]
+		}
+		if r.busy == 0 {
+			break
+		}
+		select {
+		case e := <-r.ended:
+			r.busy--
+			r.judge(ctx, e)
+			r.errs = append(r.errs, r.keep.save())
+		case <-cancelled:
+			cancelled = nil
+		}
+	}
+	for i := range r.nodes {
+		if n := &r.nodes[i]; n.wanted && n.State == "" {
+			r.finish(i, Stopped, r.over)
+		}
+	}
+}
+
+func (r *run) begin(ctx context.Context, step int) {
+	n := &r.nodes[step]
+	n.State, n.Started = Running, r.o.Now()
+	r.busy++
+	r.tell(n)
+	go func() { r.ended <- ended{step, r.work(ctx, r.steps[step].Agent)} }()
+}
+
+// errTimeout is the cause of a context whose agent took too long.
+var errTimeout = errors.New("took too long")
+
+// work does the work of an agent.
+func (r *run) work(ctx context.Context, a plan.Agent) (err error) {
+	if a.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeout)
+		defer cancel()
+	}
+	log, err := r.keep.create(a.Name)
+	if err != nil {
+		return fmt.Errorf("keep its output: %w", err)
+	}
+	out := &lines{agent: a.Name, to: &r.out, log: log}
+	start := r.o.Start
+	if start == nil {
+		start = r.command
+	}
+	err = start(ctx, a, out)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTimeout) {
+		err = fmt.Errorf("took longer than %s and was ended", a.Timeout)
+	}
+	if closed := out.close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func (r *run) outcomes() (all []Outcome) {
+	for i := range r.nodes {
+		if n := &r.nodes[i]; n.wanted {
+			all = append(all, n.Outcome)
+		}
+	}
+	return all
+}

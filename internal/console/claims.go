@@ -1,0 +1,308 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// mostFound is how many results of a search are looked at: who does not find it among
+// these asks another question.
+const mostFound = 200
+
+// mostDocuments is how many pieces of the repository a search shows beside the claims.
+const mostDocuments = 6
+
+// claimsPerPage is how many claims a list shows at once.
+const claimsPerPage = 40
+
+// claimsBody is the list of claims: all of them, or what a search found.
+type claimsBody struct {
+	Question  string
+	Rows      []row
+	Total     int
+	Most      bool // there may be more: the search looks at no more than mostFound
+	Next      string
+	Chosen    []choice // what narrows the list, each with the way out
+	Kept      []kept
+	Facets    []facetView
+	Counting  *facet.Progress // the facets are being counted for the first time
+	Orders    []choice
+	Mode      ken.Mode
+	Cause     string
+	Documents []row
+}
+
+// choice is something that can be chosen, and where that leads.
+type choice struct {
+	Name, Value, Path string
+	Here              bool
+}
+
+// facetView is what claims have of one property, each value a way to narrow the list.
+type facetView struct {
+	Name, Title string
+	Values      []facetValue
+	More        int
+	MorePath    string
+	Open        bool // shown unfolded
+}
+
+type facetValue struct {
+	Label, Path string
+	Count       int
+	Here        bool
+}
+
+// kept is a field of the address that stays when the question changes.
+type kept struct{ Name, Value string }
+
+// shownFacets are the facets in the order of the page, with what people call them.
+// Those that say something of nearly every list are unfolded.
+var shownFacets = []struct {
+	name, title string
+	open        bool
+}{
+	{facet.Kind, "Kind", true}, {facet.Status, "Status", true}, {facet.Tier, "Tier", true}, {facet.Trust, "Who speaks", true},
+	{facet.Entity, "About", true}, {facet.Tag, "Tag", false}, {facet.Scope, "Scope", false}, {facet.Source, "Source", false},
+	{facet.Session, "Session", false}, {facet.Agent, "Written by", false}, {facet.File, "Rests on file", false}, {facet.Project, "Project", false},
+	{facet.Constraint, "Rule", false}, {facet.Expired, "Expired", false}, {facet.Archived, "Put away", false},
+}
+
+func claimsPage(v *visit) error {
+	b := claimsBody{Question: strings.TrimSpace(v.text("q"))}
+	q := v.r.URL.Query()
+	sel := selection(q)
+	err := v.withStore(func(s store.Engine) error {
+		progress, err := v.con.claims.Catch(v.ctx(), s)
+		switch {
+		case err != nil:
+			return err
+		case !progress.Ready:
+			b.Counting, v.again = &progress, true
+		}
+		if b.Question != "" {
+			return v.searchClaims(s, &b, sel)
+		}
+		return v.listClaims(s, &b, sel)
+	})
+	if err != nil {
+		return err
+	}
+	b.Chosen = chosen(q)
+	for _, f := range shownFacets {
+		for _, value := range q[f.name] {
+			b.Kept = append(b.Kept, kept{f.name, value})
+		}
+	}
+	if b.Question == "" {
+		b.Orders = orders(q)
+	}
+	return v.page("claims", page{Title: "Claims", Section: secStore, Tab: "Claims", Live: []string{liveClaims}, Body: b})
+}
+
+// selection is what the address asks for.
+func selection(q url.Values) facet.Selection {
+	return facet.Selection{Kinds: q[facet.Kind], Statuses: q[facet.Status], Tiers: q[facet.Tier], Trusts: q[facet.Trust], Scopes: q[facet.Scope],
+		Entities: q[facet.Entity], Tags: q[facet.Tag], Sources: q[facet.Source], Sessions: q[facet.Session], Projects: q[facet.Project],
+		Agents: q[facet.Agent], Files: q[facet.File], Constraint: want(q, facet.Constraint), Archived: want(q, facet.Archived),
+		Expired: want(q, facet.Expired), Order: facet.Order(q.Get("order")), Before: q.Get("before"), Limit: claimsPerPage}
+}
+
+// want reads a facet of two values: both chosen, and none, is either.
+func want(q url.Values, name string) facet.Want {
+	yes, no := slices.Contains(q[name], "yes"), slices.Contains(q[name], "no")
+	switch {
+	case yes && !no:
+		return facet.Only
+	case no && !yes:
+		return facet.Without
+	}
+	return facet.Any
+}
+
+// listClaims shows the claims that the facets select. While they are counted for the
+// first time, the newest claims are there without.
+func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
+	if b.Counting != nil {
+		res, err := s.Newest(v.ctx(), &ken.Filter{Statuses: ken.Statuses(), ClaimsOnly: true}, claimsPerPage)
+		if err != nil {
+			return err
+		}
+		ids := make([]string, 0, len(res.Hits))
+		for _, h := range res.Hits {
+			if r, ok := s.Row(h.Ref); ok {
+				ids = append(ids, r.ID)
+			}
+		}
+		b.Rows, err = v.rows(s, ids)
+		return err
+	}
+	p, err := v.con.claims.Select(s.Owner(), sel)
+	if err != nil {
+		return err
+	}
+	b.Total, b.Facets = p.Total, v.facets(p.Facets, s.Owner())
+	if p.Next != "" {
+		b.Next = with(v.r.URL, "before", p.Next)
+	}
+	b.Rows, err = v.rows(s, p.IDs)
+	return err
+}
+
+// searchClaims shows what bears on a question, as ken recall finds it, whatever its
+// status.
+func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
+	found, err := v.con.l.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: mostFound,
+		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
+	if err != nil {
+		return err
+	}
+	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= mostFound
+	ids := make([]string, 0, len(found.Claims))
+	by := make(map[string]*middleware.ClaimView, len(found.Claims))
+	for i := range found.Claims {
+		c := &found.Claims[i].ClaimView
+		if c.Kind == ken.KindDocument {
+			if len(b.Documents) < mostDocuments {
+				b.Documents = append(b.Documents, rowOf(c, v.now()))
+			}
+			continue
+		}
+		ids, by[c.ID] = append(ids, c.ID), c
+	}
+	if b.Counting == nil {
+		b.Facets = v.facets(v.con.claims.Count(s.Owner(), ids, sel), s.Owner())
+		if ids, err = v.con.claims.Filter(s.Owner(), ids, sel); err != nil {
+			return err
+		}
+	}
+	b.Total = len(ids)
+	for _, id := range ids[:min(len(ids), v.number("show", claimsPerPage, 1, mostFound))] {
+		b.Rows = append(b.Rows, rowOf(by[id], v.now()))
+	}
+	if len(b.Rows) < len(ids) {
+		b.Next = with(v.r.URL, "show", "200")
+	}
+	return nil
+}
+
+// rows reads claims for a list. One that was forgotten meanwhile is left out.
+func (v *visit) rows(s store.Engine, ids []string) ([]row, error) {
+	out := make([]row, 0, len(ids))
+	for _, id := range ids {
+		c, err := v.view(v.ctx(), s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rowOf(&c, v.now()))
+	}
+	return out, nil
+}
+
+// view reads a claim with what is computed from its evidence.
+func (v *visit) view(ctx context.Context, s store.Engine, id string) (middleware.ClaimView, error) {
+	c, err := s.Get(ctx, id)
+	return v.con.l.View(c), err
+}
+
+// facets makes ways to narrow the list of counts. The one that the address names in
+// more is shown at length.
+func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
+	q := v.r.URL.Query()
+	var out []facetView
+	for _, f := range shownFacets {
+		i := slices.IndexFunc(counted, func(c facet.Facet) bool { return c.Name == f.name })
+		if i < 0 || len(counted[i].Values) == 0 {
+			continue
+		}
+		c := counted[i]
+		values := c.Values
+		view := facetView{Name: f.name, Title: f.title, More: c.More, Open: f.open || len(q[f.name]) > 0 || q.Get("more") == f.name}
+		if q.Get("more") == f.name {
+			const long = 300
+			if all, err := v.con.claims.Values(owner, f.name, "", long); err == nil {
+				values, view.More = all, max(c.More+len(values)-len(all), 0)
+			}
+		} else if c.More > 0 {
+			view.MorePath = with(v.r.URL, "more", f.name)
+		}
+		for _, x := range values {
+			view.Values = append(view.Values, facetValue{Label: labelOf(f.name, x.Value), Count: x.Count, Here: slices.Contains(q[f.name], x.Value),
+				Path: toggled(v.r.URL, f.name, x.Value)})
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+// labelOf is what people read for a value.
+func labelOf(name, value string) string {
+	if value == "" {
+		return "none"
+	}
+	if name == facet.File {
+		const most = 40
+		if r := []rune(value); len(r) > most {
+			return "…" + string(r[len(r)-most:])
+		}
+	}
+	return value
+}
+
+// chosen is what the address narrows the list by.
+func chosen(q url.Values) (out []choice) {
+	for _, f := range shownFacets {
+		for _, value := range q[f.name] {
+			out = append(out, choice{Name: f.title, Value: labelOf(f.name, value), Path: toggled(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, f.name, value)})
+		}
+	}
+	return out
+}
+
+// orders are the ways to sort the list.
+func orders(q url.Values) (out []choice) {
+	names := map[facet.Order]string{facet.Newest: "newest", facet.Updated: "last changed", facet.Reinforced: "most often seen", facet.Confidence: "surest"}
+	now := facet.Order(q.Get("order"))
+	if now == "" {
+		now = facet.Newest
+	}
+	for _, o := range facet.Orders() {
+		out = append(out, choice{Name: names[o], Here: o == now, Path: with(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, "order", string(o))})
+	}
+	return out
+}
+
+// with is an address with a value set, from the first page on.
+func with(u *url.URL, name, value string) string {
+	q := u.Query()
+	for _, gone := range []string{"before", "show", "did"} {
+		q.Del(gone)
+	}
+	q.Set(name, value)
+	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+}
+
+// toggled is an address with a value of a facet added, or taken out.
+func toggled(u *url.URL, name, value string) string {
+	q := u.Query()
+	for _, gone := range []string{"before", "show", "did", "more"} {
+		q.Del(gone)
+	}
+	if i := slices.Index(q[name], value); i >= 0 {
+		q[name] = slices.Delete(slices.Clone(q[name]), i, i+1)
+	} else {
+		q.Add(name, value)
+	}
+	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+}

@@ -1,0 +1,151 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/store"
+)
+
+// entitiesPerPage is how many entities a list shows at once, and mostDescribed how many
+// descriptions are looked at for a type: what something is stands in its description
+// and in no index.
+const (
+	entitiesPerPage = 50
+	mostDescribed   = 500
+	mostSkipped     = 100_000
+)
+
+// entitiesBody is the list of entities.
+type entitiesBody struct {
+	Question string
+	Type     string
+	Types    []choice
+	Hits     []entity.Hit
+	Total    int
+	Most     bool // of this type there may be more
+	Next     string
+	Describe []string // types that a new one may have
+}
+
+func entitiesPage(v *visit) error {
+	q := v.r.URL.Query()
+	b := entitiesBody{Question: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Describe: describable()}
+	if !slices.Contains(b.Describe, b.Type) {
+		b.Type = ""
+	}
+	b.Types = []choice{{Name: "all", Path: without(v, "type"), Here: b.Type == ""}}
+	for _, t := range b.Describe {
+		b.Types = append(b.Types, choice{Name: t, Path: with(v.r.URL, "type", t), Here: t == b.Type})
+	}
+	skip := v.number("before", 0, 0, mostSkipped)
+	err := v.withStore(func(s store.Engine) error {
+		var found entity.Matches
+		var err error
+		if b.Type == "" {
+			found, err = entity.SearchFrom(v.ctx(), s, b.Question, v.stands(), skip, entitiesPerPage)
+		} else {
+			found, b.Most, err = v.ofType(s, b.Type, b.Question, skip)
+		}
+		b.Hits, b.Total = found.Hits, found.Total
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n := skip + len(b.Hits); n < b.Total && len(b.Hits) > 0 {
+		b.Next = with(v.r.URL, "before", strconv.Itoa(n))
+	}
+	return v.page("entities", page{Title: "Entities", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
+}
+
+// stands is the filter of what holds now, in every scope.
+func (v *visit) stands() *ken.Filter { return &ken.Filter{Unscoped: true, Now: v.now().UTC()} }
+
+// describable are the types that an entity can be said to have.
+func describable() []string {
+	return slices.DeleteFunc(entity.Types(), func(t string) bool { return t == entity.Unknown || t == task.Type })
+}
+
+// ofType finds entities that were described as being of a type, by name, with a part of
+// it if one is asked for. more says that only the latest descriptions were looked at.
+func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity.Matches, more bool, err error) {
+	found.Hits = []entity.Hit{}
+	f := v.stands()
+	f.Kinds = []ken.Kind{ken.KindEntity}
+	newest, err := s.Newest(v.ctx(), f, mostDescribed)
+	if err != nil {
+		return found, false, err
+	}
+	if part != "" {
+		if part, err = entity.Spell(part); err != nil {
+			return found, false, nil //nolint:nilerr // what is no name is part of none
+		}
+	}
+	displays := map[string]string{}
+	for _, h := range newest.Hits {
+		c, err := s.Claim(v.ctx(), h.Ref)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return found, false, err
+		}
+		if c.Aspect != typ || len(c.Entities) == 0 {
+			continue
+		}
+		name, err := entity.Spell(c.Entities[0])
+		if err != nil || displays[name] != "" || !strings.Contains(name, part) {
+			continue
+		}
+		displays[name] = displayed(c.Text, name)
+		found.Hits = append(found.Hits, entity.Hit{Name: name, Display: displays[name], Type: typ, Match: entity.MatchPart})
+	}
+	found.Total = len(found.Hits)
+	slices.SortFunc(found.Hits, func(a, b entity.Hit) int { return strings.Compare(a.Name, b.Name) })
+	found.Hits = found.Hits[min(skip, found.Total):min(skip+entitiesPerPage, found.Total)]
+	return found, len(newest.Hits) == mostDescribed, v.countHits(v.ctx(), s, found.Hits)
+}
+
+// displayed is an entity's name as its description writes it, as in "Payments: moves
+// the money".
+func displayed(text, name string) string {
+	first, _, _ := strings.Cut(text, ":")
+	if s, err := entity.Spell(first); err == nil && s == name {
+		return strings.TrimSpace(first)
+	}
+	return name
+}
+
+// countHits says how much is known of each.
+func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit) error {
+	names := make([]string, len(hits))
+	for i := range hits {
+		names[i] = hits[i].Name
+	}
+	outlines, err := s.Outlines(ctx, names, v.stands(), store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
+	if err != nil {
+		return err
+	}
+	for i := range outlines {
+		hits[i].Records, hits[i].Constraints = outlines[i].Records, len(outlines[i].Constraints)
+	}
+	return nil
+}
+
+// without is the page's address with a value taken out, from the first page on.
+func without(v *visit, name string) string {
+	u := *v.r.URL
+	q := u.Query()
+	for _, gone := range []string{name, "before", "did"} {
+		q.Del(gone)
+	}
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
+}

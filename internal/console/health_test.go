@@ -1,0 +1,112 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken/internal/console"
+	"github.com/kenlayer/ken/internal/console/consoletest"
+)
+
+// health asks for the page until what is found out behind it is there.
+func health(t *testing.T, c *rig, path string, says string) *page {
+	t.Helper()
+	var p *page
+	c.eventually("the page says "+says, func() bool {
+		var status int
+		if status, p = get(t, c, path); status != http.StatusOK {
+			t.Fatalf("%s: %d: %s", path, status, p.text())
+		}
+		return strings.Contains(p.text(), says)
+	})
+	return p
+}
+
+func TestHealthSaysHowASearchRuns(t *testing.T) {
+	c := open(t)
+	p := health(t, c, "/console/health?range=all", "Why turns ran with less")
+	p.says("How a search runs now hybrid", "by words and by meaning", "answers", "Sessions 0 open", "1 dead", "Runs since just now", "Version test", "Upstream none")
+	if !p.links("/console/jobs") || !p.links("/console/turns?mode=keyword") {
+		t.Errorf("no way to the jobs or to the turns: %s", p.body)
+	}
+	// What needs somebody stands before everything else.
+	if i, j := strings.Index(p.text(), "1 job was given up on"), strings.Index(p.text(), "How a search runs now"); i < 0 || i > j {
+		t.Errorf("the concern is at %d, what it is about at %d", i, j)
+	}
+	// Each picture has its figures as a table.
+	if charts, tables := len(p.all("figure")), len(p.all(".chart-data")); charts < 5 || tables < 5 {
+		t.Errorf("%d pictures, %d tables", charts, tables)
+	}
+	p.hides(consoletest.BobWord)
+}
+
+func TestHealthForAReader(t *testing.T) {
+	c := open(t)
+	health(t, c, "/console/health?range=all", "Why turns ran with less")
+	status, p := get(t, c, "/console/health?range=all", reader)
+	if status != http.StatusOK {
+		t.Fatal(status)
+	}
+	p.says("17 turns ran keyword")
+	for _, a := range p.all("main a") {
+		if to := attr(a, "href"); strings.HasPrefix(to, "/console/turns") || strings.HasPrefix(to, "/console/jobs") {
+			t.Errorf("a reader is shown %s", to)
+		}
+	}
+	if strings.Contains(p.text(), "given up on") {
+		t.Error("a reader is told of jobs that only an operator can see")
+	}
+}
+
+func TestHealthOfAnotherOwner(t *testing.T) {
+	c := open(t)
+	health(t, c, "/console/health?range=all", "Why turns ran with less")
+	_, p := get(t, c, "/console/health?range=all", bob)
+	p.hides(consoletest.OwnWord, "17 turns")
+	if strings.Contains(p.text(), "given up on") {
+		t.Errorf("the dead job is another owner's: %s", p.text())
+	}
+}
+
+func TestHealthOfNothing(t *testing.T) {
+	c := open(t, bare)
+	p := health(t, c, "/console/health", "There was no turn in this time.")
+	p.says("Nothing is known yet.", "Nothing here needs anybody.")
+	if status, p := get(t, c, "/console/health?range=century"); status != http.StatusOK || !strings.Contains(p.text(), "the last day") {
+		t.Errorf("an odd range: %d", status)
+	}
+}
+
+// down is an embedder that answers no more.
+type down struct{}
+
+func (down) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("connection refused <b>by nobody</b>")
+}
+func (down) Model() string { return "down-1" }
+func (down) Dim() int      { return 3 }
+
+func TestHealthWhenTheEmbedderIsDown(t *testing.T) {
+	c := open(t, func(s *setup) {
+		s.layer.Embedder = down{}
+		s.config.Breaker.Failures = 1
+		s.config.Breaker.Open = time.Hour
+	})
+	_, _ = c.layer.Embedder().Embed(context.Background(), []string{"anything"})
+	p := health(t, c, "/console/health?range=all", "The last turn that it helped")
+	p.says("The embedder does not answer:", "connection refused <b>by nobody</b>", "Try: ken doctor", "does not answer down-1", "One word is tried every 1h0m0s", "How a search runs now keyword")
+	p.hides("<b>by nobody")
+}
+
+func TestStretchesDivideTime(t *testing.T) {
+	for _, span := range []time.Duration{0, time.Second, time.Hour, 25 * time.Hour, 40 * 24 * time.Hour, 3 * 365 * 24 * time.Hour, 20 * 365 * 24 * time.Hour} {
+		step := console.StepFor(span)
+		if n := span/step + 1; step <= 0 || n > console.MostBuckets {
+			t.Errorf("%s is divided into %d times %s", span, n, step)
+		}
+	}
+}

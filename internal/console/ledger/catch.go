@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/receipt"
+)
+
+// again is how many of the newest turns are read each time: their answers may still
+// be under way.
+const again = 32
+
+// Catch brings an owner's turns up to the book: it reads what is new and the newest
+// few, and everything the first time. See the package for when it looks for what is
+// gone. Receipts that can't be read are left out. Errors: those of the book; with an
+// ErrCorrupt the turns that can be read are there, with any other all is as it was.
+func (l *Ledger) Catch(ctx context.Context, owner string, book Book) error {
+	o := l.owner(owner)
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	o.mu.RLock()
+	had, whole, verified := o.turns, o.whole, o.verified
+	o.mu.RUnlock()
+	now := l.o.Now()
+	if due(whole, now, l.o.Reread) {
+		had = nil
+	}
+	turns, all, bad := l.read(ctx, book, had)
+	if bad != nil && !errors.Is(bad, ken.ErrCorrupt) {
+		return bad
+	}
+	if all {
+		whole, verified, o.asked = now, now, nil
+	} else if due(verified, now, l.o.Verify) {
+		var done bool
+		var err error
+		if turns, done, err = o.present(ctx, book, turns); err != nil {
+			return err
+		}
+		if done {
+			verified, o.asked = now, nil
+		}
+	}
+	o.mu.Lock()
+	o.turns, o.whole, o.verified = turns, whole, verified
+	o.mu.Unlock()
+	return bad
+}
+
+// due reports whether something that was done last is to be done again. A clock that
+// was set back makes it so, too.
+func due(last, now time.Time, every time.Duration) bool {
+	return last.IsZero() || now.Before(last) || now.Sub(last) >= every
+}
+
+// read lists turns, newest first, until it meets those that it had, and reports
+// whether all were read. The list is new. With an ErrCorrupt it is good, with any
+// other error it is not.
+func (l *Ledger) read(ctx context.Context, book Book, had []*Turn) (turns []*Turn, all bool, bad error) {
+	var names interned
+	places := map[string]int{} // it goes on near its front, or nowhere
+	for i := range min(len(had), 2*receipt.MaxLimit) {
+		places[had[i].ID] = i
+	}
+	q := receipt.Query{Limit: receipt.MaxLimit}
+	if len(had) > 0 {
+		q.Limit = again
+	}
+	for len(turns) < l.o.Turns {
+		records, next, err := book.List(ctx, q)
+		if err != nil && !errors.Is(err, ken.ErrCorrupt) {
+			return nil, false, err
+		}
+		bad = cmp.Or(bad, err)
+		for i := range records {
+			turns = append(turns, names.turn(&records[i]))
+		}
+		if next == "" {
+			break
+		}
+		if from, ok := meets(turns, had, places); ok {
+			return l.cut(join(turns, had[from:])), false, bad
+		}
+		q.Before, q.Limit = next, receipt.MaxLimit
+	}
+	return l.cut(turns), true, bad
+}
+
+// meets reports whether the last turns that were read are ones that it had, in the
+// same order, and where those go on. A single one does not tell: a turn's id may come
+// again in another session, and its receipt is a new one then.
+func meets(turns, had []*Turn, places map[string]int) (from int, ok bool) {
+	const sure = again / 2
+	if len(turns) < sure {
+		return 0, false
+	}
+	last := turns[len(turns)-sure:]
+	at, ok := places[last[0].ID]
+	if !ok || at+sure > len(had) {
+		return 0, false
+	}
+	same := slices.EqualFunc(last, had[at:at+sure], func(a, b *Turn) bool { return a.ID == b.ID && a.Session == b.Session })
+	return at + sure, same
+}
+
+// join puts older turns behind new ones, without those that were since kept anew.
+func join(turns, older []*Turn) []*Turn {
+	anew := make(map[string]bool, len(turns))
+	for i := range turns {
+		anew[turns[i].ID] = true
+	}
+	turns = slices.Grow(turns, len(older))
+	for i := range older {
+		if !anew[older[i].ID] {
+			turns = append(turns, older[i])
+		}
+	}
+	return turns
+}
+
+// cut leaves out the oldest turns beyond the bound.
+func (l *Ledger) cut(turns []*Turn) []*Turn { return slices.Clip(turns[:min(len(turns), l.o.Turns)]) }

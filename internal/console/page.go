@@ -1,0 +1,215 @@
+package console
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+
+	"github.com/kenlayer/ken/internal/access"
+)
+
+// page is what a handler wants to be shown.
+type page struct {
+	Title   string // of the window, and of its heading unless the template has its own
+	Section string // of the navigation, as in sections
+	Tab     string // within the section
+	Status  int    // 0 is 200
+	// Live names what the page follows, of the words in topics; its regions are replaced
+	// when that changes.
+	Live []string
+	Body any // what the template gets as .Body
+}
+
+// framed is a page with what surrounds it.
+type framed struct {
+	page
+	Visit    frame
+	Again    bool   // something is still being found out
+	Moment   string // that the page is of; see watch.missed
+	Sections []section
+	Did      string // what was just done, in a sentence
+}
+
+// frame is what every template may ask about the visit.
+type frame struct {
+	Name, Owner string
+	Owners      []string // that can be chosen among; nil where the key says whose
+	Keyed       bool     // can log out
+	Operate     bool     // buttons are shown
+	Token       string   // of forms
+	Path        string   // of this page, with its query
+	Query       string   // of the search
+	Theme       string   // light, dark, or "" for what the browser prefers
+	Version     string
+	Tally       tally
+}
+
+// page renders a page whole before it sends any of it, so that a template that fails
+// is an error and not half a page.
+func (v *visit) page(name string, p page) error {
+	body, err := v.render(name, p)
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(max(p.Status, http.StatusOK))
+	if v.r.Method != http.MethodHead {
+		_, _ = v.w.Write(body) // the visitor is gone, if it fails
+	}
+	return nil
+}
+
+// render is the page with what surrounds it.
+func (v *visit) render(name string, p page) ([]byte, error) {
+	f := framed{page: p, Visit: v.frame(), Sections: sectionsFor(v, p), Did: doings[v.r.URL.Query().Get("did")]}
+	f.Again = v.again
+	if len(p.Live) > 0 {
+		f.Moment = v.moment()
+	}
+	t, err := templates.page(name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.ExecuteTemplate(&b, "frame", f)
+	return b.Bytes(), err
+}
+
+// frame is what templates may ask about the visit.
+func (v *visit) frame() frame {
+	f := frame{Name: v.who.Name, Owner: v.who.Owner, Keyed: v.keyed, Operate: v.operates(), Token: v.token, Path: v.r.URL.RequestURI(),
+		Query: v.question(), Theme: theme(v.r), Version: v.con.o.Version}
+	if v.who.Can(access.Read) {
+		f.Tally = v.con.tally(v)
+		f.Owners = v.con.ownersFor(v)
+	}
+	return f
+}
+
+// question is what the search box says: the question of the claims that are shown.
+func (v *visit) question() string {
+	if v.r.URL.Path != Prefix+"claims" {
+		return ""
+	}
+	return v.r.URL.Query().Get("q")
+}
+
+// doings are the sentences of what a form did, by the word that the address has, so
+// that a link can't put words into the page's mouth.
+var doings = map[string]string{
+	"verified":   "Verified, on your word.",
+	"disputed":   "Disputed. No turn gets it any more.",
+	"superseded": "Replaced. The old claim stays in the log, with a link to the new one.",
+	"replaced":   "Corrected. The old claim is superseded by this one.",
+	"archived":   "Put away.",
+	"approved":   "Approved.",
+	"rejected":   "Rejected. It does not come back.",
+	"edited":     "Edited and approved.",
+	"decided":    "Decided.",
+	"dismissed":  "Dismissed until something about it changes.",
+	"retried":    "It runs again.",
+	"nothing":    "Nothing was chosen, so nothing was changed.",
+	"moved":      "The status was changed.",
+	"recorded":   "Recorded.",
+	"ended":      "Ended. It is harvested now.",
+	"harvested":  "Harvested again.",
+	"forgotten":  "Forgotten.",
+	"described":  "Described, on your word.",
+	"renamed":    "Renamed. The old name keeps working.",
+	"merged":     "Merged. All that is known of either is here.",
+	"named":      "It goes by that name, too.",
+	"split":      "Split off. The name stands for itself again.",
+	"ruled":      "Added as a rule.",
+	"linked":     "The dependency was added.",
+	"unlinked":   "The dependency was taken out. Its history stays.",
+	"written":    "Written, on your word.",
+	"restored":   "Restored: what it said is a claim again, on your word.",
+	"put":        "Written into the project.",
+	"succeeded":  "Superseded: both files say so.",
+	"shelved":    "Moved into the archive, with the links that lead to it.",
+	"done":       "Done.",
+	"added":      "Added.",
+	"changed":    "Changed.",
+	"revoked":    "Revoked. The next request with it is refused.",
+}
+
+// section is an entry of the navigation.
+type section struct {
+	Name, Path string
+	Key        string // that goes there, after g
+	Here       bool
+	Count      int
+	Tabs       []tab
+}
+
+// tab is a page of a section.
+type tab struct {
+	Name, Path string
+	Here       bool
+	Count      int
+	right      access.Right // to be shown at all; "" is read
+}
+
+// Names of sections.
+const (
+	secHome      = "Overview"
+	secStore     = "Store"
+	secTurns     = "Turns"
+	secReview    = "Review"
+	secStructure = "Structure"
+	secHealth    = "Health"
+)
+
+// sectionsFor is the navigation as the visitor sees it.
+func sectionsFor(v *visit, p page) []section {
+	if !v.who.Can(access.Read) {
+		return nil
+	}
+	n := v.con.tally(v)
+	all := []section{
+		{Name: secHome, Path: Prefix, Key: "o"},
+		{Name: secStore, Path: Prefix + "claims", Key: "s", Tabs: []tab{
+			{Name: "Claims", Path: Prefix + "claims"},
+			{Name: "Sessions", Path: Prefix + "sessions", right: access.Operate},
+			{Name: "Agents", Path: Prefix + "agents"},
+			{Name: "Changes", Path: Prefix + "changes"},
+			{Name: "Files", Path: Prefix + "files"},
+		}},
+		{Name: secTurns, Path: Prefix + "turns", Key: "t", Tabs: []tab{
+			{Name: "Live", Path: Prefix + "turns"},
+			{Name: "Try a message", Path: Prefix + "try"},
+		}},
+		{Name: secReview, Path: Prefix + "review", Key: "r", Count: n.Review + n.Attention, Tabs: []tab{
+			{Name: "Candidates", Path: Prefix + "review", Count: n.Review},
+			{Name: "Attention", Path: Prefix + "attention", Count: n.Attention},
+		}},
+		{Name: secStructure, Path: Prefix + "entities", Key: "e", Tabs: []tab{
+			{Name: "Entities", Path: Prefix + "entities"},
+			{Name: "Code", Path: Prefix + "code"},
+			{Name: "Decisions", Path: Prefix + "decisions"},
+			{Name: "Objectives", Path: Prefix + "objectives"},
+			{Name: "Drift", Path: Prefix + "drift"},
+		}},
+		{Name: secHealth, Path: Prefix + "health", Key: "h", Tabs: []tab{
+			{Name: "Now and lately", Path: Prefix + "health"},
+			{Name: "Jobs", Path: Prefix + "jobs", Count: n.Dead, right: access.Operate},
+			{Name: "Recall sweeps", Path: Prefix + "sweeps"},
+			{Name: "Keys", Path: Prefix + "keys"},
+		}},
+	}
+	for i := range all {
+		s := &all[i]
+		s.Here = s.Name == p.Section
+		tabs := s.Tabs[:0]
+		for _, t := range s.Tabs {
+			if t.right == "" || v.who.Can(t.right) {
+				t.Here = s.Here && t.Name == p.Tab
+				tabs = append(tabs, t)
+			}
+		}
+		s.Tabs = tabs
+	}
+	return all
+}

@@ -1,0 +1,232 @@
+package console
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/store"
+)
+
+// reviewBody is a page of the candidates that wait for a person.
+type reviewBody struct {
+	Now      time.Time
+	Rows     []candidate
+	Total    int
+	Kinds    []choice
+	Kind     string // that the list is narrowed to; "" for all
+	All      bool   // every one of the page is chosen to begin with
+	AllPath  string // of the page where that is so
+	Next     string
+	Counting *facet.Progress // candidates of other kinds than MEMORY.md's are still being found
+
+	Done    int // of several decisions, those that were carried out
+	Failed  []failure
+	Warning string // what was decided holds, but something about it went wrong
+}
+
+// candidate is a claim that waits for a review.
+type candidate struct {
+	row
+	Long     bool // the text does not fit into a line
+	Effect   string
+	First    any // when it was seen, in words, like Last
+	Last     any
+	Sources  []string // its evidence, one line a piece
+	Further  int      // pieces that are not listed
+	Sessions []string // that it comes from
+	Others   int      // sessions that are not listed
+	Whole    string   // the text, to be edited; "" for one that no field should hold
+}
+
+// failure is a decision that was not carried out.
+type failure struct{ ID, Text, Msg, Try string }
+
+// candidatesPerPage is how many candidates a page shows; mostSources and mostSessions
+// how much of the evidence of each.
+const (
+	candidatesPerPage = 50
+	mostSources       = 3
+	mostSessions      = 2
+)
+
+func reviewPage(v *visit) error {
+	b := reviewBody{Now: v.now()}
+	if err := v.reviewList(&b, v.r.URL.Query()); err != nil {
+		return err
+	}
+	return v.page("review", page{Title: "Candidates", Section: secReview, Tab: "Candidates", Live: []string{liveClaims}, Body: b})
+}
+
+// reviewList fills in the page that an address asks for: the claims of MEMORY.md, which
+// end up in every turn, before all others. Of these there may be thousands: the columns
+// of facets find those of a page without reading the rest.
+func (v *visit) reviewList(b *reviewBody, q url.Values) error {
+	b.Kind, b.All = q.Get("kind"), q.Get("choose") == "all"
+	address := &url.URL{Path: Prefix + "review", RawQuery: q.Encode()}
+	every := maps.Clone(q)
+	if every == nil {
+		every = url.Values{}
+	}
+	every.Set("choose", "all")
+	every.Del("did")
+	b.AllPath = Prefix + "review?" + every.Encode()
+	return v.withStore(func(s store.Engine) error {
+		claims, err := v.desk(s).Memory(v.ctx(), false)
+		if err != nil {
+			return err
+		}
+		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return b.Kind != "" && string(c.Kind) != b.Kind })
+		from, before := offset(q.Get("from"), len(claims)), q.Get("before")
+		if before != "" {
+			from = len(claims)
+		}
+		shown := claims[from:min(from+candidatesPerPage, len(claims))]
+		others, err := v.otherCandidates(s, b, before, candidatesPerPage-len(shown))
+		if err != nil {
+			return err
+		}
+		if b.Kind == "" { // candidate rules are no hypotheses
+			b.Total += len(slices.DeleteFunc(slices.Clone(claims), func(c ken.Claim) bool { return c.Status == ken.StatusHypothesis }))
+		}
+		b.Total = max(b.Total, len(claims))
+		for i := range shown {
+			row, err := v.candidate(&shown[i])
+			if err != nil {
+				return err
+			}
+			b.Rows = append(b.Rows, row)
+		}
+		for _, id := range others.IDs {
+			c, err := s.Get(v.ctx(), id)
+			if err != nil || c.Status != ken.StatusHypothesis || c.RuleCandidate { // decided about meanwhile, or above
+				continue
+			}
+			row, err := v.candidate(&c)
+			if err != nil {
+				return err
+			}
+			b.Rows = append(b.Rows, row)
+		}
+		switch end := from + len(shown); {
+		case end < len(claims) || end > 0 && len(shown) == candidatesPerPage && b.Total > end:
+			b.Next = with(address, "from", strconv.Itoa(end))
+		case others.Next != "":
+			b.Next = with(address, "before", others.Next)
+		}
+		return nil
+	})
+}
+
+// otherCandidates selects the candidates that MEMORY.md does not list, most at the most,
+// and counts all by kind.
+func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, most int) (facet.Page, error) {
+	progress, err := v.con.claims.Catch(v.ctx(), s)
+	if err != nil {
+		return facet.Page{}, err
+	}
+	if !progress.Ready {
+		b.Counting = &progress
+		return facet.Page{}, nil
+	}
+	waiting := facet.Selection{Statuses: []string{string(ken.StatusHypothesis)}, Expired: facet.Without, Archived: facet.Without, Order: facet.Reinforced, Limit: 1}
+	all, err := v.con.claims.Select(s.Owner(), waiting)
+	if err != nil {
+		return facet.Page{}, err
+	}
+	if b.Kind == "" {
+		b.Total = all.Total
+	}
+	b.Kinds = append(b.Kinds, choice{Name: "all " + count(all.Total), Path: Prefix + "review", Here: b.Kind == ""})
+	for _, f := range all.Facets {
+		if f.Name != facet.Kind {
+			continue
+		}
+		for _, k := range f.Values {
+			b.Kinds = append(b.Kinds, choice{Name: k.Value + " " + count(k.Count), Path: Prefix + "review?kind=" + escapeQuery(k.Value), Here: b.Kind == k.Value})
+			if b.Kind == k.Value {
+				b.Total = k.Count
+			}
+			if !operator.InMemory(ken.Kind(k.Value)) && (b.Kind == "" || b.Kind == k.Value) {
+				waiting.Kinds = append(waiting.Kinds, k.Value)
+			}
+		}
+	}
+	if len(waiting.Kinds) == 0 || most <= 0 {
+		return facet.Page{}, nil
+	}
+	waiting.Before, waiting.Limit = before, most
+	return v.con.claims.Select(s.Owner(), waiting)
+}
+
+// candidate shows a claim to who decides about it.
+func (v *visit) candidate(c *ken.Claim) (candidate, error) {
+	now, view := v.now(), v.con.l.View(*c)
+	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: effect(c),
+		Long: utf8.RuneCountInString(c.Text) > mostLine || strings.ContainsRune(c.Text, '\n')}
+	if len(c.Text) <= mostText {
+		out.Whole = c.Text
+	}
+	known, err := provenance.One(c, provenance.Options{Now: v.con.o.Now, DecayDays: v.con.l.Config().Knowledge.DecayDays})
+	if err != nil {
+		return out, err
+	}
+	out.Further = max(len(known.Evidence)-mostSources, 0)
+	for i := range known.Evidence[:len(known.Evidence)-out.Further] {
+		e := &known.Evidence[i]
+		if source := string(e.Kind); i == 0 || e.Kind != known.Evidence[i-1].Kind {
+			out.Sources = append(out.Sources, strings.TrimSpace(source+" "+e.Reference))
+		} else {
+			out.Sources = append(out.Sources, e.Reference)
+		}
+	}
+	sessions := sessionsOf(c)
+	out.Others = max(len(sessions)-mostSessions, 0)
+	out.Sessions = sessions[:len(sessions)-out.Others]
+	return out, nil
+}
+
+// effect is what approving a claim does.
+func effect(c *ken.Claim) string {
+	switch {
+	case operator.InMemory(c.Kind):
+		return "in every turn from then on"
+	case c.RuleCandidate && len(c.Entities) == 0:
+		return "a rule, in every turn from then on"
+	case c.Constraint || c.RuleCandidate:
+		return "in each turn that is about one of its entities"
+	}
+	return "in turns that it bears on"
+}
+
+// sessionsOf are the sessions that a claim and its evidence come from, each once.
+func sessionsOf(c *ken.Claim) (out []string) {
+	add := func(id string) {
+		if id != "" && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	add(c.Session)
+	for i := range c.Evidence {
+		add(c.Evidence[i].SessionID)
+	}
+	return out
+}
+
+// offset is where in a list of n things an address says that a page begins; its beginning
+// for what is no such place.
+func offset(s string, n int) int {
+	at, err := strconv.Atoi(s)
+	if err != nil || at < 0 || at > n {
+		return 0
+	}
+	return at
+}

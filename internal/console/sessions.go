@@ -1,0 +1,150 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	sessionsPerPage  = 40
+	messagesPerPage  = 100
+	turnsOfASession  = 12
+	mostMessageRunes = 4000
+)
+
+// sessionsBody lists the sessions, the last that was active first.
+type sessionsBody struct {
+	Now      time.Time
+	Sessions []session.Info
+	Total    int
+	Next     string
+	Warnings []string
+}
+
+func sessionsPage(v *visit) error {
+	all, err := v.con.l.Journal(v.owner()).List(v.ctx())
+	b := sessionsBody{Now: v.now(), Total: len(all)}
+	if b.Warnings, err = missing(err); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b session.Info) int { return cmp.Or(b.Active.Compare(a.Active), cmp.Compare(a.ID, b.ID)) })
+	from := v.number("from", 0, 0, len(all))
+	to := min(from+sessionsPerPage, len(all))
+	b.Sessions = all[from:to]
+	if to < len(all) {
+		b.Next = with(v.r.URL, "from", strconv.Itoa(to))
+	}
+	return v.page("sessions", page{Title: "Sessions", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
+}
+
+// sessionBody is what a session learned: the lens of a run.
+type sessionBody struct {
+	Now     time.Time
+	Info    session.Info
+	Learned []lesson
+	Dropped []dropped
+	Turns   []ledger.Turn
+	More    int // turns that are not listed
+
+	// What was said, for those who operate.
+	Entries    []session.Entry
+	Injected   int
+	Checkpoint *session.Checkpoint
+	Next       string
+	Talk       bool // it may be shown
+}
+
+// lesson is a claim that came of a session, and how.
+type lesson struct {
+	row
+	How string
+}
+
+type dropped struct {
+	Why   string
+	Count int
+}
+
+func sessionPage(v *visit) error {
+	id := v.r.PathValue("id")
+	info, err := v.con.l.Journal(v.owner()).Info(v.ctx(), id)
+	if err != nil {
+		return noSession(err)
+	}
+	b := sessionBody{Now: v.now(), Info: info, Talk: v.who.Can(access.Operate)}
+	if err := v.withStore(func(s store.Engine) error {
+		claims, err := v.con.l.CameOf(v.ctx(), s, &info)
+		b.Learned = lessons(claims, &info, b.Now)
+		return err
+	}); err != nil {
+		return err
+	}
+	if info.Outcome != nil {
+		for why, n := range info.Outcome.Dropped {
+			b.Dropped = append(b.Dropped, dropped{why, n})
+		}
+		slices.SortFunc(b.Dropped, func(a, b dropped) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Why, b.Why)) })
+	}
+	if _, err := v.remember(); err != nil {
+		return err
+	}
+	b.Turns, b.More = v.con.turns.Turns(v.owner(), time.Time{}, turnsOfASession, ledger.Match{Session: id})
+	if b.Talk {
+		if err := v.talk(&b); err != nil {
+			return err
+		}
+	}
+	return v.page("session", page{Title: "Session", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
+}
+
+// noSession words that there is none: another owner's is none either.
+func noSession(err error) error {
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
+		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "Look at the list of sessions: what was forgotten is not in it."}
+	}
+	return err
+}
+
+// talk adds what was said.
+func (v *visit) talk(b *sessionBody) error {
+	tr, err := v.con.l.Transcript(v.ctx(), v.owner(), b.Info.ID)
+	if err != nil {
+		return noSession(err)
+	}
+	from := v.number("from", 0, 0, len(tr.Entries))
+	to := min(from+messagesPerPage, len(tr.Entries))
+	b.Entries, b.Injected, b.Checkpoint = tr.Entries[from:to], len(tr.Injected), tr.Checkpoint
+	if to < len(tr.Entries) {
+		b.Next = with(v.r.URL, "from", strconv.Itoa(to))
+	}
+	return nil
+}
+
+// lessons says how each claim came of a session.
+func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) []lesson {
+	how := map[string]string{}
+	if o := info.Outcome; o != nil {
+		how[o.Episode] = "what happened"
+		for word, ids := range map[string][]string{"learned": o.Learned, "seen again": o.Reinforced, "replaced": o.Superseded, "contradicted": o.Disputed,
+			"a candidate": o.Patterns, "found out": o.Findings} {
+			for _, id := range ids {
+				how[id] = word
+			}
+		}
+	}
+	out := make([]lesson, len(claims))
+	for i := range claims {
+		out[i] = lesson{rowOf(&claims[i], now), how[claims[i].ID]}
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken/evals"
+	"github.com/kenlayer/ken/internal/console/chart"
+)
+
+const (
+	mostChosen     = 6  // reports side by side
+	mostRuns       = 8  // modes of these: more have no colour of their own
+	mostCategories = 12 // kinds of questions in a chart
+)
+
+// sweepsBody is the reports of recall sweeps that the project keeps, some of them side
+// by side.
+type sweepsBody struct {
+	Now    time.Time
+	Files  []sweepRow
+	More   int
+	Folder string // where they are, from the project's root
+
+	Weighed     *weighed // nil while they are compared
+	Runs        []sweepRun
+	LeftOut     int  // runs beyond mostRuns
+	Sets        int  // data sets among the runs
+	Chosen      bool // by the visitor, not by the page
+	Quality     drawn
+	Latency     drawn
+	Categories  drawn
+	Differences []sweepDifference
+	Notes       []string
+	Warnings    []string
+}
+
+// sweepRow is a report in the list.
+type sweepRow struct {
+	*sweepFile
+	Here bool
+}
+
+// sweepRun is one mode of one report.
+type sweepRun struct {
+	Label  string
+	Report string // the file's name
+	Mode   string
+	report *evals.Report
+	score  evals.Score
+}
+
+func sweepsPage(v *visit) error {
+	cfg := v.con.l.Config()
+	dir := filepath.Join(cfg.State(v.con.l.Root()), evals.KeptDir)
+	b := sweepsBody{Now: v.now(), Folder: filepath.ToSlash(filepath.Join(cfg.Knowledge.DBPath, evals.KeptDir))}
+	x := &v.con.health.sweeps
+	files, more, err := x.list(dir)
+	if err != nil {
+		return err
+	}
+	names := v.r.URL.Query()["r"]
+	b.More, b.Chosen = more, len(names) > 0
+	if !b.Chosen {
+		names = usual(files)
+	}
+	var list []openedSweep
+	for _, f := range files {
+		here := slices.Contains(names, f.Name)
+		b.Files = append(b.Files, sweepRow{sweepFile: f, Here: here})
+		switch {
+		case !here:
+		case len(list) == mostChosen:
+			b.Warnings = append(b.Warnings, f.Name+": no more than "+strconv.Itoa(mostChosen)+" reports stand side by side")
+		default:
+			r, err := x.open(dir, f)
+			if err != nil {
+				b.Warnings = append(b.Warnings, f.Name+": "+err.Error())
+				continue
+			}
+			list = append(list, openedSweep{sweepFile: f, report: r})
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(files, func(f *sweepFile) bool { return f.Name == name }) {
+			b.Warnings = append(b.Warnings, name+": no report is kept under this name")
+		}
+	}
+	slices.Reverse(list) // the oldest first: it is what the others are compared with
+	b.runs(list)
+	b.Differences = differences(b.Runs)
+	if len(list) > 0 {
+		b.Weighed = v.weigh(list)
+	}
+	b.draw()
+	return v.page("sweeps", page{Title: "Recall sweeps", Section: secHealth, Tab: "Recall sweeps", Body: b})
+}
+
+// usual are the reports that a page begins with: the newest, and those of the same data
+// set that add words alone or hybrid, if it lacks one.
+func usual(files []*sweepFile) (names []string) {
+	dataset := ""
+	wanted := map[evals.Mode]bool{evals.ModeKeyword: true, evals.ModeHybrid: true}
+	for _, f := range files {
+		if f.Head == nil || len(names) > 0 && f.Head.Dataset != dataset {
+			continue
+		}
+		adds := false
+		for mode := range wanted {
+			if _, ok := f.Head.Modes[string(mode)]; ok {
+				delete(wanted, mode)
+				adds = true
+			}
+		}
+		if len(names) == 0 || adds {
+			names, dataset = append(names, f.Name), f.Head.Dataset
+		}
+	}
+	return names
+}
+
+// runs lists the modes of the reports, as many as have a colour of their own: of each
+// report its first ones, in turn.
+func (b *sweepsBody) runs(list []openedSweep) {
+	orders, all := make([][]string, len(list)), 0
+	for i := range list {
+		orders[i] = orderOf(list[i].report)
+		all += len(orders[i])
+	}
+	for left, round := min(all, mostRuns), 0; left > 0; round++ {
+		for i := range list {
+			if left > 0 && round < len(orders[i]) {
+				list[i].modes = append(list[i].modes, orders[i][round])
+				left--
+			}
+		}
+	}
+	sets := map[string]bool{}
+	for i := range list {
+		o := &list[i]
+		sets[o.report.Dataset] = true
+		for _, m := range o.modes {
+			r := sweepRun{Label: m, Report: o.Name, Mode: m, report: o.report, score: o.report.Modes[m]}
+			if len(list) > 1 && m != o.Name {
+				r.Label = o.Name + ": " + m
+			}
+			b.Runs = append(b.Runs, r)
+		}
+		for _, n := range o.report.Notes {
+			b.Notes = append(b.Notes, o.Name+": "+n)
+		}
+	}
+	b.LeftOut, b.Sets = all-len(b.Runs), len(sets)
+}
+
+// orderOf is the modes of a report in the order of its run; by name where a program
+// that wrote it left the order out.
+func orderOf(r *evals.Report) []string {
+	order := slices.DeleteFunc(slices.Clone(r.Order), func(m string) bool { _, ok := r.Modes[m]; return !ok })
+	if len(order) == 0 {
+		order = slices.Sorted(maps.Keys(r.Modes))
+	}
+	return order
+}
+
+// draw makes the pictures of the runs.
+func (b *sweepsBody) draw() {
+	if len(b.Runs) == 0 {
+		return
+	}
+	quality := chart.GroupsData{Title: "How much is found, with 95 % intervals", Max: 1}
+	latency := chart.GroupsData{Title: "How long a turn takes", Unit: "ms"}
+	for i := range b.Runs {
+		quality.Names, latency.Names = append(quality.Names, b.Runs[i].Label), append(latency.Names, b.Runs[i].Label)
+	}
+	for _, m := range sweepMeasures[:3] {
+		quality.Groups = append(quality.Groups, chart.Group{Label: m.title, Values: intervals(b.Runs, m.name, func(r *sweepRun) (evals.Score, bool) { return r.score, true })})
+	}
+	for _, p := range []struct{ name, title string }{{"p50_ms", "half of the turns"}, {"p99_ms", "99 of 100"}} {
+		g := chart.Group{Label: p.title}
+		for i := range b.Runs {
+			x := math.NaN()
+			if s := b.Runs[i].score; s.Values["timed"] > 0 || s.Values[p.name] > 0 {
+				x = s.Values[p.name]
+			}
+			g.Values = append(g.Values, chart.Interval{Value: x, Low: x, High: x})
+		}
+		latency.Groups = append(latency.Groups, g)
+	}
+	b.Quality, b.Latency = drawn{chart.Groups(quality), quality.Table()}, drawn{chart.Groups(latency), latency.Table()}
+	categories := chart.GroupsData{Title: "Recall@10 by kind of question", Max: 1, Names: quality.Names}
+	for _, name := range b.categories() {
+		categories.Groups = append(categories.Groups, chart.Group{Label: name, Values: intervals(b.Runs, "recall@10", func(r *sweepRun) (evals.Score, bool) {
+			s, ok := r.report.ByCategory[name].Modes[r.Mode]
+			return s, ok
+		})})
+	}
+	if len(categories.Groups) > 1 {
+		b.Categories = drawn{chart.Groups(categories), categories.Table()}
+	}
+}
+
+// intervals is a measure of each run; no number where it was not measured.
+func intervals(runs []sweepRun, measure string, of func(*sweepRun) (evals.Score, bool)) (out []chart.Interval) {
+	for i := range runs {
+		s, ok := of(&runs[i])
+		ci, measured := s.CI[measure]
+		if !ok || !measured {
+			out = append(out, chart.Interval{Value: math.NaN(), Low: math.NaN(), High: math.NaN()})
+			continue
+		}
+		out = append(out, chart.Interval{Value: s.Values[measure], Low: ci[0], High: ci[1]})
+	}
+	return out
+}
+
+// categories are the kinds of questions that have an answer, those with most questions
+// first.
+func (b *sweepsBody) categories() []string {
+	n := map[string]int{}
+	for i := range b.Runs {
+		for name, c := range b.Runs[i].report.ByCategory {
+			if _, ok := c.Modes[b.Runs[i].Mode].CI["recall@10"]; ok {
+				n[name] = max(n[name], c.N)
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+	return names[:min(len(names), mostCategories)]
+}
+
+// Value is a measure of a run for the table; a dash where it was not measured.
+func (r sweepRun) Value(measure string) string {
+	if _, ok := r.score.CI[measure]; !ok {
+		return "–"
+	}
+	return strconv.FormatFloat(r.score.Values[measure], 'f', 3, 64)
+}
+
+// Modes are the first few of a report's modes.
+func (r sweepRow) Modes() []string {
+	const most = 6
+	order := orderOf(r.Head)
+	if len(order) > most {
+		order = append(order[:most], "…")
+	}
+	return order
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxForm bounds the body of a form in bytes: the longest text of a claim, escaped.
+const maxForm = 4 << 20
+
+// visit is one request for a page on its way.
+type visit struct {
+	con   *Console
+	w     http.ResponseWriter
+	r     *http.Request
+	who   access.Principal
+	token string // that forms of this visit carry
+	keyed bool   // who logged in by a form, and can log out
+
+	from    uint64 // how far the log had come when the page was begun
+	tallied *tally // once it was asked for
+	again   bool   // something of the page is still being found out: it asks for itself again
+}
+
+// visit finds out who asks: the principal that the gateway put there, or the cookie.
+func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{con: c, w: w, r: r, who: access.From(r.Context()), token: hex.EncodeToString(c.token[:])}
+	if v.who.Owner == "" {
+		if in, who, ok := c.visits.find(r, c.ring.Load()); ok {
+			v.who, v.token, v.keyed = who, hex.EncodeToString(in.token[:]), true
+		}
+	} else if c.ring.Load() == nil {
+		v.who.Owner = c.chosenOwner(r, v.who.Owner)
+	}
+	return v
+}
+
+// admit checks what the route's line promises.
+func (v *visit) admit(rt route) error {
+	if rt.method == http.MethodPost {
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+		if err := v.con.origin.Check(v.r); err != nil {
+			return errCrossSite
+		}
+	}
+	if rt.right == "" {
+		return nil
+	}
+	if v.who.Owner == "" {
+		return errLogin
+	}
+	if err := v.who.Need(rt.right); err != nil {
+		return err
+	}
+	if rt.method == http.MethodPost {
+		if err := v.r.ParseForm(); err != nil {
+			return &ken.Error{Code: ken.CodeInvalid, Msg: "the form can't be read", Try: "Go back and send it again.", Err: err}
+		}
+		if subtle.ConstantTimeCompare([]byte(v.r.PostForm.Get("token")), []byte(v.token)) != 1 {
+			return errCrossSite
+		}
+	}
+	return nil
+}
+
+var errCrossSite = &ken.Error{Code: ken.CodeRefused, Msg: "the form is not from this page as it is now",
+	Try: "Go back, load the page again, and repeat what you did."}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+func (v *visit) owner() string { return v.who.Owner }
+
+func (v *visit) now() time.Time { return v.con.o.Now() }
+
+// operates reports whether buttons are shown.
+func (v *visit) operates() bool { return v.who.Can(access.Operate) }
+
+// actor is who a change is put down to.
+func (v *visit) actor() ken.Actor { return ken.Actor{Type: "user", ID: v.who.Name} }
+
+// withStore runs fn on the visitor's store, and on no other.
+func (v *visit) withStore(fn func(s store.Engine) error) error {
+	s, release, err := v.con.l.Store(v.ctx(), v.owner())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return fn(s)
+}
+
+// desk is where the visitor decides about claims of a store.
+func (v *visit) desk(s store.Engine) *operator.Desk {
+	return operator.New(v.con.l, s, operator.Options{Name: v.who.Name, Now: v.con.o.Now})
+}
+
+// text is a value of the query or of the form, "" for none.
+func (v *visit) text(name string) string { return v.r.FormValue(name) }
+
+// number is a whole number of the query, or otherwise when there is none within bounds.
+func (v *visit) number(name string, otherwise, least, most int) int {
+	n, err := strconv.Atoi(v.text(name))
+	if err != nil || n < least || n > most {
+		return otherwise
+	}
+	return n
+}
+
+// to sends the browser on to another page of the console.
+func (v *visit) to(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// did sends the browser on to a page that begins with what was done, one of the words
+// of doings.
+func (v *visit) did(path, what string) error {
+	u, err := url.Parse(path)
+	if err != nil {
+		return err
+	}
+	q := u.Query()
+	q.Set("did", what)
+	u.RawQuery = q.Encode()
+	return v.to(u.String())
+}
+
+// back is the page that a form came from, as it says itself, or otherwise.
+func (v *visit) back(otherwise string) string {
+	if s := v.r.PostForm.Get("back"); s != "" {
+		return ownPath(s)
+	}
+	return otherwise
+}
+
+// missing takes a complaint about what could not be read, and leaves other errors.
+func missing(err error) (warnings []string, rest error) {
+	if errors.Is(err, ken.ErrCorrupt) {
+		return []string{err.Error()}, nil
+	}
+	return nil, err
+}

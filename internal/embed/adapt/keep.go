@@ -1,0 +1,157 @@
+package adapt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/embed/table"
+)
+
+// Names of the files in the state folder.
+const (
+	TableFile  = "embedder.ken"
+	ReportFile = "embedder.json"
+
+	checkpointFile = "embedder.part" // what a tuning that was stopped has left
+)
+
+// Checkpoint returns the path in the state folder where a tuning may leave its
+// checkpoint (see train.Options). It makes the folder, and fails where nothing can
+// be written, so that this does not show after minutes of work.
+func Checkpoint(stateDir string) (string, error) {
+	err := os.MkdirAll(stateDir, 0o755)
+	if err == nil {
+		err = replace(stateDir, checkpointFile+".probe", func(io.Writer) error { return nil })
+	}
+	if err == nil {
+		err = remove(filepath.Join(stateDir, checkpointFile+".probe"))
+	}
+	if err != nil {
+		return "", unwritable(stateDir, err)
+	}
+	return filepath.Join(stateDir, checkpointFile), nil
+}
+
+func unwritable(stateDir string, err error) error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "keep the adapted embedder", Err: err,
+		Try: "Check the permissions of " + stateDir + " and the space left on its disk."}
+}
+
+// kept is what the report's file holds.
+type kept struct {
+	Size int64 `json:"size"` // of the table's file, in bytes
+	Report
+}
+
+// Find returns the path of the adapted table in a state folder, and false when
+// there is none that was tuned from the base of that name and is whole.
+func Find(stateDir, baseModelName string) (path string, ok bool) {
+	k, err := load(stateDir)
+	if err != nil || k.Base != baseModelName || k.Model == "" {
+		return "", false
+	}
+	path = filepath.Join(stateDir, TableFile)
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != k.Size {
+		return "", false
+	}
+	return path, true
+}
+
+// Load reads the report of the table that is kept. It wraps fs.ErrNotExist when
+// there is none.
+func Load(stateDir string) (Report, error) {
+	k, err := load(stateDir)
+	return k.Report, err
+}
+
+func load(stateDir string) (kept, error) {
+	var k kept
+	b, err := os.ReadFile(filepath.Join(stateDir, ReportFile))
+	if err == nil {
+		err = json.Unmarshal(b, &k)
+	}
+	if err != nil {
+		return kept{}, fmt.Errorf("read the adapted embedder's report: %w", err)
+	}
+	return k, nil
+}
+
+// Save keeps a table and its report in the state folder, which it makes if need
+// be, in place of what was kept. Each file is written whole or not at all. Save
+// does not ask whether the table wins.
+func Save(stateDir string, m *table.Model, r Report) error {
+	err := os.MkdirAll(stateDir, 0o755)
+	if err == nil {
+		err = remove(filepath.Join(stateDir, ReportFile))
+	}
+	if err == nil {
+		err = replace(stateDir, TableFile, func(w io.Writer) error {
+			_, err := m.WriteTo(w)
+			return err
+		})
+	}
+	if err == nil {
+		err = replace(stateDir, ReportFile, func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(kept{Size: int64(m.Size()), Report: r})
+		})
+	}
+	if err != nil {
+		return unwritable(stateDir, err)
+	}
+	return nil
+}
+
+// Remove removes what is kept, and reports whether there was anything.
+func Remove(stateDir string) (bool, error) {
+	was := false
+	for _, name := range []string{ReportFile, TableFile} {
+		path := filepath.Join(stateDir, name)
+		if _, err := os.Lstat(path); err == nil {
+			was = true
+		}
+		if err := remove(path); err != nil {
+			return was, &ken.Error{Code: ken.CodeUnavailable, Msg: "remove the adapted embedder", Err: err,
+				Try: "Check the permissions of " + stateDir + "."}
+		}
+	}
+	return was, nil
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// replace writes a file beside its place and moves it there once it is on disk.
+func replace(dir, name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(dir, name+".*.tmp")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return errors.Join(err, remove(f.Name()))
+	}
+	return nil
+}

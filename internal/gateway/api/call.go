@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/store"
+)
+
+// call is one request on its way through its route.
+type call struct {
+	api   *API
+	r     *http.Request
+	who   access.Principal
+	route *route
+	path  map[string]string
+	query values
+	body  any // a pointer to the route's body type
+	read  []*param
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// permitted reports a principal without the route's right.
+func (c *call) permitted() error {
+	switch {
+	case c.route.right == "" || c.who.Can(c.route.right):
+		return nil
+	case c.who.Owner == "":
+		p := problemf(codeUnauthorized, "Nobody is named by this request.")
+		p.Try, p.header = "Send a key of the gateway.", map[string]string{"WWW-Authenticate": `Bearer realm="ken"`}
+		return p
+	}
+	return c.lacks(c.route.right)
+}
+
+func (c *call) lacks(right access.Right) error {
+	p := problemf(codeForbidden, "This needs the right %q.", string(right))
+	p.Try = ken.Hint(c.who.Need(right))
+	return p
+}
+
+// operator reports whether the call speaks with a person's voice.
+func (c *call) operator() bool { return c.who.Can(access.Operate) }
+
+// actor is who a change is put down to.
+func (c *call) actor() ken.Actor {
+	if c.operator() {
+		return ken.Actor{Type: "user", ID: c.who.Name}
+	}
+	return ken.Actor{Type: "agent", ID: c.who.Name}
+}
+
+// store opens the principal's store, and no other.
+func (c *call) store() (store.Engine, func(), error) { return c.api.l.Store(c.ctx(), c.who.Owner) }
+
+// withStore runs fn on the principal's store.
+func (c *call) withStore(fn func(store.Engine) (*reply, error)) (*reply, error) {
+	s, release, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return fn(s)
+}
+
+// given returns what was given for a parameter of the route.
+func (c *call) given(p *param) []string {
+	if !slices.Contains(c.route.params, p) {
+		panic("api: route " + c.route.id + " reads parameter " + p.name + ", which it does not declare")
+	}
+	c.read = append(c.read, p)
+	return c.query[p.name]
+}
+
+// text is a parameter's value, or its default.
+func (c *call) text(p *param) string {
+	if v := c.given(p); len(v) > 0 {
+		return v[0]
+	}
+	return p.def
+}
+
+// number is an integer parameter's value, or its default.
+func (c *call) number(p *param) int {
+	n, _ := strconv.Atoi(c.text(p)) // parseQuery has checked it
+	return n
+}
+
+// flag is a yes or no, by default no.
+func (c *call) flag(p *param) bool {
+	on, _ := strconv.ParseBool(c.text(p)) // parseQuery has checked it
+	return on
+}
+
+// all are a parameter's values; nil for none.
+func (c *call) all(p *param) []string { return c.given(p) }
+
+// claimID is the path's {id}, if it can be one. Anything else is no claim's: an id is
+// given whole here, so that a beginning finds nothing.
+func (c *call) claimID() (string, error) {
+	id, ok := wholeID(c.path["id"])
+	if !ok {
+		return "", noClaim()
+	}
+	return id, nil
+}
+
+func wholeID(s string) (string, bool) {
+	const length = 36
+	u, err := uuid.Parse(s)
+	return u.String(), err == nil && len(s) == length
+}
+
+// noClaim is the answer to every id that is not one of the owner's claims, whatever
+// the reason.
+func noClaim() error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
+}
+
+// claim reads one of the owner's claims by its id.
+func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
+	c, err := s.Get(ctx, id)
+	if errors.Is(err, ken.ErrNotFound) {
+		err = noClaim()
+	}
+	return c, err
+}
+
+// desk is where the caller decides with a person's voice.
+func (c *call) desk(s store.Engine) *operator.Desk {
+	return operator.New(c.api.l, s, operator.Options{Name: c.who.Name, Project: c.who.Project, Source: "api", Now: c.api.o.Now})
+}

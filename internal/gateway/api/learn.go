@@ -1,0 +1,145 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// LearnRequest is a claim to be written. What is left out has the default of ken learn.
+type LearnRequest struct {
+	Text       string          `json:"text" jsonschema:"what is claimed, in one statement"`
+	Evidence   []ken.Evidence  `json:"evidence" jsonschema:"what backs it; never empty"`
+	Kind       ken.Kind        `json:"kind,omitempty" jsonschema:"fact unless something else is said"`
+	Heading    string          `json:"heading,omitempty"`
+	Body       json.RawMessage `json:"body,omitempty" jsonschema:"the fields of the kind's own"`
+	Status     ken.Status      `json:"status,omitempty" jsonschema:"observed, inferred or hypothesis; verified with the right operate"`
+	Confidence *float64        `json:"confidence,omitempty" jsonschema:"that it is true, 0 to 1; 1 unless something else is said"`
+	Importance *float64        `json:"importance,omitempty" jsonschema:"of knowing it, 0 to 1; 0.5 unless something else is said"`
+	Scope      ken.Scope       `json:"scope,omitzero" jsonschema:"what it applies to; everything unless something is said"`
+	Project    string          `json:"project,omitempty"`
+	Session    string          `json:"session_id,omitempty"`
+	Branch     string          `json:"branch_id,omitempty"`
+	Domain     string          `json:"domain,omitempty"`
+	Tags       []string        `json:"tags,omitempty"`
+	Entities   []string        `json:"entities,omitempty"`
+	Aspect     string          `json:"aspect,omitempty"`
+	Constraint bool            `json:"constraint,omitempty" jsonschema:"a rule that always surfaces where its entity is in scope; with the right operate"`
+	Source     string          `json:"source,omitempty" jsonschema:"where it came from, for people"`
+	Key        string          `json:"key,omitempty" jsonschema:"a name of the sender's own: the same key again is a new version, and no change when nothing differs"`
+	ExpiresAt  time.Time       `json:"expires_at,omitzero"`
+}
+
+var learnRoute = &route{
+	method: http.MethodPost, path: "/api/claims", id: "learn", tag: "claims", right: access.Write,
+	summary: "Learn a claim",
+	about: "Write a claim. Evidence is required. With the right operate it carries a person's trust; without it, an agent's: evidence speaks " +
+		"with an agent's voice at most, a person's word is no evidence, and what would be in every turn is a hypothesis until a person approves it. " +
+		"A file of the project is kept with the hash that it has now, unless the evidence names a repository, a commit or a hash.",
+	body:    reflect.TypeFor[LearnRequest](),
+	example: `{"text":"Payments are idempotent by request id.","evidence":[{"kind":"file","path":"payments/handler.go"}],"tags":["payments"]}`,
+	status:  http.StatusCreated, also: map[int]string{http.StatusOK: "The key was known: the claim as it is now."},
+	answer: reflect.TypeFor[middleware.ClaimView](), fails: []problemCode{codeRefused, codeExists}, serve: (*API).learn,
+}
+
+func (a *API) learn(c *call) (*reply, error) {
+	req := c.body.(*LearnRequest)
+	want := req.claim()
+	if want.Project == "" {
+		want.Project = c.who.Project
+	}
+	want.Actor = c.actor()
+	if want.Kind == ken.KindDocument {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
+	}
+	want.Evidence = c.vouched(want.Evidence)
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		want.Owner = s.Owner()
+		known := false
+		if want.Key != "" {
+			had, err := s.ByKey(c.ctx(), want.Key)
+			if err != nil && !errors.Is(err, ken.ErrNotFound) {
+				return nil, err
+			}
+			if known = err == nil; known && !c.operator() && had.Support(nil).Trust == ken.TrustOperator {
+				return nil, c.personal("key", "a person wrote what has this key")
+			}
+		}
+		id, err := a.write(c, s, &want)
+		if err != nil {
+			return nil, err
+		}
+		rep, err := a.view(c, s, id)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			rep.status = http.StatusOK
+		}
+		rep.header = map[string]string{"Location": Prefix + "claims/" + id}
+		return rep, nil
+	})
+}
+
+// write writes a claim with the caller's voice.
+func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
+	if c.operator() {
+		return s.WriteClaim(c.ctx(), *want)
+	}
+	if err := c.modest(want); err != nil {
+		return "", err
+	}
+	return a.handle(c, want.Session, want.Branch).Learn(c.ctx(), want.Text, want.Evidence, func(into *ken.Claim) {
+		id, at := into.ID, into.CreatedAt
+		*into = *want
+		into.ID, into.CreatedAt = id, at
+	})
+}
+
+// handle is the session's, with the caller as the agent: what is done through it is
+// in the audit trail.
+func (a *API) handle(c *call, session, branch string) *session.Session {
+	return a.l.Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
+}
+
+// view is the answer to a change of a claim: as it is now, with its version.
+func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
+	now, err := claim(c.ctx(), s, id)
+	if err != nil {
+		return nil, err
+	}
+	return tagged(a.l.View(now))
+}
+
+// claim is what the request says.
+func (r *LearnRequest) claim() ken.Claim {
+	c := ken.Claim{Text: r.Text, Evidence: slices.Clone(r.Evidence), Kind: r.Kind, Heading: r.Heading, Body: r.Body, Status: r.Status,
+		Confidence: 1, Importance: 0.5, Scope: r.Scope, Project: r.Project, Session: r.Session, Branch: r.Branch, Domain: r.Domain,
+		Tags: r.Tags, Entities: r.Entities, Aspect: r.Aspect, Constraint: r.Constraint, Source: r.Source, SourceType: "api", Key: r.Key,
+		ExpiresAt: r.ExpiresAt.UTC()}
+	if c.Kind == "" {
+		c.Kind = ken.KindFact
+	}
+	if c.Status == "" {
+		c.Status = ken.StatusObserved
+	}
+	if r.Confidence != nil {
+		c.Confidence = *r.Confidence
+	}
+	if r.Importance != nil {
+		c.Importance = *r.Importance
+	}
+	if r.ExpiresAt.IsZero() {
+		c.ExpiresAt = time.Time{}
+	}
+	return c
+}

@@ -1,0 +1,216 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// shared are the types that have a schema of their own name. The bodies and answers of
+// routes are added to them.
+var shared = map[reflect.Type]string{
+	reflect.TypeFor[ken.Evidence]():         "Evidence",
+	reflect.TypeFor[ken.Scope]():            "Scope",
+	reflect.TypeFor[ken.Actor]():            "Actor",
+	reflect.TypeFor[ken.ClaimEvent]():       "ClaimEvent",
+	reflect.TypeFor[ken.LegScore]():         "LegScore",
+	reflect.TypeFor[ken.Signals]():          "Signals",
+	reflect.TypeFor[ken.Item]():             "Item",
+	reflect.TypeFor[ken.Cut]():              "Cut",
+	reflect.TypeFor[ken.Taint]():            "Taint",
+	reflect.TypeFor[middleware.ClaimView](): "Claim",
+	reflect.TypeFor[middleware.KeptTurn]():  "Turn",
+	reflect.TypeFor[middleware.KeptItem]():  "TurnItem",
+	reflect.TypeFor[receipt.Record]():       "Receipt",
+	reflect.TypeFor[session.Info]():         "Session",
+	reflect.TypeFor[session.Outcome]():      "Outcome",
+	reflect.TypeFor[session.Checkpoint]():   "Checkpoint",
+	reflect.TypeFor[attention.Item]():       "AttentionItem",
+	reflect.TypeFor[jobs.Job]():             "Job",
+	reflect.TypeFor[jobs.Progress]():        "Progress",
+	reflect.TypeFor[Problem]():              "Problem",
+	reflect.TypeFor[Found]():                "SearchResult",
+	reflect.TypeFor[EvidenceView]():         "EvidenceView",
+	reflect.TypeFor[Message]():              "Message",
+	reflect.TypeFor[ToolCall]():             "ToolCall",
+	reflect.TypeFor[entity.Hit]():           "EntityHit",
+	reflect.TypeFor[entity.View]():          "Entity",
+	reflect.TypeFor[entity.Claim]():         "EntityClaim",
+	reflect.TypeFor[entity.Constraint]():    "EntityConstraint",
+	reflect.TypeFor[entity.Aspect]():        "EntityAspect",
+	reflect.TypeFor[entity.Dependency]():    "EntityDependency",
+	reflect.TypeFor[entity.Graph]():         "EntityGraph",
+	reflect.TypeFor[task.Task]():            "Task",
+	reflect.TypeFor[struct{}]():             "Nothing",
+}
+
+// plain are the schemas of types that are written as one value.
+func plain() map[reflect.Type]*jsonschema.Schema {
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Time]():        {Type: "string", Format: "date-time"},
+		reflect.TypeFor[json.RawMessage]():  {Description: "any JSON value"},
+		reflect.TypeFor[ken.Tier]():         oneOf("Guessed", "Assumed", "Inferred", "Verified"),
+		reflect.TypeFor[ken.Trust]():        oneOf("unknown", "external", "agent", "operator"),
+		reflect.TypeFor[ken.Status]():       oneOf(texts(ken.Statuses())...),
+		reflect.TypeFor[ken.Kind]():         {Type: "string", Pattern: "^([a-z][a-z0-9_]*)?$"},
+		reflect.TypeFor[ken.EvidenceKind](): oneOf(texts(ken.EvidenceKinds())...),
+		reflect.TypeFor[ken.ScopeType]():    oneOf(texts([]ken.ScopeType{ken.ScopeProject, ken.ScopeRepo, ken.ScopeAgent, ken.ScopeRun})...),
+		reflect.TypeFor[ken.Mode]():         oneOf(texts([]ken.Mode{ken.ModeHybrid, ken.ModeKeyword, ken.ModeVector, ken.ModeLate, ken.ModeNone})...),
+		reflect.TypeFor[ken.CutReason](): oneOf(texts([]ken.CutReason{ken.CutScope, ken.CutStatus, ken.CutTier, ken.CutTrust, ken.CutExpired,
+			ken.CutFloor, ken.CutDuplicate, ken.CutBudget, ken.CutPool, ken.CutLate})...),
+		reflect.TypeFor[ken.Severity]():  oneOf(texts([]ken.Severity{ken.SeverityNeutral, ken.SeverityInfo, ken.SeverityWarning})...),
+		reflect.TypeFor[session.State](): oneOf(texts([]session.State{session.Open, session.Ended, session.Harvested, session.Failed})...),
+		reflect.TypeFor[task.Status]():   oneOf(texts(task.Statuses())...),
+		reflect.TypeFor[jobs.State]():    oneOf(texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead})...),
+		reflect.TypeFor[middleware.ItemState](): oneOf(texts([]middleware.ItemState{middleware.ItemSame, middleware.ItemChanged,
+			middleware.ItemForgotten, middleware.ItemMade})...),
+		reflect.TypeFor[middleware.Verdict](): oneOf(texts([]middleware.Verdict{middleware.VerdictInjected, middleware.VerdictCut,
+			middleware.VerdictUnseen, middleware.VerdictUnknown, middleware.VerdictSilent})...),
+	}
+}
+
+func oneOf(values ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, v)
+	}
+	return s
+}
+
+// schemas are the named schemas of a description.
+type schemas struct {
+	names map[reflect.Type]string
+	all   map[string]*jsonschema.Schema
+	sent  map[reflect.Type]bool // the bodies of requests
+}
+
+const schemaPrefix = "#/components/schemas/"
+
+func (s *schemas) ref(t reflect.Type) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: schemaPrefix + s.names[t]}
+}
+
+// newSchemas makes a schema of every type that routes take and give.
+func newSchemas(routes []*route) (*schemas, error) {
+	s := &schemas{names: map[reflect.Type]string{}, all: map[string]*jsonschema.Schema{}}
+	for t, name := range shared {
+		s.names[t] = name
+	}
+	sent := map[reflect.Type]bool{}
+	for _, r := range routes {
+		for _, t := range []reflect.Type{r.body, r.answer} {
+			if t != nil && s.names[t] == "" {
+				s.names[t] = t.Name()
+			}
+		}
+		if r.body != nil {
+			sent[r.body] = true
+		}
+	}
+	for t, name := range s.names {
+		if s.all[name] != nil {
+			return nil, fmt.Errorf("two types are called %s", name)
+		}
+		known := plain()
+		for other, n := range s.names {
+			if other != t && !embeds(t, other) {
+				known[other] = &jsonschema.Schema{Ref: schemaPrefix + n}
+			}
+		}
+		made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", name, err)
+		}
+		s.all[name] = made
+		tidy(made)
+	}
+	s.sent = sent
+	return s, nil
+}
+
+// embeds reports whether a struct has another one's fields as its own.
+func embeds(t, other reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && (f.Type == other || embeds(f.Type, other)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tidy mends what the types don't say: a reference is never null, since such a field
+// is left out when it is empty, and a map that was never made is.
+func tidy(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" {
+		s.Types, s.Type = nil, ""
+	}
+	if s.Type == "object" && s.Properties == nil && s.AdditionalProperties != nil && !isFalse(s.AdditionalProperties) {
+		s.Types, s.Type = []string{"null", "object"}, ""
+	}
+	for _, p := range s.Properties {
+		tidy(p)
+	}
+	tidy(s.Items)
+	tidy(s.AdditionalProperties)
+}
+
+// open lets the objects of answers have further fields, since some may be added later.
+// What is sent may have none: it would be lost.
+func (s *schemas) open() {
+	closed := map[string]bool{}
+	var visit func(*jsonschema.Schema)
+	visit = func(sc *jsonschema.Schema) {
+		if sc == nil {
+			return
+		}
+		if name, ok := cutRef(sc.Ref); ok && !closed[name] {
+			closed[name] = true
+			visit(s.all[name])
+		}
+		for _, p := range sc.Properties {
+			visit(p)
+		}
+		visit(sc.Items)
+		visit(sc.AdditionalProperties)
+	}
+	for t := range s.sent {
+		closed[s.names[t]] = true
+		visit(s.all[s.names[t]])
+	}
+	for name, sc := range s.all {
+		if !closed[name] && isFalse(sc.AdditionalProperties) {
+			sc.AdditionalProperties = nil
+		}
+	}
+}
+
+func cutRef(ref string) (string, bool) {
+	if len(ref) <= len(schemaPrefix) || ref[:len(schemaPrefix)] != schemaPrefix {
+		return "", false
+	}
+	return ref[len(schemaPrefix):], true
+}
+
+// isFalse reports the schema that nothing fits.
+func isFalse(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && slices.Equal(s.Types, nil) && s.Type == ""
+}

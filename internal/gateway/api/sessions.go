@@ -1,0 +1,143 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// SessionList is a page of sessions, the last begun first.
+type SessionList struct {
+	Sessions []session.Info `json:"sessions"`
+	Next     string         `json:"next,omitempty"`
+	Warnings []string       `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
+}
+
+// SessionView is a session with the claims that came of it, as they are now. What was
+// said in it is elsewhere: see Transcript.
+type SessionView struct {
+	session.Info
+	Claims []middleware.ClaimView `json:"claims"`
+}
+
+// HarvestAnswer is what came of a harvest.
+type HarvestAnswer struct {
+	Outcome session.Outcome `json:"outcome"`
+}
+
+// ForgottenSession is what was deleted.
+type ForgottenSession struct {
+	Forgotten []string `json:"forgotten"`
+}
+
+func sessionRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/sessions", id: "listSessions", tag: "sessions", right: access.Operate,
+		summary: "List sessions", about: "List sessions, the last begun first, with what came of them.", params: []*param{pLimit, pCursor},
+		status: http.StatusOK, answer: reflect.TypeFor[SessionList](), serve: (*API).listSessions,
+	}, {
+		method: http.MethodGet, path: "/api/sessions/{session}", id: "getSession", tag: "sessions", right: access.Read,
+		summary: "Read a session", about: "Read when a session was, why it ended, and every claim that came of it as it stands now. Nothing that was said in it.",
+		status: http.StatusOK, answer: reflect.TypeFor[SessionView](), fails: []problemCode{codeNotFound}, serve: (*API).getSession,
+	}, {
+		method: http.MethodGet, path: "/api/sessions/{session}/messages", id: "getMessages", tag: "sessions", right: access.Operate,
+		summary: "Read what was said in a session",
+		about:   "Read the messages of a session as its journal has them, oldest first: without reasoning and secrets, for some days after its harvest.",
+		params:  []*param{pLimit, pCursor},
+		status:  http.StatusOK, answer: reflect.TypeFor[Transcript](), fails: []problemCode{codeNotFound}, serve: (*API).getMessages,
+	}, {
+		method: http.MethodPost, path: "/api/sessions/{session}/end", id: "endSession", tag: "sessions", right: access.Write,
+		summary: "End a session", about: "End a session that is open, and let the background harvest it. One that is over already stays as it is.",
+		status: http.StatusOK, answer: reflect.TypeFor[session.Info](), fails: []problemCode{codeNotFound}, serve: (*API).endSession,
+	}, {
+		method: http.MethodPost, path: "/api/sessions/{session}/harvest", id: "harvestSession", tag: "sessions", right: access.Operate,
+		summary: "Harvest a session once more", about: "Harvest a session once more while its messages are there, and wait for it. What is known of it already changes nothing.",
+		status: http.StatusOK, answer: reflect.TypeFor[HarvestAnswer](), fails: []problemCode{codeNotFound, codeRefused}, serve: (*API).harvestSession,
+	}, {
+		method: http.MethodDelete, path: "/api/sessions/{session}", id: "forgetSession", tag: "sessions", right: access.Operate,
+		summary: "Delete a session's messages",
+		about: "Delete what the journal holds of a session, also on the disk, without harvesting it. Claims that came of it stay; " +
+			"forget erases those. It can't be undone.",
+		status: http.StatusOK, answer: reflect.TypeFor[ForgottenSession](), fails: []problemCode{codeNotFound}, serve: (*API).forgetSession,
+	}}
+}
+
+func (a *API) listSessions(c *call) (*reply, error) {
+	all, err := a.l.Journal(c.who.Owner).List(c.ctx())
+	out := SessionList{}
+	if out.Warnings, err = missing(err); err != nil {
+		return nil, err
+	}
+	out.Sessions, out.Next, err = page(c, all, func(s *session.Info) place { return place{at: s.Started.UnixNano(), id: s.ID} })
+	return &reply{body: out, next: out.Next}, err
+}
+
+// session finds a session by its whole id.
+func (a *API) session(c *call) (session.Info, error) {
+	info, err := a.l.Journal(c.who.Owner).Info(c.ctx(), c.path["session"])
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
+		err = noSession()
+	}
+	return info, err
+}
+
+func noSession() error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "List them with GET /api/sessions."}
+}
+
+func (a *API) getSession(c *call) (*reply, error) {
+	info, err := a.session(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		claims, err := a.l.CameOf(c.ctx(), s, &info)
+		return &reply{body: SessionView{Info: info, Claims: claims}}, err
+	})
+}
+
+func (a *API) endSession(c *call) (*reply, error) {
+	info, err := a.session(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.l.End(c.ctx(), c.who.Owner, info.ID, session.Closed); err != nil {
+		return nil, err
+	}
+	info, err = a.session(c)
+	return &reply{body: info}, err
+}
+
+func (a *API) harvestSession(c *call) (*reply, error) {
+	info, err := a.session(c)
+	if err != nil {
+		return nil, err
+	}
+	out, err := a.l.HarvestAgain(c.ctx(), c.who.Owner, info.ID)
+	return &reply{body: HarvestAnswer{out}}, err
+}
+
+func (a *API) forgetSession(c *call) (*reply, error) {
+	info, err := a.session(c)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.WithoutCancel(c.ctx()) // half of it would be worse than none
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		if err := a.l.ForgetSession(ctx, c.who.Owner, info.ID); err != nil {
+			return nil, err
+		}
+		if err := s.Compact(ctx); err != nil { // the pages that held it are free, and still full of it
+			return nil, fmt.Errorf("clear the disk of a session: %w", err)
+		}
+		return &reply{body: ForgottenSession{[]string{info.ID}}}, nil
+	})
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// Stats is what an owner has.
+type Stats struct {
+	Seq       uint64         `json:"seq" jsonschema:"the number of the log's last event"`
+	Claims    int            `json:"claims" jsonschema:"that are not forgotten, whatever their status"`
+	Documents int            `json:"documents" jsonschema:"pieces of the repository"`
+	Kinds     map[string]int `json:"kinds" jsonschema:"claims by kind"`
+	Statuses  map[string]int `json:"statuses" jsonschema:"claims by status"`
+	Coverage  Coverage       `json:"coverage"`
+	Mode      ken.Mode       `json:"mode" jsonschema:"how a search runs now"`
+	Cause     string         `json:"cause" jsonschema:"why that is less than hybrid"`
+	Embedder  string         `json:"embedder,omitempty" jsonschema:"the model of the vectors"`
+	Sessions  map[string]int `json:"sessions" jsonschema:"by state"`
+	Jobs      map[string]int `json:"jobs" jsonschema:"by state"`
+	Attention int            `json:"attention" jsonschema:"what a person should look at"`
+	Warnings  []string       `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
+}
+
+// Coverage is how many records have a vector of the present model.
+type Coverage struct {
+	Embedded int `json:"embedded"`
+	Total    int `json:"total"`
+}
+
+func statsRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/stats", id: "getStats", tag: "stats", right: access.Read,
+		summary: "Count what there is", about: "Count claims, sessions, jobs and what needs attention, and say how a search runs now.",
+		status: http.StatusOK, answer: reflect.TypeFor[Stats](), serve: (*API).stats,
+	}}
+}
+
+func (a *API) stats(c *call) (*reply, error) {
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		out := Stats{Sessions: map[string]int{}, Jobs: map[string]int{}}
+		n, err := a.counts.of(c, s)
+		if err != nil {
+			return nil, err
+		}
+		out.Seq, out.Kinds, out.Statuses, out.Claims = n.seq, n.kinds, n.statuses, n.claims
+		out.Documents = max(s.Len()-n.claims, 0)
+		out.Coverage.Embedded, out.Coverage.Total = s.Coverage()
+		out.Mode, out.Cause = a.l.Recaller(s, middleware.RecallQuery{}).Mode()
+		if e := s.Embedder(); e != nil {
+			out.Embedder = e.Model()
+		}
+		infos, err := a.l.Journal(c.who.Owner).List(c.ctx())
+		if out.Warnings, err = missing(err); err != nil {
+			return nil, err
+		}
+		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
+			out.Sessions[string(st)] = 0
+		}
+		for i := range infos {
+			out.Sessions[string(infos[i].State)]++
+		}
+		list, err := a.l.Jobs(c.who.Owner).List(c.ctx())
+		warnings, err := missing(err)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range []jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead} {
+			out.Jobs[string(st)] = 0
+		}
+		for i := range list {
+			out.Jobs[string(list[i].State)]++
+		}
+		items, more, err := c.attention(s, false)
+		if err != nil {
+			return nil, err
+		}
+		out.Attention, out.Warnings = len(items), append(append(out.Warnings, warnings...), more...)
+		return &reply{body: out}, nil
+	})
+}
+
+// counts remembers what was counted in a log that has not grown since.
+type counts struct {
+	mu sync.Mutex
+	by map[string]*counted // by owner
+}
+
+// counted is not changed once it is there.
+type counted struct {
+	seq             uint64
+	claims          int
+	kinds, statuses map[string]int
+}
+
+func (k *counts) of(c *call, s store.Engine) (*counted, error) {
+	seq := s.Seq()
+	k.mu.Lock()
+	had := k.by[c.who.Owner]
+	k.mu.Unlock()
+	if had != nil && had.seq == seq {
+		return had, nil
+	}
+	n := &counted{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
+	res, err := s.Newest(c.ctx(), &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true}, s.Refs()+1)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range res.Hits {
+		if row, ok := s.Row(h.Ref); ok {
+			n.claims++
+			n.kinds[string(row.Facts.Kind)]++
+			n.statuses[string(row.Facts.Status)]++
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.by == nil || len(k.by) >= maxCounted {
+		k.by = map[string]*counted{}
+	}
+	k.by[c.who.Owner] = n
+	return n, nil
+}
+
+// maxCounted bounds how many owners' counts are remembered.
+const maxCounted = 256

@@ -1,0 +1,183 @@
+package consolidate
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// Heard is what a text is to the knowledge that was injected into its session.
+type Heard string
+
+// What a text can be.
+const (
+	Novel     Heard = "novel"     // it says something that was not injected
+	Echoed    Heard = "echo"      // it says what was injected, or asks about it
+	Confirmed Heard = "confirmed" // a user says in their own words what was injected
+)
+
+// Echo recognises what the layer itself put before the model, when the model or a
+// tool says it again. Without it one wrong claim would be learned once more from
+// every session that it was injected into.
+//
+// A text is an echo if it says nothing that the injected text does not say: each of
+// its telling words stands there, in the same roles, and numbers, names, dates,
+// negations and conditions are the same. One number, name or noun more and it is
+// new; consolidation then decides what it means for the known claim. So a retelling
+// in other nouns is not recognised, and a new fact is not lost.
+//
+// An Echo is safe for concurrent use.
+type Echo struct {
+	said  []told
+	index map[string][]int32 // by word, where in said
+}
+
+// told is one injected sentence.
+type told struct {
+	id    string
+	text  text
+	plain string // folded, for scripts without spaces
+	words map[string]trait
+}
+
+// NewEcho reads what was injected.
+func NewEcho(injected []session.Injection) *Echo {
+	e := &Echo{index: map[string][]int32{}}
+	for _, in := range injected {
+		t := read(in.Text)
+		if t.raw {
+			e.add(in.ID, t, fold(in.Text))
+			continue
+		}
+		for _, s := range sentences(t.words) {
+			part := t
+			part.words, part.parts = s, 1
+			e.add(in.ID, part, "")
+		}
+	}
+	return e
+}
+
+func (e *Echo) add(id string, t text, plain string) {
+	if len(t.words) == 0 {
+		return
+	}
+	x := told{id: id, text: t, plain: plain, words: map[string]trait{}}
+	n := int32(len(e.said))
+	for i := range t.words {
+		w := &t.words[i]
+		key := keyOf(w)
+		if _, ok := x.words[key]; !ok {
+			e.index[key] = append(e.index[key], n)
+		}
+		x.words[key] |= w.is
+	}
+	e.said = append(e.said, x)
+}
+
+// Repeats reports whether text says nothing but what was injected, and the id of
+// the injected claim or chunk that says it.
+func (e *Echo) Repeats(text string) (id string, echo bool) {
+	if len(e.said) == 0 {
+		return "", false
+	}
+	t := read(text)
+	if t.raw {
+		return e.repeatsRaw(text)
+	}
+	t.words = afterIntro(t.words)
+	if id, ok := e.find(&t); ok {
+		return id, true
+	}
+	parts := clauses(t.words)
+	if len(parts) < 2 {
+		return "", false
+	}
+	for i, p := range parts {
+		one := t
+		one.words, one.parts = p, 1
+		at, ok := e.find(&one)
+		if !ok {
+			return "", false
+		}
+		if i == 0 {
+			id = at
+		}
+	}
+	return id, true
+}
+
+// Judge is Repeats for a text whose speaker is known. What a user says of injected
+// knowledge in a statement of their own confirms it: the claim may be reinforced
+// with the user's statement as evidence. The model's words and a tool's never
+// confirm anything that was injected, nor does a question.
+func (e *Echo) Judge(text string, user bool) (id string, heard Heard) {
+	id, echo := e.Repeats(text)
+	switch {
+	case !echo:
+		return "", Novel
+	case user && confident(text):
+		return id, Confirmed
+	}
+	return id, Echoed
+}
+
+// confident reports a statement, and not a question or a guess.
+func confident(s string) bool {
+	t := read(s)
+	for i := range t.words {
+		switch t.words[i].norm {
+		case "maybe", "perhaps", "probably", "possibly", "think", "believe", "guess", "might", "may", "could", "whether", "if":
+			return false
+		}
+	}
+	return !t.asks && !strings.ContainsAny(s, "?？")
+}
+
+// find looks for an injected sentence that says all that t says.
+func (e *Echo) find(t *text) (id string, ok bool) {
+	hits := map[int32]int{}
+	telling := 0
+	for i := range t.words {
+		if w := &t.words[i]; tells(w) {
+			telling++
+			for _, at := range e.index[keyOf(w)] {
+				hits[at]++
+			}
+		}
+	}
+	best := int32(-1)
+	for at, n := range hits {
+		if 2*n >= telling && (best < 0 || at < best) && e.said[at].covers(t) {
+			best = at
+		}
+	}
+	if best < 0 {
+		return "", false
+	}
+	return e.said[best].id, true
+}
+
+// fold leaves of a text what is compared in scripts without spaces.
+func fold(s string) string {
+	var b strings.Builder
+	t := text{}
+	t.scan(s)
+	for i := range t.words {
+		b.WriteString(t.words[i].norm)
+	}
+	return b.String()
+}
+
+// repeatsRaw compares texts of scripts without spaces: an echo is a verbatim part,
+// of some length, of what was injected.
+func (e *Echo) repeatsRaw(s string) (id string, echo bool) {
+	const shortest = 6 // characters; fewer may stand anywhere
+	plain := fold(s)
+	for _, x := range e.said {
+		if x.plain == plain || len([]rune(plain)) >= shortest && strings.Contains(x.plain, plain) && 2*len(plain) >= len(x.plain) {
+			return x.id, true
+		}
+	}
+	return "", false
+}

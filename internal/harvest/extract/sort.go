@@ -1,0 +1,200 @@
+package extract
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+)
+
+// verdict is what a sentence is taken for. A reason says why it is no statement.
+type verdict struct {
+	sort       draft.Sort
+	confidence float64
+	explicit   bool // the speaker asked for it to be remembered
+	reason     string
+}
+
+// Reasons for which a sentence of a person is no statement, as Draft.Dropped
+// counts them.
+const (
+	reasonQuestion  = "question"
+	reasonTalk      = "small talk"
+	reasonRequest   = "request"
+	reasonUnnamed   = "not self-contained"
+	reasonEmpty     = "says little"
+	reasonSecret    = "secret"
+	reasonSuspect   = "instruction to the memory"
+	reasonIf        = "hypothetical"
+	reasonLong      = "too long"
+	reasonPasted    = "pasted"
+	reasonDuplicate = "duplicate"
+	reasonLimit     = "limit"
+)
+
+func refused(reason string) verdict { return verdict{reason: reason} }
+
+// judge decides what a sentence of a person is. toAgent says that it is addressed
+// to an agent rather than to another person.
+func judge(s *sentence, toAgent bool) verdict {
+	w := s.words
+	if len(w) == 0 {
+		return refused(reasonEmpty)
+	}
+	if s.text[0] == '[' || strings.HasSuffix(s.text, ":") { // "[image: …]", and what leads up to something else
+		return refused(reasonEmpty)
+	}
+	if secret(s) {
+		return refused(reasonSecret)
+	}
+	if v, ok := asked(w, toAgent); ok {
+		return v
+	}
+	if i := hypotheses.in(w); i >= 0 && i < 4 {
+		return refused(reasonIf)
+	}
+	if toAgent {
+		if v, ok := instruction(w); ok {
+			return v
+		}
+		if wants.starts(w) > 0 || imperative(w) {
+			return refused(reasonRequest)
+		}
+	} else if wants.starts(w) > 0 || imperative(w) && !has(w, len(w), self) || forbids.starts(w) > 0 {
+		return refused(reasonTalk) // advice, and wishes
+	}
+	if other[w[0].low] || !toAgent && has(w, 4, other) && !has(w, len(w), self) && !numbered(s.text) || phatic[w[0].low] && !has(w, 4, self) && !numbered(s.text) {
+		return refused(reasonTalk)
+	}
+	if toAgent && !has(w, len(w), self) && !predicates(w) {
+		return refused(reasonEmpty)
+	}
+	v := verdict{sort: draft.Fact, confidence: 0.8}
+	for _, k := range sorts {
+		if k.sort == draft.Constraint && (has(w, 3, self) || !toAgent) {
+			continue
+		}
+		if i := k.phrases.in(w); i >= 0 && i < k.within && !negated(w, i) {
+			v.sort, v.confidence = k.sort, k.confidence
+			break
+		}
+	}
+	if hedges.in(w) >= 0 {
+		v.confidence = 0.5
+	}
+	return v
+}
+
+// asked recognises what the speaker wants to be remembered.
+func asked(w []word, toAgent bool) (verdict, bool) {
+	if !toAgent {
+		return verdict{}, false
+	}
+	n := remembers.starts(w)
+	if n == 0 {
+		return verdict{}, false
+	}
+	rest := w[n:]
+	switch low(rest, 0) {
+	case "when", "how", "what", "why", "": // "Remember when we …"
+		return verdict{}, false
+	case "to", "always", "never":
+		return verdict{sort: draft.Instruction, confidence: 0.9, explicit: true}, true
+	}
+	v := verdict{sort: draft.Fact, confidence: 0.9, explicit: true}
+	for _, k := range sorts {
+		if i := k.phrases.in(rest); i >= 0 && i < k.within {
+			v.sort = k.sort
+			break
+		}
+	}
+	return v, true
+}
+
+// instruction recognises how the agent is to act from now on.
+func instruction(w []word) (verdict, bool) {
+	if low(w, 0) == "please" {
+		w = w[1:]
+	}
+	if len(w) < 2 {
+		return verdict{}, false
+	}
+	first, now, keeps := w[0].low, forNow.in(w) >= 0, lasting.in(w)
+	orders := ordersYou.starts(w) > 0
+	switch {
+	case keeps == 0, keeps > 0 && (orders || imperatives[first] || manners[first] || forbids.starts(w) > 0):
+		return verdict{sort: draft.Instruction, confidence: 0.9}, true
+	case forbids.starts(w) > 0 && calms.starts(w) > 0:
+		return refused(reasonTalk), true
+	case forbids.starts(w) > 0 && (now || leans(w, false) || len(w) < 3):
+		return refused(reasonRequest), true
+	case forbids.starts(w) > 0, orders && !now && !leans(w[2:], false):
+		return verdict{sort: draft.Instruction, confidence: 0.65}, true
+	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
+		if choices.in(w) >= 0 || len(w) <= 4 && first == "use" {
+			return verdict{sort: draft.Instruction, confidence: 0.65}, true
+		}
+	}
+	return verdict{}, false
+}
+
+// imperative reports an order: a bare verb comes first.
+func imperative(w []word) bool {
+	i := 0
+	for i < len(w) && leadIns[w[i].low] {
+		i++
+	}
+	if i > 0 && w[i-1].low == "please" {
+		return true
+	}
+	if low(w, i) == "if" { // "If it fails, stop."
+		for i+1 < len(w) && !w[i].comma {
+			i++
+		}
+		return w[i].comma && (imperatives[low(w, i+1)] || low(w, i+1) == "please")
+	}
+	i += lasting.starts(w[i:])
+	if !imperatives[low(w, i)] || copulas[low(w, i+1)] {
+		return false
+	}
+	return !copulas[low(w, i+2)] || analysis.IsStopWord(low(w, i+1)) // "Build 417 is on staging."
+}
+
+// negated reports whether a phrase is denied right before or right after it begins.
+func negated(w []word, i int) bool {
+	switch low(w, i-1) {
+	case "not", "never", "haven't", "hasn't", "didn't":
+		return true
+	}
+	return false
+}
+
+// questioning reports a sentence that asks although no question mark ends it.
+func questioning(w []word) bool {
+	first, second := low(w, 0), low(w, 1)
+	switch {
+	case asking[first] && secondHalf[second] && first != "don't":
+		return true
+	case wondering[first]:
+		return first != "when" && (auxiliary[second] || strings.HasSuffix(first, "'s") || first == "any") || first == "when" && asking[second] && second != "will"
+	}
+	return false
+}
+
+// predicates reports whether a sentence seems to have a verb. A sentence that opens
+// with a preposition has to show one: "For internal use only."
+func predicates(w []word) bool {
+	opens := prepositions[w[0].low]
+	for i := range w {
+		switch l := w[i].low; {
+		case copulas[l], strings.HasSuffix(l, "n't"), i > 0 && strings.HasSuffix(l, "'s") && !w[i].upper:
+			return true
+		case opens:
+		case len(l) > 4 && strings.HasSuffix(l, "ed"), i > 0 && len(l) > 3 && strings.HasSuffix(l, "s"), verbs[l]:
+			return true
+		}
+	}
+	return false
+}
+
+func numbered(s string) bool { return strings.ContainsAny(s, "0123456789") }

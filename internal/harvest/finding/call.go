@@ -1,0 +1,252 @@
+package finding
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/harvest/finding/patch"
+	"github.com/kenlayer/ken/internal/harvest/finding/shell"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// Call is a tool call of a session with what came of it.
+type Call struct {
+	ID   string // the provider's; empty in the older form of calls
+	Name string // of the tool, as called
+	Role Role   // what the call did; a command that only shows a file is a Read
+	Seq  uint64 // of the result's entry
+	At   time.Time
+
+	Paths   []string // files that it names, relative to the project where they are in it
+	Pattern string   // of a Search
+	Command string   // of a Run, as written; also of a command that did what a file tool does
+	Address string   // of a Fetch, without query
+
+	Output string // as the tool returned it
+	// Exit is the exit code, nil when nobody named it. Implied says that the tool
+	// names only codes other than 0 and named none.
+	Exit    *int
+	Implied bool
+	Failed  bool
+	Error   string // why it failed, one line; may be empty
+
+	Files map[string]string // session.Entry.Files of the result
+
+	changes []change
+	project *project
+}
+
+// Calls returns the calls of known tools that have a result, in the order of the
+// results.
+func Calls(tr *session.Transcript, t Tools) []Call {
+	p := &project{root: rootOf(tr, t)}
+	open := map[string]ken.ToolCall{}
+	var out []Call
+	for i := range tr.Entries {
+		e := &tr.Entries[i]
+		for _, c := range e.Message.ToolCalls {
+			open[callKey(c.ID, c.Name)] = c
+		}
+		if e.Message.Role != "tool" && e.Message.Role != "function" {
+			continue
+		}
+		key := callKey(e.Message.ToolCallID, e.Message.Name)
+		asked, ok := open[key]
+		if !ok {
+			continue
+		}
+		delete(open, key)
+		if c, ok := readCall(e, asked, t, p); ok {
+			out = append(out, c)
+		}
+	}
+	implySuccess(out)
+	return out
+}
+
+// Shell returns how the call's command is remembered: see shell.Parse.
+func (c *Call) Shell() shell.Command {
+	root := ""
+	if c.project != nil {
+		root = c.project.root
+	}
+	return shell.Parse(c.Command, root)
+}
+
+// Changed returns the files of the project that the call wrote, moved or deleted;
+// nothing when it failed. Files made by tools, and those that hold secrets, are
+// left out.
+func (c *Call) Changed() []string {
+	if c.Failed || c.Role != Write && c.Role != Delete && c.Role != Move {
+		return nil
+	}
+	var out []string
+	for _, name := range c.Paths {
+		if !ignored(c, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// callKey names a call: by its id, or by its tool in the form without ids.
+func callKey(id, name string) string {
+	if id != "" {
+		return "id " + id
+	}
+	return "name " + name
+}
+
+func readCall(e *session.Entry, asked ken.ToolCall, t Tools, p *project) (Call, bool) {
+	tool, ok := t.Lookup(asked.Name)
+	if !ok {
+		return Call{}, false
+	}
+	c := Call{ID: asked.ID, Name: asked.Name, Seq: e.Seq, At: e.At, Output: e.Message.Text, Files: e.Files, project: p}
+	s := subjectOf(tool, asked.Arguments)
+	c.Role, c.Pattern, c.Command, c.Address, c.changes = s.role, s.pattern, s.command, s.address, s.changes
+	for i := range c.changes {
+		c.changes[i].path, c.changes[i].to = p.relative(c.changes[i].path), p.relative(c.changes[i].to)
+	}
+	for _, name := range s.paths {
+		c.Paths = append(c.Paths, p.relative(name))
+	}
+	c.Error, c.Failed = outcome.Failed(c.Output)
+	if c.Command == "" {
+		return c, c.Role != ""
+	}
+	if code, ok := outcome.Exit(c.Output); ok {
+		c.Exit = &code
+		c.Failed = code != 0 || c.Failed && c.Role != Run
+	} else if c.Role == Run { // its output may be anything
+		c.Failed = false
+	}
+	if c.Failed && c.Exit != nil {
+		c.Error = outcome.ErrorLine(c.Output)
+	}
+	return c, c.Role != ""
+}
+
+// unfinished is what a tool says of a command that did not come to its end.
+var unfinished = lazyregexp.New(`(?i)^(?:command (?:running|was|is|did not|timed)|process running|\[?request interrupted|the user|error)|timed out after|running in (?:the )?background`)
+
+// implySuccess reads silence: a tool that named an exit code when it was not 0, and
+// never when it was, says 0 by saying nothing. Of Claude Code's Bash that is
+// known without an example.
+func implySuccess(calls []Call) {
+	said := map[string][2]bool{} // of a tool: another code than 0, and 0
+	for i := range calls {
+		if c := &calls[i]; c.Exit != nil {
+			s := said[c.Name]
+			s[0], s[1] = s[0] || *c.Exit != 0, s[1] || *c.Exit == 0
+			said[c.Name] = s
+		}
+	}
+	for i := range calls {
+		c := &calls[i]
+		if c.Exit != nil || c.Command == "" || c.Failed {
+			continue
+		}
+		if s := said[c.Name]; (c.Name == "Bash" || s[0]) && !s[1] && !unfinished.MatchString(edges(c.Output)) {
+			c.Exit, c.Implied = new(int), true
+		}
+	}
+}
+
+// edges are the beginning and the end of an output, where a tool speaks for itself.
+func edges(output string) string {
+	const n = 200 // bytes
+	s := strings.TrimSpace(output)
+	if len(s) <= 2*n {
+		return s
+	}
+	return s[:n] + "\n" + s[len(s)-n:]
+}
+
+// subject is what a call is about, by its arguments alone.
+type subject struct {
+	role    Role
+	paths   []string
+	pattern string
+	command string
+	address string
+	changes []change
+}
+
+func subjectOf(t Tool, raw string) subject {
+	a := readArguments(raw)
+	s := subject{role: t.Role}
+	switch t.Role {
+	case Read, List, Delete:
+		s.paths = a.paths(t)
+	case Search:
+		s.pattern = a.pattern(t)
+	case Fetch:
+		s.address = a.address(t)
+	case Move:
+		s.paths = a.paths(t)
+		to, _ := a.text(moveTargets)
+		if s.paths = append(s.paths, cleanPath(to)); len(s.paths) != 2 || s.paths[1] == "" {
+			return subject{}
+		}
+	case Write:
+		if v, _ := a.text([]string{"command"}); v == "view" {
+			s.role, s.paths = Read, a.paths(t)
+		} else {
+			s.changes = a.changes(t)
+		}
+	case Run:
+		s.command = a.command(t)
+		s.act(a.folder())
+	}
+	for _, c := range s.changes {
+		s.paths = append(s.paths, c.path)
+		if c.to != "" {
+			s.paths = append(s.paths, c.to)
+		}
+	}
+	return s
+}
+
+// act reads a command that does what a file tool does.
+func (s *subject) act(folder string) {
+	a, ok := shell.Acts(s.command)
+	if !ok {
+		return
+	}
+	in := func(p string) string {
+		if p = cleanPath(p); p == "" || folder == "" || absolute(p) {
+			return p
+		}
+		return path.Join(folder, p)
+	}
+	for i := range a.Paths {
+		a.Paths[i] = in(a.Paths[i])
+	}
+	a.Paths = a.Paths[:min(len(a.Paths), maxPaths)]
+	switch a.Verb {
+	case shell.Reads:
+		s.role, s.paths = Read, a.Paths
+	case shell.Lists:
+		s.role, s.paths = List, a.Paths
+	case shell.Searches:
+		s.role, s.pattern = Search, oneLine(a.Pattern)
+	case shell.Deletes:
+		s.role, s.paths = Delete, a.Paths
+	case shell.Moves:
+		s.role, s.paths = Move, a.Paths
+	case shell.Writes:
+		s.role = Write
+		s.changes = []change{{path: a.Paths[0], op: patch.Update, new: a.Text, full: a.Known}}
+	case shell.Patches:
+		s.role, s.changes = Write, patched(a.Text, "")
+		for i := range s.changes {
+			s.changes[i].path = in(s.changes[i].path)
+		}
+	}
+}

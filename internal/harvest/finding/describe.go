@@ -1,0 +1,221 @@
+package finding
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// maxSentence is the longest sentence that is taken from a file, in characters.
+const maxSentence = 160
+
+// describe says what a file is, by its name and what was seen of it: what it
+// declares, and the first sentence that it says of itself. It returns "" for a
+// file that says nothing in so many words: its content is no knowledge.
+func describe(name, text string) string {
+	base, ext := path.Base(name), strings.ToLower(path.Ext(name))
+	if utf8.RuneCountInString(text) < 16 || strings.ContainsRune(text, 0) {
+		return ""
+	}
+	if d, ok := manifests[base]; ok {
+		return d(text)
+	}
+	switch {
+	case ext == ".go":
+		return describeGo(name, text)
+	case ext == ".md" || ext == ".mdx" || ext == ".rst" || ext == ".adoc":
+		return describeProse(text)
+	case strings.HasPrefix(base, "Dockerfile") || ext == ".dockerfile":
+		return describeDockerfile(text)
+	case strings.HasPrefix(base, "requirements") && ext == ".txt":
+		return listed("Python requirements", requirementNames(text), 8)
+	case ext == ".yaml" || ext == ".yml":
+		return describeYAML(text)
+	case ext == ".toml" || ext == ".ini" || ext == ".cfg":
+		return listed("configuration with the sections", captures(tomlSection, text, 8), 8)
+	case ext == ".json":
+		return listed("JSON with the keys", captures(jsonKey, text, 8), 8)
+	case ext == ".sql":
+		return listed("SQL that makes", captures(sqlObject, text, 8), 8)
+	case ext == ".proto":
+		return listed("protocol buffers: declares", captures(protoName, text, 8), 8)
+	case ext == ".csv" || ext == ".log" || ext == ".lock" || ext == ".sum" || ext == ".txt":
+		return ""
+	}
+	return describeCode(name, text)
+}
+
+var (
+	tomlSection = lazyregexp.New(`(?m)^\[\[?([\w.\-" ]+)\]\]?\s*$`)
+	jsonKey     = lazyregexp.New(`(?m)^(?:\t| {1,4})"([\w.@/-]{1,60})"\s*:`)
+	sqlObject   = lazyregexp.New(`(?im)^\s*create\s+(?:or\s+replace\s+)?(?:unique\s+)?((?:table|view|index|function|type|trigger)\s+(?:if\s+not\s+exists\s+)?[\w."]+)`)
+	protoName   = lazyregexp.New(`(?m)^\s*((?:service|message|enum|rpc)\s+\w+)`)
+	goPackage   = lazyregexp.New(`(?m)^package (\w+)\s*(?://.*)?$`)
+	boilerplate = lazyregexp.New(`(?i)copyright|licen[cs]e|spdx|all rights reserved|eslint|prettier|@ts-|go:build|\+build|go:generate|nolint|coding:|frozen_string|use strict|shellcheck|vim:|code generated|pragma`)
+)
+
+func describeGo(name, text string) string {
+	kind := "Go"
+	if m := goPackage.FindStringSubmatchIndex(text); m != nil {
+		kind = "Go package " + text[m[2]:m[3]]
+		if doc := comment(text[:m[0]]); doc != "" {
+			return join(declares(kind, name, text), doc)
+		}
+	}
+	return declares(kind, name, text)
+}
+
+func describeCode(name, text string) string {
+	what := declares(languages[strings.ToLower(path.Ext(name))], name, text)
+	if doc := comment(text); doc != "" {
+		return join(what, doc)
+	}
+	if m := docstring.FindStringSubmatch(text); m != nil {
+		return join(what, sentence(m[1]))
+	}
+	return what
+}
+
+var docstring = lazyregexp.New(`(?s)\A(?:#[^\n]*\n|\s)*(?:"""|''')(.{8,}?)(?:"""|'''|\z)`)
+
+var languages = map[string]string{".py": "Python", ".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript", ".rs": "Rust",
+	".java": "Java", ".kt": "Kotlin", ".rb": "Ruby", ".php": "PHP", ".cs": "C#", ".c": "C", ".h": "C", ".cpp": "C++", ".hpp": "C++", ".swift": "Swift", ".scala": "Scala", ".sh": "shell script"}
+
+// declares names what a piece of code defines: what is public first.
+func declares(kind, name, text string) string {
+	defs := analysis.Definitions(text)
+	var names []string
+	for _, upper := range []bool{true, false} {
+		for _, d := range defs {
+			if r, _ := utf8.DecodeRuneInString(d); unicode.IsUpper(r) == upper {
+				names = append(names, d)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return kind
+	}
+	verb := "declares "
+	if strings.Contains(path.Base(name), "test") || strings.Contains(path.Base(name), "spec.") {
+		verb = "tests, "
+	}
+	if kind != "" {
+		kind += ", "
+	}
+	return kind + verb + strings.Join(names[:min(len(names), 6)], ", ")
+}
+
+// join puts what a file says of itself behind what it is. Alone, a language is
+// nothing to know.
+func join(what, doc string) string {
+	switch {
+	case doc == "":
+		return what
+	case what == "":
+		return doc
+	}
+	return what + ". " + doc
+}
+
+// comment returns the first sentence of the first comment that is no boilerplate.
+func comment(text string) string {
+	var block []string
+	flush := func() string {
+		s := strings.Join(block, "\n")
+		block = nil
+		if s == "" || boilerplate.MatchString(s) {
+			return ""
+		}
+		return sentence(s)
+	}
+	inside := false
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > 60 {
+			break
+		}
+		line = strings.TrimSpace(line)
+		var body string
+		switch {
+		case inside:
+			body = strings.TrimLeft(strings.TrimSuffix(line, "*/"), "* ")
+			inside = !strings.Contains(line, "*/")
+		case strings.HasPrefix(line, "/*"):
+			inside = !strings.Contains(line, "*/")
+			body = strings.Trim(line, "/* ")
+		case strings.HasPrefix(line, "//"):
+			body = strings.TrimLeft(line, "/! ")
+		case strings.HasPrefix(line, "#!") || strings.HasPrefix(line, "#include") || strings.HasPrefix(line, "#define"):
+		case strings.HasPrefix(line, "#") || strings.HasPrefix(line, "--"):
+			body = strings.TrimLeft(line, "#- ")
+		default:
+			if s := flush(); s != "" {
+				return s
+			}
+			if line != "" && n > 30 {
+				return ""
+			}
+			continue
+		}
+		if block = append(block, body); body == "" {
+			if s := flush(); s != "" {
+				return s
+			}
+		}
+	}
+	return flush()
+}
+
+// sentence returns the first sentence of a text, "" for what reads like none.
+func sentence(s string) string {
+	if i := strings.Index(strings.TrimSpace(s), "\n\n"); i > 0 {
+		s = strings.TrimSpace(s)[:i]
+	}
+	s = oneLine(s)
+	for i := 0; i+1 < len(s); i++ {
+		if (s[i] == '.' || s[i] == '!' || s[i] == '?') && s[i+1] == ' ' && !abbreviated(s[:i]) {
+			s = s[:i+1]
+			break
+		}
+	}
+	if strings.Count(s, " ") < 2 || !strings.ContainsFunc(s, unicode.IsLetter) || planted.MatchString(s) {
+		return ""
+	}
+	return clip(s, maxSentence)
+}
+
+// planted is a sentence that is written for a model rather than for a reader.
+var planted = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b`)
+
+func abbreviated(s string) bool {
+	for _, a := range []string{"e.g", "i.e", "etc", "vs", "cf", "Dr", "Mr", "No", "approx"} {
+		if strings.HasSuffix(s, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// captures returns the distinct first groups of a pattern's matches.
+func captures(re *lazyregexp.Regexp, text string, limit int) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, m := range re.FindAllStringSubmatch(text, 200) {
+		if s := oneLine(m[1]); s != "" && !seen[s] && len(out) < limit {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func listed(what string, items []string, limit int) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return what + " " + strings.Join(items[:min(len(items), limit)], ", ")
+}

@@ -1,0 +1,170 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// ErrUnusable is wrapped by the error of a Draft whose model answered, and answered
+// again when told what was wrong, with something that nothing can be made of.
+var ErrUnusable = errors.New("the model's answer can't be used")
+
+// Stages that Draft reports progress of.
+const (
+	StageExtract = "extract" // done parts of the transcript
+	StageMerge   = "merge"   // the one call that makes one summary of the parts'
+)
+
+// Draft extracts a draft of a session. One call to the endpoint is made for each
+// part of the transcript and one for the summary when there are several parts; each
+// may be repeated once to have a faulty answer repaired, and the first of a Client
+// to find out which format the endpoint reads. Nothing else is sent twice.
+//
+// The statements come in the order of the transcript, their quotes are words of
+// the messages themselves, and Dropped counts what was left out by the Drop
+// reasons: with the statements, these are all the facts of the answers that were
+// used. Sort and text are what the model said of a quote that was checked, no more.
+// The summary is never empty; a transcript without a readable message is the
+// exception: its draft is empty but for Model, and nothing is sent.
+//
+// progress, which may be nil, is called from this goroutine before the first part
+// and after each.
+//
+// Errors are *ken.Error. Of code unavailable: the endpoint is down, slow or
+// throttled (with an *embed.Throttled if it said how long), or ctx ended (with its
+// cause); later it may work. Of code invalid: key, model or address are wrong, or
+// the answer can't be used (ErrUnusable).
+func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error) {
+	d := draft.Draft{Model: c.opts.Model}
+	if err := c.check(); err != nil {
+		return draft.Draft{}, err
+	}
+	all := messages(tr)
+	if len(all) == 0 {
+		return d, nil
+	}
+	if progress == nil {
+		progress = func(string, int, int) {}
+	}
+	t := c.task("extract")
+	room, reserve := c.budget(t)
+	parts := c.cut(all, room)
+	ledger := newLedger(c.opts, all)
+	var summaries []string
+	progress(StageExtract, 0, len(parts))
+	for i, p := range parts {
+		shown := make(map[uint64]bool, len(p.messages))
+		for _, m := range p.messages {
+			shown[m.seq] = true
+		}
+		user := p.request(i, len(parts), c.before(summaries, c.opts.Window/16))
+		a, err := c.answer(ctx, t, user, reserve, func(seq uint64) bool { return shown[seq] })
+		if err != nil {
+			return draft.Draft{}, err
+		}
+		ledger.add(a.facts)
+		summaries = append(summaries, shortSummary(a.summary, c.opts.SummaryChars))
+		c.opts.Log.LogAttrs(ctx, slog.LevelDebug, "extracted a part of a session", slog.String("session", tr.Info.ID),
+			slog.Int("part", i+1), slog.Int("of", len(parts)), slog.Int("messages", len(p.messages)), slog.Int("facts", len(a.facts)))
+		progress(StageExtract, i+1, len(parts))
+	}
+	var err error
+	if d.Summary, err = c.merge(ctx, summaries, reserve, progress); err != nil {
+		return draft.Draft{}, err
+	}
+	d.Statements = ledger.best()
+	if len(ledger.dropped) > 0 {
+		d.Dropped = maps.Clone(ledger.dropped)
+	}
+	return d, nil
+}
+
+// merge makes one summary of the parts'. If the model can't, what it said of the
+// parts is joined: the facts are worth more than a well-told episode.
+func (c *Client) merge(ctx context.Context, summaries []string, reserve int, progress func(string, int, int)) (string, error) {
+	if len(summaries) == 1 {
+		return summaries[0], nil
+	}
+	progress(StageMerge, 0, 1)
+	t := c.task("merge")
+	room := max(c.opts.Window-c.opts.Count(t.system(true))-150-2*reserve, c.opts.Window/4)
+	each := room/len(summaries) - 8 // the line above each
+	short := make([]string, len(summaries))
+	for i, s := range summaries {
+		short[i] = c.shortTokens(s, max(each, 8))
+	}
+	a, err := c.answer(ctx, t, mergeRequest(short), reserve, nil)
+	switch {
+	case errors.Is(err, ErrUnusable):
+		c.opts.Log.LogAttrs(ctx, slog.LevelWarn, "the model did not merge the summaries; they are joined", slog.Int("parts", len(summaries)))
+		a = &answer{summary: c.joinedSummary(summaries)}
+	case err != nil:
+		return "", err
+	}
+	progress(StageMerge, 1, 1)
+	return shortSummary(a.summary, c.opts.SummaryChars), nil
+}
+
+// answer asks for an answer to a task, and once again with the faults of the
+// first. Of two faulty answers the later that something can be made of is taken.
+func (c *Client) answer(ctx context.Context, t task, user string, reserve int, inRange func(uint64) bool) (*answer, error) {
+	talk := []turn{{"user", user}}
+	text, cut, err := c.ask(ctx, t, talk)
+	if err != nil {
+		return nil, err
+	}
+	first := read(text, inRange)
+	if len(first.problems) == 0 {
+		return first, nil
+	}
+	if cut {
+		first.problems = append(first.problems, "it was cut off because it was too long: report less")
+	}
+	c.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the model's answer is asked for again", slog.String("task", t.name), slog.Int("problems", len(first.problems)))
+	talk = append(talk, turn{"assistant", c.shown(text, reserve)}, turn{"user", repair(first.problems)})
+	if text, _, err = c.ask(ctx, t, talk); err != nil {
+		return nil, err
+	}
+	second := read(text, inRange)
+	switch {
+	case second.usable():
+		return second, nil
+	case first.usable():
+		return first, nil
+	}
+	return nil, &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: c.opts.Model + " answered twice with something else than was asked for: " + second.first(),
+		Try: "Set " + fieldModel + " to a model that follows a JSON schema, or leave it empty to extract by rules.", Err: ErrUnusable}
+}
+
+// first is the first problem of an answer, for an error.
+func (a *answer) first() string {
+	if len(a.problems) > 0 {
+		return a.problems[0]
+	}
+	return "every fact is malformed"
+}
+
+// shown is an answer as it goes back to the model: never empty, which some
+// endpoints refuse, and no longer than the room that is kept for it.
+func (c *Client) shown(text string, room int) string {
+	if text == "" {
+		return "(nothing)"
+	}
+	return c.shortTokens(text, room)
+}
+
+// shortTokens leaves out the middle of a text that has more than so many tokens.
+func (c *Client) shortTokens(text string, room int) string {
+	out, n := text, c.opts.Count(text)
+	for keep := len([]rune(text)); n > room && keep > 0; n = c.opts.Count(out) {
+		keep = min(keep*9/10, int(float64(keep)*0.95*float64(room)/float64(n)))
+		out = middle(text, keep)
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package pattern
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// Source is where a pattern was seen.
+type Source string
+
+// Sources.
+const (
+	Command Source = "command" // that succeeded
+	Test    Source = "test"    // that passed
+	File    Source = "file"    // that was written more than once
+	Failure Source = "failure" // a command that failed more than once
+)
+
+var prefixes = map[Source]string{
+	Command: "Shell command succeeds: ",
+	Test:    "Test passes: ",
+	File:    "File is modified repeatedly in sessions: ",
+	Failure: "Shell command fails repeatedly: ",
+}
+
+// Body is the body of a pattern's claim. Of Command, Test and File one is set.
+type Body struct {
+	Source    Source `json:"source"`
+	Command   string `json:"command,omitempty"`
+	Test      string `json:"test,omitempty"`
+	File      string `json:"file,omitempty"`
+	Count     int    `json:"count"`                // times in the session that was read last
+	LastError string `json:"last_error,omitempty"` // why it failed, the last time
+	ExitCode  *int   `json:"exit_code,omitempty"`  // then
+	AsRun     string `json:"as_run,omitempty"`     // the line that was run last, where it differs
+}
+
+// Of what a candidate is worth before anybody looked at it. The numbers are the
+// same for all, so that reinforcement decides; they are a choice, not a measure.
+const (
+	confidence = 0.6
+	importance = 0.4
+	maxAsRun   = 300 // bytes
+)
+
+// found is a pattern before it is a claim.
+type found struct {
+	source    Source
+	name      string // the command, test or file
+	count     int
+	rank      int
+	last      *finding.Call
+	asRun     string
+	lastError string
+	evidence  []ken.Evidence
+	calls     []*finding.Call // as evidence, where there is no other
+}
+
+// Key is the key of a pattern's claim: the same in every session of a scope, or of
+// a project where there is no scope.
+func Key(s Source, name string, info session.Info) string {
+	where := info.Scope.String()
+	if where == "" {
+		where = info.Project
+	}
+	sum := sha256.Sum256([]byte(where + "\x00" + prefixes[s] + name))
+	return "pattern:" + string(s) + ":" + hex.EncodeToString(sum[:12])
+}
+
+func (f *found) claim(info session.Info) ken.Claim {
+	b := Body{Source: f.source, Count: f.count, LastError: f.lastError}
+	if f.source == Failure {
+		b.ExitCode = f.last.Exit
+	}
+	if line := strings.Join(strings.Fields(f.asRun), " "); f.source != Test && line != f.name && len(line) <= maxAsRun {
+		b.AsRun = line
+	}
+	switch f.source {
+	case Test:
+		b.Test = f.name
+	case File:
+		b.File = f.name
+	default:
+		b.Command = f.name
+	}
+	c := ken.Claim{
+		Key: Key(f.source, f.name, info), Kind: ken.KindPattern, Text: prefixes[f.source] + f.name, Domain: string(f.source),
+		Entities: []string{f.name}, Evidence: f.evidence, Status: ken.StatusHypothesis, Confidence: confidence, Importance: importance,
+		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch, Actor: ken.Actor{Type: "system", ID: "harvest"},
+		Source: info.ID, SourceType: "harvest", CreatedAt: f.last.At,
+	}
+	c.Body, _ = json.Marshal(b) // strings and numbers always can be
+	for _, call := range f.calls {
+		e := ken.FromToolResult(call.ID, call.Name+" "+f.name)
+		if e.ToolCallID == "" { // the older form of calls has none
+			e.ToolCallID = (&session.Entry{Seq: call.Seq}).ID()
+		}
+		e.SessionID, e.MessageID, e.FetchedAt, e.Trust = info.ID, (&session.Entry{Seq: call.Seq}).ID(), call.At, ken.TrustAgent
+		c.Evidence = append(c.Evidence, e)
+	}
+	return c
+}

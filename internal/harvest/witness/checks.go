@@ -1,0 +1,235 @@
+package witness
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/store"
+)
+
+// Who says what is recorded.
+const (
+	byCommand = "ken run"
+	byTests   = "ken run: tests"
+	byFiles   = "ken run: files"
+	byEnd     = "ken run: end"
+)
+
+// Bounds of what is recorded of one run.
+const (
+	maxTests  = 60 // test results behind one claim
+	maxGroups = 50 // groups of tests with a claim of their own
+	maxKept   = 50 // files behind one claim
+	maxSaid   = 5  // names in a sentence
+)
+
+// Seen is what is known after a run.
+type Seen struct {
+	Result
+	Changes Changes
+	Root    string   // the project's folder, absolute
+	Dir     string   // that the command ran in, absolute
+	About   []string // what it is about besides, the most important first
+
+	ExpiresAt time.Time // of every claim; zero never
+	Actor     ken.Actor // who ran it
+}
+
+// Checks are the verdicts that follow, to be recorded in their order:
+//
+//   - that the command succeeds or fails, with its exit status and the tests that speak
+//     for that;
+//   - of each package or file of tests, that they pass or fail: with two pieces of
+//     evidence where the exit status says the same;
+//   - which files it changed, as long as they hold what it left;
+//   - that it had to be interrupted, which is neither success nor failure.
+func (s *Seen) Checks() []provenance.Check {
+	line := Line(s.Args)
+	exit := ken.FromExitCode(line, s.Exit)
+	exit.FetchedAt = s.Started.Add(s.Took).Round(0).UTC()
+	exit.Detail = s.ending()
+	out := []provenance.Check{s.end(line, exit)}
+	if s.Interrupted == nil {
+		out = append(out, s.command(line, exit))
+		out = append(out, s.groups(line, exit)...)
+	}
+	if c, ok := s.files(line, exit); ok {
+		out = append(out, c)
+	}
+	for i := range out {
+		out[i].ExpiresAt, out[i].Actor = s.ExpiresAt, s.Actor
+		out[i].About = slices.Concat(s.About, out[i].About)
+	}
+	return out
+}
+
+// Passed reports whether the command ended by itself and well.
+func (s *Seen) Passed() bool { return s.Interrupted == nil && s.Err == nil && s.Exit == 0 }
+
+// ending says in a few words how it ended.
+func (s *Seen) ending() string {
+	took := " after " + s.Took.Round(time.Millisecond).String()
+	switch {
+	case s.Err != nil:
+		return "could not be started"
+	case s.Interrupted != nil:
+		return "interrupted (" + s.Interrupted.String() + ")" + took
+	case s.Signal != nil:
+		return "ended by the signal " + s.Signal.String() + took
+	}
+	return fmt.Sprintf("exit status %d%s", s.Exit, took)
+}
+
+func (s *Seen) end(line string, exit ken.Evidence) provenance.Check {
+	c := provenance.Check{Validator: byEnd, Target: line, Passed: s.Interrupted == nil, Settles: true, Evidence: []ken.Evidence{exit},
+		Statement: "The command `" + line + "` ends by itself."}
+	if !c.Passed {
+		c.Statement = fmt.Sprintf("The command `%s` did not end by itself: it was interrupted (%s) after %s.", line, s.Interrupted, s.Took.Round(time.Second))
+	}
+	c.About = s.arguments()
+	return c
+}
+
+func (s *Seen) command(line string, exit ken.Evidence) provenance.Check {
+	c := provenance.Check{Validator: byCommand, Target: line, Passed: s.Passed(), Evidence: []ken.Evidence{exit}, About: s.arguments()}
+	verb := "succeeds"
+	var failed []string
+	for _, t := range s.Tests {
+		if !t.Passed {
+			failed = append(failed, store.Clean(t.Name))
+		}
+		if t.Passed == c.Passed && len(c.Evidence) <= maxTests && !subtest(t) {
+			c.Evidence = append(c.Evidence, s.result(&t, exit.FetchedAt, line))
+		}
+		if t.Group && len(c.About) < maxGroups {
+			c.About = append(c.About, s.places(t.Name)...)
+		}
+	}
+	switch {
+	case s.Err != nil:
+		verb = "can't be started"
+	case s.Signal != nil:
+		verb = "is ended by the signal " + s.Signal.String()
+	case !c.Passed:
+		verb = fmt.Sprintf("fails with exit status %d", s.Exit)
+	}
+	c.Statement = "The command `" + line + "` " + verb
+	if !c.Passed && len(failed) > 0 {
+		c.Statement += ": failing are " + some(failed)
+	}
+	c.Statement += "."
+	return c
+}
+
+// groups are the verdicts on packages and files of tests.
+func (s *Seen) groups(line string, exit ken.Evidence) (out []provenance.Check) {
+	speaks := s.Err == nil && honest(s.Args)
+	for _, t := range s.Tests {
+		if !t.Group || len(out) == maxGroups {
+			continue
+		}
+		c := provenance.Check{Validator: byTests, Target: t.Name, Passed: t.Passed, About: s.places(t.Name),
+			Evidence: []ken.Evidence{s.result(&t, exit.FetchedAt, line)}, Statement: "The tests of " + t.Name + " pass."}
+		if !t.Passed {
+			c.Statement = "The tests of " + t.Name + " fail."
+		}
+		if speaks && t.Passed == (s.Exit == 0) {
+			c.Evidence = append(c.Evidence, exit)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// result is what an output said of a test.
+func (s *Seen) result(t *outcome.Test, at time.Time, line string) ken.Evidence {
+	said := "passed"
+	if !t.Passed {
+		said = "failed"
+	}
+	e := ken.FromTestResult(store.Clean(t.Name), said+" in `"+line+"`")
+	e.FetchedAt = at
+	return e
+}
+
+// files says what the command left behind.
+func (s *Seen) files(line string, exit ken.Evidence) (provenance.Check, bool) {
+	c := provenance.Check{Validator: byFiles, Target: line, Passed: true, Evidence: []ken.Evidence{exit}}
+	var names []string
+	for _, f := range s.Changes.Files {
+		name := f.Path
+		if f.Gone {
+			name += " (deleted)"
+		}
+		names = append(names, name)
+		if len(c.About) < maxKept {
+			c.About = append(c.About, f.Path)
+		}
+		if !f.Gone && len(c.Evidence) <= maxKept {
+			e := ken.FromFile(f.Path, "", "")
+			e.ContentHash, e.FetchedAt, e.Detail, e.Trust = f.Hash, exit.FetchedAt, "left by `"+line+"`", ken.TrustAgent
+			c.Evidence = append(c.Evidence, e)
+		}
+	}
+	n := len(names) + s.Changes.More
+	if n == 0 {
+		return c, false
+	}
+	c.Statement = fmt.Sprintf("The command `%s` changed %s: %s.", line, counted(n, "file"), some(names))
+	if extra := n - len(names); extra > 0 && len(names) <= maxSaid {
+		c.Statement = strings.TrimSuffix(c.Statement, ".") + fmt.Sprintf(" and %d more.", extra)
+	}
+	return c, true
+}
+
+// arguments are the files and folders of the project that the command line names.
+func (s *Seen) arguments() (out []string) {
+	for _, a := range s.Args[1:] {
+		a = strings.TrimSuffix(a, "/...")
+		if p, ok := s.inProject(a); ok && p != "." && exists(s.Root, p) && !slices.Contains(out, p) && len(out) < maxGroups {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// inProject spells a path that the command may have written as claims do.
+func (s *Seen) inProject(name string) (string, bool) {
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\x00") {
+		return "", false
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.Dir, name)
+	}
+	rel, err := filepath.Rel(s.Root, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// subtest reports a part of a test that is listed as well.
+func subtest(t outcome.Test) bool {
+	return !t.Group && strings.Contains(t.Name, "/") && !strings.Contains(t.Name, "::") && !strings.Contains(t.Name, " ") && t.Passed
+}
+
+// some names the first few of a list.
+func some(list []string) string {
+	if len(list) > maxSaid {
+		return strings.Join(list[:maxSaid], ", ") + fmt.Sprintf(" and %d more", len(list)-maxSaid)
+	}
+	return strings.Join(list, ", ")
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

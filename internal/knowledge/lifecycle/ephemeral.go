@@ -1,0 +1,121 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// eventsSuffix is that of the files that package telemetry writes.
+const eventsSuffix = ".jsonl"
+
+// Kinds of ephemeral state.
+const (
+	kindJournal = "journal"
+	kindSession = "session"
+	kindJob     = "job"
+	kindEvents  = "events"
+)
+
+// journals deletes the messages of sessions that were harvested, and later what
+// is known of the sessions. It follows session.Journal's own rules.
+func (w *planner) journals(ctx context.Context) error {
+	if w.d.Journal == nil {
+		return nil
+	}
+	infos, err := w.d.Journal.List(ctx)
+	if err != nil {
+		return err
+	}
+	old, prune := before(w.now, w.p.SessionsDays)
+	for i := range infos {
+		s := &infos[i]
+		since, over := harvested(s)
+		swept := over && s.Messages == 0
+		if due := since.Add(w.p.JournalGrace()); over && !swept && w.p.JournalGraceDays >= 0 && (!due.After(w.now) || s.Reason == session.Deleted && s.State == session.Harvested) {
+			swept = true
+			w.add(Change{Rule: DeleteEphemeral, Kind: kindJournal, ID: s.ID, What: fmt.Sprintf("%d messages of session %s", s.Messages, s.ID),
+				From: string(s.State), To: "deleted", Why: string(s.State) + " " + ago(w.now, since), Due: due, grace: w.p.JournalGrace()})
+		}
+		last := s.Active
+		if s.Harvested.After(last) {
+			last = s.Harvested
+		}
+		if prune && swept && last.Before(old) {
+			w.add(Change{Rule: DeleteEphemeral, Kind: kindSession, ID: s.ID, What: "what is known of session " + s.ID, From: string(s.State), To: "deleted",
+				Why: "last active " + ago(w.now, s.Active), Due: last.Add(days(w.p.SessionsDays)), before: old})
+		}
+	}
+	return nil
+}
+
+// harvested reports a session whose messages are not needed any more, and since
+// when.
+func harvested(s *session.Info) (time.Time, bool) {
+	switch {
+	case s.State == session.Harvested:
+		return s.Harvested, true
+	case s.State == session.Failed && s.Reason == session.Deleted:
+		return s.Ended, true
+	}
+	return time.Time{}, false
+}
+
+func (w *planner) jobs(ctx context.Context) error {
+	old, on := before(w.now, w.p.DoneJobsDays)
+	if w.d.Queue == nil || !on {
+		return nil
+	}
+	done, err := w.d.Queue.List(ctx, jobs.Done)
+	if err != nil {
+		return err
+	}
+	for i := range done {
+		j := &done[i]
+		if j.Finished.After(old) {
+			continue
+		}
+		w.add(Change{Rule: DeleteEphemeral, Kind: kindJob, ID: j.ID, What: "job " + j.Kind + " " + brief(j.Key), From: string(j.State), To: "deleted",
+			Why: "done " + ago(w.now, j.Finished), Due: j.Finished.Add(days(w.p.DoneJobsDays))})
+	}
+	return nil
+}
+
+func (w *planner) events(ctx context.Context) error {
+	old, on := before(w.now, w.p.EventsDays)
+	if w.d.EventsDir == "" || !on {
+		return nil
+	}
+	entries, err := os.ReadDir(w.d.EventsDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() || filepath.Ext(e.Name()) != eventsSuffix || info.ModTime().After(old) {
+			continue
+		}
+		w.add(Change{Rule: DeleteEphemeral, Kind: kindEvents, ID: filepath.Join(w.d.EventsDir, e.Name()), What: fmt.Sprintf("%s, %d bytes", e.Name(), info.Size()),
+			From: "file", To: "deleted", Why: "last event " + ago(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EventsDays)), before: old})
+	}
+	return nil
+}

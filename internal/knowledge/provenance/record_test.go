@@ -1,0 +1,218 @@
+package provenance_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+)
+
+func passing(statement string, evidence ...ken.Evidence) provenance.Check {
+	return provenance.Check{Validator: "go test", Target: "pay", Statement: statement, Passed: true, Evidence: evidence}
+}
+
+func failing(statement string, evidence ...ken.Evidence) provenance.Check {
+	c := passing(statement, evidence...)
+	c.Passed = false
+	return c
+}
+
+func TestTheSameVerdictAgain(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		first := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
+		if first.Outcome != provenance.Written {
+			t.Fatalf("%+v", first)
+		}
+		if tier := k.of(provenance.Query{Target: "pay"}).Claims[0].Tier; tier != ken.Inferred {
+			t.Errorf("one piece is %s", tier)
+		}
+		k.now = epoch.AddDate(0, 0, 100)
+		if r := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))); r.ID != first.ID || r.Outcome != provenance.Reinforced {
+			t.Fatalf("%+v", r)
+		}
+		c := k.claimOf(first.ID)
+		if len(c.Evidence) != 1 || !c.Evidence[0].FetchedAt.Equal(k.now) || c.Reinforcements != 1 {
+			t.Errorf("the same piece again: %+v", c)
+		}
+		k.record(passing("the tests of pay pass", ken.FromTestResult("TestRetry", "")))
+		if v := k.of(provenance.Query{Target: "pay"}); len(v.Claims) != 1 || v.Claims[0].Tier != ken.Verified || v.Claims[0].Reinforcements != 2 {
+			t.Errorf("another piece: %+v", v.Claims)
+		}
+		more := passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))
+		more.ExpiresAt, more.About = k.now.Add(time.Hour), []string{"pay/retry.go", "Pay"}
+		if r := k.record(more); r.ID != first.ID || r.Outcome != provenance.Reinforced {
+			t.Fatalf("%+v", r)
+		}
+		if c = k.claimOf(first.ID); !c.ExpiresAt.Equal(more.ExpiresAt) || fmt.Sprint(c.Entities) != "[pay pay/retry.go]" || len(c.Evidence) != 2 {
+			t.Errorf("longer, and about more: %+v", c)
+		}
+		if r := k.record(passing("all 12 tests of pay pass", ken.FromTestResult("TestNew", ""))); r.ID != first.ID || r.Outcome != provenance.Revised {
+			t.Fatalf("%+v", r)
+		}
+		if c = k.claimOf(first.ID); len(c.Evidence) != 1 || c.Evidence[0].ID != "TestNew" {
+			t.Errorf("in other words, what backed the old ones counts: %+v", c.Evidence)
+		}
+	})
+}
+
+func TestAVerdictThatTurns(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		last := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
+		for i := range 40 {
+			k.now = k.now.Add(time.Minute)
+			c := failing("the tests of pay fail: TestRetry", ken.FromExitCode("go test ./pay", 1), ken.FromTestResult("TestRetry", "failed"))
+			if i%2 == 1 {
+				c = passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0))
+			}
+			r := k.record(c)
+			if r.Outcome != provenance.Turned || r.Superseded != last.ID || r.ID == last.ID {
+				t.Fatalf("turn %d: %+v", i, r)
+			}
+			was := k.claimOf(last.ID)
+			if was.Status != ken.StatusSuperseded || was.SupersededBy != r.ID || k.standing("pay") != 1 {
+				t.Fatalf("turn %d: %+v, %d stand", i, was, k.standing("pay"))
+			}
+			last = r
+		}
+		v := k.of(provenance.Query{Target: "pay"})
+		if len(v.Claims) != 1 || v.Claims[0].ID != last.ID || v.LeftOut.Superseded != 40 {
+			t.Errorf("%d shown, %+v left out", len(v.Claims), v.LeftOut)
+		}
+	})
+}
+
+func TestWhatAPersonSaysStays(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		first := k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
+		if err := k.Transition(t.Context(), ken.Transition{ID: first.ID, To: ken.StatusDisputed, Reason: "they are skipped"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, says := range []string{"the tests of pay pass", "all tests of pay pass"} {
+			if r := k.record(passing(says, ken.FromTestResult("TestRetry", ""))); r.Outcome != provenance.Disputed || r.ID != first.ID {
+				t.Errorf("%+v", r)
+			}
+		}
+		if c := k.claimOf(first.ID); c.Status != ken.StatusDisputed || len(c.Evidence) != 2 {
+			t.Errorf("%+v", c)
+		}
+		r := k.record(failing("the tests of pay fail", ken.FromExitCode("go test ./pay", 1)))
+		if r.Outcome != provenance.Turned || k.claimOf(first.ID).Status != ken.StatusSuperseded {
+			t.Errorf("%+v", r)
+		}
+		by := k.write("pay has no tests any more", about("something else"))
+		if err := k.Supersede(t.Context(), r.ID, by); err != nil {
+			t.Fatal(err)
+		}
+		if r = k.record(failing("the tests of pay fail", ken.FromExitCode("go test ./pay", 1))); r.Outcome != provenance.Written || k.standing("pay") != 1 {
+			t.Errorf("after somebody replaced it: %+v", r)
+		}
+	})
+}
+
+func TestSettlesOnly(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		pass, fail := passing("it ended by itself", ken.FromExitCode("make", 0)), failing("it hung", ken.FromExitCode("make", 130))
+		pass.Settles, fail.Settles = true, true
+		for _, tt := range []struct {
+			c    provenance.Check
+			want provenance.Outcome
+		}{{pass, provenance.Nothing}, {fail, provenance.Written}, {fail, provenance.Reinforced}, {pass, provenance.Turned}, {pass, provenance.Reinforced}} {
+			if r := k.record(tt.c); r.Outcome != tt.want {
+				t.Errorf("%+v, want %s", r, tt.want)
+			}
+		}
+	})
+}
+
+func TestARecordThatWasCutShort(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		k.record(passing("the tests of pay pass", ken.FromExitCode("go test ./pay", 0)))
+		if _, err := provenance.Record(t.Context(), broken{k}, failing("they fail", ken.FromExitCode("go test ./pay", 1)), k.now); err == nil {
+			t.Fatal("no error")
+		}
+		if n := k.standing("pay"); n != 2 {
+			t.Fatalf("%d stand", n)
+		}
+		if r := k.record(failing("they fail", ken.FromExitCode("go test ./pay", 1))); r.Outcome != provenance.Reinforced || k.standing("pay") != 1 {
+			t.Errorf("%+v, %d stand", r, k.standing("pay"))
+		}
+	})
+}
+
+func TestRecordIsClean(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+		r := k.record(passing("deploy with "+secret+" passes", ken.FromTestResult("Test/"+secret, "saw "+secret), ken.FromExitCode("deploy --token "+secret, 0)))
+		if got := fmt.Sprintf("%+v", k.claimOf(r.ID)); strings.Contains(got, secret) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestChecksThatLackSomething(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		whole := passing("it passes", ken.FromExitCode("make", 0))
+		for name, drop := range map[string]func(*provenance.Check){
+			"validator": func(c *provenance.Check) { c.Validator = " " }, "target": func(c *provenance.Check) { c.Target = "" },
+			"statement": func(c *provenance.Check) { c.Statement = "" }, "evidence": func(c *provenance.Check) { c.Evidence = nil },
+		} {
+			c := whole
+			drop(&c)
+			var e *ken.Error
+			if _, err := provenance.Record(t.Context(), k, c, k.now); !errors.As(err, &e) || e.Field != name || e.Code != ken.CodeInvalid {
+				t.Errorf("without %s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		id := ""
+		for i := range 150 {
+			id = k.record(passing("pay passes", ken.FromExitCode(fmt.Sprint("go test -run ", i), 0))).ID
+		}
+		if n := len(k.claimOf(id).Evidence); n > 101 {
+			t.Errorf("%d pieces", n)
+		}
+	})
+}
+
+// However many validators say something at a time, one verdict stands.
+func TestRecordTogether(t *testing.T) {
+	each(t, func(k *kit) {
+		t := k.T
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for j := range 10 {
+					c := passing("pay passes", ken.FromExitCode("go test ./pay", 0))
+					if (i+j)%3 == 0 {
+						c = failing("pay fails", ken.FromExitCode("go test ./pay", 1))
+					}
+					if _, err := provenance.Record(t.Context(), k, c, k.now); err != nil && !errors.Is(err, ken.ErrRefused) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		k.record(passing("pay passes", ken.FromExitCode("go test ./pay", 0)))
+		if n := k.standing("pay"); n != 1 {
+			t.Errorf("%d stand", n)
+		}
+	})
+}

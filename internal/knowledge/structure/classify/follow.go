@@ -1,0 +1,385 @@
+package classify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/store"
+)
+
+// What is on the shelf.
+const (
+	keyRules  = "classify/rules"
+	keyModel  = "classify/model"
+	keyCounts = "classify/counts"
+)
+
+// Versions of what a mark is of. With another one, the log is gone through again from
+// its beginning.
+const (
+	rulesVersion = 1
+	modelVersion = 1
+)
+
+// mark is how far somebody has come.
+type mark struct {
+	Version int    `json:"version"`
+	Seq     uint64 `json:"seq"`
+	Forgot  uint64 `json:"forgot,omitempty"` // the last event of a claim that was forgotten, after which all was looked at again
+}
+
+// page is how many events are looked at in one go.
+const page = 64
+
+// touched is a claim that events were about.
+type touched struct {
+	id      string
+	changed bool // by more than being written for the first time, or filed
+}
+
+// walker goes over the log for one purpose.
+type walker struct {
+	key     string
+	version int
+	handle  func(ctx context.Context, claims []touched) ([]jobs.New, error)
+	// again has all looked at once more after a claim was forgotten: what rested on it
+	// is gone with it, and may have rested on others as well.
+	again bool
+
+	at   *mark  // nil: not read yet
+	kept uint64 // the mark that is on the shelf
+}
+
+func (c *Classifier) walkers() (rules, model *walker) {
+	rules = &walker{key: keyRules, version: rulesVersion, handle: c.byRules, again: true}
+	if c.o.Ask != nil { // a model is not asked about everything because one claim was forgotten
+		model = &walker{key: keyModel, version: modelVersion, handle: c.forModel}
+	}
+	return rules, model
+}
+
+// CatchUp does what is to be done about everything that is in the log: the rules, and
+// the jobs for a model where there is one. It returns when the log's end is reached.
+func (c *Classifier) CatchUp(ctx context.Context) error {
+	rules, model := c.walkers()
+	for _, w := range []*walker{rules, model} {
+		if w == nil {
+			continue
+		}
+		err := c.advance(ctx, w, func() error { return ctx.Err() })
+		if err := errors.Join(err, c.flush(context.WithoutCancel(ctx), w, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Follow does what CatchUp does, and then about everything that is written, until
+// ctx ends. A store that fails is told, and tried again. It returns nil then.
+func (c *Classifier) Follow(ctx context.Context) error {
+	rules, model := c.walkers()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if model != nil {
+			c.follow(ctx, model, true)
+		}
+	}()
+	c.follow(ctx, rules, false)
+	<-done
+	return nil
+}
+
+func (c *Classifier) follow(ctx context.Context, w *walker, settle bool) {
+	defer func() {
+		if err := c.flush(context.WithoutCancel(ctx), w, nil); err != nil {
+			c.o.Log.Debug("the mark of what was filed is not kept", "cause", err) // the next start looks at it again
+		}
+	}()
+	for ctx.Err() == nil {
+		err := c.advance(ctx, w, func() error { return rest(ctx, c.o.Rest) })
+		if err != nil && ctx.Err() == nil {
+			c.o.Log.WarnContext(ctx, "file what was written", "cause", err, "try", ken.Hint(err))
+			_ = rest(ctx, firstPause)
+			continue
+		}
+		if w.at == nil || c.st.Wait(ctx, w.at.Seq) != nil {
+			return
+		}
+		if settle && rest(ctx, c.o.Settle) != nil {
+			return
+		}
+	}
+}
+
+// advance goes to the end of the log. between is called between two pages.
+func (c *Classifier) advance(ctx context.Context, w *walker, between func() error) error {
+	if w.at == nil {
+		err := c.st.Shelf().View(ctx, func(r store.ShelfReader) error {
+			m := readMark(r, w.key, w.version)
+			w.at, w.kept = &m, m.Seq
+			return nil
+		})
+		if err != nil {
+			w.at = nil
+			return fmt.Errorf("read how far the filing is: %w", err)
+		}
+	}
+	again := uint64(0)
+	for {
+		claims, next, forgot, err := c.read(ctx, w.at.Seq+1)
+		if err != nil {
+			return err
+		}
+		if w.again && forgot > w.at.Forgot {
+			again = forgot
+		}
+		if next == w.at.Seq {
+			if again == 0 {
+				return nil
+			}
+			w.at.Seq, w.at.Forgot, again = 0, again, 0
+			continue
+		}
+		var add []jobs.New
+		err = caught.Run(func() (err error) { add, err = w.handle(ctx, claims); return err })
+		if err = c.passedOver(fmt.Sprintf("%d from event %d to %d", len(claims), w.at.Seq+1, next), err); err != nil {
+			return err
+		}
+		w.at.Seq = next
+		if len(add) > 0 || next-min(w.kept, next) >= page {
+			if err := c.flush(ctx, w, add); err != nil {
+				return err
+			}
+		}
+		if next < c.st.Seq() {
+			if err := between(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read reads one page of the log: the claims that it is about, each once, and where
+// it ends.
+func (c *Classifier) read(ctx context.Context, from uint64) (claims []touched, last, forgot uint64, err error) {
+	last = from - 1
+	n := 0
+	for ev, err := range c.st.Events(ctx, from) {
+		if err != nil {
+			return nil, 0, 0, fmt.Errorf("read the log: %w", err)
+		}
+		last = ev.Seq
+		changed := false
+		switch ev.Type {
+		case ken.EventForgotten:
+			forgot = ev.Seq
+			continue
+		case ken.EventArchived, ken.EventReinforced:
+			continue
+		case ken.EventWritten:
+		case ken.EventAssigned:
+			if p, err := ev.Decode(); err == nil && p.Assignment != nil && slices.Equal(p.Assignment.Entities, p.Assignment.Was.Entities) {
+				continue // it is about what it was about: most are a model's own answers
+			}
+		default:
+			changed = true
+		}
+		id := ev.Claim.String()
+		if i := slices.IndexFunc(claims, func(t touched) bool { return t.id == id }); i >= 0 {
+			claims[i].changed = claims[i].changed || changed
+		} else {
+			claims = append(claims, touched{id, changed})
+		}
+		if n++; n == page {
+			break
+		}
+	}
+	return claims, last, forgot, nil
+}
+
+// together is how many claims the rules work on at once: the store commits together
+// what comes together, and a commit is what takes the time.
+const together = 16
+
+// byRules is what the rules do about claims. The most trusted go first: a dependency is
+// as trusted as who states it first, and others back it only where that costs no trust.
+func (c *Classifier) byRules(ctx context.Context, claims []touched) ([]jobs.New, error) {
+	rounds := map[ken.Trust][]touched{}
+	for _, t := range claims {
+		k, err := c.st.Get(ctx, t.id)
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return nil, fmt.Errorf("read a claim to be filed: %w", err)
+		}
+		trust := k.Support(nil).Trust
+		rounds[trust] = append(rounds[trust], t)
+	}
+	for _, trust := range slices.Backward(slices.Sorted(maps.Keys(rounds))) {
+		if err := c.round(ctx, rounds[trust]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// round derives from claims that are trusted alike.
+func (c *Classifier) round(ctx context.Context, claims []touched) error {
+	errs := make([]error, len(claims))
+	room := make(chan struct{}, together)
+	var all sync.WaitGroup
+	for i, t := range claims {
+		if err := ctx.Err(); err != nil {
+			errs[i] = err
+			break
+		}
+		room <- struct{}{}
+		c.o.GiveWay(ctx)
+		all.Go(func() {
+			defer func() { <-room }()
+			errs[i] = c.passedOver(t.id, caught.Run(func() error { return c.derive(ctx, t.id, t.changed) }))
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// passedOver tells of claims that made the reader panic, which would do so again, and takes
+// them for done; any other error stays.
+func (c *Classifier) passedOver(which string, err error) error {
+	if !caught.Is(err) {
+		return err
+	}
+	c.o.Log.Error("claims can't be filed and are left as they are", "claims", which, "cause", err, "stack", caught.Stack(err))
+	return nil
+}
+
+// forModel is which jobs claims need.
+func (c *Classifier) forModel(ctx context.Context, claims []touched) (out []jobs.New, err error) {
+	var file, tie []ken.Claim
+	for _, t := range claims {
+		k, err := c.st.Get(ctx, t.id)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a claim to be filed: %w", err)
+		}
+		if !Atomic(&k) || !stands(&k, c.o.Now()) || !named(&k) {
+			continue
+		}
+		if unfiled(&k) {
+			file = append(file, k)
+		}
+		v := viewOf(c.st, k.Scope)
+		own, err := v.resolve(ctx, spelled(k.Entities)[0])
+		if err != nil {
+			return nil, err
+		}
+		others, err := c.others(ctx, v, &k, slices.Concat(own...))
+		if err != nil {
+			return nil, err
+		}
+		if len(others) > 0 {
+			tie = append(tie, k)
+		}
+	}
+	for _, p := range []struct {
+		kind  string
+		facts []ken.Claim
+		most  int
+	}{{JobClassify, file, c.o.Facts}, {JobDependency, tie, c.o.Pairs}} {
+		for _, b := range batches(p.facts, p.most) {
+			j, err := b.job(p.kind)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, j)
+		}
+	}
+	return out, nil
+}
+
+// flush keeps what is pending: the mark, the jobs that were found up to it, and the
+// counts, in one transaction. w may be nil.
+func (c *Classifier) flush(ctx context.Context, w *walker, add []jobs.New) error {
+	n := c.take()
+	moved := w != nil && w.at != nil && w.at.Seq != w.kept
+	if !moved && len(add) == 0 && n.zero() {
+		return nil
+	}
+	added := false
+	err := c.st.Shelf().Update(ctx, func(tx store.ShelfTx) error {
+		added = false
+		for _, j := range add {
+			_, is, err := jobs.Add(tx, c.o.Now(), j)
+			if err != nil {
+				return err
+			}
+			added = added || is
+		}
+		if moved {
+			if err := moveMark(tx, w); err != nil {
+				return err
+			}
+		}
+		if n.zero() {
+			return nil
+		}
+		return addCounts(tx, &n)
+	})
+	if err != nil {
+		c.giveBack(&n)
+		return fmt.Errorf("keep how far the filing is: %w", err)
+	}
+	if moved {
+		w.kept = w.at.Seq
+	}
+	if added {
+		c.o.Wake()
+	}
+	return nil
+}
+
+// moveMark moves a mark on, never back unless that is meant: another process may have
+// been faster.
+func moveMark(tx store.ShelfTx, w *walker) error {
+	have := readMark(tx, w.key, w.version)
+	if have.Seq > w.at.Seq && have.Forgot >= w.at.Forgot {
+		return nil
+	}
+	m := *w.at
+	m.Version = w.version
+	b, err := json.Marshal(&m)
+	if err != nil {
+		return err
+	}
+	return tx.Put(w.key, b)
+}
+
+// readMark reads a mark: the log's beginning where there is none, one of another
+// version, or one that can't be read.
+func readMark(r store.ShelfReader, key string, version int) (m mark) {
+	if readValue(r, key, &m) != nil || m.Version != version {
+		return mark{}
+	}
+	return m
+}
+
+func readValue(r store.ShelfReader, key string, to any) error {
+	b := r.Get(key)
+	if b == nil {
+		return nil
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: "can't read " + key, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package classify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/store"
+)
+
+// askedTies is what a model is shown in pass 2b.
+type askedTies struct {
+	Source string   `json:"source"`
+	Known  []string `json:"known"`
+	Facts  []fact   `json:"facts"`
+}
+
+// mostKnown bounds the names that a model chooses from.
+const mostKnown = 40
+
+// modelStrength is that of a dependency that a model found. It is followed by a
+// traversal, and weaker than what people say.
+const modelStrength = 0.6
+
+// dependenciesOf runs a job of pass 2b.
+func (c *Classifier) dependenciesOf(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
+	defer func() { err = c.settle(ctx, err) }()
+	b, err := parse(&j)
+	if err != nil {
+		return "", err
+	}
+	facts, err := c.load(ctx, &b, func(*ken.Claim) bool { return true })
+	if err != nil || len(facts) == 0 {
+		return "nothing is left to be asked about", err
+	}
+	found, asked := 0, 0
+	for _, g := range groups(facts) {
+		p, err := c.pool(ctx, &g)
+		if err != nil {
+			return "", err
+		}
+		if p == nil {
+			continue
+		}
+		progress("dependencies", asked, len(facts))
+		n, err := c.tieAll(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		found, asked = found+n, asked+len(p.facts)
+	}
+	progress("dependencies", len(facts), len(facts))
+	return fmt.Sprintf("%d dependencies in %d facts", found, asked), nil
+}
+
+// tieAll asks about a pool's facts together, and about those without a row once more,
+// alone. It returns how many dependencies were found.
+func (c *Classifier) tieAll(ctx context.Context, p *pool) (found int, err error) {
+	c.count(func(n *Counts) { n.AskedTies += uint64(len(p.facts)) })
+	left, found, err := c.tie(ctx, p, p.facts)
+	if err != nil {
+		return 0, err
+	}
+	missing := 0
+	for i := range left {
+		rest, more, err := c.tie(ctx, p, left[i:i+1])
+		if err != nil {
+			return found, err
+		}
+		found += more
+		missing += len(rest)
+	}
+	c.count(func(n *Counts) { n.LeftTies += uint64(missing) })
+	return found, nil
+}
+
+// pool is what the facts of a batch may be tied to.
+type pool struct {
+	v          *view
+	source     string
+	facts      []ken.Claim
+	named      map[string][]string // by fact: what its text names
+	neighbours []string
+	known      []string // all of it, as the model sees it
+}
+
+// pool collects the names; nil when no fact names anything else.
+func (c *Classifier) pool(ctx context.Context, g *group) (*pool, error) {
+	p := &pool{v: viewOf(c.st, g.scope), named: map[string][]string{}}
+	source, err := p.v.meant(ctx, g.entity)
+	if err != nil {
+		return nil, err
+	}
+	if source == "" {
+		c.count(func(n *Counts) { n.refuse(refusedAmbiguous) })
+		return nil, nil
+	}
+	p.source = source
+	own, err := p.v.names(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	for i := range g.facts {
+		k := &g.facts[i]
+		named, err := c.others(ctx, p.v, k, own)
+		if err != nil {
+			return nil, err
+		}
+		if len(named) == 0 {
+			continue
+		}
+		p.facts = append(p.facts, *k)
+		p.named[k.ID] = named
+		for _, n := range named {
+			if !slices.Contains(p.known, n) {
+				p.known = append(p.known, n)
+			}
+		}
+	}
+	if len(p.facts) == 0 {
+		return nil, nil
+	}
+	neighbours, err := p.v.neighbours(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range neighbours {
+		if len(p.known) >= mostKnown {
+			break
+		}
+		p.neighbours = append(p.neighbours, n)
+		if !slices.Contains(p.known, n) {
+			p.known = append(p.known, n)
+		}
+	}
+	p.known = p.known[:min(len(p.known), mostKnown)]
+	return p, nil
+}
+
+// elsewhere knows the names that other records carry than the one that is read.
+type elsewhere struct {
+	ctx context.Context
+	v   *view
+}
+
+// Known implements reading.Names. What can't be looked up is not known.
+func (e elsewhere) Known(names []string) []bool {
+	out := make([]bool, len(names))
+	ask := e.v.st.Known(names)
+	var there []string
+	for i, n := range names {
+		if ask[i] {
+			there = append(there, n)
+		}
+	}
+	if len(there) == 0 {
+		return out
+	}
+	outlines, err := e.v.st.Outlines(e.ctx, there, &e.v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
+	if err != nil {
+		return out
+	}
+	for i, n := range names {
+		at := slices.Index(there, n)
+		out[i] = at >= 0 && at < len(outlines) && outlines[at].Records > 1
+	}
+	return out
+}
+
+// others are the known things other than own that a claim's text names: those that
+// something else is filed under, and those that the text writes as a name.
+func (c *Classifier) others(ctx context.Context, v *view, k *ken.Claim, own []string) (out []string, err error) {
+	bare := *k
+	bare.Entities = nil
+	others := elsewhere{ctx, v}
+	var names []string
+	for _, m := range reading.Read(&bare, others).Entities {
+		if n := analysis.Entity(m.Name); n != "" && m.Confidence >= reading.ByCapital && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	given := spelled(k.Entities)
+	for i, known := range others.Known(given) {
+		if known && !slices.Contains(names, given[i]) {
+			names = append(names, given[i])
+		}
+	}
+	known := c.st.Known(names)
+	for i, n := range names {
+		if !known[i] || slices.Contains(own, n) {
+			continue
+		}
+		meant, err := v.meant(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if meant != "" && !slices.Contains(own, meant) && !slices.Contains(out, meant) {
+			out = append(out, meant)
+		}
+	}
+	return out, nil
+}
+
+// tie asks about facts and writes what they are tied to. It returns the facts that
+// the answer has no row for.
+func (c *Classifier) tie(ctx context.Context, p *pool, facts []ken.Claim) (left []ken.Claim, wrote int, err error) {
+	text, err := c.ask(ctx, &c.depend, dependencyTask, askedTies{Source: p.source, Known: p.known, Facts: numbered(facts)})
+	if err != nil {
+		return nil, 0, err
+	}
+	found := ties(text, len(facts))
+	for i := range facts {
+		k := &facts[i]
+		list, ok := found[i+1]
+		if !ok {
+			c.count(func(n *Counts) { n.refuse(refusedRow) })
+			left = append(left, *k)
+			continue
+		}
+		for _, t := range list {
+			if t == (tie{}) {
+				continue
+			}
+			ok, err := c.tied(ctx, p, k, t)
+			if err != nil {
+				return nil, wrote, err
+			}
+			if ok {
+				wrote++
+			}
+		}
+	}
+	return left, wrote, nil
+}
+
+// tied writes one dependency that a model named, if it is one.
+func (c *Classifier) tied(ctx context.Context, p *pool, k *ken.Claim, t tie) (ok bool, err error) {
+	v := viewOf(c.st, k.Scope) // things may have been renamed while the model thought
+	e, why, err := edge{p.source, t.kind, t.target, modelStrength, ken.AssignedByModel}.resolved(ctx, v)
+	if err != nil {
+		return false, err
+	}
+	if why == "" {
+		why = refusedUnknown
+		for _, n := range slices.Concat(p.named[k.ID], p.neighbours) {
+			meant, err := v.meant(ctx, n)
+			if err != nil {
+				return false, err
+			}
+			if meant == e.target {
+				why = ""
+				break
+			}
+		}
+	}
+	if why != "" {
+		c.count(func(n *Counts) { n.refuse(why) })
+		return false, nil
+	}
+	now, err := c.st.Get(ctx, k.ID)
+	if err == nil && (digest(now.Text) != digest(k.Text) || !stands(&now, c.o.Now())) {
+		return false, nil // it was moved while the model thought
+	}
+	if err == nil {
+		_, err = c.write(ctx, &e, &now)
+	}
+	if err != nil && !skippable(err) {
+		return false, fmt.Errorf("write a dependency: %w", err)
+	}
+	if err == nil {
+		c.count(func(n *Counts) { n.Ties++ })
+	}
+	return err == nil, nil
+}

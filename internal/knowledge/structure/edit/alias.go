@@ -1,0 +1,258 @@
+package edit
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+)
+
+// Merge makes one entity another name of a second one: from then on all that is known
+// of either is found under both names. Both must be known. Two that are one already
+// stay so. Errors: ErrInvalid for two names of one spelling; ErrNotFound with the
+// nearest names; ErrRefused for a circle, with the chain of names, and for a name that
+// is another one's already; the store's.
+func (e *Editor) Merge(ctx context.Context, from, into, reason string) (ken.Claim, error) {
+	return e.join(ctx, from, into, orElse(reason, "merged"), from, into)
+}
+
+// Alias tells another name of an entity: what people call it beside its own name, be
+// it known as a name or not. The entity must be known. Errors as those of Merge.
+func (e *Editor) Alias(ctx context.Context, name, other, reason string) (ken.Claim, error) {
+	return e.join(ctx, other, name, orElse(reason, "another name"), name)
+}
+
+// join makes from another name of into. The names of known must be known.
+func (e *Editor) join(ctx context.Context, from, into, reason string, known ...string) (ken.Claim, error) {
+	var out ken.Claim
+	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+		a, b, err := two(from, into, "from", "into")
+		if err != nil {
+			return err
+		}
+		for _, n := range known {
+			if _, err := entity.Resolve(ctx, e.source(), n, e.filter()); err != nil {
+				return err
+			}
+		}
+		if chain, err := e.chain(ctx, a); err != nil {
+			return err
+		} else if slices.Contains(chain, b) { // they are one
+			have, err := e.standing(ctx, a)
+			if err == nil {
+				out = *have
+			}
+			return err
+		}
+		if err := e.noCircle(ctx, a, b); err != nil {
+			return err
+		}
+		out, err = e.alias(ctx, a, b, one(from)+" is another name of "+one(into), reason)
+		return err
+	})
+	return out, err
+}
+
+// Rename gives an entity a new name; the old one keeps working. Renaming back takes
+// the first renaming back. Errors as those of Merge; ErrExists for a new name that is
+// known as something else's.
+func (e *Editor) Rename(ctx context.Context, old, name string) (ken.Claim, error) {
+	var out ken.Claim
+	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+		a, b, err := two(old, name, "old", "new")
+		if err != nil {
+			return err
+		}
+		found, err := entity.Resolve(ctx, e.source(), old, e.filter())
+		if err != nil {
+			return err
+		}
+		known, err := entity.Known(ctx, e.source(), b, e.filter())
+		if err != nil {
+			return err
+		}
+		own := len(found) == 1 && slices.Contains(found[0].Names(), b)
+		if known && !own {
+			return &ken.Error{Code: ken.CodeExists, Field: "new", Msg: strconv.Quote(short(name)) + " is known already",
+				Try: "Merge the two if they are one thing, or choose another name."}
+		}
+		text := one(old) + " is now called " + one(name)
+		back, err := e.standing(ctx, b)
+		if err != nil {
+			return err
+		}
+		if back == nil {
+			if err := e.noCircle(ctx, a, b); err != nil {
+				return err
+			}
+			out, err = e.alias(ctx, a, b, text, "renamed")
+			return err
+		}
+		// The new name is another name of the old one, or of what that stands for. The new
+		// alias is written first: in between the two are a circle, which readers take for
+		// one thing, so that no rule of either is missed.
+		if len(back.Entities) < 2 || back.Entities[0] != a {
+			return e.circle(ctx, a, b)
+		}
+		if err := e.mayUndo(back); err != nil {
+			return err
+		}
+		if out, err = e.alias(ctx, a, b, text, "renamed back"); err != nil {
+			return err
+		}
+		_, err = e.dispute(ctx, *back, "renamed to "+one(name))
+		return err
+	})
+	return out, err
+}
+
+// Split takes back what made a name another name of something: from then on it stands
+// for itself again. Errors: ErrNotFound for a name that is no alias; ErrRefused for an
+// agent that takes back what a person has said; the store's.
+func (e *Editor) Split(ctx context.Context, name, reason string) (ken.Claim, error) {
+	spelled, err := spell("name", name)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	var out ken.Claim
+	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+		have, err := e.standing(ctx, spelled)
+		if err != nil {
+			return err
+		}
+		if have == nil {
+			return e.noAlias(ctx, name)
+		}
+		if err := e.mayUndo(have); err != nil {
+			return err
+		}
+		out, err = e.dispute(ctx, *have, orElse(reason, "split"))
+		return err
+	})
+	return out, err
+}
+
+func (e *Editor) noAlias(ctx context.Context, name string) error {
+	found, err := entity.Resolve(ctx, e.source(), name, e.filter())
+	if err != nil {
+		return err
+	}
+	try := "It has no other names."
+	if len(found[0].Aliases) > 0 {
+		try = "Split one of its other names off: " + strings.Join(found[0].Aliases, ", ") + "."
+	}
+	return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: strconv.Quote(short(name)) + " is not another name of anything", Try: try}
+}
+
+// two spells two names that must differ.
+func two(a, b, fieldA, fieldB string) (string, string, error) {
+	x, err := spell(fieldA, a)
+	if err != nil {
+		return "", "", err
+	}
+	y, err := spell(fieldB, b)
+	if err != nil {
+		return "", "", err
+	}
+	if x == y {
+		return "", "", invalid(fieldB, strconv.Quote(short(a))+" and "+strconv.Quote(short(b))+" are one name already", "Name two things; case, hyphens and articles make no difference.")
+	}
+	return x, y, nil
+}
+
+// alias says that a is another name of b.
+func (e *Editor) alias(ctx context.Context, a, b, text, reason string) (ken.Claim, error) {
+	have, err := e.standing(ctx, a)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	if have != nil && len(have.Entities) > 1 && have.Entities[0] != b {
+		return ken.Claim{}, refused("from", strconv.Quote(short(a))+" is another name of "+strconv.Quote(have.Entities[0])+" already",
+			"Split it off first, or merge "+strconv.Quote(have.Entities[0])+".")
+	}
+	if have != nil {
+		return *have, nil
+	}
+	evidence := e.evidence(nil)
+	c := e.claim(ken.KindAlias, e.key("alias:"+a), text, evidence)
+	c.Entities, c.Aspect = []string{b, a}, "alias"
+	if have, err = e.held(ctx, e.key("alias:"+a)); err != nil {
+		return ken.Claim{}, err
+	}
+	if have != nil {
+		if err := e.mayRevive(have, evidence); err != nil {
+			return ken.Claim{}, err
+		}
+		if have.Status == ken.StatusDisputed && slices.Equal(have.Entities, c.Entities) {
+			return e.revive(ctx, *have, reason, evidence)
+		}
+	}
+	out, _, err := e.write(ctx, c)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	if !stands(&out[0]) { // its text is the old one, so its status is too
+		return e.revive(ctx, out[0], reason, evidence)
+	}
+	return out[0], nil
+}
+
+// standing is the alias claim that makes a name another name; nil when there is none.
+func (e *Editor) standing(ctx context.Context, name string) (*ken.Claim, error) {
+	out, err := e.source().Outlines(ctx, []string{name}, e.filter(), every)
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	for _, l := range out[0].Links {
+		if l.Kind != ken.KindAlias || len(l.Names) != 2 || l.Names[1] != name {
+			continue
+		}
+		c, err := e.s.Claim(ctx, l.Ref)
+		if err != nil {
+			return nil, err
+		}
+		return &c, nil
+	}
+	return nil, nil
+}
+
+// noCircle refuses to make a another name of b where b, by whatever way, is another
+// name of a.
+func (e *Editor) noCircle(ctx context.Context, a, b string) error {
+	chain, err := e.chain(ctx, b)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(chain, a) {
+		return e.circle(ctx, a, b)
+	}
+	return nil
+}
+
+func (e *Editor) circle(ctx context.Context, a, b string) error {
+	chain, err := e.chain(ctx, b)
+	if err != nil {
+		return err
+	}
+	return refused("into", "that would be a circle of names: "+a+" → "+strings.Join(chain, " → "),
+		"Split "+strconv.Quote(b)+" off first, or merge the other way round.")
+}
+
+// chain is a name and what it stands for, link by link.
+func (e *Editor) chain(ctx context.Context, name string) ([]string, error) {
+	chain := []string{name}
+	for {
+		c, err := e.standing(ctx, name)
+		if err != nil || c == nil || len(c.Entities) < 2 {
+			return chain, err
+		}
+		name = c.Entities[0]
+		chain = append(chain, name)
+		if slices.Index(chain, name) < len(chain)-1 {
+			return chain, nil
+		}
+	}
+}

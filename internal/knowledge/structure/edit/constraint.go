@@ -1,0 +1,259 @@
+package edit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+)
+
+// NewConstraint is a rule to be added. All but the text may be zero.
+type NewConstraint struct {
+	Text string
+	// Entities is what it is about, the primary one first; when empty, the text is read.
+	// A rule about nothing in particular holds in every turn.
+	Entities []string
+	Aspect   string // of the primary entity; when empty, the text is read
+
+	Scope     ken.Scope // zero is the editor's
+	Project   string    // "" is the editor's
+	ExpiresAt time.Time
+	Evidence  []ken.Evidence // nil is the editor's
+}
+
+// Constraint is a rule as it was written.
+type Constraint struct {
+	Claim        ken.Claim
+	Dependencies []ken.Claim // that its text states
+	Changed      bool        // false: all of it was so already
+}
+
+// importance of a rule, where 0.5 is a fact's.
+const importance = 0.8
+
+// AddConstraint adds a rule, and the dependencies that its text states. A claim that
+// says so already becomes a rule instead. From an agent it is a candidate, until an
+// operator approves it: see ken.Claim.RuleCandidate. Errors: ErrInvalid; ErrRefused for
+// what an external source says, unless an operator edits, and for an agent that states
+// again what was disputed; the store's.
+func (e *Editor) AddConstraint(ctx context.Context, n NewConstraint) (Constraint, error) {
+	at := *e
+	if !n.Scope.IsZero() {
+		at.o.Scope = n.Scope
+	}
+	if n.Project != "" {
+		at.o.Project = n.Project
+	}
+	c := at.claim(ken.KindFact, at.key(constraintKey(n.Text)), strings.TrimSpace(n.Text), at.evidence(n.Evidence))
+	c.Constraint, c.Importance, c.ExpiresAt, c.Aspect = c.AssignedBy == ken.AssignedByOperator, importance, n.ExpiresAt, strings.TrimSpace(n.Aspect)
+	c.RuleCandidate = !c.Constraint
+	if err := c.Validate(); err != nil {
+		return Constraint{}, err
+	}
+	given := ken.Assignment{By: c.AssignedBy, Aspect: c.Aspect, Constraint: c.Constraint, RuleCandidate: c.RuleCandidate, Actor: at.o.Actor}
+	for _, name := range n.Entities {
+		spelled, err := spell("entities", name)
+		if err != nil {
+			return Constraint{}, err
+		}
+		if !slices.Contains(c.Entities, spelled) {
+			c.Entities = append(c.Entities, spelled)
+		}
+	}
+	if c.AssignedBy != ken.AssignedByOperator && c.Support(nil).Trust < ken.TrustAgent {
+		return Constraint{}, noRule()
+	}
+	given.Entities = slices.Clone(c.Entities)
+	read := reading.Read(&c, at.source())
+	fill(&c, &read)
+	var out Constraint
+	err := at.exclusive(ctx, "links", func(ctx context.Context) error {
+		var err error
+		out, err = at.addConstraint(ctx, c, given, read.Dependencies)
+		return err
+	})
+	return out, err
+}
+
+// ApproveRule makes a rule of a claim, whoever said it, on the operator's word. Errors:
+// ErrRefused if the editor is not an operator's; the store's.
+func (e *Editor) ApproveRule(ctx context.Context, c ken.Claim) (Constraint, error) {
+	word := e.claim(c.Kind, "", c.Text, e.evidence(nil))
+	if word.AssignedBy != ken.AssignedByOperator {
+		return Constraint{}, refused("evidence", "only an operator approves a rule", "Ask the operator to approve it.")
+	}
+	read := reading.Read(&c, e.source())
+	fill(&c, &read)
+	var out Constraint
+	err := e.exclusive(ctx, "links", func(ctx context.Context) error {
+		var err error
+		given := ken.Assignment{By: word.AssignedBy, Entities: c.Entities, Aspect: c.Aspect, Constraint: true, Actor: e.o.Actor}
+		word.Entities, word.Aspect = c.Entities, c.Aspect
+		out, err = e.makeRule(ctx, c, &word, given, read.Dependencies)
+		return err
+	})
+	return out, err
+}
+
+func noRule() error {
+	return refused("evidence", "what an external source says is no rule", "Ask the operator to add it as a constraint; until then it can be learned as a fact.")
+}
+
+// sure is how sure a reading must be of a name for a rule to hold for that alone. A
+// rule about nothing in particular is in every turn, which is the safer side: one that
+// is filed under a word which only looked like a name is in none.
+const sure = reading.ByCapital
+
+// fill adds what the text says and the caller has left out.
+func fill(c *ken.Claim, r *reading.Reading) {
+	if len(c.Entities) == 0 {
+		for _, m := range r.Entities {
+			if m.Confidence >= sure {
+				c.Entities = append(c.Entities, m.Name)
+			}
+		}
+	}
+	if c.Aspect == "" && len(c.Entities) > 0 {
+		c.Aspect = r.Aspect
+	}
+}
+
+func (e *Editor) addConstraint(ctx context.Context, c ken.Claim, given ken.Assignment, stated []reading.Dependency) (Constraint, error) {
+	have, err := e.same(ctx, &c)
+	if err != nil {
+		return Constraint{}, err
+	}
+	if have != nil {
+		return e.makeRule(ctx, *have, &c, given, stated)
+	}
+	c.ID = e.o.NewID()
+	edges, err := e.derived(ctx, &c, stated)
+	if err != nil {
+		return Constraint{}, err
+	}
+	out, changed, err := e.write(ctx, append([]ken.Claim{c}, edges...)...)
+	if err != nil {
+		return Constraint{}, err
+	}
+	return Constraint{out[0], out[1:], slices.Contains(changed, true)}, nil
+}
+
+// same finds the claim that says what c says, in the same scope: the rule itself,
+// whatever its status, or a claim that stands.
+func (e *Editor) same(ctx context.Context, c *ken.Claim) (*ken.Claim, error) {
+	have, err := e.s.ByKey(ctx, c.Key)
+	if err == nil && plain(have.Text) == plain(c.Text) {
+		return &have, nil
+	}
+	if err != nil && !errors.Is(err, ken.ErrNotFound) {
+		return nil, err
+	}
+	f := e.filter()
+	f.ClaimsOnly = true
+	found, err := e.s.Keyword(ctx, clipped(c.Text), f, 8)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range found.Hits {
+		o, err := e.s.Claim(ctx, h.Ref)
+		if errors.Is(err, ken.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if o.Scope == c.Scope && plain(o.Text) == plain(c.Text) {
+			return &o, nil
+		}
+	}
+	return nil, nil
+}
+
+// clipped is as much of a text as it is searched by.
+func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), 1000)], "") }
+
+// makeRule makes a rule of a claim that says so already.
+func (e *Editor) makeRule(ctx context.Context, have ken.Claim, c *ken.Claim, given ken.Assignment, stated []reading.Dependency) (Constraint, error) {
+	operator := c.AssignedBy == ken.AssignedByOperator
+	if !operator && have.Support(nil).Trust < ken.TrustAgent {
+		return Constraint{}, noRule()
+	}
+	out, was := Constraint{Claim: have}, have.Status
+	var err error
+	if !stands(&have) {
+		if err := e.mayRevive(&have, c.Evidence); err != nil {
+			return out, err
+		}
+		if out.Claim, err = e.revive(ctx, have, "stated again", c.Evidence); err != nil {
+			return out, err
+		}
+	} else if out.Claim, err = e.back(ctx, have, c.Evidence); err != nil {
+		return out, err
+	}
+	out.Changed = was != out.Claim.Status || len(have.Evidence) != len(out.Claim.Evidence)
+	changed := false
+	if given.ID = have.ID; len(given.Entities) > 0 || given.Aspect != "" || !have.Constraint && (operator || !have.RuleCandidate) {
+		if len(given.Entities) == 0 { // an operator's assignment replaces what it was about
+			given.Entities = have.Entities
+		}
+		if len(given.Entities) == 0 {
+			given.Entities, given.Aspect = c.Entities, c.Aspect
+		}
+		if changed, err = e.s.Assign(ctx, given); err != nil {
+			return out, err
+		}
+	}
+	edges, err := e.derived(ctx, &out.Claim, stated)
+	if err != nil {
+		return out, err
+	}
+	written, more, err := e.write(ctx, edges...)
+	if err != nil {
+		return out, err
+	}
+	out.Dependencies, out.Changed = written, out.Changed || changed || slices.Contains(more, true)
+	out.Claim, err = e.s.Get(ctx, have.ID)
+	return out, err
+}
+
+// derived are the claims of dependencies that a claim states, without those that are
+// there, whatever became of them: what was disputed does not come back by being read.
+func (e *Editor) derived(ctx context.Context, c *ken.Claim, stated []reading.Dependency) ([]ken.Claim, error) {
+	from := ken.FromRepositoryMemory(c.ID)
+	from.Trust = c.Support(nil).Trust
+	from.FetchedAt = e.now()
+	var out []ken.Claim
+	for _, s := range stated {
+		d, err := edgeOf(s.Source, s.Type, s.Target, s.Strength)
+		if err != nil {
+			continue // the text says something odd; the rule stands all the same
+		}
+		if e.ends(ctx, &d) != nil {
+			continue // two names of one thing
+		}
+		have, err := e.there(ctx, &d)
+		if err != nil {
+			return nil, err
+		}
+		if have == nil {
+			out = append(out, e.claimOf(d, []ken.Evidence{from}))
+		}
+	}
+	return out, nil
+}
+
+func constraintKey(text string) string {
+	sum := sha256.Sum256([]byte(plain(text)))
+	return "constraint:" + hex.EncodeToString(sum[:16])
+}
+
+// plain is a text as two that say the same are compared.
+func plain(text string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), ".! ")
+}

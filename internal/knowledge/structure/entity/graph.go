@@ -1,0 +1,238 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/store"
+)
+
+// DefaultNodes is how many nodes a graph has at most, where nothing else is said.
+const DefaultNodes = 60
+
+// MaxDepth is how far a graph goes.
+const MaxDepth = 3
+
+// Graph is an entity with what is around it.
+type Graph struct {
+	Root  string `json:"root"`
+	Depth int    `json:"depth"`
+	Nodes []Node `json:"nodes"` // by depth, then by name; the root first
+	Edges []Edge `json:"edges"` // by source, target and type
+	// Left is how many more nodes there are within the depth, next to those that are
+	// here: the bound left them out, the weakest first.
+	Left int `json:"left,omitempty"`
+}
+
+// Node is an entity in a graph.
+type Node struct {
+	Name        string `json:"name"`
+	Display     string `json:"display"`
+	Type        string `json:"type"`
+	Depth       int    `json:"depth"` // dependencies away from the root
+	Records     int    `json:"records"`
+	Constraints int    `json:"constraints"` // its own
+}
+
+// Edge is a dependency, or what a task is about.
+type Edge struct {
+	Source   string  `json:"source"`
+	Target   string  `json:"target"`
+	Type     string  `json:"type"` // a dependency's, or about
+	Strength float64 `json:"strength"`
+	ClaimID  string  `json:"claim_id"`
+}
+
+// About is the type of the edge from a task to what it is about.
+const About = "about"
+
+// Neighbourhood returns the graph around the entity that a name stands for: what
+// depends on what, in both directions, up to depth steps away, 1 to MaxDepth, and the
+// tasks about it that are not over. Names of one entity are one node. Of what does not
+// fit, the nearest and then the strongest is taken. change sets Options; Links bounds
+// the nodes, and is DefaultNodes unless it is set. Errors as those of Show, ErrInvalid
+// for a depth that there is not.
+func Neighbourhood(ctx context.Context, p store.Projections, name string, depth int, f *ken.Filter, change ...func(*Options)) (Graph, error) {
+	if depth < 1 || depth > MaxDepth {
+		return Graph{}, &ken.Error{Code: ken.CodeInvalid, Field: "depth", Msg: strconv.Itoa(depth) + " is outside 1.." + strconv.Itoa(MaxDepth),
+			Try: "Give a depth from 1 to " + strconv.Itoa(MaxDepth) + "."}
+	}
+	if f == nil {
+		f = &ken.Filter{Unscoped: true}
+	}
+	found, err := Find(ctx, p, name, f)
+	if err != nil {
+		return Graph{}, err
+	}
+	o := options(append([]func(*Options){func(o *Options) { o.Links = DefaultNodes }}, change...))
+	g := &grower{ctx: ctx, p: p, f: f, o: o, nodes: map[string]*Node{}, edges: map[edgeKey]Edge{}, of: map[string]string{}}
+	return g.grow(found[0], depth)
+}
+
+type edgeKey struct{ source, target, typ string }
+
+// grower makes a graph, one step at a time.
+type grower struct {
+	ctx   context.Context
+	p     store.Projections
+	f     *ken.Filter
+	o     Options
+	nodes map[string]*Node
+	edges map[edgeKey]Edge
+	of    map[string]string // what names stand for
+}
+
+func (g *grower) grow(root Found, depth int) (Graph, error) {
+	left := map[string]bool{}
+	g.nodes[root.Name] = &Node{Name: root.Name, Display: root.Name, Type: Unknown}
+	ring := []string{root.Name}
+	for at := 0; ; at++ {
+		near := map[string]float64{} // strongest link to it
+		for _, n := range ring {
+			if err := g.visit(n, at < depth, near); err != nil {
+				return Graph{}, err
+			}
+		}
+		if at == depth {
+			break
+		}
+		ring = nil
+		for _, n := range byStrength(near) {
+			if g.nodes[n] != nil {
+				continue
+			}
+			if len(g.nodes) >= g.o.Links {
+				left[n] = true
+				continue
+			}
+			g.nodes[n] = &Node{Name: n, Display: n, Type: Unknown, Depth: at + 1}
+			ring = append(ring, n)
+		}
+	}
+	out := Graph{Root: root.Name, Depth: depth, Nodes: []Node{}, Edges: []Edge{}, Left: len(left)}
+	for _, n := range g.nodes {
+		out.Nodes = append(out.Nodes, *n)
+	}
+	slices.SortFunc(out.Nodes, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Name, b.Name)) })
+	for _, e := range g.edges {
+		if g.nodes[e.Source] != nil && g.nodes[e.Target] != nil {
+			out.Edges = append(out.Edges, e)
+		}
+	}
+	slices.SortFunc(out.Edges, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Type, b.Type))
+	})
+	return out, nil
+}
+
+func byStrength(near map[string]float64) []string {
+	return slices.SortedFunc(maps.Keys(near), func(a, b string) int {
+		return cmp.Or(cmp.Compare(near[b], near[a]), cmp.Compare(a, b))
+	})
+}
+
+// visit fills a node in and notes its edges; with follow, what they lead to as well.
+func (g *grower) visit(name string, follow bool, near map[string]float64) error {
+	node := g.nodes[name]
+	sets, err := structure.New(g.p, nil).Resolve(g.ctx, name, g.f)
+	if err != nil {
+		return err
+	}
+	names := []string{name}
+	if len(sets) == 1 && sets[0][0] == name {
+		names = sets[0]
+	}
+	outlines, err := g.p.Outlines(g.ctx, names, g.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: whole})
+	if err != nil {
+		return err
+	}
+	rules := map[store.Ref]bool{}
+	for i := range outlines {
+		o := &outlines[i]
+		node.Records += o.Records
+		for _, r := range o.Constraints {
+			rules[r] = true
+		}
+		if err := typed(g.ctx, g.p, o, names[i], &node.Type, &node.Display, i == 0); err != nil {
+			return err
+		}
+		for j := range o.Links {
+			if err := g.link(name, names, &o.Links[j], follow, near); err != nil {
+				return err
+			}
+		}
+	}
+	node.Constraints = len(rules)
+	return nil
+}
+
+func (g *grower) link(name string, names []string, l *store.Link, follow bool, near map[string]float64) error {
+	e := Edge{Type: l.Type, Strength: l.Strength}
+	switch {
+	case l.Kind == ken.KindDependency && len(l.Names) == 2:
+		var err error
+		if e.Source, err = g.end(l.Names[0], name, names); err != nil {
+			return err
+		}
+		if e.Target, err = g.end(l.Names[1], name, names); err != nil {
+			return err
+		}
+	case l.Kind == ken.KindEntity && l.Type == task.Type && follow && len(l.Names) > 1 && !slices.Contains(names, l.Names[0]):
+		c, err := g.p.Claim(g.ctx, l.Ref)
+		if errors.Is(err, ken.ErrNotFound) { // gone meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if t, ok := task.Of(c, g.o.Now()); !ok || t.Status.Over() {
+			return nil
+		}
+		e.Source, e.Target, e.Type = l.Names[0], name, About
+	default:
+		return nil
+	}
+	if e.Source == e.Target {
+		return nil
+	}
+	row, ok := g.p.Row(l.Ref)
+	if !ok {
+		return nil
+	}
+	e.ClaimID = row.ID
+	key := edgeKey{e.Source, e.Target, e.Type}
+	if had, ok := g.edges[key]; !ok || had.Strength < e.Strength || had.Strength == e.Strength && e.ClaimID < had.ClaimID {
+		g.edges[key] = e
+	}
+	if follow {
+		for _, n := range []string{e.Source, e.Target} {
+			if n != name {
+				near[n] = max(near[n], e.Strength)
+			}
+		}
+	}
+	return nil
+}
+
+// end is the node that the end of a dependency belongs to.
+func (g *grower) end(n, name string, names []string) (string, error) {
+	if slices.Contains(names, n) {
+		return name, nil
+	}
+	if of, ok := g.of[n]; ok {
+		return of, nil
+	}
+	sets, err := structure.New(g.p, nil).Resolve(g.ctx, n, g.f)
+	if err != nil {
+		return "", err
+	}
+	g.of[n] = sets[0][0]
+	return g.of[n], nil
+}

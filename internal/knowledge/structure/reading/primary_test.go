@@ -1,0 +1,149 @@
+package reading_test
+
+import (
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+)
+
+func TestPrimary(t *testing.T) {
+	known := names{"ledger": true, "acme payments": true, "payments": true, "go": true, "main": true, "paymentsservice": true}
+	for _, tt := range []struct {
+		text, name string
+		typ        reading.Type
+		confidence float64
+	}{
+		// known names
+		{"we moved ledger to eu-west-1", "ledger", reading.Unknown, reading.ByCapital},
+		{"ledger runs on port 8080", "ledger", reading.Unknown, reading.ByKnown},
+		{"acme payments is down", "acme payments", reading.Unknown, reading.ByKnown}, // the longest
+		// written as code
+		{"`PaymentsService` retries twice", "paymentsservice", reading.System, reading.ByKnown},
+		{"OrderMailer retries twice", "ordermailer", reading.System, reading.ByIdentifier},
+		{"order_mailer retries twice", "order mailer", reading.System, reading.ByIdentifier},
+		{"ken.Claim has no owner", "ken.claim", reading.System, reading.ByIdentifier},
+		{"structure/reading/read.go is long", "structure/reading/read.go", reading.System, reading.ByPath},
+		// heads that tell the type
+		{"the payments service runs in two regions", "payments", reading.System, reading.ByKnown},
+		{"the mailer service runs in two regions", "mailer", reading.System, reading.ByHead},
+		{"the staging database is pg-7", "staging database", reading.System, reading.ByHead},
+		{"The release checklist has nine steps.", "release checklist", reading.Concept, reading.ByHead},
+		{"The platform team is on call.", "platform team", reading.Person, reading.ByHead},
+		// products and capitals
+		{"postgres is at version 15", "postgres", reading.Tool, reading.ByProduct},
+		{"On Monday Ada said that it works.", "ada", reading.Person, reading.ByCapital},
+		// who speaks
+		{"Ana: I moved to Lyon last month.", "ana", reading.Person, reading.BySpeaker},
+		{"User: I prefer tabs over spaces.", "user", reading.Person, reading.BySpeaker},
+		{"I prefer tabs over spaces.", "user", reading.Person, reading.ByCapital},
+		{"Ana: The colors are so bold, I love them!", "ana", reading.Person, reading.BySpeaker},
+		{"Ana: Hey Ben, I moved to Lyon.", "ana", reading.Person, reading.BySpeaker},
+		{"User: The mailer service runs in two regions.", "mailer", reading.System, reading.ByHead},
+		// orders are about their object
+		{"never deploy the mailer service on Fridays", "mailer", reading.System, reading.ByCapital},
+		{"never deploy payments on Fridays", "payments", reading.Unknown, reading.ByCapital},
+		{"never rename the invoice", "invoice", reading.Unknown, reading.ByObject},
+		{"User: Always answer in full sentences.", "user", reading.Person, reading.BySpeech},
+		// the head of the subject
+		{"The ledger of 2019 is archived.", "ledger", reading.Unknown, reading.ByKnown},
+		{"The invoice numbers are unique.", "invoice numbers", reading.Unknown, reading.BySubject},
+		// labels say nothing
+		{"Decision: the mailer service moves to Frankfurt.", "mailer", reading.System, reading.ByHead},
+		// a later sentence, when the first names nothing
+		{"Good news! The mailer service is back.", "mailer", reading.System, reading.ByHead},
+	} {
+		c := claim(tt.text)
+		r := reading.Read(&c, known)
+		if len(r.Entities) == 0 {
+			t.Errorf("%q is about nothing, want %s", tt.text, tt.name)
+			continue
+		}
+		if m := r.Entities[0]; m.Name != tt.name || m.Type != tt.typ || r.Confidence != tt.confidence {
+			t.Errorf("%q is about %s, a %s (%v); want %s, a %s (%v)", tt.text, m.Name, m.Type, r.Confidence, tt.name, tt.typ, tt.confidence)
+		}
+	}
+}
+
+// A common word is a name only where it is written as one.
+func TestCommonWordsAreNoNames(t *testing.T) {
+	known := names{"go": true, "set": true, "main": true, "test": true, "data": true}
+	for _, tt := range []struct{ text, name string }{
+		{"go to the set and test the main data", ""},
+		{"the data is set", ""},
+		{"Go home.", ""},
+		{"the mailer is written in Go", "go"},
+		{"we ship `main` every night", "main"},
+		{"the test service is down", "test"},
+	} {
+		c := claim(tt.text)
+		found := ""
+		for _, m := range reading.Read(&c, known).Entities {
+			if known[m.Name] {
+				found = m.Name
+			}
+		}
+		if found != tt.name {
+			t.Errorf("%q names %q, want %q", tt.text, found, tt.name)
+		}
+	}
+}
+
+// Names that the claim came with are ordered as found ones are.
+func TestGivenNamesAreOrderedByWhatTheTextIsAbout(t *testing.T) {
+	for _, tt := range []struct {
+		text        string
+		given, want []string
+		confidence  float64
+	}{
+		{"The mailer service uses Redis.", []string{"Redis", "mailer"}, []string{"mailer", "redis"}, reading.ByGiven},
+		{"The mailer service uses Redis.", []string{"Redis", "The Mailer-Service"}, []string{"mailer service", "redis"}, reading.ByGiven},
+		{"Ana: The mailer service uses Redis.", []string{"The Billing-Team", "Redis"}, []string{"mailer", "billing team", "redis"}, reading.ByHead},
+		{"It is red again.", []string{"The Billing-Team"}, []string{"billing team"}, reading.ByGiven},
+		{"Invoices are sent on Mondays.", []string{"ledger", "invoice"}, []string{"invoice", "ledger"}, reading.ByGiven},
+	} {
+		c := claim(tt.text, tt.given...)
+		r := reading.Read(&c, nil)
+		for i, name := range tt.want {
+			if i >= len(r.Entities) || r.Entities[i].Name != name {
+				t.Errorf("%q with %q: %+v, want %q", tt.text, tt.given, r.Entities, tt.want)
+				break
+			}
+		}
+		if r.Confidence != tt.confidence {
+			t.Errorf("%q with %q: confidence %v, want %v", tt.text, tt.given, r.Confidence, tt.confidence)
+		}
+	}
+}
+
+func TestLastResorts(t *testing.T) {
+	c := claim("It is red again.")
+	if r := reading.Read(&c, nil); len(r.Entities) != 0 || r.Confidence != 0 {
+		t.Errorf("%+v", r)
+	}
+	c.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "github.com/acme/shop"}
+	if r := reading.Read(&c, nil); len(r.Entities) != 1 || r.Entities[0].Name != "shop" || r.Confidence != reading.ByProject || r.Entities[0].Type != reading.Project {
+		t.Errorf("%+v", r)
+	}
+	c.Project = "web-shop"
+	if r := reading.Read(&c, nil); r.Entities[0].Name != "web shop" {
+		t.Errorf("%+v", r)
+	}
+	c.Evidence = append(c.Evidence, ken.Evidence{Kind: ken.EvidenceFile, Path: "cart/total.go"})
+	if r := reading.Read(&c, nil); r.Entities[0].Name != "cart/total.go" || r.Confidence != reading.ByEvidence {
+		t.Errorf("%+v", r)
+	}
+	c.Scope, c.Project, c.Evidence = ken.Scope{Type: ken.ScopeAgent, ID: "coder"}, "", c.Evidence[:1]
+	if r := reading.Read(&c, nil); len(r.Entities) != 0 {
+		t.Errorf("an agent's scope is no project: %+v", r)
+	}
+}
+
+// Somebody else's question behind an answer is not what is said.
+func TestTheQuestionIsNotTheFact(t *testing.T) {
+	c := claim("Ana: I moved to Lyon. (asked by Ben: Must the mailer service use Redis)", "Ana")
+	r := reading.Read(&c, nil)
+	if r.Entities[0].Name != "ana" || r.Constraint || len(r.Dependencies) > 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,119 @@
+package task
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+)
+
+// Type is the aspect of the claim that a task is: the type of the entity.
+const Type = "task"
+
+// Body is the body of a task's claim.
+type Body struct {
+	Status    Status    `json:"status"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it is no use any more; zero is never
+	// RetentionUntil is until when a task that is over is kept; zero while it is not.
+	RetentionUntil time.Time `json:"retention_until,omitzero"`
+	CompletedAt    time.Time `json:"completed_at,omitzero"` // when it became done or cancelled
+	About          []string  `json:"about,omitempty"`       // as people write it
+}
+
+// Task is a work item.
+type Task struct {
+	ID    string `json:"id"` // T-0001
+	Title string `json:"title"`
+	Body
+	Expired   bool      `json:"expired,omitempty"` // it is not over, and its time is
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	ClaimID   string    `json:"claim_id"`
+
+	// Claim is what the task is kept as.
+	Claim ken.Claim `json:"-"`
+}
+
+// Of reads the task that a claim is, as it stands at now; false for any other claim.
+func Of(c ken.Claim, now time.Time) (Task, bool) {
+	id, isKey := strings.CutPrefix(c.Key, keyPrefix)
+	if c.Kind != ken.KindEntity || c.Aspect != Type || !isKey || !IsID(id) {
+		return Task{}, false
+	}
+	t := Task{ID: id, Title: c.Text, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, ClaimID: c.ID, Claim: c}
+	if json.Unmarshal(c.Body, &t.Body) != nil || !t.Status.Valid() {
+		t.Body = Body{Status: Open} // somebody else's: it is a task all the same
+	}
+	if t.About == nil && len(c.Entities) > 1 {
+		t.About = slices.Clone(c.Entities[1:])
+	}
+	t.Expired = !t.Status.Over() && !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
+	return t, true
+}
+
+const (
+	keyPrefix = "task:"
+	idPrefix  = "T-"
+)
+
+// ID is the id of an owner's nth task, n > 0: T-0001, and T-10000 when four digits
+// don't do.
+func ID(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	return idPrefix + strings.Repeat("0", max(0, 4-len(s))) + s
+}
+
+// Number is the n that ID made an id of, 0 for what is no id.
+func Number(id string) uint64 {
+	digits, ok := strings.CutPrefix(id, idPrefix)
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if !ok || err != nil || ID(n) != id {
+		return 0
+	}
+	return n
+}
+
+// IsID reports whether s is the id of a task.
+func IsID(s string) bool { return Number(s) > 0 }
+
+// ParseID reads an id as people write it: in any case, without the zeros, or the
+// number alone. Errors: ErrInvalid.
+func ParseID(s string) (string, error) {
+	digits := strings.TrimSpace(s)
+	if rest, ok := strings.CutPrefix(strings.ToUpper(digits), "T"); ok {
+		digits = strings.TrimPrefix(rest, "-")
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || n == 0 {
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: strconv.Quote(clip(s)) + " is no task's id",
+			Try: "Write it as in T-0001; a list of tasks has the ids."}
+	}
+	return ID(n), nil
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return s
+}
+
+// Key is the key of the claim that the task of this id is.
+func Key(id string) string { return keyPrefix + id }
+
+// Name is the task's name among entities.
+func Name(id string) string { return analysis.Entity(id) }
+
+// IDOf is the id of the task that an entity's name stands for; false for other names.
+func IDOf(name string) (string, bool) {
+	digits, ok := strings.CutPrefix(name, "t ")
+	if !ok {
+		return "", false
+	}
+	id := idPrefix + digits
+	return id, IsID(id)
+}

@@ -1,0 +1,137 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares what was made of a file with the file beside it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	path += ".want"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func recorded(t testing.TB, pattern string, fn func(d wire.Dialect, path string, body []byte)) {
+	t.Helper()
+	n := 0
+	for _, d := range dialects {
+		paths, err := filepath.Glob(filepath.Join("testdata", d.String(), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			body, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			fn(d, path, body)
+		}
+	}
+	if n == 0 {
+		t.Fatal("nothing was recorded as " + pattern)
+	}
+}
+
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Ollama}
+
+// What official clients and agents send, and what of it the layer reads.
+func TestRecordedRequests(t *testing.T) {
+	recorded(t, "*.request.json", func(d wire.Dialect, path string, body []byte) {
+		t.Run(path, func(t *testing.T) {
+			r, err := wire.Parse(d, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, path, show(&r))
+			for _, merge := range []bool{false, true} {
+				for i, m := range r.Messages {
+					if m.Role == "user" {
+						checkSplice(t, d, body, &r, i, "[Pipeline Knowledge]\n<a> & \"b\"", merge)
+					}
+				}
+			}
+		})
+	})
+}
+
+func TestRecordedAnswers(t *testing.T) {
+	recorded(t, "*.answer.*", func(d wire.Dialect, path string, body []byte) {
+		if strings.HasSuffix(path, ".want") {
+			return
+		}
+		t.Run(path, func(t *testing.T) {
+			a, ok := wire.ParseAnswer(d, body)
+			golden(t, path, fmt.Sprintf("ok=%v id=%q model=%q finish=%q err=%q\nusage: %+v\n%s",
+				ok, a.ID, a.Model, a.Finish, a.Err, a.Usage, showMessage(&a.Message)))
+			if id := wire.AnswerID(body[:min(len(body), 400)]); id != a.ID {
+				t.Errorf("its beginning says %q", id)
+			}
+			// The same over a server's line ends, and from a client that stops reading
+			// anywhere: never more than the whole.
+			if !strings.HasSuffix(path, ".json") {
+				if b, ok2 := wire.ParseAnswer(d, bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))); ok2 != ok || !cmp.Equal(a, b) {
+					t.Error("line ends make a difference")
+				}
+				for n := range body {
+					if b, _ := wire.ParseAnswer(d, body[:n]); !strings.HasPrefix(a.Message.Text, b.Message.Text) {
+						t.Fatalf("of %d bytes: %q", n, b.Message.Text)
+					}
+				}
+			}
+		})
+	})
+}
+
+// show prints what was read of a request, a line for each thing.
+func show(r *wire.Request) string {
+	var b strings.Builder
+	h, _ := json.Marshal(r.Hints)
+	fmt.Fprintf(&b, "%s model=%q stream=%v tools=%d previous=%q unstored=%v instructed=%v\nhints: %s\n", r.Dialect, r.Model, r.Stream, r.Tools,
+		r.Previous, r.Unstored, r.Instructed, h)
+	for i := range r.Messages {
+		b.WriteString(showMessage(&r.Messages[i]))
+	}
+	return b.String()
+}
+
+func showMessage(m *ken.Message) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %q", m.Role, m.Text)
+	if m.Name != "" || m.ToolCallID != "" {
+		fmt.Fprintf(&b, " name=%q call=%q", m.Name, m.ToolCallID)
+	}
+	b.WriteByte('\n')
+	for _, p := range m.Parts {
+		fmt.Fprintf(&b, "\tpart %s %q %.20s\n", p.Type, p.Text, p.Ref)
+	}
+	for _, c := range m.ToolCalls {
+		fmt.Fprintf(&b, "\tcall %s %s %s\n", c.ID, c.Name, c.Arguments)
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/retriever/knownitem"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
+)
+
+// meter asks questions as turns do.
+type meter struct {
+	p       store.Projections
+	keyword retriever.Leg
+	vector  retriever.Leg
+	o       retriever.Options
+	filter  ken.Filter
+}
+
+// patience replaces a turn's deadline: how busy the machine is must not count.
+const patience = time.Minute
+
+func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.Filter) *meter {
+	if o.Weights == nil {
+		o.Weights = &retriever.DefaultWeights
+	}
+	o.Floor, o.TopK, o.Deadline, o.Order, o.Legs = -1, math.MaxInt, patience, retriever.OrderEvidence, nil
+	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
+}
+
+// found is what a leg found: a leg that answers so again.
+type found struct {
+	name string
+	res  store.Result
+}
+
+func (f found) Name() string { return f.name }
+
+func (f found) Search(context.Context, *retriever.Query) (store.Result, error) { return f.res, nil }
+
+// searched is a question with what each leg found for it.
+type searched struct {
+	want            string
+	turn            retriever.Turn
+	keyword, vector found
+	cosine          float64 // of the most like record; 0 where there is no vector
+}
+
+func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, error) {
+	s := searched{want: q.Want,
+		turn: retriever.Turn{Signals: intent.Analyze([]ken.Message{{Role: "user", Text: q.Text}}), Filter: m.filter}}
+	var err error
+	if s.keyword, err = m.ask(ctx, m.keyword, &s.turn); err != nil {
+		return s, fmt.Errorf("search by words: %w", err)
+	}
+	if s.vector, err = m.ask(ctx, m.vector, &s.turn); err != nil {
+		return s, fmt.Errorf("search by likeness: %w", err)
+	}
+	for _, h := range s.vector.res.Hits {
+		s.cosine = math.Max(s.cosine, math.Min(1, h.Share))
+	}
+	return s, nil
+}
+
+// perLeg is how many hits a leg contributes where the options don't say.
+const perLeg = 50
+
+func (m *meter) ask(ctx context.Context, leg retriever.Leg, t *retriever.Turn) (found, error) {
+	limit, f := perLeg, m.filter
+	if m.o.PerLeg > 0 {
+		limit = m.o.PerLeg
+	}
+	if n := m.o.Limits[leg.Name()]; n > 0 {
+		limit = n
+	}
+	res, err := leg.Search(ctx, &retriever.Query{Signals: t.Signals, Filter: &f, Limit: limit, Context: m.o.Weights.Context})
+	return found{leg.Name(), res}, err
+}
+
+// outcome is where one question's record came. Ranks begin with 1; 0 is not at
+// all.
+type outcome struct {
+	vector int   // by likeness alone
+	ranks  []int // by both, for each of factors
+}
+
+// rank ranks what was found in every way.
+func (m *meter) rank(ctx context.Context, s *searched) outcome {
+	out := outcome{vector: m.place(ctx, s, 1, s.vector), ranks: make([]int, len(factors))}
+	out.ranks[0] = m.place(ctx, s, 1, s.keyword)
+	for i, f := range factors[1:] {
+		out.ranks[i+1] = m.place(ctx, s, f, s.keyword, s.vector)
+	}
+	return out
+}
+
+// place is where the record comes among what legs found.
+func (m *meter) place(ctx context.Context, s *searched, factor float64, legs ...retriever.Leg) int {
+	o, w := m.o, *m.o.Weights
+	w.Cosine *= factor
+	o.Weights, o.Legs = &w, legs
+	for i, c := range retriever.New(m.p, o).Retrieve(ctx, s.turn).Candidates {
+		if c.Row.ID == s.want {
+			return i + 1
+		}
+	}
+	return 0
+}

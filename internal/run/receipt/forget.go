@@ -1,0 +1,266 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/forgotten"
+	"github.com/kenlayer/ken/store"
+)
+
+// ForgetSession deletes the receipts of a session and returns how many there were.
+// One that can't be read goes too: it was of this session when it was kept.
+func (b *Book) ForgetSession(ctx context.Context, session string) (int, error) {
+	gone := 0
+	err := b.shelf.Update(ctx, func(tx store.ShelfTx) (err error) {
+		gone, err = b.RemoveSession(tx, session)
+		return err
+	})
+	return gone, err
+}
+
+// RemoveSession is ForgetSession within the caller's own transaction.
+func (b *Book) RemoveSession(tx store.ShelfTx, session string) (gone int, err error) {
+	if session == "" { // no session is not every session
+		return 0, nil
+	}
+	for _, n := range slices.Collect(numbers(tx, session, ^uint64(0))) {
+		h := head{Session: session}
+		if v := tx.Get(keyEntry(n)); v != nil {
+			gone++
+			if read, err := decodeHead(n, v); err == nil {
+				h.Turn = read.Turn
+			}
+		}
+		if err := remove(tx, n, h); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+// Traces recognises what must be forgotten.
+type Traces struct {
+	// Claims are the ids of claims of which nothing but the id may stay.
+	Claims []string
+	// Text reports a text that holds it; nil for none. Of words that do so together
+	// all go.
+	Text func(string) bool
+}
+
+// Forget takes out of every receipt what it says of claims beside their ids, and
+// the texts that hold what must be forgotten, and returns how many receipts it
+// changed. It goes on past one that it can't read, with the ErrCorrupt that says
+// so, and may be repeated.
+func (b *Book) Forget(ctx context.Context, t Traces) (int, error) {
+	changed := 0
+	var bad []error
+	for before := ^uint64(0); before > 0; {
+		p, err := b.page(ctx, before, &t)
+		bad = append(bad, p.bad...)
+		if err != nil {
+			return changed, errors.Join(append(bad, err)...)
+		}
+		n, err := b.strip(ctx, p.touched, &t)
+		if changed += n; err != nil {
+			return changed, errors.Join(append(bad, err)...)
+		}
+		before = p.next
+	}
+	return changed, errors.Join(bad...)
+}
+
+// Holds counts the receipts that would go with these sessions, or that Forget would
+// change, and changes nothing. It goes on past one that it can't read, as Forget does.
+func (b *Book) Holds(ctx context.Context, t Traces, sessions []string) (int, error) {
+	var n int
+	var bad []error
+	err := b.shelf.View(ctx, func(r store.ShelfReader) error {
+		n, bad = 0, nil
+		goes := map[uint64]bool{}
+		for _, id := range sessions {
+			if id == "" {
+				continue
+			}
+			for at := range numbers(r, id, ^uint64(0)) {
+				if !goes[at] && r.Get(keyEntry(at)) != nil {
+					goes[at] = true
+					n++
+				}
+			}
+		}
+		for at := range numbers(r, "", ^uint64(0)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if goes[at] {
+				continue
+			}
+			rec, err := load(r, at)
+			switch {
+			case errors.Is(err, ken.ErrCorrupt):
+				bad = append(bad, err)
+			case err != nil:
+				return err
+			case rec != nil && t.strip(rec):
+				n++
+			}
+		}
+		return nil
+	})
+	return n, errors.Join(err, errors.Join(bad...))
+}
+
+// found is what Forget found in some receipts.
+type found struct {
+	touched []uint64
+	bad     []error
+	next    uint64 // where to go on, 0 at the end
+}
+
+// page looks through receipts without holding up those who write.
+func (b *Book) page(ctx context.Context, before uint64, t *Traces) (f found, err error) {
+	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
+		f = found{}
+		seen := 0
+		for n := range numbers(r, "", before) {
+			if seen++; seen == perPrune {
+				f.next = n
+			}
+			rec, err := load(r, n)
+			switch {
+			case errors.Is(err, ken.ErrCorrupt):
+				f.bad = append(f.bad, err)
+			case err != nil:
+				return err
+			case rec != nil && t.strip(rec):
+				f.touched = append(f.touched, n)
+			}
+			if f.next != 0 {
+				return nil
+			}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// strip rewrites receipts without what must be forgotten.
+func (b *Book) strip(ctx context.Context, numbers []uint64, t *Traces) (changed int, err error) {
+	if len(numbers) == 0 {
+		return 0, nil
+	}
+	err = b.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		changed = 0
+		for _, n := range numbers {
+			rec, err := load(tx, n)
+			if err != nil {
+				return err
+			}
+			if rec == nil || !t.strip(rec) { // it was pruned, or somebody else did it
+				continue
+			}
+			changed++
+			if err := keep(tx, n, rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// strip takes out of a receipt what must go, and reports whether there was any.
+func (t *Traces) strip(rec *Record) bool {
+	found := false
+	for i := range rec.Items {
+		bare := ken.Item{ID: rec.Items[i].ID}
+		if !slices.Contains(t.Claims, bare.ID) {
+			continue
+		}
+		if rec.BlockHash != "" || !reflect.DeepEqual(rec.Items[i], bare) {
+			rec.Items[i], rec.BlockHash, found = bare, "", true
+		}
+	}
+	found = stripUse(rec, t.Claims) || found
+	if t.Text == nil {
+		return found
+	}
+	s := &rec.Signals
+	for _, list := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities, &rec.Focal, &rec.Degraded} {
+		if len(*list) > 0 && (t.Text(strings.Join(*list, " ")) || slices.ContainsFunc(*list, t.Text)) {
+			*list, found = []string{}, true
+		}
+	}
+	texts := []*string{&rec.Cause}
+	for i := range rec.Cut {
+		texts = append(texts, &rec.Cut[i].Detail)
+	}
+	for _, text := range texts {
+		if *text != "" && t.Text(*text) {
+			*text, found = "", true
+		}
+	}
+	return found
+}
+
+// refuse takes out of a receipt that is about to be kept what would bring back what was
+// forgotten since its turn began.
+func refuse(tx store.ShelfReader, rec *Record) error {
+	gone, err := forgotten.In(tx)
+	if err != nil || gone == nil {
+		return err
+	}
+	t := Traces{Text: func(text string) bool { return gone.Says(text) || gone.Names(text) }}
+	note := func(id string) {
+		if gone.Has(id) && !slices.Contains(t.Claims, id) {
+			t.Claims = append(t.Claims, id)
+		}
+	}
+	for i := range rec.Items {
+		note(rec.Items[i].ID)
+	}
+	for i := range rec.Used {
+		note(rec.Used[i].ID)
+	}
+	if rec.Ranking != nil {
+		for i := range rec.Ranking.Candidates {
+			note(rec.Ranking.Candidates[i].ID)
+		}
+		r := *rec.Ranking // it may be shared with the turn
+		r.Candidates = slices.Clone(r.Candidates)
+		rec.Ranking = &r
+	}
+	rec.Used = slices.Clone(rec.Used)
+	t.strip(rec)
+	return nil
+}
+
+// GivenOf lists the turns whose models were given one of the claims, oldest first, as far
+// as their receipts are kept. It goes on past a receipt that it can't read.
+func (b *Book) GivenOf(ctx context.Context, claims []string) (out []forgotten.Given, err error) {
+	var bad []error
+	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
+		out, bad = nil, nil
+		for n := range numbers(r, "", ^uint64(0)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			rec, err := load(r, n)
+			if err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			if rec != nil && slices.ContainsFunc(rec.Items, func(it ken.Item) bool { return slices.Contains(claims, it.ID) }) {
+				out = append(out, forgotten.Given{Session: rec.Session, Turn: rec.Turn, At: rec.At})
+			}
+		}
+		slices.Reverse(out)
+		return nil
+	})
+	return out, errors.Join(err, errors.Join(bad...))
+}

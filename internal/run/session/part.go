@@ -1,0 +1,331 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/store/forgotten"
+	"github.com/kenlayer/ken/store"
+)
+
+// part is one session's share of a Record.
+type part struct {
+	j      *Journal
+	m      *memo
+	was    before
+	looked bool // the memo is of the session as it is, and was it before
+	stale  bool // the memo has messages that were refused
+	known  bool // there is such a session
+	joins  bool // this process has it from now on
+	lastAt time.Time
+	now    time.Time
+	notes  []*noting
+	err    error
+}
+
+// noting is a note on its way.
+type noting struct {
+	*Note
+	i        int   // its place in the Record
+	about    About // cleaned
+	entries  []Entry
+	fresh    []incoming              // what the entries are of
+	earlier  map[*ken.Message]*Entry // what they were when they were decided first
+	injected []injected
+	altered  bool   // an item of the turn had to be cleaned
+	through  uint64 // see Noted
+	standing *Block // see Noted
+}
+
+// injected is an injection with its key.
+type injected struct {
+	key string
+	*Injection
+}
+
+// partsOf sorts notes by their sessions, in the order in which those come up.
+func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
+	at := map[string]*part{}
+	for _, i := range todo {
+		id := notes[i].About.ID
+		p := at[id]
+		if p == nil {
+			p = &part{j: j, m: j.memo(id)}
+			at[id] = p
+			parts = append(parts, p)
+		}
+		n := &noting{Note: &notes[i], i: i, about: notes[i].About}
+		n.about.clean()
+		p.notes = append(p.notes, n)
+	}
+	return parts
+}
+
+// look takes the memo to where the session is.
+func (p *part) look(r store.ShelfReader) {
+	p.known, p.joins = false, false
+	rec, err := getRecord(r, p.m.id)
+	if err == nil {
+		err = p.m.load(r, rec)
+	}
+	if p.err = err; err != nil {
+		return
+	}
+	p.was, p.looked = p.m.before(), true
+	if rec != nil {
+		p.known, p.joins, p.lastAt = true, rec.lacks(p.j.o.Process), rec.LastAt
+	}
+}
+
+// prepare decides what is new, in memory: the memo has it then as if it were kept,
+// so that each note finds those before it. restore takes that back. annotate is
+// called with the place of each note, when its entries are known.
+func (p *part) prepare(now time.Time, annotate func(at int)) {
+	if p.now = now; p.err != nil {
+		return
+	}
+	for i, n := range p.notes {
+		n.injected, n.altered, n.through = nil, false, 0
+		in := p.m.read(n.Messages)
+		fresh, line := in, (*line)(nil)
+		if !n.all {
+			fresh, line = p.m.fresh(in)
+		}
+		if n.Unkept {
+			p.m.ignore(fresh)
+			continue
+		}
+		p.enter(n, fresh)
+		annotate(i)
+		for i := range n.entries {
+			p.m.note(&n.entries[i], n.fresh[i].digest)
+		}
+		p.m.stamp.last += uint64(len(n.entries))
+		if len(in) > 0 {
+			n.through = p.m.place(in[len(in)-1].digest)
+		}
+		p.m.came(in, line)
+		p.inject(n)
+	}
+}
+
+// enter makes entries of messages. One that was an entry before is the same again.
+func (p *part) enter(n *noting, fresh []incoming) {
+	at := later(p.now, p.lastAt)
+	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
+	for i, x := range fresh {
+		e := &n.entries[i]
+		if was := n.earlier[x.raw]; was != nil {
+			*e = *was
+		} else {
+			if x.clean == nil { // it came before, and was forgotten or is said again
+				c, _ := clean(x.raw)
+				x.clean = &c
+			}
+			e.Message = *x.clean
+			e.cut(p.j.o.MaxMessageBytes)
+		}
+		e.Seq, e.At = p.m.stamp.last+uint64(i)+1, at
+	}
+}
+
+// keepEntries remembers what was made of messages, for when it is decided again which
+// of them are new.
+func (n *noting) keepEntries() {
+	if n.earlier == nil {
+		n.earlier = map[*ken.Message]*Entry{}
+	}
+	for i := range n.entries {
+		n.earlier[n.fresh[i].raw] = &n.entries[i]
+	}
+}
+
+// inject makes injections of items, each id and text once.
+func (p *part) inject(n *noting) {
+	for _, it := range n.Injected {
+		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
+		in.key = keyInjected(p.m.id, in.Injection)
+		n.altered = n.altered || in.ID != it.ID || changedBy(in.Text, it.Text)
+		if in.Text != "" && !slices.ContainsFunc(n.injected, func(o injected) bool { return o.key == in.key }) {
+			n.injected = append(n.injected, in)
+		}
+	}
+}
+
+// changedBy reports whether cleaning took something out of a text that a person may not
+// say either, such as a secret. White space at the ends is nothing.
+func changedBy(cleaned, text string) bool {
+	text = strings.TrimSpace(text)
+	return cleaned != text && cleanSaid(text) != text
+}
+
+// writes reports whether there may be something to write.
+func (p *part) writes() bool {
+	return slices.ContainsFunc(p.notes, func(n *noting) bool {
+		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Block != nil || n.Step != nil)
+	})
+}
+
+// write keeps the part. When the session is not as it was looked at any more, what
+// is new of the part is decided again. It may run again.
+func (p *part) write(tx store.ShelfTx) error {
+	rec, err := getRecord(tx, p.m.id)
+	if err != nil {
+		return err
+	}
+	gone, err := forgotten.In(tx)
+	if err != nil {
+		return err
+	}
+	if rec.stamp() != p.was.stamp {
+		p.m.restore(p.was)
+		if p.look(tx); p.err != nil {
+			return p.err
+		}
+		for _, n := range p.notes {
+			n.keepEntries()
+		}
+		p.prepare(p.now, func(int) {}) // it may ask the shelf, which waits for this
+	}
+	changed := false
+	for _, n := range p.notes {
+		if n.Unkept {
+			continue
+		}
+		if len(n.entries) > 0 || rec == nil && len(n.Messages) > 0 {
+			if rec == nil {
+				rec = begin(n.about, p.now)
+			}
+			changed = true
+			if err := p.keep(tx, rec, n); err != nil {
+				return err
+			}
+		}
+		if rec != nil && len(n.Messages) > 0 && rec.lacks(p.j.o.Process) { // it said nothing new, and yet is at it
+			rec.joined(p.j.o.Process)
+			changed = true
+		}
+		if rec == nil && len(n.injected) > 0 {
+			rec, changed = begin(About{ID: p.m.id}, p.now), true
+			rec.Process = p.j.o.Process
+		}
+		for _, in := range n.injected {
+			if gone.Has(in.ID) || gone.Says(in.Text) || tx.Get(in.key) != nil {
+				continue
+			}
+			if err := put(tx, in.key, in.Injection); err != nil {
+				return err
+			}
+		}
+		kept, err := p.keepBlock(tx, rec, n, gone)
+		if err != nil {
+			return err
+		}
+		changed = changed || kept
+		if n.Step != nil && rec != nil {
+			if err := p.step(tx, n, rec, gone); err != nil {
+				return err
+			}
+		}
+	}
+	if changed {
+		if err := put(tx, keyInfo(rec.ID), rec); err != nil {
+			return err
+		}
+	}
+	if err := p.refuse(tx, rec, gone); err != nil {
+		return err
+	}
+	p.m.stamp = rec.stamp() // of what has begun, too
+	return nil
+}
+
+// keep adds a note's entries to the session.
+func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
+	if len(n.entries) > 0 {
+		rec.goOn()
+	}
+	rec.update(&n.about)
+	rec.Active = p.now
+	rec.joined(p.j.o.Process)
+	for i := range n.entries {
+		e := &n.entries[i]
+		if err := put(tx, keyMessage(rec.ID, e.Seq), messageOf(e, n.fresh[i].digest)); err != nil {
+			return err
+		}
+		rec.Last, rec.LastAt = e.Seq, e.At
+		rec.Messages++
+		if r := e.Message.Role; r == "user" || r == "assistant" {
+			rec.Said++
+		}
+	}
+	return nil
+}
+
+var sum = Digest // a test has it panic
+
+// step brings the checkpoint up to date. A request of the same turn changes nothing
+// but a time, which is not worth a write.
+func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Set) error {
+	prev, err := getCheckpoint(tx, p.m.id)
+	if err != nil {
+		return err
+	}
+	var c Checkpoint
+	err = caught.Run(func() error {
+		c = sum(prev, n.entries, n.Step, p.now)
+		if prev == nil {
+			prev = &Checkpoint{}
+		}
+		c = c.cleaned(prev)
+		return nil
+	})
+	if err != nil { // the messages are kept all the same
+		p.j.o.Log.Error("a session's checkpoint stays as it is", "session", p.m.id, "cause", err, "stack", caught.Stack(err))
+		return nil
+	}
+	if gone != nil {
+		c.forget(func(text string) bool {
+			return tells(gone, rec, text) || slices.ContainsFunc(n.Injected, func(it ken.Item) bool { return gone.Has(it.ID) && point(it.Text) == text })
+		})
+	}
+	if len(n.entries) == 0 && same(&c, prev) {
+		return nil
+	}
+	return put(tx, keyCheckpoint(p.m.id), &c)
+}
+
+// same reports whether two checkpoints say the same.
+func same(a, b *Checkpoint) bool {
+	return a.Seq == b.Seq && a.Goal == b.Goal && a.LastStep == b.LastStep && slices.Equal(a.Entities, b.Entities) &&
+		slices.Equal(a.Files, b.Files) && slices.Equal(a.Open, b.Open) && slices.Equal(a.Constraints, b.Constraints) &&
+		slices.Equal(a.Focal, b.Focal) && slices.Equal(a.Aspects, b.Aspects)
+}
+
+// annotate has the program look at each entry of a note before it is kept.
+func (p *part) annotate(ctx context.Context, at int) {
+	if p.j.o.Annotate == nil {
+		return
+	}
+	n := p.notes[at]
+	for i := range n.entries {
+		e := n.entries[i]
+		p.ask(ctx, &e, p.call(ctx, at, i))
+		n.entries[i].Files = cleanFiles(e.Files)
+	}
+}
+
+// ask calls the program, which may panic.
+func (p *part) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.Files = nil
+			p.j.o.Log.Error("annotate a message", "session", p.m.id, "message", e.ID(), "panic", r)
+		}
+	}()
+	p.j.o.Annotate(ctx, e, call)
+}

@@ -1,0 +1,118 @@
+package session_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+func TestListIsNewestFirst(t *testing.T) {
+	b := newBench(t, session.Options{})
+	for _, id := range []string{"first", "second", "third"} {
+		b.append(t, id, user("a"))
+		b.clock.pass(time.Minute)
+	}
+	b.append(t, "first", user("a"), user("b"))
+	list, err := b.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, info := range list {
+		got = append(got, info.ID)
+	}
+	if diff := cmp.Diff([]string{"first", "third", "second"}, got); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func TestFind(t *testing.T) {
+	b := newBench(t, session.Options{})
+	for _, id := range []string{"0198aa-one", "0198ab-two", "0198ab", "x"} {
+		b.append(t, id, user("a"))
+	}
+	for prefix, want := range map[string]string{"0198aa": "0198aa-one", "0198ab": "0198ab", "0198ab-": "0198ab-two", "x": "x"} {
+		if got, err := b.Find(t.Context(), prefix); err != nil || got.ID != want {
+			t.Errorf("find %s: %q, %v; want %q", prefix, got.ID, err, want)
+		}
+	}
+	b.append(t, "0198ab-three", user("a"))
+	if _, err := b.Find(t.Context(), "0198ab-t"); !isInvalid(err) || !strings.Contains(err.Error(), "0198ab-three") {
+		t.Errorf("an ambiguous beginning: %v", err)
+	}
+	if _, err := b.Find(t.Context(), "0198"); !isInvalid(err) {
+		t.Errorf("a short beginning: %v", err)
+	}
+	if _, err := b.Find(t.Context(), "0198ac"); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
+func TestInjectedOnce(t *testing.T) {
+	b := newBench(t, session.Options{Process: "one"})
+	put := func(items ...ken.Item) {
+		t.Helper()
+		if err := b.Injected(t.Context(), "s", items); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put() // nothing is no session
+	if list, err := b.List(t.Context()); len(list) != 0 || err != nil {
+		t.Fatalf("%v, %v", list, err)
+	}
+	put(ken.Item{ID: "k2", Kind: ken.KindFact, Text: "two"}, ken.Item{ID: "k1", Kind: ken.KindHot, Text: "one"}, ken.Item{ID: "k1", Kind: ken.KindHot, Text: "one"})
+	b.clock.pass(time.Minute)
+	put(ken.Item{ID: "k1", Kind: ken.KindHot, Text: "one"}, ken.Item{ID: "k1", Kind: ken.KindHot, Text: "one, revised"})
+	b.append(t, "s", user("a"))
+	tr := b.read(t, "s")
+	want := []session.Injection{
+		{ID: "k1", Kind: ken.KindHot, Text: "one", At: monday},
+		{ID: "k2", Kind: ken.KindFact, Text: "two", At: monday},
+		{ID: "k1", Kind: ken.KindHot, Text: "one, revised", At: monday.Add(time.Minute)},
+	}
+	if diff := cmp.Diff(want, tr.Injected); diff != "" {
+		t.Errorf("injected (-want +got):\n%s", diff)
+	}
+	if tr.Info.State != session.Open || tr.Info.Process != "one" || tr.Info.Messages != 1 {
+		t.Errorf("%+v", tr.Info)
+	}
+}
+
+func TestCheckpointIsKept(t *testing.T) {
+	b := newBench(t, session.Options{})
+	if _, ok, err := b.Checkpoint(t.Context(), "s"); ok || err != nil {
+		t.Errorf("of nobody: %v, %v", ok, err)
+	}
+	b.append(t, "s", user("a"))
+	want := session.Checkpoint{At: monday, Seq: 4, Goal: "the goal", Files: []string{"a.go"}, Open: []string{"why?"}}
+	for _, c := range []session.Checkpoint{{Seq: 2, Goal: "old"}, want, {Seq: 3, Goal: "a turn that took longer"}} {
+		if err := b.SaveCheckpoint(t.Context(), "s", c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, ok, err := b.Checkpoint(t.Context(), "s")
+	if diff := cmp.Diff(want, got); diff != "" || !ok || err != nil {
+		t.Errorf("checkpoint %v, %v (-want +got):\n%s", ok, err, diff)
+	}
+	if diff := cmp.Diff(&want, b.read(t, "s").Checkpoint); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseMessageID(t *testing.T) {
+	e := session.Entry{Seq: 42}
+	if seq, ok := session.ParseMessageID(e.ID()); !ok || seq != 42 {
+		t.Errorf("read %s as %d, %v", e.ID(), seq, ok)
+	}
+	for _, bad := range []string{"", "m", "m0", "42", "mx", "m-1", "M1", "m18446744073709551616"} {
+		if seq, ok := session.ParseMessageID(bad); ok {
+			t.Errorf("read %q as %d", bad, seq)
+		}
+	}
+}

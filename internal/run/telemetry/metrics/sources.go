@@ -1,0 +1,187 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
+)
+
+// SourceTimeout is how long a scrape waits for its sources, which all run at once.
+const SourceTimeout = time.Second
+
+// sources is a collector that asks whoever knows.
+type sources struct {
+	records, events, embedded, jobs, filed, attention, journal, waiting, harvests, breaker, up, keyRequests, keyTokens, keyCost *prometheus.Desc
+
+	mu    sync.Mutex // guards what follows
+	list  []*source
+	usage func() []usage.Row // nil until somebody counts it
+}
+
+// maxSources bounds what is asked at a scrape: MaxValues owners have two sources each,
+// and there are a few more.
+const maxSources = 2*MaxValues + 8
+
+type source struct {
+	name  string
+	owner string // whose figures it has; "" for the whole process
+	read  func(context.Context) ([]prometheus.Metric, error)
+
+	mu   sync.Mutex // guards busy
+	busy bool
+}
+
+func newSources(m *Metrics) *sources {
+	desc := func(kind, name, help string, labels ...string) *prometheus.Desc {
+		m.note(name, kind, help, labels)
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	return &sources{
+		records:  desc("gauge", "ken_records", "Claims and chunks of the repository in a store.", "owner"),
+		events:   desc("counter", "ken_log_events_total", "Events of a store's log.", "owner"),
+		embedded: desc("gauge", "ken_embedded_records", "Records that have a vector of the embedder in use.", "owner"),
+		jobs:     desc("gauge", "ken_jobs", "Jobs in the queue, by state.", "owner", "state"),
+		filed: desc("counter", "ken_structure_total", "Claims that were filed under their entities in the background, and the dependencies found, ever, by outcome: "+
+			"rules, model, left (to the rules), unsure, unread, ties_rules, ties_model, retracted, or refused.", "owner", "outcome"),
+		attention:   desc("gauge", "ken_attention_items", "Items that wait for a person, by severity.", "owner", "severity"),
+		journal:     desc("counter", "ken_journal_records_total", "Records of turns and answers, by what became of them: written, or lost because turns came too fast.", "outcome"),
+		waiting:     desc("gauge", "ken_journal_waiting", "Records that are still to be written."),
+		harvests:    desc("counter", "ken_harvests_total", "Harvests of sessions, by outcome: done, retried later, or dead.", "outcome"),
+		breaker:     desc("gauge", "ken_breaker_state", "1 for the state that a circuit breaker is in, 0 for the others.", "breaker", "state"),
+		up:          desc("gauge", "ken_source_up", "1 when a source of gauges answered this scrape in time, 0 when it is left out.", "source"),
+		keyRequests: desc("counter", "ken_key_requests_total", "Requests that keys made of the upstream, by the model that answered; none for those that failed.", "key", "owner", "model"),
+		keyTokens:   desc("counter", "ken_key_tokens_total", "Tokens that keys used, as the upstream counted them, by type: input, of these cached, and output.", "key", "owner", "model", "type"),
+		keyCost:     desc("counter", "ken_key_cost_total", "What that cost, by gateway.prices; models without a price are left out.", "key", "owner", "model"),
+	}
+}
+
+func (s *sources) add(name, owner string, read func(context.Context) ([]prometheus.Metric, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.list {
+		if s.list[i].name == name {
+			s.list[i] = &source{name: name, owner: owner, read: read}
+			return
+		}
+	}
+	if len(s.list) < maxSources {
+		s.list = append(s.list, &source{name: name, owner: owner, read: read})
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (s *sources) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.records, s.events, s.embedded, s.jobs, s.filed, s.attention, s.journal, s.waiting, s.harvests, s.breaker, s.up, s.keyRequests, s.keyTokens, s.keyCost} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *sources) Collect(ch chan<- prometheus.Metric) {
+	s.collect(ch, func(*source) bool { return true })
+	s.used(ch, "")
+}
+
+// ofOwner is the collector of one owner's sources.
+type ofOwner struct {
+	*sources
+	owner string
+}
+
+// Collect implements prometheus.Collector.
+func (o ofOwner) Collect(ch chan<- prometheus.Metric) {
+	o.collect(ch, func(src *source) bool { return src.owner == o.owner })
+	o.used(ch, o.owner)
+}
+
+// collect asks those sources that may be asked.
+func (s *sources) collect(ch chan<- prometheus.Metric, may func(*source) bool) {
+	s.mu.Lock()
+	list := make([]*source, 0, len(s.list))
+	for _, src := range s.list {
+		if may(src) {
+			list = append(list, src)
+		}
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), SourceTimeout)
+	defer cancel()
+	answers := make([]<-chan []prometheus.Metric, len(list))
+	for i, src := range list {
+		answers[i] = src.ask(ctx)
+	}
+	for i, src := range list {
+		up := 0.0
+		got, ok := within(ctx, answers[i])
+		if ok {
+			up = 1
+		}
+		for _, m := range got {
+			ch <- m
+		}
+		ch <- prometheus.MustNewConstMetric(s.up, prometheus.GaugeValue, up, src.name)
+	}
+}
+
+// within waits for an answer until ctx ends. One that is there counts, however late
+// it is looked at.
+func within(ctx context.Context, answer <-chan []prometheus.Metric) (got []prometheus.Metric, ok bool) {
+	select {
+	case got, ok = <-answer:
+		return got, ok
+	case <-ctx.Done():
+	}
+	select {
+	case got, ok = <-answer:
+	default:
+	}
+	return got, ok
+}
+
+// ask returns where the source's answer comes. The channel is closed without one
+// when the source is still busy with an earlier scrape, errs or panics.
+func (src *source) ask(ctx context.Context) <-chan []prometheus.Metric {
+	out := make(chan []prometheus.Metric, 1)
+	if !src.take() {
+		close(out)
+		return out
+	}
+	go func() {
+		defer src.let()
+		defer close(out)
+		if got, err := src.safely(ctx); err == nil {
+			out <- got
+		}
+	}()
+	return out
+}
+
+func (src *source) safely(ctx context.Context) (got []prometheus.Metric, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return src.read(ctx)
+}
+
+func (src *source) take() bool {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.busy {
+		return false
+	}
+	src.busy = true
+	return true
+}
+
+func (src *source) let() {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.busy = false
+}

@@ -1,0 +1,115 @@
+package metrics
+
+import (
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/telemetry"
+)
+
+// assembleBuckets are around what a turn takes: 0.1 ms to the deadline and beyond.
+var assembleBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .15, .25, .5, 1}
+
+func (m *Metrics) declareTurns() {
+	m.turns = m.counterVec("ken_turns_total", "Model calls that the layer prepared, by how retrieval ran and by the kind of cause when that is not what was asked for.", "mode", "cause")
+	m.reused = m.counter("ken_turns_reused_total", "Model calls that carry what an earlier request of the same turn composed.")
+	m.injected = m.counter("ken_turns_with_knowledge_total", "Turns that got a block.")
+	m.assemble = m.histogram("ken_assemble_duration_seconds", "Time that the layer took to prepare a model call.", assembleBuckets)
+	m.stages = &histograms{vec: m.histogramVec("ken_stage_duration_seconds", "Time that a stage or a leg of a turn took.", assembleBuckets, "stage")}
+	items := m.counterVec("ken_injected_items_total", "Items of composed blocks, by tier.", "tier")
+	chars := m.counterVec("ken_injected_chars_total", "Code points of the items of composed blocks, frame included, by tier.", "tier")
+	for i, tier := range tiers {
+		m.items[i], m.chars[i] = items.WithLabelValues(tier), chars.WithLabelValues(tier)
+	}
+	m.cuts = &counters{vec: m.counterVec("ken_cuts_total", "Items that were considered and left out, by reason.", "reason")}
+	m.degraded = &counters{vec: m.counterVec("ken_degraded_total", "Stages and legs that failed or were left out.", "stage")}
+	m.overflowed = m.counter("ken_overflowed_constraints_total", "Constraints that did not fit even compressed.")
+	bytes := m.counterVec("ken_prompt_bytes_total", "Bytes of prompts by what a provider's cache can do: shared with the session's request before, or new.", "cache")
+	m.cached, m.fresh = bytes.WithLabelValues("shared"), bytes.WithLabelValues("new")
+	m.taints = &counters{vec: m.counterVec("ken_taints_total", "Tool calls of answers that repeat an external claim, by what was done.", "action")}
+}
+
+// Turn counts one model call that the layer prepared. It reads the receipt and
+// keeps nothing of it. What a reused block consists of was counted when it was
+// composed.
+func (m *Metrics) Turn(r *ken.Receipt) {
+	if m == nil {
+		return
+	}
+	m.turns.WithLabelValues(mode(r.Mode), telemetry.CauseClass(r.Cause)).Inc()
+	m.assemble.Observe(r.MS["total"] / 1000)
+	m.cached.Add(float64(max(r.CachedBytes, 0)))
+	m.fresh.Add(float64(max(r.NewBytes, 0)))
+	if r.Reused {
+		m.reused.Inc()
+		return
+	}
+	if r.Block != "" {
+		m.injected.Inc()
+	}
+	m.overflowed.Add(float64(max(r.OverflowedConstraints, 0)))
+	for stage, ms := range r.MS {
+		if stage != "total" && stage != "assemble" { // those are the whole
+			m.stages.observe(stage, ms/1000)
+		}
+	}
+	m.blocks(r.Items)
+	m.cutOff(r.Cut)
+	for _, d := range r.Degraded {
+		stage, _, _ := strings.Cut(d, ":")
+		m.degraded.add(stage, 1)
+	}
+}
+
+// blocks counts by tier first: a block has dozens of items, and a counter costs
+// more than an addition.
+func (m *Metrics) blocks(items []ken.Item) {
+	var n, chars [len(tiers)]int
+	for i := range items {
+		tier := min(int(items[i].Tier), len(tiers)-1)
+		n[tier]++
+		chars[tier] += max(items[i].Chars, 0)
+	}
+	for i := range n {
+		if n[i] > 0 {
+			m.items[i].Add(float64(n[i]))
+			m.chars[i].Add(float64(chars[i]))
+		}
+	}
+}
+
+// cutReasons is how many reasons are added up before they are counted; there are
+// about ten.
+const cutReasons = 12
+
+func (m *Metrics) cutOff(cuts []ken.Cut) {
+	var reasons [cutReasons]ken.CutReason
+	var n [cutReasons]int
+	known := 0
+next:
+	for i := range cuts {
+		for k := range known {
+			if reasons[k] == cuts[i].Reason {
+				n[k]++
+				continue next
+			}
+		}
+		if known == cutReasons {
+			m.cuts.add(string(cuts[i].Reason), 1)
+			continue
+		}
+		reasons[known], n[known] = cuts[i].Reason, 1
+		known++
+	}
+	for k := range known {
+		m.cuts.add(string(reasons[k]), float64(n[k]))
+	}
+}
+
+func mode(m ken.Mode) string {
+	switch m {
+	case ken.ModeHybrid, ken.ModeKeyword, ken.ModeVector, ken.ModeLate, ken.ModeNone:
+		return string(m)
+	}
+	return Other
+}

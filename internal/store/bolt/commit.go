@@ -1,0 +1,260 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/keyword"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxBatch bounds how many requests share a transaction.
+const maxBatch = 256
+
+// request is one caller's change.
+type request struct {
+	fn   func(*txn) error
+	solo func() error // runs between batches, with the file to itself
+	done chan error
+	err  error
+
+	commit uuid.UUID // what the write is called; nil for nothing
+	result any       // what fn sets, kept under that name; a pointer, or nil
+}
+
+// do hands fn to the committer and waits until its changes are durable and
+// searchable. ctx is honoured until the committer takes the request; after that
+// the write may take effect although ctx ended.
+func (s *Store) do(ctx context.Context, fn func(*txn) error) error {
+	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), done: make(chan error, 1)})
+}
+
+func (s *Store) submit(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := goodName(r.commit); err != nil {
+		return err
+	}
+	select {
+	case <-s.quit:
+		return errClosed
+	default:
+	}
+	stalled := s.stalls.over()
+	select {
+	case s.queue <- r:
+	case <-s.quit:
+		return errClosed
+	case <-stalled:
+		return errStalled
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-stalled:
+		return errStalled
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.stopped:
+		select { // it may have been done last thing
+		case err := <-r.done:
+			return err
+		default:
+			return errClosed
+		}
+	}
+}
+
+// run is the committer: it drains the queue, writes what it found in one
+// transaction, and starts again. There is no delay to wait for company: while
+// one batch is being synced, the next one gathers.
+func (s *Store) run() {
+	defer close(s.stopped)
+	release := time.NewTicker(releaseEvery)
+	defer release.Stop()
+	for {
+		var first *request
+		select {
+		case first = <-s.queue:
+		case <-s.mend.C:
+			s.mendIndex()
+			continue
+		case <-release.C:
+			s.scrub()
+			s.releaseMapped()
+			continue
+		case <-s.quit:
+			for { // what was accepted is still written
+				select {
+				case r := <-s.queue:
+					s.serve([]*request{r})
+				default:
+					return
+				}
+			}
+		}
+		batch := []*request{first}
+	drain:
+		for len(batch) < maxBatch {
+			select {
+			case r := <-s.queue:
+				batch = append(batch, r)
+			default:
+				break drain
+			}
+		}
+		s.serve(batch)
+	}
+}
+
+// serve runs a batch, splitting it at requests that want the file to themselves.
+func (s *Store) serve(batch []*request) {
+	for len(batch) > 0 {
+		n := slices.IndexFunc(batch, func(r *request) bool { return r.solo != nil })
+		switch n {
+		case 0:
+			batch[0].done <- batch[0].solo()
+			batch = batch[1:]
+			continue
+		case -1:
+			n = len(batch)
+		}
+		s.write(batch[:n])
+		batch = batch[n:]
+	}
+}
+
+// write commits a batch: transaction, then memory, then index, then the callers
+// hear of it. A request whose function fails is answered with its own error and
+// the others go on; a transaction that fails fails all of them.
+func (s *Store) write(batch []*request) {
+	var plan *plan
+	err := s.update(func(tx *bbolt.Tx) error {
+		all := newLayer()
+		for _, r := range batch {
+			t := &txn{s: s, tx: tx, batch: all, mine: newLayer()}
+			if r.err = s.try(r, t); r.err == nil {
+				all.absorb(t.mine)
+			}
+		}
+		var err error
+		plan, err = s.plan(tx, all)
+		if err != nil || plan.empty() {
+			return err
+		}
+		return plan.put(tx)
+	})
+	done := err == nil
+	if err != nil && plan != nil && !plan.empty() {
+		// What is in memory is what the file shows, or the next commit would be built on
+		// another state than the file's.
+		var later error
+		if done, later = s.landed(plan.commit); done {
+			err = later
+		}
+	}
+	if err != nil || !plan.empty() {
+		s.wrote(err)
+	}
+	if done && !plan.empty() {
+		s.publish(plan)
+	}
+	for _, r := range batch {
+		if r.err == nil && err != nil {
+			r.err = storageError(err)
+		}
+		r.done <- r.err
+	}
+}
+
+// try runs a request. One that panics fails alone, and the log says where: the writer
+// goes on, and with it the process.
+func (s *Store) try(r *request, t *txn) (err error) {
+	defer func() {
+		p := recover()
+		switch {
+		case p == nil:
+		case ofFile(p):
+			err = s.broke(p)
+		default:
+			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed in a way that nobody expected", Err: fmt.Errorf("%v", p),
+				Try: "Report it with the stack from the log; nothing was written."}
+		}
+	}()
+	return r.apply(t)
+}
+
+// storageError dresses what a failed commit or index write says.
+func storageError(err error) error {
+	var e *ken.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "write to storage", Err: err,
+		Try: "Check that the disk has room and is writable, then write again: a key makes that safe."}
+}
+
+// publish makes a committed batch visible: rows, vectors, then the index. It is durable,
+// so nothing that fails here makes the write a failed one: a client would repeat it.
+func (s *Store) publish(p *plan) {
+	defer s.shown.Store(p.commit) // once all of it is there to be seen
+	defer func() {
+		if p := recover(); p != nil {
+			s.o.Log.Error("showing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			_ = s.broke(p) // what is in memory may not be what is in the file
+		}
+	}()
+	up, del := s.publishRows(p)
+	s.broadcast()
+	s.toIndex(up, del, p.commit)
+}
+
+// publishRows shows the batch by rows and vectors, and returns what the index needs.
+func (s *Store) publishRows(p *plan) (up []keyword.Doc, del []uint32) {
+	s.commit, s.head, s.classes = p.commit, p.head, p.classes
+	for _, c := range p.changes { // first: who has seen a new row must not read an old claim
+		s.cache.drop(c.ref)
+	}
+	s.t.mu.Lock()
+	for i := range p.changes {
+		c := &p.changes[i]
+		s.t.put(c.ref, c.row)
+		s.t.file(c.ref, c.about)
+	}
+	s.t.mu.Unlock()
+	s.docs.apply(p.layer.docs)
+	s.seq.Store(p.seq) // who reads an event finds what it changed
+	for _, c := range p.changes {
+		if c.claim == nil {
+			del = append(del, c.ref)
+			s.vecs.remove(c.ref)
+			continue
+		}
+		if c.words {
+			up = append(up, indexDoc(c.ref, c.claim))
+		}
+		if err := s.vecs.attach(c.ref, c.row.hash); err != nil { // it is embedded again
+			s.o.Log.Warn("a vector can't be read", "store", s.dir, "error", err)
+		}
+	}
+	return up, del
+}
+
+func (s *Store) broadcast() {
+	s.wakeMu.Lock()
+	defer s.wakeMu.Unlock()
+	close(s.wake)
+	s.wake = make(chan struct{})
+}

@@ -1,0 +1,234 @@
+package bolt
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/outline"
+	"github.com/kenlayer/ken/store"
+)
+
+// Forget erases a claim and everything that was derived from it: text, body and
+// evidence in the claims and in the log, the vectors, the index entries. A
+// tombstone in the log says when, by whom and why, and a mark on the shelf keeps what
+// writes there from bringing it back. Then it rewrites the files, unless ctx says later, so that the words are gone from the disk too, and checks that no path finds
+// them. It returns the ids that were forgotten. It belongs to the operator:
+// nothing that an agent can reach calls it. Time grows with the store's size,
+// because bbolt's file is copied.
+func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
+	var ids []string
+	if again, err := s.wasDone(ctx, &ids); again || err != nil {
+		return ids, cmp.Or(err, s.forgetAgain(ctx, ids))
+	}
+	root, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var gone []ken.Claim
+	err = s.doOnce(ctx, &ids, func(t *txn) error {
+		gone, ids = nil, nil
+		err := t.forget(root.ID, reason, actor, &gone)
+		for i := range gone {
+			ids = append(ids, gone[i].ID)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// From here on the claims are gone for every reader; a failure below means
+	// that words may still be on the disk, and is told.
+	if !store.ErasesLater(ctx) {
+		if err := s.Compact(ctx); err != nil {
+			return ids, fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+		}
+	}
+	return ids, s.checkForgotten(ctx, gone)
+}
+
+// forgetAgain finishes what was cut off after claims were forgotten, by a process
+// that has ended since. What they said is known to nobody any more.
+func (s *Store) forgetAgain(ctx context.Context, ids []string) error {
+	gone := make([]ken.Claim, len(ids))
+	for i, id := range ids {
+		gone[i].ID = id
+	}
+	if !store.ErasesLater(ctx) {
+		if err := s.Compact(ctx); err != nil {
+			return fmt.Errorf("forgotten, but not yet erased from every file: %w", err)
+		}
+	}
+	return s.checkForgotten(ctx, gone)
+}
+
+// forget tombstones a claim and, first found first, what was derived from it.
+func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) error {
+	c, err := t.get(id)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		if len(*gone) > 0 {
+			return nil // derived twice
+		}
+		return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
+			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
+	}
+	ev, err := store.ForgetCommand(t.get, id, reason, actor, t.s.o.env())
+	if err != nil {
+		return err
+	}
+	*gone = append(*gone, *c)
+	t.mine.erase = append(t.mine.erase, ev.Claim)
+	if err := t.emit(ev); err != nil {
+		return err
+	}
+	cur := t.tx.Bucket(bDerived).Cursor()
+	for k, _ := cur.Seek(ev.Claim[:]); bytes.HasPrefix(k, ev.Claim[:]); k, _ = cur.Next() {
+		if err := t.forget(uuid.UUID(k[16:32]).String(), "derived from "+id, actor, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEvents drops the payloads of a claim's events so far.
+func eraseEvents(tx *bbolt.Tx, id uuid.UUID) error {
+	var keep []*store.Event
+	err := trail(tx, id, func(ev *store.Event) error {
+		if ev.Claim == id && !ev.Erased() {
+			ev.Erase()
+			keep = append(keep, ev)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, ev := range keep {
+		b, err := ev.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		if err := tx.Bucket(bEvents).Put(key64(ev.Seq), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// erase takes what is gone out of the files. Only the committer runs it.
+func (s *Store) erase(ctx context.Context) error {
+	return errors.Join(s.vecs.eraseOthers(s.hashes()), s.scrubIndex(ctx), s.compact(), removed(filepath.Join(s.dir, damagedFile)))
+}
+
+// scrubIndex takes what is gone out of the index's files, and opens it again once where
+// it fails.
+func (s *Store) scrubIndex(ctx context.Context) error {
+	err := s.index.Load().Scrub(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	s.indexFails(err)
+	return s.index.Load().Scrub(ctx)
+}
+
+// hashes are of the texts of all records.
+func (s *Store) hashes() map[[16]byte]bool {
+	used := map[[16]byte]bool{}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	for i := range s.t.rows {
+		if r := &s.t.rows[i]; !r.gone() {
+			used[r.hash] = true
+		}
+	}
+	return used
+}
+
+// compact copies the live pages into a new file and puts it in the old one's
+// place. The new file is locked before the old one is let go.
+func (s *Store) compact() error {
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	path := filepath.Join(s.dir, dbFile)
+	tmp := path + ".compact"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("compact: %w", err)
+	}
+	dst, err := openDB(tmp, s.o)
+	if err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
+	const txBytes = 16 << 20
+	if err := bbolt.Compact(dst, s.db, txBytes); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	if err := dst.Sync(); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(fmt.Errorf("compact: %w", err), dst.Close(), os.Remove(tmp))
+	}
+	old := s.db
+	s.db = dst
+	return errors.Join(s.renamed(), old.Close())
+}
+
+// checkForgotten looks for the claims by every path that leads to one.
+func (s *Store) checkForgotten(ctx context.Context, gone []ken.Claim) error {
+	for i := range gone {
+		c := &gone[i]
+		left := func(where string) error {
+			return &ken.Error{Code: ken.CodeInternal, Msg: "claim " + c.ID + " is still found by " + where, Try: "Run ken forget again, and report this."}
+		}
+		id := uuid.MustParse(c.ID)
+		if _, _, ok := s.find(id); ok {
+			return left("id")
+		}
+		all := &ken.Filter{Statuses: ken.Statuses(), Structural: true}
+		res, err := s.Keyword(ctx, store.EmbedText(c), all, 100) // finds nothing where the text is not known
+		if err != nil {
+			return err
+		}
+		for _, h := range res.Hits {
+			if row, ok := s.Row(h.Ref); ok && row.ID == c.ID {
+				return left("the keyword index")
+			}
+		}
+		names := store.SpellEntities(c.Entities)
+		if about, some := outline.Of(c); some {
+			names = append(names, about.Said...)
+		}
+		under, err := s.Outlines(ctx, names, all, store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
+		if err != nil {
+			return err
+		}
+		for j := range under {
+			if slices.ContainsFunc(outlined(&under[j]), func(ref store.Ref) bool { row, ok := s.Row(ref); return ok && row.ID == c.ID }) {
+				return left("the names that it is about, or says")
+			}
+		}
+		events, err := s.History(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, ev := range events {
+			if ev.Type != ken.EventForgotten && ev.Type != ken.EventSuperseded && !ev.Erased {
+				return left("its history")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/keyword"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	dbFile    = "ken.db"
+	indexDir  = "index"
+	vectorDir = "vectors"
+
+	layout = Layout
+)
+
+// Layout is the number of the layout of the buckets below; see upgrade.go. A file of an
+// older one is upgraded when it is opened, one of a newer one refused.
+const Layout = 3
+
+// The buckets. Numbers are big endian, so that keys sort.
+var (
+	bMeta    = []byte("meta")    // see the keys below
+	bEvents  = []byte("events")  // seq 8 → event: the log
+	bClaims  = []byte("claims")  // ref 4 → claim JSON, documents' chunks too
+	bRows    = []byte("rows")    // ref 4 → row
+	bClasses = []byte("classes") // class 2 → class JSON
+	bKeys    = []byte("keys")    // key → id 16
+	bTrail   = []byte("trail")   // id 16, seq 8 → nothing: the events of a claim
+	bDerived = []byte("derived") // id 16, id 16 → nothing: what was derived from a claim
+	bCites   = []byte("cites")   // path, 0, ref 4 → nothing: claims that cite a file's content
+	bDocs    = []byte("docs")    // path → docEntry JSON
+	bShelf   = []byte("shelf")   // key → value, see shelf.go
+	bCommits = []byte("commits") // id 16 → what the write returned, see once.go
+	bAbout   = []byte("about")   // ref 4 → outline.About: what the index of names holds
+	bRefers  = []byte("refers")  // hash 8 of a reference, ref 4 → nothing: claims whose evidence points at it, see refers.go
+
+	// A bucket that is missing is created on opening, so a new one needs no new
+	// layout: a program that doesn't know it copies it and otherwise leaves it alone.
+	buckets = [][]byte{bMeta, bEvents, bClaims, bRows, bClasses, bKeys, bTrail, bDerived, bCites, bDocs, bShelf, bCommits, bAbout, bRefers}
+
+	kLayout   = []byte("layout")
+	kID       = []byte("store_id")
+	kOwner    = []byte("owner")
+	kCommit   = []byte("commit")   // number of the last commit, 8
+	kHead     = []byte("head")     // hash of the last event, 32
+	kAbout    = []byte("about")    // number of the last commit that bAbout knows, 8; see structure_upgrade.go
+	kRefers   = []byte("refers")   // likewise, of bRefers
+	kApproved = []byte("approved") // likewise, of the rows' flagApproved; see approved.go
+	kSealed   = []byte("sealed")   // there: no value was written by a program before layout 3
+)
+
+// Store is one owner's embedded store. It implements ken.Store and
+// store.Projections, and is safe for concurrent use.
+type Store struct {
+	dir  string
+	work string // where index and vectors lie; dir, but for a store that is read alone
+	o    Options
+	id   string // identifies the log to its projections
+	t    *table
+	docs *docTable
+	refs map[uuid.UUID]store.Ref // of a rebuild: what records were called before
+
+	sealed bool // every value of the file has a checksum
+
+	dbMu    sync.RWMutex // held for writing only while the file is swapped
+	db      *bbolt.DB
+	updMu   sync.Mutex // held while something is written to it; guards secured
+	secured bool       // what the file shows is durable; see secure
+
+	snapshots sync.RWMutex // held for reading by each read transaction; see secure
+	index     atomic.Pointer[keyword.Index]
+	vecs      *vectors
+	cache     *claimCache
+	gate      gate // of the shelf's updates
+	health    health
+	stalls    stalls
+
+	beforeCommit func()       // of tests
+	lateError    func() error // of tests: of a commit that the file shows
+
+	// The rest belongs to the committer's goroutine.
+	queue    chan *request
+	quit     chan struct{}
+	stopped  chan struct{}
+	closing  sync.Once
+	commit   uint64
+	head     [sha256.Size]byte
+	seq      atomic.Uint64 // of the last event; read by anybody
+	shown    atomic.Uint64 // the last commit that readers see; read by anybody
+	classes  int           // how many are on disk
+	wake     chan struct{}
+	wakeMu   sync.Mutex  // guards wake
+	lagging  bool        // the index lacks what is durable; see mend.go
+	mend     *time.Timer // when that is tried to be mended next
+	pause    time.Duration
+	scrubbed scrubbing
+}
+
+var (
+	_ ken.Store    = (*Store)(nil)
+	_ store.Served = (*Store)(nil)
+)
+
+// Open opens or creates the store in dir. It replays what the index lacks and
+// rebuilds an index that is missing or can't be read, telling o.Progress; ctx
+// bounds only that work. Errors: ken.ErrHeld; ken.ErrCorrupt for a bbolt file
+// that can't be read, which is left as it is; ken.ErrRefused when the folder
+// belongs to another owner.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	l, err := Acquire(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := l.Open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, l.Release())
+	}
+	return s, nil
+}
+
+func newStore(dir string, o Options, db *bbolt.DB) *Store {
+	return &Store{dir: dir, work: dir, o: o, db: db, t: newTable(o.Now), docs: newDocTable(), cache: newClaimCache(),
+		mend: stoppedTimer(), queue: make(chan *request, 256), quit: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{})}
+}
+
+// load reads meta, rows and vectors into memory and brings the index up to date.
+func (s *Store) load(ctx context.Context) error {
+	if s.o.readOnly {
+		if err := s.readable(); err != nil {
+			return err
+		}
+	} else if !s.prepared() { // else there is no need for a transaction, and its sync
+		if err := s.update(s.initMeta); err != nil {
+			return fmt.Errorf("prepare store: %w", err)
+		}
+	}
+	if err := s.view(s.loadTables); err != nil {
+		return fmt.Errorf("load store: %w", err)
+	}
+	if err := s.openApproved(ctx); err != nil {
+		return fmt.Errorf("load what was approved: %w", err)
+	}
+	if err := s.openStructure(ctx); err != nil {
+		return fmt.Errorf("load what claims are about: %w", err)
+	}
+	if err := s.openRefers(ctx); err != nil {
+		return fmt.Errorf("load what claims rest on: %w", err)
+	}
+	s.vecs = newVectors(filepath.Join(s.work, vectorDir), s.o.Embedder)
+	if err := s.vecs.load(s.t); err != nil {
+		return err
+	}
+	return s.openIndex(ctx)
+}
+
+// prepared reports whether initMeta would change nothing and find no fault.
+func (s *Store) prepared() (is bool) {
+	err := s.view(func(tx *bbolt.Tx) error {
+		for _, b := range buckets {
+			if tx.Bucket(b) == nil {
+				return nil
+			}
+		}
+		meta := tx.Bucket(bMeta)
+		is = bytes.Equal(meta.Get(kLayout), []byte{layout}) && string(meta.Get(kOwner)) == s.o.Owner
+		return nil
+	})
+	return is && err == nil
+}
+
+func (s *Store) initMeta(tx *bbolt.Tx) error {
+	for _, b := range buckets {
+		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			return err
+		}
+	}
+	meta := tx.Bucket(bMeta)
+	if v := meta.Get(kLayout); v == nil {
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return err
+		}
+		return errors.Join(meta.Put(kLayout, []byte{layout}), meta.Put(kID, []byte(id.String())), meta.Put(kOwner, []byte(s.o.Owner)), meta.Put(kSealed, []byte{1}))
+	} else if len(v) == 1 && (v[0] == layoutShortRows || v[0] == layoutNoSums) {
+		var err error
+		if v[0] == layoutShortRows {
+			err = lengthenRows(tx)
+		}
+		if err := errors.Join(err, meta.Put(kLayout, []byte{layout})); err != nil {
+			return fmt.Errorf("upgrade store: %w", err)
+		}
+	} else if len(v) != 1 || v[0] != layout {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("%s has layout %v; this program reads %d", s.dir, v, layout),
+			Try: "Use the version of ken that wrote it to export, then import here."}
+	}
+	if owner := string(meta.Get(kOwner)); owner != s.o.Owner {
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("%s belongs to owner %q, not %q", s.dir, owner, s.o.Owner),
+			Try: "Open the folder with its own owner."}
+	}
+	return nil
+}
+
+func (s *Store) loadTables(tx *bbolt.Tx) error {
+	meta := tx.Bucket(bMeta)
+	s.id, s.sealed = string(meta.Get(kID)), meta.Get(kSealed) != nil
+	if v := meta.Get(kCommit); len(v) == 8 {
+		s.commit = binary.BigEndian.Uint64(v)
+		s.shown.Store(s.commit)
+	}
+	copy(s.head[:], meta.Get(kHead))
+	if k, _ := tx.Bucket(bEvents).Cursor().Last(); len(k) == 8 {
+		s.seq.Store(binary.BigEndian.Uint64(k))
+	}
+	err := tx.Bucket(bClasses).ForEach(func(k, v []byte) error {
+		v, err := s.unseal(bClasses, k, v)
+		var c class
+		if err == nil {
+			err = json.Unmarshal(v, &c)
+		}
+		if err != nil {
+			return damaged("read a class of records", err)
+		}
+		_, err = s.t.intern(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.classes = len(s.t.classes)
+	n := 0
+	err = tx.Bucket(bRows).ForEach(func(k, v []byte) error {
+		var r row
+		if n++; n%releaseRows == 0 {
+			release(tx)
+		}
+		v, err := s.unseal(bRows, k, v)
+		if err == nil {
+			err = r.decode(v)
+		}
+		if err == nil && (len(k) != 4 || int(r.class) >= len(s.t.classes) && !r.gone()) {
+			err = errRow
+		}
+		if err != nil {
+			return damaged(fmt.Sprintf("read row %x", k), err)
+		}
+		s.t.put(binary.BigEndian.Uint32(k), r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.docs.load(s, tx)
+}
+
+// Close finishes the writes that were accepted and closes the files. Calls that
+// come after it fail with ErrUnavailable.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.quit)
+		<-s.stopped
+		err = s.closeFiles()
+	})
+	return err
+}
+
+func (s *Store) closeFiles() error {
+	err := s.closeProjections()
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	if s.o.readOnly {
+		err = errors.Join(err, os.RemoveAll(s.work))
+	} else {
+		_ = removeHolder(s.dir)
+	}
+	return errors.Join(err, s.protect(s.db.Close))
+}
+
+func (s *Store) closeProjections() error {
+	var errs []error
+	if x := s.index.Load(); x != nil {
+		errs = append(errs, x.Close())
+	}
+	if s.vecs != nil {
+		errs = append(errs, s.vecs.close())
+	}
+	return errors.Join(errs...)
+}
+
+var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
+
+// ID identifies the store; it is made with it.
+func (s *Store) ID() string { return s.id }
+
+// Commit implements store.Served.
+func (s *Store) Commit() uint64 { return s.shown.Load() }
+
+// Dir is the owner's folder.
+func (s *Store) Dir() string { return s.dir }
+
+// Owner is whose claims the store holds.
+func (s *Store) Owner() string { return s.o.Owner }
+
+// Len is the number of records, repository chunks included.
+func (s *Store) Len() int {
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	return s.t.live
+}
+
+// Embedder is what the store's vectors are made with; nil when it keeps none.
+func (s *Store) Embedder() embed.Embedder { return s.o.Embedder }

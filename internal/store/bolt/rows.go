@@ -1,0 +1,253 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/outline"
+	"github.com/kenlayer/ken/store"
+)
+
+// row is what the store keeps in memory of a record: about 110 bytes.
+type row struct {
+	id      uuid.UUID
+	hash    [16]byte // of the text that is embedded
+	version uint64   // the commit that last changed the record
+	created int64    // unix milliseconds, like the next two
+	expires int64    // 0 never
+	newest  int64    // newest evidence
+	class   uint16   // what a filter looks at, see class
+	tier    ken.Tier
+	flags   uint8
+	form    analysis.Form
+	stream  uint32 // what it is a part of, see streamOf; 0 nothing
+	place   uint32 // in a file: the line; elsewhere records are in the order of creation
+}
+
+const (
+	flagGone       = 1 << iota // deleted; kept until no projection lags behind
+	flagConstraint             // a rule that always surfaces
+	flagDocument               // a chunk of the repository: not in the log
+	flagApproved               // a person stands behind it: see ken.Claim.Approved
+)
+
+func (r *row) gone() bool { return r.flags&flagGone != 0 }
+
+func (r *row) approved() bool { return r.flags&flagApproved != 0 }
+
+// class is the part of a record that filters test apart from its expiry. There
+// are few distinct ones, so a filter is run once per class and a scan over a
+// million rows is a table lookup each.
+type class struct {
+	Scope  ken.Scope  `json:"scope"`
+	Status ken.Status `json:"status"`
+	Kind   ken.Kind   `json:"kind"`
+	Trust  ken.Trust  `json:"trust"`
+}
+
+// mark is what a filter needs to know of a row: its class, and whether it expires. A
+// search asks about a thousand records, here and there; their rows would come from
+// memory one by one, where the marks of all stay in a core's cache.
+type mark uint32
+
+const (
+	markClass    mark = 1<<16 - 1
+	markExpires  mark = 1 << 16
+	markApproved mark = 1 << 17
+	markGone     mark = 1<<32 - 1
+)
+
+func markOf(r *row) mark {
+	if r.gone() {
+		return markGone
+	}
+	m := mark(r.class)
+	if r.expires != 0 {
+		m |= markExpires
+	}
+	if r.approved() {
+		m |= markApproved
+	}
+	return m
+}
+
+// table is every row of an owner, and the ways to find one.
+type table struct {
+	now func() time.Time
+
+	mu      sync.RWMutex // guards everything below
+	rows    []row        // by ref
+	marks   []mark       // by ref
+	classes []class      // by row.class
+	byClass map[class]uint16
+	byID    map[uuid.UUID]store.Ref
+	kinds   map[ken.Kind][]store.Ref // of the small kinds: see small; oldest first
+	streams map[uint32][]store.Ref   // in order
+	about   *outline.Index
+	live    int
+}
+
+func newTable(now func() time.Time) *table {
+	return &table{now: now, byClass: map[class]uint16{}, byID: map[uuid.UUID]store.Ref{},
+		kinds: map[ken.Kind][]store.Ref{}, streams: map[uint32][]store.Ref{}, about: outline.New()}
+}
+
+// put sets a row and keeps the ways to find it; t.mu is held or not yet shared.
+func (t *table) put(ref store.Ref, r row) {
+	for int(ref) >= len(t.rows) {
+		t.rows, t.marks = append(t.rows, row{flags: flagGone}), append(t.marks, markGone)
+	}
+	if old := &t.rows[ref]; !old.gone() {
+		t.live--
+		delete(t.byID, old.id)
+		t.unlist(ref)
+		t.leave(ref)
+	}
+	t.timely(&r)
+	t.rows[ref], t.marks[ref] = r, markOf(&r)
+	if r.gone() {
+		return
+	}
+	t.join(ref)
+	t.list(ref)
+	t.live++
+	t.byID[r.id] = ref
+}
+
+// timely corrects a row with times that have not come yet, as of a file from before writes
+// did so, or from when the clock was ahead: it would be the newest until then, and not
+// grow old. What its newest evidence says is then no better than the record's own time.
+func (t *table) timely(r *row) {
+	now := t.now()
+	if at := fromMilli(r.created); store.NotAhead(at, now) != at {
+		r.created = toMilli(now)
+	}
+	if at := fromMilli(r.newest); store.NotAhead(at, now) != at {
+		r.newest = r.created
+	}
+}
+
+// intern returns the class's number.
+func (t *table) intern(c class) (uint16, error) {
+	if n, ok := t.byClass[c]; ok {
+		return n, nil
+	}
+	if len(t.classes) > 1<<16-1 {
+		return 0, &ken.Error{Code: ken.CodeInvalid, Field: "scope", Msg: "more than 65,536 combinations of scope, kind, status and trust",
+			Try: "Use fewer distinct scopes: put what varies by claim into tags."}
+	}
+	n := uint16(len(t.classes))
+	t.classes = append(t.classes, c)
+	t.byClass[c] = n
+	return n, nil
+}
+
+func (t *table) facts(r *row) ken.Facts {
+	c := t.classes[r.class]
+	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, Approved: r.approved(), ExpiresAt: fromMilli(r.expires)}
+}
+
+// sieve is a filter made ready for a scan. It is valid under the read lock that
+// it was made under.
+type sieve struct {
+	t       *table
+	verdict []ken.CutReason // by class, of those that nobody approved, then of those that somebody did
+	now     int64           // 0: expired records pass
+}
+
+func (t *table) sieve(f *ken.Filter) sieve {
+	n := len(t.classes)
+	s := sieve{t: t, verdict: make([]ken.CutReason, 2*n), now: toMilli(f.Now)}
+	for i, c := range t.classes {
+		facts := ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust}
+		s.verdict[i] = f.Reject(facts)
+		facts.Approved = true
+		s.verdict[n+i] = f.Reject(facts)
+	}
+	return s
+}
+
+// reject returns why the record is out; gone records are out without a reason
+// that anybody could be told.
+func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
+	if int(ref) >= len(s.t.marks) {
+		return "", true
+	}
+	m := s.t.marks[ref]
+	if m == markGone {
+		return "", true
+	}
+	class := int(m & markClass)
+	if m&markApproved != 0 {
+		class += len(s.verdict) / 2
+	}
+	if why := s.verdict[class]; why != "" {
+		return why, true
+	}
+	if m&markExpires != 0 && s.now != 0 && s.now >= s.t.rows[ref].expires {
+		return ken.CutExpired, true
+	}
+	return "", false
+}
+
+func (s *sieve) accept(ref store.Ref) bool {
+	_, out := s.reject(ref)
+	return !out
+}
+
+const rowSize = 16 + 16 + 8 + 8 + 8 + 8 + 2 + 1 + 1 + 4 + 2 + 1 + 4 + 4
+
+func (r *row) encode() []byte {
+	b := make([]byte, 0, rowSize)
+	b = append(b, r.id[:]...)
+	b = append(b, r.hash[:]...)
+	for _, n := range []uint64{r.version, uint64(r.created), uint64(r.expires), uint64(r.newest)} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	b = binary.BigEndian.AppendUint16(b, r.class)
+	b = append(b, byte(r.tier), r.flags)
+	b = binary.BigEndian.AppendUint32(b, r.form.Speaker)
+	b = binary.BigEndian.AppendUint16(b, r.form.Words)
+	b = append(b, byte(r.form.Traits))
+	b = binary.BigEndian.AppendUint32(b, r.stream)
+	return binary.BigEndian.AppendUint32(b, r.place)
+}
+
+var errRow = errors.New("a row has the wrong size")
+
+func (r *row) decode(b []byte) error {
+	if len(b) != rowSize {
+		return errRow
+	}
+	copy(r.id[:], b)
+	copy(r.hash[:], b[16:])
+	r.version = binary.BigEndian.Uint64(b[32:])
+	r.created = int64(binary.BigEndian.Uint64(b[40:]))
+	r.expires = int64(binary.BigEndian.Uint64(b[48:]))
+	r.newest = int64(binary.BigEndian.Uint64(b[56:]))
+	r.class = binary.BigEndian.Uint16(b[64:])
+	r.tier, r.flags = ken.Tier(b[66]), b[67]
+	r.form = analysis.Form{Speaker: binary.BigEndian.Uint32(b[68:]), Words: binary.BigEndian.Uint16(b[72:]), Traits: analysis.Traits(b[74])}
+	r.stream, r.place = binary.BigEndian.Uint32(b[75:]), binary.BigEndian.Uint32(b[79:])
+	return nil
+}
+
+func toMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,329 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/vector"
+	"github.com/kenlayer/ken/store"
+)
+
+// vectors is the projection into the space of one model: its file, its index in
+// memory, and the records that still lack a vector. Every method is safe for
+// concurrent use and does nothing without an embedder.
+type vectors struct {
+	dir string
+	e   embed.Embedder
+
+	mu      sync.RWMutex // guards the rest; file and index are nil until the dimension is known
+	file    *vector.File
+	index   *vector.Index
+	missing map[store.Ref]struct{}
+	blank   map[vector.Hash]struct{} // texts without anything to embed
+	ahead   map[vector.Hash]struct{} // made for a record that is not written yet
+}
+
+func newVectors(dir string, e embed.Embedder) *vectors {
+	return &vectors{dir: dir, e: e, missing: map[store.Ref]struct{}{}, blank: map[vector.Hash]struct{}{}, ahead: map[vector.Hash]struct{}{}}
+}
+
+func hashOf(c *ken.Claim) [16]byte { return embed.Hash(store.EmbedText(c)) }
+
+// load reads the vectors of the records in t.
+func (v *vectors) load(t *table) error {
+	if v.e == nil {
+		return nil
+	}
+	byHash := make(map[[16]byte]store.Ref, t.live)
+	var twins map[[16]byte][]store.Ref // further records of the same text
+	for i := range t.rows {
+		r, ref := &t.rows[i], store.Ref(i)
+		if r.gone() {
+			continue
+		}
+		v.missing[ref] = struct{}{}
+		if _, taken := byHash[r.hash]; !taken {
+			byHash[r.hash] = ref
+			continue
+		}
+		if twins == nil {
+			twins = map[[16]byte][]store.Ref{}
+		}
+		twins[r.hash] = append(twins[r.hash], ref)
+	}
+	dim := v.e.Dim()
+	if dim == 0 {
+		if dim = v.knownDim(); dim == 0 {
+			return nil
+		}
+	}
+	return v.open(dim, func(h vector.Hash, vec []float32) {
+		ref, ok := byHash[h]
+		if !ok {
+			return
+		}
+		for _, ref := range append(twins[h], ref) {
+			if v.index.Set(ref, vec) == nil {
+				delete(v.missing, ref)
+			}
+		}
+	})
+}
+
+// path names the file of the embedder's model. The dimension is in the name,
+// because a gateway can serve one model at several.
+func (v *vectors) path(dim string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, v.e.Model())
+	return filepath.Join(v.dir, safe+"."+dim+"d.vec")
+}
+
+// knownDim finds the dimension of a model that has not said it yet, from the
+// newest file of that model.
+func (v *vectors) knownDim() (dim int) {
+	names, err := filepath.Glob(v.path("*"))
+	if err != nil {
+		return 0
+	}
+	var newest os.FileInfo
+	for _, name := range names {
+		fi, err := os.Stat(name)
+		part := strings.Split(strings.TrimSuffix(filepath.Base(name), "d.vec"), ".")
+		n, perr := strconv.Atoi(part[len(part)-1])
+		if err == nil && perr == nil && (newest == nil || fi.ModTime().After(newest.ModTime())) {
+			newest, dim = fi, n
+		}
+	}
+	return dim
+}
+
+// open opens file and index; v.mu is held or v not yet shared.
+func (v *vectors) open(dim int, each func(vector.Hash, []float32)) error {
+	if err := os.MkdirAll(v.dir, 0o700); err != nil {
+		return fmt.Errorf("create vector folder: %w", err)
+	}
+	v.index = vector.New(dim, vector.Options{})
+	path := v.path(strconv.Itoa(dim))
+	o := vector.FileOptions{Model: v.e.Model(), Dim: dim, Each: each}
+	f, err := vector.OpenFile(path, o)
+	if errors.Is(err, ken.ErrCorrupt) {
+		// A cache that can't be read is set aside, and made anew.
+		if err := os.Rename(path, path+".broken"); err != nil {
+			return fmt.Errorf("set broken vectors aside: %w", err)
+		}
+		f, err = vector.OpenFile(path, o)
+	}
+	if err != nil {
+		v.index = nil
+		return fmt.Errorf("open vectors: %w", err)
+	}
+	v.file = f
+	return nil
+}
+
+func (v *vectors) close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.file == nil {
+		return nil
+	}
+	return v.file.Close()
+}
+
+// prepare embeds texts that are about to be written, when that costs
+// microseconds. What fails is left for EmbedMissing: a write never fails over a
+// vector.
+func (v *vectors) prepare(ctx context.Context, texts []string) {
+	if v.e != nil && embed.IsLocal(v.e) {
+		_ = v.embed(ctx, texts)
+	}
+}
+
+// embed makes the vectors of texts that the file lacks.
+func (v *vectors) embed(ctx context.Context, texts []string) error {
+	todo, hashes := v.unknown(texts)
+	if len(todo) == 0 {
+		return nil
+	}
+	vecs, err := v.e.Embed(ctx, todo)
+	if err != nil {
+		return err
+	}
+	if len(vecs) != len(todo) {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the embedder returned %d vectors for %d texts", len(vecs), len(todo))}
+	}
+	recs := make([]vector.Record, 0, len(vecs))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, vec := range vecs {
+		if vec == nil {
+			v.blank[hashes[i]] = struct{}{}
+			continue
+		}
+		recs = append(recs, vector.Record{Hash: hashes[i], Vec: vec})
+		v.ahead[hashes[i]] = struct{}{}
+	}
+	if len(recs) == 0 {
+		return nil
+	}
+	if v.file == nil {
+		if err := v.open(len(recs[0].Vec), nil); err != nil {
+			return err
+		}
+	}
+	return v.file.Append(recs...)
+}
+
+// unknown returns the texts, once each, that have no vector yet.
+func (v *vectors) unknown(texts []string) (todo []string, hashes []vector.Hash) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	seen := make(map[vector.Hash]struct{}, len(texts))
+	for _, text := range texts {
+		h := vector.Hash(embed.Hash(text))
+		_, dup := seen[h]
+		_, blank := v.blank[h]
+		if dup || blank || v.file != nil && v.file.Has(h) {
+			continue
+		}
+		seen[h] = struct{}{}
+		todo, hashes = append(todo, text), append(hashes, h)
+	}
+	return todo, hashes
+}
+
+// attach gives a record the vector of its text, or notes that it lacks one.
+func (v *vectors) attach(ref store.Ref, hash [16]byte) error {
+	if v.e == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.ahead, hash)
+	if v.file != nil {
+		vec, ok, err := v.file.Get(nil, hash)
+		if err != nil {
+			return fmt.Errorf("read vector: %w", err)
+		}
+		if ok {
+			delete(v.missing, ref)
+			return v.index.Set(ref, vec)
+		}
+		v.index.Delete(ref) // the text changed
+	}
+	if _, blank := v.blank[hash]; blank {
+		delete(v.missing, ref)
+	} else {
+		v.missing[ref] = struct{}{}
+	}
+	return nil
+}
+
+func (v *vectors) remove(ref store.Ref) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.missing, ref)
+	if v.index != nil {
+		v.index.Delete(ref)
+	}
+}
+
+// eraseOthers removes from the disk the vectors of texts that no record has, those of
+// other models included. Files of those go whole when every record has a vector of this
+// one, because nothing reads them any more, and so do files that were set aside.
+func (v *vectors) eraseOthers(used map[[16]byte]bool) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	var errs []error
+	own := ""
+	if v.file != nil {
+		own = v.path(strconv.Itoa(v.index.Dim()))
+		errs = append(errs, v.file.Erase(slices.DeleteFunc(v.file.Hashes(), func(h vector.Hash) bool {
+			_, ahead := v.ahead[h]
+			return used[h] || ahead
+		})...))
+	}
+	entries, err := os.ReadDir(v.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	whole := v.file != nil && len(v.missing) == 0
+	for _, e := range entries {
+		path := filepath.Join(v.dir, e.Name())
+		switch {
+		case path == own || !e.Type().IsRegular():
+		case whole || filepath.Ext(path) != ".vec":
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("remove vectors of another model: %w", err))
+			}
+		default:
+			errs = append(errs, vector.Purge(path, func(h vector.Hash) bool { return used[h] }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (v *vectors) lacking() []store.Ref {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return slices.Sorted(maps.Keys(v.missing))
+}
+
+// embedBatch is how many texts EmbedMissing sends at once.
+const embedBatch = 256
+
+// EmbedMissing embeds the records that have no vector yet and returns how many
+// it did. It stops at the first batch that fails, keeping what it has. Several
+// calls at once are safe and wasteful.
+func (s *Store) EmbedMissing(ctx context.Context) (int, error) {
+	if s.o.Embedder == nil {
+		return 0, nil
+	}
+	done := 0
+	refs := s.vecs.lacking()
+	for chunk := range slices.Chunk(refs, embedBatch) {
+		var texts []string
+		for _, ref := range chunk {
+			c, err := s.Claim(ctx, ref)
+			if errors.Is(err, ken.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return done, err
+			}
+			texts = append(texts, store.EmbedText(&c))
+		}
+		if err := s.vecs.embed(ctx, texts); err != nil {
+			return done, err
+		}
+		for _, ref := range chunk {
+			s.t.mu.RLock()
+			r := s.t.rows[ref]
+			s.t.mu.RUnlock()
+			if r.gone() {
+				s.vecs.remove(ref)
+				continue
+			}
+			if err := s.vecs.attach(ref, r.hash); err != nil {
+				return done, err
+			}
+			done++
+		}
+		s.o.Progress("embed", done, len(refs))
+	}
+	return done, nil
+}

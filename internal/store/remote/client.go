@@ -1,0 +1,303 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
+	"github.com/kenlayer/ken/store"
+)
+
+// Options configures a client.
+type Options struct {
+	Owner string // whose store it is to be
+	Dir   string // the store's folder
+	Token string // to be shown to the server
+	PID   int    // of the holder, for errors
+	// Embedder is what this process embeds questions with; nil for none. Vectors are
+	// compared only if the holder's are of the same model.
+	Embedder embed.Embedder
+	// Progress is told how far the holder is with opening the store. May be nil.
+	Progress func(stage string, done, total int)
+	// Lost is called once, on a goroutine of its own, when the holder is gone, if the
+	// client was not closed before. evicted: the holder lives on and has let the store
+	// go. May be nil.
+	Lost func(evicted bool)
+}
+
+const (
+	// lifeWait is how long the holder may be without a sign of life while it opens
+	// the store.
+	lifeWait = Silence
+	// maxConns bounds the connections of a client, maxIdle those that it keeps.
+	maxConns = 64
+	maxIdle  = 16
+	// quick bounds the calls that take no context. They give zeros after it.
+	quick = 2 * time.Second
+)
+
+// Client is a store that another process holds. It is a store.Engine, and safe for
+// concurrent use. Calls that take no context take two seconds at most and give the
+// zero value when there is no answer.
+type Client struct {
+	network, address string
+	o                Options
+	model            string
+	id               string
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	slots  chan struct{} // one for each open connection
+	watch  sync.WaitGroup
+	cache  *cache
+	broken atomic.Bool
+	trips  atomic.Uint64
+	pulse  pulse
+
+	mu     sync.Mutex // guards the rest
+	idle   []*conn
+	open   map[*conn]bool // in use or idle
+	closed bool
+	ahead  store.Ref // where a walk over all rows goes on
+}
+
+var (
+	_ store.Engine = (*Client)(nil)
+	_ store.Remote = (*Client)(nil)
+	_ store.Copier = (*Client)(nil)
+)
+
+// conn is a connection, used by one call at a time.
+type conn struct {
+	nc  net.Conn
+	r   *bufio.Reader
+	out []byte
+}
+
+// Dial connects with the process that serves the store at an address, and waits
+// until that has opened it. Errors: a LostError when nobody answers there, or
+// something else does; ErrHeld for a process of another version; ErrRefused for
+// another owner's store, or a token that is not the server's; what kept the holder
+// from opening the store; ctx's.
+func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
+	life, cancel := context.WithCancel(context.Background())
+	c := &Client{network: network, address: address, o: o, ctx: life, cancel: cancel,
+		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: pulse{change: make(chan struct{}, 1)}}
+	if o.Embedder != nil {
+		c.model = o.Embedder.Model()
+	}
+	w, welcome, err := c.connect(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c.id = welcome.Store
+	c.cache.of(c.id)
+	if err := sendFrame(w.nc, kWatch, startFrame(nil)); err != nil {
+		cancel()
+		return nil, errors.Join(&LostError{Err: err}, w.nc.Close())
+	}
+	c.watch.Go(func() { c.listen(w) })
+	c.watch.Go(func() { c.beat(w) })
+	return c, nil
+}
+
+// listen waits on a connection of its own for the end of the holder, or the
+// client's own.
+func (c *Client) listen(w *conn) {
+	stop := context.AfterFunc(c.ctx, func() { _ = w.nc.Close() })
+	defer stop()
+	f, err := readFrame(w.r, maxHello)
+	for err == nil && f.kind == kBeat {
+		c.answered()
+		f, err = readFrame(w.r, maxHello)
+	}
+	_ = w.nc.Close()
+	c.answered() // it hangs no more: it is gone
+	if c.ctx.Err() != nil {
+		return
+	}
+	c.broken.Store(true)
+	var last bye
+	if err == nil && f.kind == kBye {
+		_ = codec.Decode(f.body, &last) // else it is gone all the same
+	}
+	if c.o.Lost != nil {
+		go c.o.Lost(last.Evicted)
+	}
+}
+
+// Close closes every connection, also those that calls wait on. It is no error to
+// close twice.
+func (c *Client) Close() error {
+	c.broken.Store(true)
+	c.mu.Lock()
+	c.closed, c.idle = true, nil
+	for cn := range c.open {
+		_ = cn.nc.Close()
+	}
+	c.mu.Unlock()
+	c.cancel()
+	c.watch.Wait()
+	return nil
+}
+
+// Leave lets no further call begin; those under way go on as long as the holder
+// answers.
+func (c *Client) Leave() {
+	c.broken.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, cn := range c.idle {
+		delete(c.open, cn)
+		_ = cn.nc.Close()
+	}
+	c.idle = nil
+	c.cancel()
+}
+
+// connect opens a connection and says hello.
+func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, c.network, c.address)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		return nil, nil, &LostError{Err: err}
+	}
+	cn := &conn{nc: nc, r: bufio.NewReaderSize(nc, 32<<10)}
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	w, err := c.greet(cn)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = nc.Close()
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		return nil, nil, err
+	}
+	_ = nc.SetDeadline(time.Time{})
+	return cn, w, nil
+}
+
+func (c *Client) greet(cn *conn) (*welcome, error) {
+	err := sendJSON(cn.nc, kHello, hello{Ken: version, Forms: fingerprint(), Owner: c.o.Owner, Token: c.o.Token})
+	if err != nil {
+		return nil, &LostError{Err: err}
+	}
+	for {
+		var w welcome
+		_ = cn.nc.SetReadDeadline(time.Now().Add(lifeWait))
+		if err := receiveJSON(cn.r, kWelcome, &w); err != nil {
+			return nil, &LostError{Err: err}
+		}
+		if err := w.check(); err != nil {
+			return nil, err
+		}
+		switch {
+		case w.Refused != nil:
+			return nil, &ken.Error{Code: w.Refused.Code, Field: w.Refused.Field, Msg: w.Refused.Msg, Try: w.Refused.Try}
+		case w.Ready && w.Owner != c.o.Owner:
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: fmt.Sprintf("the store belongs to owner %q, not %q", w.Owner, c.o.Owner),
+				Try: "Open the folder with its own owner."}
+		case w.Ready:
+			return &w, nil
+		case c.o.Progress != nil && w.Stage != "":
+			c.o.Progress(w.Stage, w.Done, w.Total)
+		}
+	}
+}
+
+// take returns a connection that nobody uses.
+func (c *Client) take(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := c.awake(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.ctx.Done():
+		return nil, errClosed
+	}
+	c.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		cn := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		return cn, nil
+	}
+	c.mu.Unlock()
+	cn, _, err := c.connect(ctx)
+	if err != nil && ctx.Err() == nil {
+		c.broken.Store(true)
+		if _, lost := Lost(err); !lost {
+			// Whoever refuses a client that was let in is another holder, at the same address.
+			err = &LostError{Err: err}
+		}
+	}
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.closed {
+			c.open[cn] = true
+			return cn, nil
+		}
+		_ = cn.nc.Close()
+		err = errClosed
+	}
+	<-c.slots
+	return nil, err
+}
+
+// errClosed is what a client says after Close: whoever closed it knows better.
+var errClosed = &LostError{Err: net.ErrClosed}
+
+// give takes a connection back, for the next call if it is still good.
+func (c *Client) give(cn *conn, good bool) {
+	defer func() { <-c.slots }()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if good && !c.closed && len(c.idle) < maxIdle {
+		c.idle = append(c.idle, cn)
+		return
+	}
+	delete(c.open, cn)
+	_ = cn.nc.Close()
+}
+
+// soon is the context of a call that takes none.
+func (c *Client) soon() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.ctx, quick)
+}
+
+// Owner is whose claims the store holds.
+func (c *Client) Owner() string { return c.o.Owner }
+
+// Dir is the owner's folder.
+func (c *Client) Dir() string { return c.o.Dir }
+
+// Address is where the holder serves the store.
+func (c *Client) Address() string { return c.address }
+
+// ID identifies the store.
+func (c *Client) ID() string { return c.id }
+
+// Embedder is this process's; the store's vectors are of the same model, or are not
+// compared.
+func (c *Client) Embedder() embed.Embedder { return c.o.Embedder }

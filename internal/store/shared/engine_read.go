@@ -1,0 +1,107 @@
+package shared
+
+import (
+	"context"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/store"
+)
+
+// Keyword implements store.Projections.
+func (e *engine) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (res store.Result, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Keyword(ctx, text, f, limit); return err })
+	return res, err
+}
+
+// Vector implements store.Projections.
+func (e *engine) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (res store.Result, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Vector(ctx, query, f, limit); return err })
+	return res, err
+}
+
+// Pinned implements store.Projections.
+func (e *engine) Pinned(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Pinned(ctx, f, limit); return err })
+	return res, err
+}
+
+// Newest implements store.Projections.
+func (e *engine) Newest(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Newest(ctx, f, limit); return err })
+	return res, err
+}
+
+// Referring implements store.Projections.
+func (e *engine) Referring(ctx context.Context, names []string, f *ken.Filter) (refs []store.Ref, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { refs, err = s.Referring(ctx, names, f); return err })
+	return refs, err
+}
+
+// Cosines implements store.Projections.
+func (e *engine) Cosines(query []float32, refs []store.Ref) []float64 {
+	out := make([]float64, len(refs))
+	e.now(func(s store.Engine) { out = s.Cosines(query, refs) })
+	return out
+}
+
+// Row implements store.Projections.
+func (e *engine) Row(ref store.Ref) (row store.Row, ok bool) {
+	e.now(func(s store.Engine) { row, ok = s.Row(ref) })
+	return row, ok
+}
+
+// Form implements store.Projections.
+func (e *engine) Form(ref store.Ref) (f analysis.Form) {
+	e.now(func(s store.Engine) { f = s.Form(ref) })
+	return f
+}
+
+// Around implements store.Projections.
+func (e *engine) Around(ref store.Ref, n int) (before, after []store.Ref) {
+	e.now(func(s store.Engine) { before, after = s.Around(ref, n) })
+	return before, after
+}
+
+// Has implements store.Projections.
+func (e *engine) Has(id string) (has bool) {
+	e.now(func(s store.Engine) { has = s.Has(id) })
+	return has
+}
+
+// HasAll implements store.Remote.
+func (e *engine) HasAll(ids []string) (all bool) {
+	e.now(func(s store.Engine) { all = store.HasAll(s, ids) })
+	return all
+}
+
+// Fetch implements store.Remote.
+func (e *engine) Fetch(ctx context.Context, refs []store.Ref) {
+	if r := e.s.role.Load(); r != nil {
+		store.Fetch(ctx, r.store, refs)
+	}
+}
+
+// Claim implements store.Projections.
+func (e *engine) Claim(ctx context.Context, ref store.Ref) (c ken.Claim, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Claim(ctx, ref); return err })
+	return c, err
+}
+
+// Coverage implements store.Projections.
+func (e *engine) Coverage() (embedded, total int) {
+	e.now(func(s store.Engine) { embedded, total = s.Coverage() })
+	return embedded, total
+}
+
+// Len implements store.Engine.
+func (e *engine) Len() (n int) {
+	e.now(func(s store.Engine) { n = s.Len() })
+	return n
+}
+
+// Refs implements store.Engine.
+func (e *engine) Refs() (n int) {
+	e.now(func(s store.Engine) { n = s.Refs() })
+	return n
+}

@@ -1,0 +1,186 @@
+package shared
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/store"
+)
+
+// Owners opens owners' stores under one folder as they are asked for, and closes
+// the least recently used beyond a limit. Owners share nothing but the folder
+// that theirs lie in. Safe for concurrent use.
+//
+// A store is in use while somebody here has it, or while it answers another
+// process. A process that is connected and asks for nothing keeps no store open:
+// it hears that the store was let go, and holds it itself if it has a use for it.
+type Owners struct {
+	dir   string
+	limit int
+	o     Options
+
+	leaving sync.WaitGroup // of stores that are being closed
+
+	mu      sync.Mutex // guards the rest
+	open    map[string]*list.Element
+	used    *list.List // of *seat, most recently used first
+	evicted []error
+	closed  bool
+}
+
+// DefaultOpenOwners is how many stores stay open when no limit is given: each
+// costs some file handles and, where it is held, its rows and vectors in memory.
+const DefaultOpenOwners = 16
+
+// NewOwners serves the owners whose folders lie in dir. limit <= 0 means
+// DefaultOpenOwners.
+func NewOwners(dir string, limit int, o Options) *Owners {
+	if limit <= 0 {
+		limit = DefaultOpenOwners
+	}
+	if abs, err := filepath.Abs(dir); err == nil { // else it is as good as it was
+		dir = abs
+	}
+	return &Owners{dir: dir, limit: limit, o: o.withDefaults(), open: map[string]*list.Element{}, used: list.New()}
+}
+
+// Get opens the owner's store, or returns the open one: held by this process or by
+// another. The caller calls release when it is done; a store in use is never
+// closed, even beyond the limit. While one owner's store opens, the others' are
+// served; whoever else asks for it waits until it is open or ctx ends.
+//
+// The engine works on after a takeover. Errors: ken.ErrHeld for a folder whose
+// holder can't be reached or is of another version; those of bolt.Open; ctx's;
+// ErrUnavailable after Close.
+func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
+	if owner == "" {
+		owner = ken.DefaultOwner
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil, nil, errClosed
+	}
+	el, ok := w.open[owner]
+	if !ok {
+		el = w.used.PushFront(newSeat(w, owner, filepath.Join(w.dir, bolt.FolderName(owner))))
+		w.open[owner] = el
+	}
+	st := el.Value.(*seat)
+	st.uses++
+	w.used.MoveToFront(el)
+	w.evict()
+	w.mu.Unlock()
+	release = sync.OnceFunc(func() { w.release(st) })
+	if _, err := st.current(ctx); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return st.engine, release, nil
+}
+
+// Holds reports whether this process holds the owner's folder just now.
+func (w *Owners) Holds(owner string) bool {
+	if owner == "" {
+		owner = ken.DefaultOwner
+	}
+	w.mu.Lock()
+	el := w.open[owner]
+	w.mu.Unlock()
+	if el == nil {
+		return false
+	}
+	r := el.Value.(*seat).role.Load()
+	return r != nil && r.host != nil
+}
+
+// use counts one more use of a seat, by another process.
+func (w *Owners) use(st *seat) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	st.uses++
+	if el := w.open[st.owner]; el != nil && el.Value.(*seat) == st {
+		w.used.MoveToFront(el)
+	}
+	return func() { w.release(st) }
+}
+
+// release ends one use. A store that could not be opened is forgotten with its last
+// use, so that the next one tries again.
+func (w *Owners) release(st *seat) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	st.uses--
+	if el := w.open[st.owner]; el != nil && el.Value.(*seat) == st && st.uses == 0 && st.failed() {
+		w.leave(el)
+	}
+	w.evict()
+}
+
+// inUse reports whether somebody has the store.
+func (w *Owners) inUse(st *seat) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return st.uses > 0
+}
+
+// evict closes idle stores beyond the limit, the longest unused first. What their
+// closing says is told by Close. w.mu is held.
+func (w *Owners) evict() {
+	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
+		prev := el.Prev()
+		if st := el.Value.(*seat); st.uses == 0 && !st.busy() {
+			w.leave(el)
+		}
+		el = prev
+	}
+}
+
+// leave closes a seat behind the caller's back. w.mu is held.
+func (w *Owners) leave(el *list.Element) {
+	st := el.Value.(*seat)
+	w.used.Remove(el)
+	delete(w.open, st.owner)
+	st.retire()
+	w.leaving.Go(func() {
+		err := st.close(true)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.evicted = append(w.evicted, err)
+	})
+}
+
+// Close closes every open store, in use or not, and waits for those that are
+// opening, which stop. What other processes asked of this one is answered first.
+// Get fails with ErrUnavailable afterwards.
+func (w *Owners) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	var last []*seat
+	for el := w.used.Front(); el != nil; el = el.Next() {
+		last = append(last, el.Value.(*seat))
+	}
+	w.used.Init()
+	clear(w.open)
+	w.mu.Unlock()
+	errs := make([]error, len(last))
+	var all sync.WaitGroup
+	for i, st := range last {
+		st.retire()
+		all.Go(func() { errs[i] = st.close(false) })
+	}
+	all.Wait()
+	w.leaving.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errs = append(w.evicted, errs...)
+	w.evicted = nil
+	return errors.Join(errs...)
+}
+
+var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed", Try: "Open it again."}
