@@ -18,7 +18,7 @@ func TestKenKnowsItself(t *testing.T) {
 	c := settings(patient, func(c *config.Config) {
 		c.Repository.Index, c.Repository.GitCommits = true, 0
 		// The first holds the questions. The rest is four fifths of the text, and answers none.
-		c.Repository.Exclude = race.Pick([]string{"self_test.go"}, []string{"*_test.go", "testdata", "clients", "cmd", "console", "embed", "evals", "gateway", "harvest", "tools"})
+		c.Repository.Exclude = race.Pick([]string{"self_test.go"}, []string{"*_test.go", "testdata", "clients", "cmd", "internal/console", "internal/code", "embed", "evals", "gateway", "harvest", "tools"})
 		c.Knowledge.DBPath = t.TempDir()
 	})
 	l := open(t, c, func(o *middleware.Options) { o.Root = ".." })
@@ -32,14 +32,14 @@ func TestKenKnowsItself(t *testing.T) {
 		"why is the ignore matcher not the one of go-git?":     "docs/decisions/0004",
 		"how is reciprocal rank fusion computed?":              "retriever/",
 		"which evidence makes a claim Verified?":               "evidence.go",
-		"how is a store opened that another process holds?":    "store/bolt/holder.go",
-		"what does forgetting a claim erase from the disk?":    "store/bolt/forget.go",
+		"how is a store opened that another process holds?":    "internal/store/bolt/holder.go",
+		"what does forgetting a claim erase from the disk?":    "internal/store/bolt/forget.go",
 		"which tags count as a model's reasoning?":             "guardrail/",
 		"what keeps the provider's prompt cache working?":      "middleware/",
 		"how long may a model call wait for retrieval?":        "config",
-		"what is in the context_assembly event?":               "telemetry/event.go",
-		"how are concurrent writes committed in one go?":       "store/bolt/commit.go",
-		"how is a word split into the parts of an identifier?": "analysis/",
+		"what is in the context_assembly event?":               "internal/run/telemetry/event.go",
+		"how are concurrent writes committed in one go?":       "internal/store/bolt/commit.go",
+		"how is a word split into the parts of an identifier?": "internal/analysis/",
 	} {
 		got := l.Assemble(context.Background(), asked(question)).Receipt
 		if !cites(got.Items, where) {

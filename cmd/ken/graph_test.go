@@ -24,7 +24,7 @@ func graphRun(t *testing.T, status int, in []byte, args ...string) (out, told st
 // An index that a compiler's indexer made is taken where its sources are, and stays
 // for the next command.
 func TestGraphImport(t *testing.T) {
-	zoo := filepath.Join("..", "..", "codegraph", "scip", "testdata", "zoo")
+	zoo := filepath.Join("..", "..", "internal", "code", "codegraph", "scip", "testdata", "zoo")
 	root := t.TempDir()
 	for _, name := range []string{"animal.ts", "keeper.ts"} {
 		b, err := os.ReadFile(filepath.Join(zoo, name))

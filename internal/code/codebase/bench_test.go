@@ -16,7 +16,7 @@ import (
 // copied is this repository's source in a folder of its own, where it can be edited.
 func copied(t testing.TB) string {
 	t.Helper()
-	from, to := "..", t.TempDir()
+	from, to := "../../..", t.TempDir()
 	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // somebody may be editing

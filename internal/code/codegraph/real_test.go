@@ -17,7 +17,7 @@ func later() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 // TestThisRepository builds the graph of the project itself and asks it about itself.
 // KEN_GRAPH_ROOT names another folder, of which the figures are logged.
 func TestThisRepository(t *testing.T) {
-	root, other := "..", os.Getenv("KEN_GRAPH_ROOT")
+	root, other := "../../..", os.Getenv("KEN_GRAPH_ROOT")
 	if other != "" {
 		root = other
 	}

@@ -57,7 +57,7 @@ func ExampleClaim() {
 	// Decision: The log is in bbolt.
 	//
 	// Context: Writes get lost.
-	// observed Inferred [internal/store/bolt] docs/adr/0012-use-bbolt.md:10
+	// observed Inferred [store/bolt] docs/adr/0012-use-bbolt.md:10
 }
 
 func ExampleExport() {

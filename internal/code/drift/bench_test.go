@@ -10,7 +10,7 @@ import (
 
 // BenchmarkCheck checks this project, whose graph is there already.
 func BenchmarkCheck(b *testing.B) {
-	g := graph(b, "..")
+	g := graph(b, "../../..")
 	m, err := drift.Parse("m.yaml", drift.Propose(g))
 	if err != nil {
 		b.Fatal(err)
@@ -26,7 +26,7 @@ func BenchmarkCheck(b *testing.B) {
 
 // BenchmarkPropose describes this project.
 func BenchmarkPropose(b *testing.B) {
-	g := graph(b, "..")
+	g := graph(b, "../../..")
 	for b.Loop() {
 		drift.Propose(g)
 	}
@@ -34,12 +34,12 @@ func BenchmarkPropose(b *testing.B) {
 
 // BenchmarkWhole is all that ken drift does: it reads the files, too.
 func BenchmarkWhole(b *testing.B) {
-	m, err := drift.Parse("m.yaml", drift.Propose(graph(b, "..")))
+	m, err := drift.Parse("m.yaml", drift.Propose(graph(b, "../../..")))
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		c, err := codebase.Open(b.Context(), codebase.Options{Root: ".."})
+		c, err := codebase.Open(b.Context(), codebase.Options{Root: "../../.."})
 		if err != nil {
 			b.Fatal(err)
 		}

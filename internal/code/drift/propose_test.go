@@ -103,7 +103,7 @@ func TestThisProject(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a graph of this size takes long; nothing here runs at the same time")
 	}
-	g := graph(t, "..")
+	g := graph(t, "../../..")
 	text := drift.Propose(g)
 	r := drift.Check(g, parse(t, string(text)), drift.Options{})
 	if len(r.Violations) > 0 || r.Imports < 500 || len(r.Layers) < 20 {

@@ -27,10 +27,10 @@ func TestChartsAreAsTheyWere(t *testing.T) {
 			}
 			want, err := os.ReadFile(path)
 			if err != nil {
-				t.Fatalf("%v; run go test ./console/chart -update", err)
+				t.Fatalf("%v; run go test ./internal/console/chart -update", err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s has changed; run go test ./console/chart -update:\n%s", path, diff)
+				t.Errorf("%s has changed; run go test ./internal/console/chart -update:\n%s", path, diff)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; run go test ./evals/report -update", err)
+		t.Fatalf("%v; run go test ./internal/evals/report -update", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s:\n%s", name, diff)

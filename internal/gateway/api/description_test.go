@@ -39,7 +39,7 @@ func TestDescriptionIsTheGoldenCopy(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
 		t.Errorf("%s", diff)
-		t.Error("docs/openapi.json differs from what is served: run go test ./gateway/api -run Description -update, and review the difference")
+		t.Error("docs/openapi.json differs from what is served: run go test ./internal/gateway/api -run Description -update, and review the difference")
 	}
 	k := newKit(t).as(access.Principal{})
 	a := k.ask(http.MethodGet, "/api/openapi.json", nil).want(http.StatusOK)

@@ -10,7 +10,7 @@ import (
 
 // The files of this repository, one after the other on one core.
 func BenchmarkExtract(b *testing.B) {
-	tree := os.DirFS("../..")
+	tree := os.DirFS("../../../..")
 	extract := golang.New(golang.FindModules(tree))
 	paths := goFiles(b, tree)
 	src := make([][]byte, len(paths))

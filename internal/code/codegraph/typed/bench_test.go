@@ -11,7 +11,7 @@ func BenchmarkCheck(b *testing.B) {
 	needGo(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, r, err := typed.Check(b.Context(), "../..", typed.Options{})
+		_, r, err := typed.Check(b.Context(), "../../../..", typed.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkCheckOnePackage(b *testing.B) {
 	needGo(b)
 	for b.Loop() {
-		if _, _, err := typed.Check(b.Context(), "../..", typed.Options{Packages: []string{"github.com/kenlayer/ken/internal/code/codegraph"}}); err != nil {
+		if _, _, err := typed.Check(b.Context(), "../../../..", typed.Options{Packages: []string{"github.com/kenlayer/ken/internal/code/codegraph"}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -27,12 +27,12 @@ func TestQuality(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("reads the repository and all it imports, and takes long with the race detector")
 	}
-	for _, root := range append([]string{"../.."}, filepath.SplitList(os.Getenv("KEN_TREES"))...) {
+	for _, root := range append([]string{"../../../.."}, filepath.SplitList(os.Getenv("KEN_TREES"))...) {
 		abs, err := filepath.Abs(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(filepath.Base(abs), func(t *testing.T) { compare(t, abs, root == "../..") })
+		t.Run(filepath.Base(abs), func(t *testing.T) { compare(t, abs, root == "../../../..") })
 	}
 }
 

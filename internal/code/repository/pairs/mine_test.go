@@ -230,12 +230,12 @@ func TestLimits(t *testing.T) {
 
 // The project's own files, with whatever history they have, and real records.
 func TestRealRepositories(t *testing.T) {
-	for name, dir := range map[string]string{"project": filepath.Join("..", ".."), "decisions": ""} {
+	for name, dir := range map[string]string{"project": filepath.Join("..", "..", "..", ".."), "decisions": ""} {
 		t.Run(name, func(t *testing.T) {
 			if dir == "" {
 				dir = evaldata.Dir(t, "adr")
 			}
-			less := []string{"*_test.go", "testdata", "clients", "cmd", "evals", "gateway", "harvest", "tools"}
+			less := []string{"*_test.go", "testdata", "clients", "cmd", "evals", "gateway", "internal/console", "internal/harvest", "tools"}
 			set, report := mine(t, dir, pairs.Options{Index: repository.Options{Exclude: race.Pick(nil, less)}})
 			checkSet(t, set)
 			least := map[string]int{pairs.SourceHeading: 50, pairs.SourcePath: 50}

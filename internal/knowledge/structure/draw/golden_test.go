@@ -45,10 +45,10 @@ func TestPicturesAreAsTheyWere(t *testing.T) {
 				}
 				want, err := os.ReadFile(path)
 				if err != nil {
-					t.Fatalf("%v; run go test ./structure/draw -update", err)
+					t.Fatalf("%v; run go test ./internal/knowledge/structure/draw -update", err)
 				}
 				if diff := cmp.Diff(string(want), got); diff != "" {
-					t.Errorf("%s has changed; run go test ./structure/draw -update:\n%s", path, diff)
+					t.Errorf("%s has changed; run go test ./internal/knowledge/structure/draw -update:\n%s", path, diff)
 				}
 			})
 		}

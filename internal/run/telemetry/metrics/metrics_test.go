@@ -66,10 +66,10 @@ func golden(t *testing.T, path, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; run go test ./telemetry/metrics -update", err)
+		t.Fatalf("%v; run go test ./internal/run/telemetry/metrics -update", err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s is out of date; run go test ./telemetry/metrics -update (-file +code):\n%s", path, d)
+		t.Errorf("%s is out of date; run go test ./internal/run/telemetry/metrics -update (-file +code):\n%s", path, d)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestExposition(t *testing.T) {
 }
 
 func TestReferenceFile(t *testing.T) {
-	golden(t, filepath.Join("..", "..", "docs", "metrics.md"), metrics.Reference())
+	golden(t, filepath.Join("..", "..", "..", "..", "docs", "metrics.md"), metrics.Reference())
 }
 
 // What is served and what is documented are the same.

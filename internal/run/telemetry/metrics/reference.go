@@ -7,7 +7,7 @@ import "strings"
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\n" +
-		"<!-- Generated from package telemetry/metrics: go test ./telemetry/metrics -update -->\n\n" +
+		"<!-- Generated from package internal/run/telemetry/metrics: go test ./internal/run/telemetry/metrics -update -->\n\n" +
 		"`ken serve` has these metrics under `/metrics`, in Prometheus' text format, and beside them those of Go's runtime\n" +
 		"and of the process (`go_…`, `process_…`). Units are seconds, bytes and code points. Labels take few values: a model\n" +
 		"or a route that comes after the first 32 counts as `other`, and nothing is told apart by session, turn or claim. What keys\n" +

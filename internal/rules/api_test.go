@@ -1,0 +1,121 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/printer"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const apiFile = "../../docs/api.txt"
+
+// TestAPI keeps docs/api.txt: every name that another program may use, one a line. A change
+// of it is a change of what Ken promises.
+func TestAPI(t *testing.T) {
+	text := strings.Join(api(load(t, os.DirFS("../.."))), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(apiFile, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, err := os.ReadFile(apiFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(was) {
+		t.Errorf("docs/api.txt is out of date: look at what changes, and run go test ./internal/rules -run API -update")
+	}
+}
+
+// public reports whether other programs can import a folder's package.
+func public(dir string) bool {
+	top, _, _ := strings.Cut(dir, "/")
+	return !slices.Contains([]string{"cmd", "examples", "clients"}, top) && !slices.Contains(strings.Split(dir, "/"), "internal")
+}
+
+// api lists the exported names of all public packages.
+func api(tr *tree) (lines []string) {
+	for _, f := range tr.files {
+		if f.test || !public(f.dir) || f.ast.Name.Name == "main" {
+			continue
+		}
+		pkg := f.dir
+		if pkg == "." {
+			pkg = "ken"
+		}
+		for _, d := range f.ast.Decls {
+			for _, n := range exported(tr.fset, d) {
+				lines = append(lines, fmt.Sprintf("%s: %s", pkg, n))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// exported are the names that a declaration exports, with their types.
+func exported(fset *token.FileSet, d ast.Decl) (names []string) {
+	show := func(n ast.Node) string {
+		var b bytes.Buffer
+		if err := printer.Fprint(&b, fset, n); err != nil {
+			return err.Error()
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if !d.Name.IsExported() || d.Recv != nil && !ast.IsExported(receiver(d)) {
+			return nil
+		}
+		bare := *d
+		bare.Doc, bare.Body = nil, nil
+		return []string{show(&bare)}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.IsExported() {
+						names = append(names, d.Tok.String()+" "+n.Name)
+					}
+				}
+			case *ast.TypeSpec:
+				if s.Name.IsExported() {
+					names = append(names, typeLines(show, s)...)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// typeLines are a type and its exported fields or methods.
+func typeLines(show func(ast.Node) string, s *ast.TypeSpec) (lines []string) {
+	var members *ast.FieldList
+	kind := ""
+	switch t := s.Type.(type) {
+	case *ast.StructType:
+		kind, members = "struct", t.Fields
+	case *ast.InterfaceType:
+		kind, members = "interface", t.Methods
+	default:
+		return []string{"type " + s.Name.Name + " " + show(s.Type)}
+	}
+	lines = append(lines, "type "+s.Name.Name+" "+kind)
+	for _, m := range members.List {
+		if len(m.Names) == 0 {
+			lines = append(lines, "type "+s.Name.Name+" "+kind+", embedded "+show(m.Type))
+		}
+		for _, n := range m.Names {
+			if n.IsExported() {
+				lines = append(lines, "type "+s.Name.Name+" "+kind+", "+n.Name+" "+show(m.Type))
+			}
+		}
+	}
+	return lines
+}
