@@ -142,7 +142,7 @@ func (r *Resolved) judge(beneath, whole *Config) {
 			continue
 		}
 		if p := (proposal{r.Root, below[i].get(), k.get(), beneath}); !k.allows(p) {
-			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.judgement().why + r.leads(k)})
+			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.leads(k)})
 		}
 	}
 }

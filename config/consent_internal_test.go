@@ -12,13 +12,13 @@ func TestEveryKeyThatReachesOutsideIsJudged(t *testing.T) {
 	var c Config
 	for _, k := range c.keys() {
 		reaches := k.reach != "" || strings.HasSuffix(k.path, "_env") || strings.HasSuffix(k.path, "_url") || strings.HasSuffix(k.path, "path") || k.element != nil
-		if reaches && k.judge == nil {
+		if reaches && k.consent == nil {
 			t.Errorf("%s: declare what a project's file may say here before the user's consent: .judged(…)", k.path)
 		}
-		if reaches && k.judgement().name == free.name {
+		if reaches && k.consentRule().name == anyValue.name {
 			t.Errorf("%s is free, and its values reach outside of the project", k.path)
 		}
-		if k.judgement().name != free.name && k.judgement().why == "" {
+		if k.consentRule().name != anyValue.name && k.consentRule().why == "" {
 			t.Errorf("%s: ken trust could not say what it decides", k.path)
 		}
 	}
@@ -33,7 +33,7 @@ var reviewed = []string{
 func TestFreeTextIsReviewed(t *testing.T) {
 	var c Config
 	for _, k := range c.keys() {
-		if k.text() && k.brief == "" && k.judgement().name == free.name && !slices.Contains(reviewed, k.path) && !strings.Contains(k.want, " or ") {
+		if k.text() && k.brief == "" && k.consentRule().name == anyValue.name && !slices.Contains(reviewed, k.path) && !strings.Contains(k.want, " or ") {
 			t.Errorf("%s takes any text of a project's file: judge it, or add it to the list", k.path)
 		}
 	}

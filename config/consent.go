@@ -9,11 +9,11 @@ import (
 	"github.com/kenlayer/ken/internal/trust"
 )
 
-// judgement decides what a project's file may say at a key before the user consented to
+// consentRule decides what a project's file may say at a key before the user consented to
 // it. A project may be a clone of a stranger's repository: its file may tune how Ken works,
 // and must not choose where text or keys go, what is run, or what is read and written
 // outside of its folder, nor take back what the user has made stricter.
-type judgement struct {
+type consentRule struct {
 	name string
 	why  string // what the key decides, when the user is asked
 	ok   func(proposal) bool
@@ -27,47 +27,47 @@ type proposal struct {
 	below   *Config  // the configuration without the project's file
 }
 
-// judged returns the key with another judgement than that of its kind.
-func (k key) judged(j judgement) key {
-	k.judge = &j
+// withConsentRule returns the key with another consent rule than that of its kind.
+func (k key) withConsentRule(j consentRule) key {
+	k.consent = &j
 	return k
 }
 
-// judgement is the key's own, else that of its kind.
-func (k *key) judgement() judgement {
+// consentRule is the key's own, else that of its kind.
+func (k *key) consentRule() consentRule {
 	switch {
-	case k.judge != nil:
-		return *k.judge
+	case k.consent != nil:
+		return *k.consent
 	case k.reach != "":
-		return asks(k.reach)
+		return needsConsent(k.reach)
 	}
-	return free
+	return anyValue
 }
 
 // allows reports whether a project's value counts without consent.
 func (k *key) allows(p proposal) bool {
-	return slices.Equal(p.beneath, p.words) || k.judgement().ok(p)
+	return slices.Equal(p.beneath, p.words) || k.consentRule().ok(p)
 }
 
-// free is for what only tunes Ken's work inside of the project.
-var free = judgement{"free", "", func(proposal) bool { return true }}
+// anyValue is for what only tunes Ken's work inside of the project.
+var anyValue = consentRule{"free", "", func(proposal) bool { return true }}
 
-// asks is for what counts after consent alone.
-func asks(why string) judgement {
-	return judgement{"asks", why, func(proposal) bool { return false }}
+// needsConsent is for what counts after consent alone.
+func needsConsent(why string) consentRule {
+	return consentRule{"asks", why, func(proposal) bool { return false }}
 }
 
 // stricter is for what protects the user: of the values, weakest first, a project may
 // choose one that is at least as strict as the user's.
-func stricter(why string, values ...string) judgement {
-	return judgement{"stricter", why, func(p proposal) bool {
+func stricter(why string, values ...string) consentRule {
+	return consentRule{"stricter", why, func(p proposal) bool {
 		return slices.Index(values, p.words[0]) >= slices.Index(values, p.beneath[0])
 	}}
 }
 
 // less is for how much is kept: a project may have less kept than the user.
-func less(why string) judgement {
-	return judgement{"less", why, func(p proposal) bool {
+func less(why string) consentRule {
+	return consentRule{"less", why, func(p proposal) bool {
 		n, err := strconv.Atoi(p.words[0])
 		most, err2 := strconv.Atoi(p.beneath[0])
 		return err == nil && err2 == nil && n <= most
@@ -75,20 +75,20 @@ func less(why string) judgement {
 }
 
 // unlessSet is for what a project may say where the user said nothing.
-func unlessSet(why string) judgement {
-	return judgement{"unless set", why, func(p proposal) bool { return len(p.beneath) == 0 }}
+func unlessSet(why string) consentRule {
+	return consentRule{"unless set", why, func(p proposal) bool { return len(p.beneath) == 0 }}
 }
 
 // alone is for the owner: where projects share a folder of stores, the name decides whose
 // knowledge a project sees.
-func alone(why string) judgement {
-	return judgement{"alone", why, func(p proposal) bool { return !filepath.IsAbs(p.below.Knowledge.DBPath) }}
+func alone(why string) consentRule {
+	return consentRule{"alone", why, func(p proposal) bool { return !filepath.IsAbs(p.below.Knowledge.DBPath) }}
 }
 
 // inFolder is for paths: those that lead into the project's folder below, through no link
 // that leaves it, and not into .git.
-func inFolder(below, why string) judgement {
-	return judgement{"in folder", why, func(p proposal) bool {
+func inFolder(below, why string) consentRule {
+	return consentRule{"in folder", why, func(p proposal) bool {
 		return !slices.ContainsFunc(p.words, func(w string) bool { return !leadsInto(p.root, below, w) })
 	}}
 }
