@@ -40,6 +40,10 @@ var sideCalls = []sideCall{
 	{kind: "summary", agent: "qwen-code", instructions: "You are the component that summarizes internal chat history into a given structure."},
 	{kind: "summary", agent: "gemini-cli", instructions: "You are the component that summarizes internal chat history into a given structure."},
 	{kind: "summary", instructions: "*Briefly* summarize this partial conversation about programming."},                                                  // Aider
+	{kind: "commit", instructions: "You are an expert software engineer that generates concise, one-line Git commit messages"},                           // Aider
+	{kind: "title", asks: "Given the following... please reply with a title for the chat that is 3-4 words in length"},                                   // Continue
+	{kind: "summary", instructions: "Summarize the provided coding session into a concise continuation note"},                                            // Cline
+	{kind: "summary", instructions: "You are a context summarization assistant. Your task is to read a conversation between a user and an AI coding"},    // pi
 	{kind: "title", asks: "### Task:\nGenerate a concise, 3-5 word title"},                                                                               // Open WebUI
 	{kind: "tags", asks: "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history"},                                          // Open WebUI
 	{kind: "suggestion", asks: "### Task:\nSuggest 3-5 relevant follow-up questions or prompts"},                                                         // Open WebUI

@@ -34,6 +34,7 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
+	r.withoutAider()
 	return r, nil
 }
 
