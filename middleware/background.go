@@ -47,7 +47,7 @@ func (l *Layer) files() bool {
 // classifier files the claims of a store.
 func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 	c := &l.cfg.Structure
-	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.giveWay,
+	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.yieldToTurns,
 		Now: l.now, Log: l.o.Log}
 	if m := l.filing.model; m != nil {
 		o.Model = m.Model()
@@ -61,7 +61,7 @@ func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 // keepFiling files the configured owner's claims, old ones and what is written, until
 // ctx ends. This process holds the store.
 func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
-	q := l.desk("").queue
+	q := l.sessionsOf("").queue
 	c := l.classifier(s, q)
 	worked := make(chan struct{})
 	go func() {
@@ -115,7 +115,7 @@ func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
 		return jobs.Report{}, err
 	}
 	defer release()
-	q := l.desk(owner).queue
+	q := l.sessionsOf(owner).queue
 	c := l.classifier(s, q)
 	if err := c.CatchUp(ctx); err != nil {
 		return jobs.Report{}, fmt.Errorf("file claims: %w", err)
@@ -183,21 +183,21 @@ const (
 	waitAtMost = 50 * time.Millisecond
 )
 
-// turns tells the background whether one is in progress. The zero value is ready.
-type turns struct {
+// activeTurns tells the background whether one is in progress. The zero value is ready.
+type activeTurns struct {
 	mu   sync.Mutex // guards the rest
 	now  int
 	last time.Time     // when the last one ended
 	none chan struct{} // closed when none is left; nil while nobody waits
 }
 
-func (s *turns) begin() {
+func (s *activeTurns) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now++
 }
 
-func (s *turns) end() {
+func (s *activeTurns) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now--
@@ -209,7 +209,7 @@ func (s *turns) end() {
 }
 
 // busy returns what is closed when no turn is left, or else for how long to wait still.
-func (s *turns) busy() (left <-chan struct{}, wait time.Duration) {
+func (s *activeTurns) busy() (left <-chan struct{}, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now == 0 {
@@ -221,9 +221,9 @@ func (s *turns) busy() (left <-chan struct{}, wait time.Duration) {
 	return s.none, waitAtMost
 }
 
-// giveWay returns when there has been no turn for a moment, after waitAtMost, or at ctx's
+// yield returns when there has been no turn for a moment, after waitAtMost, or at ctx's
 // end. It must not be called with something that a turn may wait for.
-func (s *turns) giveWay(ctx context.Context) {
+func (s *activeTurns) yield(ctx context.Context) {
 	left, wait := s.busy()
 	if wait <= 0 {
 		return
@@ -249,13 +249,15 @@ func (s *turns) giveWay(ctx context.Context) {
 
 // behind marks the context of work that nobody waits for: its calls of a store give way to
 // turns of this process. Turns of other processes are not known.
-type behind struct{}
+type backgroundKey struct{}
 
-func inBackground(ctx context.Context) context.Context { return context.WithValue(ctx, behind{}, true) }
+func inBackground(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
 
-// giveWay has background work give way; work that somebody waits for does not.
-func (l *Layer) giveWay(ctx context.Context) {
-	if ctx.Value(behind{}) != nil {
-		l.turning.giveWay(ctx)
+// yield has background work give way; work that somebody waits for does not.
+func (l *Layer) yieldToTurns(ctx context.Context) {
+	if ctx.Value(backgroundKey{}) != nil {
+		l.turning.yield(ctx)
 	}
 }

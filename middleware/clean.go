@@ -61,7 +61,7 @@ func cleaned(m *ken.Message) (ken.Message, bool) {
 
 // cleanMessages are messages with clean texts. They are msgs where nothing is to be done.
 func cleanMessages(msgs []ken.Message) []ken.Message {
-	return (*cleanings)(nil).messages(nil, msgs)
+	return (*cleanCache)(nil).messages(nil, msgs)
 }
 
 const (
@@ -69,10 +69,10 @@ const (
 	maxCleaningBytes = 8 << 20 // of cleaned text in each
 )
 
-// cleanings remembers what cleaning made of messages, by their fingerprints: a
+// cleanCache remembers what cleaning made of messages, by their fingerprints: a
 // conversation sends its messages again with every request. What was not asked for
 // while half of the room filled up is forgotten. It is safe for concurrent use.
-type cleanings struct {
+type cleanCache struct {
 	mu       sync.Mutex
 	now, old map[fingerprint]*ken.Message // nil for a message that was clean
 	bytes    int                          // of the messages in now
@@ -80,7 +80,7 @@ type cleanings struct {
 
 // messages are the messages, whose fingerprints are at, with clean texts. They are msgs
 // where nothing is to be done. A nil receiver remembers nothing.
-func (c *cleanings) messages(at []fingerprint, msgs []ken.Message) []ken.Message {
+func (c *cleanCache) messages(at []fingerprint, msgs []ken.Message) []ken.Message {
 	out := msgs
 	for i := range msgs {
 		var m *ken.Message
@@ -107,7 +107,7 @@ func (c *cleanings) messages(at []fingerprint, msgs []ken.Message) []ken.Message
 	return out
 }
 
-func (c *cleanings) get(at fingerprint) (*ken.Message, bool) {
+func (c *cleanCache) get(at fingerprint) (*ken.Message, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m, ok := c.now[at]; ok {
@@ -120,13 +120,13 @@ func (c *cleanings) get(at fingerprint) (*ken.Message, bool) {
 	return m, ok
 }
 
-func (c *cleanings) put(at fingerprint, m *ken.Message) {
+func (c *cleanCache) put(at fingerprint, m *ken.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep(at, m)
 }
 
-func (c *cleanings) keep(at fingerprint, m *ken.Message) {
+func (c *cleanCache) keep(at fingerprint, m *ken.Message) {
 	size := 0
 	if m != nil {
 		size = len(m.Text)
@@ -163,9 +163,9 @@ func structural(c *config.Config) *retriever.Structure {
 	return &retriever.Structure{Bounds: b}
 }
 
-// said is the text of the turn's user message, whole: names may stand beyond what is
+// userText is the text of the turn's user message, whole: names may stand beyond what is
 // searched for.
-func said(msgs []ken.Message) string {
+func userText(msgs []ken.Message) string {
 	i := lastUser(msgs)
 	if i < 0 {
 		return ""

@@ -26,7 +26,7 @@ type code struct {
 	read       chan struct{}                       // closed once it was read
 	edited     chan struct{}                       // told when files have changed
 	so         atomic.Pointer[repository.Progress] // how far reading has come
-	renewal    *renewal
+	renewal    *codeRefresh
 	cards      cards
 }
 
@@ -170,7 +170,7 @@ func (l *Layer) keepCode(ctx context.Context) {
 // tooMany is from how many files on they are all looked at: a change of branches.
 const tooMany = 500
 
-// follow takes in files that have changed.
+// setAnswer takes in files that have changed.
 func (l *Layer) follow(ctx context.Context, paths []string) {
 	var err error
 	if len(paths) == 0 || len(paths) > tooMany {

@@ -35,7 +35,7 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	if c.base == nil || !l.readsProject(st.Turn.Owner) {
 		return nil
 	}
-	t := look{l: l, st: st, until: time.Now().Add(editWait), renewed: map[string]bool{}}
+	t := symbolLookup{l: l, st: st, until: time.Now().Add(editWait), renewed: map[string]bool{}}
 	edited := t.edited()
 	t.names = mentions(&st.Signals, l.o.Root)
 	if !st.Signals.Asks || len(t.names) == 0 {
@@ -60,8 +60,8 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 // stillRead is what a turn is told that could not wait.
 const stillRead = "files have changed, and are still being read"
 
-// look is a turn's look at the code.
-type look struct {
+// symbolLookup is a turn's look at the code.
+type symbolLookup struct {
 	l     *Layer
 	st    *State
 	names []mention
@@ -72,7 +72,7 @@ type look struct {
 }
 
 // note says in the receipt what is missing. Its cause is left to the retrieval.
-func (t *look) note(why string) {
+func (t *symbolLookup) note(why string) {
 	if d, why := &t.st.Receipt.Degraded, legGraph+": "+why; !slices.Contains(*d, why) {
 		*d = append(*d, why)
 	}
@@ -80,7 +80,7 @@ func (t *look) note(why string) {
 
 // edited has the files read that the conversation's tool calls have changed. Before all
 // files are, whoever reads them in the foreground sees the changes anyway.
-func (t *look) edited() <-chan struct{} {
+func (t *symbolLookup) edited() <-chan struct{} {
 	c := &t.l.code
 	if t.l.o.Foreground && !c.wasRead() {
 		return nil
@@ -96,7 +96,7 @@ func (t *look) edited() <-chan struct{} {
 	return c.renewal.ask(stale...)
 }
 
-func (t *look) renew(paths []string) {
+func (t *symbolLookup) renew(paths []string) {
 	for _, p := range paths {
 		t.renewed[p] = true
 	}
@@ -104,7 +104,7 @@ func (t *look) renew(paths []string) {
 
 // wait waits until files were read, as long as the turn may, and reports whether they
 // were.
-func (t *look) wait(ctx context.Context, done <-chan struct{}) bool {
+func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	if done == nil {
 		return true
 	}
@@ -123,9 +123,9 @@ func (t *look) wait(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// look finds what there is to say, again after files have changed under it: what a turn
+// symbolLookup finds what there is to say, again after files have changed under it: what a turn
 // is told stands in the files as they are.
-func (t *look) look(ctx context.Context) {
+func (t *symbolLookup) look(ctx context.Context) {
 	for round := 1; ; round++ {
 		f := t.find()
 		stale := t.l.code.base.Stale(t.fresh(f.paths())...)
@@ -150,14 +150,14 @@ func (t *look) look(ctx context.Context) {
 }
 
 // fresh leaves out what was read for this turn.
-func (t *look) fresh(paths []string) []string {
+func (t *symbolLookup) fresh(paths []string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool { return t.renewed[p] })
 }
 
 // lookAround has all files looked at, now and then, where nobody follows them: after a
 // change of branches, or when a name is unknown. In the foreground it waits, and reports
 // that they were.
-func (t *look) lookAround(ctx context.Context) bool {
+func (t *symbolLookup) lookAround(ctx context.Context) bool {
 	if t.l.o.Watch && t.l.cfg.Graph.Watch {
 		return false
 	}
@@ -165,8 +165,8 @@ func (t *look) lookAround(ctx context.Context) bool {
 	return done != nil && t.l.o.Foreground && t.wait(ctx, done)
 }
 
-// finds is what a view of the graph has for a turn.
-type finds struct {
+// lookupResult is what a view of the graph has for a turn.
+type lookupResult struct {
 	view      *codegraph.View
 	symbols   []symbol // that the turn names
 	cards     []card   // of those that it is told of, and behind them of what is beside them
@@ -174,11 +174,11 @@ type finds struct {
 	decisions []governing
 }
 
-func (t *look) find() finds {
+func (t *symbolLookup) find() lookupResult {
 	v := t.l.code.base.View()
 	c := t.l.settings(t.st)
 	most := c.Graph.Symbols
-	f := finds{view: v, symbols: resolve(v, t.names, max(most, fewest))}
+	f := lookupResult{view: v, symbols: resolve(v, t.names, max(most, fewest))}
 	for i := range f.symbols[:min(len(f.symbols), most)] {
 		if c, ok := t.l.code.cards.of(v, f.symbols[i].ID); ok {
 			f.cards = append(f.cards, c)
@@ -209,7 +209,7 @@ func (t *look) find() finds {
 }
 
 // paths are the files that what was found rests on, each once.
-func (f *finds) paths() (out []string) {
+func (f *lookupResult) paths() (out []string) {
 	for i := range f.symbols {
 		out = append(out, filePath(&f.symbols[i].Node))
 	}
@@ -232,7 +232,7 @@ func filePath(n *codegraph.Node) string {
 }
 
 // without leaves out what rests on files that are not as they were read.
-func (f finds) without(stale []string) finds {
+func (f lookupResult) without(stale []string) lookupResult {
 	is := func(p string) bool { return slices.Contains(stale, p) }
 	f.symbols = slices.DeleteFunc(f.symbols, func(s symbol) bool { return is(filePath(&s.Node)) })
 	named := len(f.cards) - f.beside
@@ -251,7 +251,7 @@ func (f finds) without(stale []string) finds {
 }
 
 // take hands what was found on to the stages that follow.
-func (t *look) take(f finds) {
+func (t *symbolLookup) take(f lookupResult) {
 	c := turnCode{decisions: f.decisions, named: byName(f.symbols), beside: beside(f.view, f.symbols)}
 	named := len(f.cards) - f.beside
 	for i := range f.cards {

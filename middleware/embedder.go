@@ -289,7 +289,7 @@ func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibra
 	c, err := calibrate.Run(ctx, s, l.background, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
 		Filter: ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
 		Progress: func(done, total int) {
-			l.giveWay(ctx)
+			l.yieldToTurns(ctx)
 			l.o.Progress("calibrate", done, total)
 		}})
 	if err != nil {

@@ -40,8 +40,8 @@ type Exchange struct {
 	client   []byte           // the body as the client sent it
 	request  wire.Request     // what was read of it
 	inserted []wire.Insertion // what Body has more than it
-	placed   []placed         // blocks in the request
-	suspects *suspects        // see Guard
+	placed   []placedBlock    // blocks in the request
+	suspects *sessionTaints   // see Guard
 }
 
 // Heard is what the model answered to an Exchange.
@@ -123,7 +123,7 @@ func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken
 // in an encoding other than gzip and deflate.
 func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
 	good := resp.StatusCode == http.StatusOK
-	e := ear{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
+	e := responseObserver{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
 	if !good {
 		x.thread, x.opened = nil, nil
 	}
@@ -132,12 +132,12 @@ func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
 	}
 	if resp.Body == nil || resp.Body == http.NoBody || !readable(e.encoding) {
 		x.thread = nil
-		e.after(nil)
+		e.observe(nil)
 		return
 	}
-	t := &tap{body: resp.Body, done: e.after}
+	t := &bodyTee{body: resp.Body, done: e.observe}
 	if x.thread != nil && !compressed(e.encoding) {
-		t.whole = (&ending{length: resp.ContentLength}).reached
+		t.whole = (&endDetector{length: resp.ContentLength}).reached
 	}
 	resp.Body = t
 }
@@ -176,7 +176,7 @@ func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who fu
 }
 
 // previewed are the insertions of a turn, by rising Before.
-func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Insertion {
+func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
 	l.turning.begin()
 	defer l.turning.end()
 	l.complete(t)
@@ -186,10 +186,10 @@ func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Inse
 	}
 	at := fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
-		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placed {
+		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placedBlock {
 			_ = l.restoreBlocks(ctx, t, at.said, up.until, last) // what can't be read is not there for the call either
 			earlier := l.earlier(ctx, t, at.said, up.until, last, l.recall)
-			return append(earlier, placed{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+			return append(earlier, placedBlock{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
 		})
 		if ok {
 			return l.insertions(t.Model, all)
@@ -199,24 +199,24 @@ func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstream) []Inse
 }
 
 // wouldCompose is compose without a trace.
-func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placed) *composed {
+func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
 	if c := l.blockThatStands(ctx, t, at, last); c != nil {
 		return c
 	}
-	if !l.enter() {
-		return &composed{}
+	if !l.beginComposing() {
+		return &turnDecision{}
 	}
-	defer l.leave()
+	defer l.endComposing()
 	tr, err := l.newTrial(&l.cfg)
 	if err != nil { // it was valid when the layer was opened
-		return &composed{}
+		return &turnDecision{}
 	}
 	read := *t
 	read.Messages = l.cleanings.messages(at.whole, t.Messages)
 	r := l.blank(t, "")
 	st := &State{Turn: read, Read: read.Messages, Receipt: &r, trial: tr, past: pastOf(earlier)}
 	l.send(ctx, st, tr.handler)
-	return &composed{text: st.Block.Text}
+	return &turnDecision{text: st.Block.Text}
 }
 
 // alternating matches the errors by which servers refuse two user messages in a row: the chat templates of
@@ -236,21 +236,21 @@ const maxRefusal = 64 << 10
 // maxMerging bounds the models that are remembered.
 const maxMerging = 256
 
-// mergers are the models whose server refused two user messages in a row. The zero value
+// mergeModels are the models whose server refused two user messages in a row. The zero value
 // is ready. It does not outlive the process: the next one finds out with one request.
-type mergers struct {
+type mergeModels struct {
 	mu sync.RWMutex // guards m
 	m  map[string]bool
 }
 
-func (s *mergers) has(model string) bool {
+func (s *mergeModels) has(model string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.m[model]
 }
 
 // add reports whether the model is new.
-func (s *mergers) add(model string) bool {
+func (s *mergeModels) add(model string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.m[model] {

@@ -104,8 +104,8 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 	return e, nil
 }
 
-// life is what is known of a claim at a moment.
-type life struct {
+// claimLife is what is known of a claim at a moment.
+type claimLife struct {
 	known     bool // the owner has it, or had it
 	document  bool
 	there     bool // at that moment
@@ -116,8 +116,8 @@ type life struct {
 }
 
 // lifeOf reads a claim's history up to a moment.
-func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (life, error) {
-	var l life
+func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claimLife, error) {
+	var l claimLife
 	if !isID(id) {
 		return l, nil
 	}
@@ -351,7 +351,7 @@ func (x *explainer) cut(reason ken.CutReason, detail string) {
 }
 
 // absent explains a claim that the receipt does not name.
-func (x *explainer) absent(then *life) {
+func (x *explainer) absent(then *claimLife) {
 	e := x.e
 	e.Verdict = VerdictUnknown
 	switch {

@@ -206,7 +206,7 @@ func (l *Layer) learnStated(ctx context.Context, st stated) error {
 	if err != nil || tr.Info.State != session.Open { // else the harvest is at it
 		return err
 	}
-	quotes, err := l.desk(st.owner).harvester.Stated(ctx, &tr, st.from)
+	quotes, err := l.sessionsOf(st.owner).harvester.Stated(ctx, &tr, st.from)
 	if len(quotes) > 0 {
 		err = l.withdrawForgotten(ctx, st, &tr, quotes)
 	}

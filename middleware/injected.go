@@ -23,8 +23,8 @@ import (
 // one by one; beyond them every claim that it was told is looked up.
 const maxChanges = 1000
 
-// past is what a conversation was told by its earlier blocks.
-type past struct {
+// injectionHistory is what a conversation was told by its earlier blocks.
+type injectionHistory struct {
 	held map[string]uint64 // by id, hashOf the text
 	from map[string]string // by id, the owner who shares it; of own claims none
 	seq  uint64            // the store's last event when the last of the blocks was composed
@@ -32,8 +32,8 @@ type past struct {
 
 // pastOf gathers what blocks told. What one of them announced as fallen is not told any
 // more: should it stand again, it may be shown again.
-func pastOf(earlier []placed) past {
-	t := past{held: map[string]uint64{}, from: map[string]string{}}
+func pastOf(earlier []placedBlock) injectionHistory {
+	t := injectionHistory{held: map[string]uint64{}, from: map[string]string{}}
 	for _, e := range earlier {
 		for id, hash := range e.held {
 			t.held[id] = hash
@@ -54,7 +54,7 @@ func pastOf(earlier []placed) past {
 }
 
 // seen reports what the context holds already with exactly this text.
-func (t *past) seen(id, text string) bool {
+func (t *injectionHistory) seen(id, text string) bool {
 	have, ok := t.held[id]
 	return ok && have == hashOf(text)
 }
@@ -87,7 +87,7 @@ func (l *Layer) fallen(ctx context.Context, st *State) []budgeter.Candidate {
 }
 
 // changed are the claims of which the log says something new, in order.
-func changed(ctx context.Context, s store.Engine, t *past) (ids []string) {
+func changed(ctx context.Context, s store.Engine, t *injectionHistory) (ids []string) {
 	n := 0
 	for ev, err := range s.Events(ctx, t.seq+1) {
 		if n++; err != nil || n > maxChanges {
@@ -106,24 +106,26 @@ func changed(ctx context.Context, s store.Engine, t *past) (ids []string) {
 	return ids
 }
 
-// lineage remembers which entities sessions were about, so that a turn that says
+// sessionFocus remembers which entities sessions were about, so that a turn that says
 // "it" still has the rules of what was named before. Beyond maxConversations, the
 // sessions that were quiet longest are forgotten.
-type lineage struct {
+type sessionFocus struct {
 	mu   sync.Mutex // guards the rest
 	at   map[string]*list.Element
 	used *list.List // of lineal
 }
 
-type lineal struct {
+type focusEntry struct {
 	session string
 	names   []string // strongest first; never changed
 }
 
-func newLineage() *lineage { return &lineage{at: map[string]*list.Element{}, used: list.New()} }
+func newLineage() *sessionFocus {
+	return &sessionFocus{at: map[string]*list.Element{}, used: list.New()}
+}
 
 // get returns what a session was about; false when nothing is known of it.
-func (g *lineage) get(session string) ([]string, bool) {
+func (g *sessionFocus) get(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	el, ok := g.at[session]
@@ -131,36 +133,36 @@ func (g *lineage) get(session string) ([]string, bool) {
 		return nil, false
 	}
 	g.used.MoveToFront(el)
-	return el.Value.(lineal).names, true
+	return el.Value.(focusEntry).names, true
 }
 
 // peek is get without taking the session for one that is in use.
-func (g *lineage) peek(session string) ([]string, bool) {
+func (g *sessionFocus) peek(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	el, ok := g.at[session]
 	if !ok {
 		return nil, false
 	}
-	return el.Value.(lineal).names, true
+	return el.Value.(focusEntry).names, true
 }
 
-func (g *lineage) put(session string, names []string) {
+func (g *sessionFocus) put(session string, names []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if el, ok := g.at[session]; ok {
 		g.used.Remove(el)
 	}
-	g.at[session] = g.used.PushFront(lineal{session, names})
+	g.at[session] = g.used.PushFront(focusEntry{session, names})
 	if g.used.Len() > maxConversations {
 		last := g.used.Back()
 		g.used.Remove(last)
-		delete(g.at, last.Value.(lineal).session)
+		delete(g.at, last.Value.(focusEntry).session)
 	}
 }
 
 // forget drops an owner's sessions: what they were about may be what is forgotten.
-func (g *lineage) forget(owner string) {
+func (g *sessionFocus) forget(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for session, el := range g.at {

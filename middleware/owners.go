@@ -35,7 +35,7 @@ func (t tenant) use(ctx context.Context, fn func(store.Engine) error) error {
 	if t.l.storeErr != nil {
 		return t.l.storeErr
 	}
-	t.l.giveWay(ctx)
+	t.l.yieldToTurns(ctx)
 	s, release, err := t.l.Store(ctx, t.owner)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, te
 	if !slices.Contains(l.cfg.Knowledge.Shares, owner) {
 		return nil
 	}
-	l.blocks.drop(func(c *composed) bool {
+	l.blocks.drop(func(c *turnDecision) bool {
 		return slices.ContainsFunc(c.shared[owner], func(id string) bool { return slices.Contains(ids, id) })
 	})
 	var errs []error
@@ -360,7 +360,7 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 		return err
 	}
 	defer release()
-	d := l.desk(reader)
+	d := l.sessionsOf(reader)
 	t := session.Traces{Claims: ids, Text: text, Message: func(string, *session.Entry) bool { return false }}
 	held, err := d.journal.Holds(ctx, t)
 	if err != nil {
@@ -374,7 +374,7 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 		return nil
 	}
 	l.recovered.forget(reader)
-	l.heeds.drop(reader)
+	l.judgements.drop(reader)
 	if _, err := d.journal.Expunge(ctx, t); err != nil {
 		return err
 	}

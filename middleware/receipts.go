@@ -16,7 +16,7 @@ import (
 // configured owner's: the newest session.receipts of them, none longer than the
 // messages of a harvested session. A turn's is there a moment after the turn: see
 // Recorded. A turn that is Incognito has none.
-func (l *Layer) Receipts(owner string) *receipt.Book { return l.desk(owner).receipts }
+func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
 // receipts is how an owner's receipts are kept. The configuration's 0 keeps none,
 // the book's is its default.
@@ -110,7 +110,7 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 }
 
 // report tells whoever listens what was assembled.
-func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *composed) {
+func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *turnDecision) {
 	if l.o.OnReceipt != nil {
 		l.hand(ctx, a.Receipt)
 	}
@@ -133,7 +133,7 @@ func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
 	l.o.OnReceipt(ctx, r)
 }
 
-func (l *Layer) event(t *ken.Turn, a *Assembly, block *composed) telemetry.ContextAssembly {
+func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
 		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],

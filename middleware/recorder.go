@@ -27,7 +27,7 @@ type record struct {
 
 	items    []ken.Item
 	block    *session.Block // composed by this turn; nil for none
-	mine     *composed      // what block was made of
+	mine     *turnDecision  // what block was made of
 	signals  ken.Signals
 	focal    []string        // the entities in focus
 	receipt  *receipt.Record // nil for none
@@ -333,7 +333,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 	var kept []*record // those of notes
 	for i := range recs {
 		r := &recs[i]
-		if r.note && l.hearAnswer(r) {
+		if r.note && l.readAnswer(r) {
 			notes, kept = append(notes, noteOf(r)), append(kept, r)
 			r.place = len(notes)
 		}
@@ -341,7 +341,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
 		l.tend(owner)
 	}
-	also, settled := l.bookUse(ctx, l.heed(owner, recs), l.bookReceipts(owner, recs))
+	also, settled := l.bookUse(ctx, l.judgeRecords(owner, recs), l.bookReceipts(owner, recs))
 	also, corrected := l.bookReplies(owner, recs, also)
 	noted := l.Journal(owner).Record(ctx, notes, also)
 	settled()
@@ -371,13 +371,13 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		}
 		s := l.handle(owner, kept[i].about)
 		for _, e := range noted[i].Entries {
-			l.hear(ctx, s, e)
+			l.recordAnswer(ctx, s, e)
 		}
 	}
 }
 
-// hearAnswer reads what is still to be read, false when there is nothing.
-func (l *Layer) hearAnswer(r *record) (ok bool) {
+// readAnswer reads what is still to be read, false when there is nothing.
+func (l *Layer) readAnswer(r *record) (ok bool) {
 	if r.answer == nil {
 		return true
 	}
@@ -454,8 +454,8 @@ func knowledge(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
-// hear tells the program's hook of a message. Its panic must not cost the rest.
-func (l *Layer) hear(ctx context.Context, s *session.Session, e session.Entry) {
+// addAnswer tells the program's hook of a message. Its panic must not cost the rest.
+func (l *Layer) recordAnswer(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("the message hook failed", "panic", p)

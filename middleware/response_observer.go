@@ -17,17 +17,17 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// ear hears the answer of one exchange.
-type ear struct {
+// responseObserver hears the answer of one exchange.
+type responseObserver struct {
 	x        *Exchange
 	heard    func(Heard)
 	encoding string
 	journals bool
 }
 
-// after is told the body as far as the client read it, nil when there is none that
+// observe is told the body as far as the client read it, nil when there is none that
 // can be read, and leaves the rest to a goroutine of its own.
-func (e *ear) after(body []byte) {
+func (e *responseObserver) observe(body []byte) {
 	x := e.x
 	read := sync.OnceValue(func() Heard {
 		a, ok := wire.ParseAnswer(x.dialect, decoded(body, e.encoding))
@@ -51,14 +51,14 @@ func (e *ear) after(body []byte) {
 	if e.heard == nil && x.thread == nil {
 		return
 	}
-	x.layer.afterwards.run(x.layer.survives("what follows an answer", func() {
+	x.layer.responseTasks.run(x.layer.survives("what follows an answer", func() {
 		h := read()
 		if x.thread != nil && body != nil {
 			x.layer.threads.settle(x.thread)
 		}
 		if e.heard != nil {
-			e.wait()
-			e.tell(h)
+			e.awaitJournal()
+			e.notify(h)
 		}
 	}))
 }
@@ -67,15 +67,15 @@ func (e *ear) after(body []byte) {
 // what led to it.
 const lastWait = 5 * time.Second
 
-// wait returns once what the turn left, its receipt included, is written.
-func (e *ear) wait() {
+// awaitJournal returns once what the turn left, its receipt included, is written.
+func (e *responseObserver) awaitJournal() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
 	defer cancel()
 	_ = e.x.layer.recorder.flush(ctx) // an error: it takes longer, and whoever hears it hears it earlier
 }
 
 // tell calls the listener, whose panic must not cost the process.
-func (e *ear) tell(h Heard) {
+func (e *responseObserver) notify(h Heard) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)
@@ -86,14 +86,14 @@ func (e *ear) tell(h Heard) {
 
 // afterwards runs what follows an answer, each on a goroutine of its own. The zero
 // value is ready.
-type afterwards struct {
+type taskGroup struct {
 	mu      sync.Mutex // guards closed, and Go against Wait
 	closed  bool
 	running sync.WaitGroup
 }
 
 // run starts f, unless close was called.
-func (a *afterwards) run(f func()) {
+func (a *taskGroup) run(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.closed {
@@ -102,7 +102,7 @@ func (a *afterwards) run(f func()) {
 }
 
 // close refuses what comes later and waits for what is under way.
-func (a *afterwards) close() {
+func (a *taskGroup) close() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
@@ -113,10 +113,10 @@ func (a *afterwards) close() {
 // one is journaled when it comes back in the next request, or not at all.
 const maxAnswerBytes = 4 << 20
 
-// tap keeps what a client reads of an answer, and hands it on once, when the
+// bodyTee keeps what a client reads of an answer, and hands it on once, when the
 // client has read it to its end or closed it. It adds nothing to the time of a
 // read but a copy in memory.
-type tap struct {
+type bodyTee struct {
 	body io.ReadCloser
 	// whole reports that the answer is whole, although the body goes on: of what was
 	// kept, added bytes are new. Nil never does.
@@ -181,19 +181,19 @@ func unpacked(body []byte, encoding string, limit int64) []byte {
 }
 
 // Read implements io.Reader.
-func (t *tap) Read(p []byte) (int, error) {
+func (t *bodyTee) Read(p []byte) (int, error) {
 	n, err := t.body.Read(p)
 	t.keep(p[:n], err != nil)
 	return n, err
 }
 
 // Close implements io.Closer.
-func (t *tap) Close() error {
+func (t *bodyTee) Close() error {
 	t.keep(nil, true)
 	return t.body.Close()
 }
 
-func (t *tap) keep(p []byte, last bool) {
+func (t *bodyTee) keep(p []byte, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done == nil {
@@ -217,10 +217,10 @@ func (t *tap) keep(p []byte, last bool) {
 	t.done, t.kept = nil, bytes.Buffer{}
 }
 
-// ending finds the end of a Responses answer before the response is over. A client
+// endDetector finds the end of a Responses answer before the response is over. A client
 // may go on from an answer as soon as it knows it whole, while the connection is
 // still to be closed, and what it goes on from must be known by then.
-type ending struct {
+type endDetector struct {
 	length int64 // of the body, below 0 when it is not known
 	near   bool  // a last event has begun
 	tries  int
@@ -235,7 +235,7 @@ var lastEvents = [][]byte{[]byte("\nevent: response.completed"), []byte("\nevent
 
 // reached reports whether what was kept is whole, added bytes of it for the first
 // time.
-func (e *ending) reached(kept []byte, added int) bool {
+func (e *endDetector) reached(kept []byte, added int) bool {
 	switch {
 	case int64(len(kept)) == e.length:
 		return true

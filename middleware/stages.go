@@ -34,9 +34,9 @@ type State struct {
 
 	code   turnCode
 	filter ken.Filter              // of the turn
-	past   past                    // what it was told by earlier blocks of the conversation
+	past   injectionHistory        // what it was told by earlier blocks of the conversation
 	seq    uint64                  // the store's last event when the turn began to read it
-	trial  *trial                  // nil for a turn
+	trial  *dryRun                 // nil for a turn
 	stage  *atomic.Pointer[string] // the one that runs; nil for a trial
 }
 
@@ -189,7 +189,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Session: st.Turn.Session,
 		Began:   l.beganAnew(ctx, st),
 		Late:    late,
-		Text:    said(st.Read),
+		Text:    userText(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),
 		Carried: l.carries(ctx, st),
 		Named:   st.code.named,
@@ -391,12 +391,12 @@ func since(start time.Time) float64 { return ms(time.Since(start)) }
 // latecomers keeps, for sessions whose last turn went on without its vector leg,
 // where the leg's hits will arrive. Sessions that never return are forgotten
 // beyond maxConversations.
-type latecomers struct {
+type lateResults struct {
 	mu sync.Mutex // guards m
 	m  map[string]<-chan store.Result
 }
 
-func (l *latecomers) keep(session string, ch <-chan store.Result) {
+func (l *lateResults) keep(session string, ch <-chan store.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.m == nil {
@@ -406,7 +406,7 @@ func (l *latecomers) keep(session string, ch <-chan store.Result) {
 	l.m[session] = ch
 }
 
-func (l *latecomers) take(session string) <-chan store.Result {
+func (l *lateResults) take(session string) <-chan store.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ch := l.m[session]

@@ -53,7 +53,7 @@ func (l *Layer) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
 // judge compares tool calls with the suspects, which may be nil.
-func (sus *suspects) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
 	if sus == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (sus *suspects) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out 
 // and the program, in their messages; what a person stands for, in the blocks; and
 // where the project is. What tools returned and what the model said before are not
 // among them.
-func (l *Layer) trusted(t *ken.Turn, blocks []placed) iter.Seq[string] {
+func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(l.o.Root) {
 			return
@@ -155,19 +155,19 @@ const (
 	allSuspectWords = 512 << 10
 )
 
-// suspicions remembers which external claims a session's model has read, by owner and
+// taintMemory remembers which external claims a session's model has read, by owner and
 // session. The least recently used sessions are forgotten. It lives in memory alone,
 // like the blocks that hold the claims: a process that starts anew has put nothing
 // before a model. The zero value is ready.
-type suspicions struct {
+type taintMemory struct {
 	mu    sync.Mutex // guards the rest
 	at    map[string]*list.Element
 	used  *list.List // of *suspects, the latest first
 	words int        // of all
 }
 
-// suspects are the external claims of one session.
-type suspects struct {
+// sessionTaints are the external claims of one session.
+type sessionTaints struct {
 	key     string
 	counted int // words; guarded by the lock of suspicions
 
@@ -188,7 +188,7 @@ func suspicion(owner, session string) string { return owner + "\x00" + session }
 func external(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
 
 // find returns a session's suspects, nil when it has none.
-func (s *suspicions) find(owner, session string) *suspects {
+func (s *taintMemory) find(owner, session string) *sessionTaints {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	el, ok := s.at[suspicion(owner, session)]
@@ -196,27 +196,27 @@ func (s *suspicions) find(owner, session string) *suspects {
 		return nil
 	}
 	s.used.MoveToFront(el)
-	return el.Value.(*suspects)
+	return el.Value.(*sessionTaints)
 }
 
 // put returns a session's suspects, made if need be.
-func (s *suspicions) put(owner, session string) *suspects {
+func (s *taintMemory) put(owner, session string) *sessionTaints {
 	key := suspicion(owner, session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if el, ok := s.at[key]; ok {
-		return el.Value.(*suspects)
+		return el.Value.(*sessionTaints)
 	}
 	if s.at == nil {
 		s.at, s.used = map[string]*list.Element{}, list.New()
 	}
-	sus := &suspects{key: key, now: taint.NewSet()}
+	sus := &sessionTaints{key: key, now: taint.NewSet()}
 	s.at[key] = s.used.PushFront(sus)
 	return sus
 }
 
 // grown notes that a session has so many words more, and makes room.
-func (s *suspicions) grown(sus *suspects, by int) {
+func (s *taintMemory) grown(sus *sessionTaints, by int) {
 	if by == 0 {
 		return
 	}
@@ -228,14 +228,14 @@ func (s *suspicions) grown(sus *suspects, by int) {
 	s.words += by
 	sus.counted += by
 	for s.words > allSuspectWords && s.used.Len() > 1 || s.used.Len() > suspectSessions {
-		last := s.used.Remove(s.used.Back()).(*suspects)
+		last := s.used.Remove(s.used.Back()).(*sessionTaints)
 		delete(s.at, last.key)
 		s.words -= last.counted
 	}
 }
 
 // size counts words; the caller holds the lock.
-func (sus *suspects) size() int {
+func (sus *sessionTaints) size() int {
 	n := sus.now.Words()
 	if sus.old != nil {
 		n += sus.old.Words()
@@ -244,7 +244,7 @@ func (sus *suspects) size() int {
 }
 
 // add takes up the external ones of items, and returns by how many words it grew.
-func (sus *suspects) add(items []ken.Item) int {
+func (sus *sessionTaints) add(items []ken.Item) int {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	before := sus.size()
@@ -262,7 +262,7 @@ func (sus *suspects) add(items []ken.Item) int {
 }
 
 // settle takes what no header has told yet.
-func (sus *suspects) settle() []flagged {
+func (sus *sessionTaints) settle() []flagged {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	out := sus.unsettled
@@ -274,7 +274,7 @@ func (sus *suspects) settle() []flagged {
 const maxUnsettled = 8
 
 // owe keeps what the next response is to tell.
-func (sus *suspects) owe(turn string, taints []ken.Taint) {
+func (sus *sessionTaints) owe(turn string, taints []ken.Taint) {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	if len(sus.unsettled) < maxUnsettled {
@@ -285,15 +285,15 @@ func (sus *suspects) owe(turn string, taints []ken.Taint) {
 // suspect takes up the external claims in blocks that a turn's model reads, and
 // returns the session's, nil when there never were any. A turn without a session is
 // judged by what it carries itself.
-func (l *Layer) suspect(t *ken.Turn, blocks []placed) *suspects {
-	anew := func(p placed) bool {
+func (l *Layer) suspect(t *ken.Turn, blocks []placedBlock) *sessionTaints {
+	anew := func(p placedBlock) bool {
 		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return external(&it) })
 	}
 	if t.Session == "" {
 		if !slices.ContainsFunc(blocks, anew) {
 			return nil
 		}
-		sus := &suspects{now: taint.NewSet()}
+		sus := &sessionTaints{now: taint.NewSet()}
 		for _, p := range blocks {
 			sus.add(p.receipt.Items)
 		}

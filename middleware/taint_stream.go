@@ -57,7 +57,7 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	switch {
 	case stream && action == config.TaintFlag:
 		g.announce()
-		resp.Body = &witness{g: g, body: resp.Body}
+		resp.Body = &streamWatcher{g: g, body: resp.Body}
 	case stream && !compressed(g.encoding):
 		g.announce()
 		resp.Body = &gate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
@@ -163,7 +163,7 @@ func (g *guard) announce() {
 	g.trailer = true
 }
 
-// tell keeps the promise.
+// notify keeps the promise.
 func (g *guard) tell(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
@@ -289,9 +289,9 @@ func (o *openCalls) message(root gjson.Result) bool {
 	return false
 }
 
-// witness passes a stream on as it comes, and judges it at its end: what is found is
+// streamWatcher passes a stream on as it comes, and judges it at its end: what is found is
 // told in the trailer, and in the session's next response.
-type witness struct {
+type streamWatcher struct {
 	g    *guard
 	body io.ReadCloser
 
@@ -302,19 +302,19 @@ type witness struct {
 }
 
 // Read implements io.Reader.
-func (w *witness) Read(p []byte) (int, error) {
+func (w *streamWatcher) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	w.keep(p[:n], err != nil)
 	return n, err
 }
 
 // Close implements io.Closer.
-func (w *witness) Close() error {
+func (w *streamWatcher) Close() error {
 	w.keep(nil, true)
 	return w.body.Close()
 }
 
-func (w *witness) keep(p []byte, last bool) {
+func (w *streamWatcher) keep(p []byte, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {

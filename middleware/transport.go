@@ -145,9 +145,9 @@ func take(req *http.Request) (body []byte, whole bool, err error) {
 // for counting.
 const maxConversations = 1024
 
-// traffic counts what a provider's prompt cache can serve: a cache keeps the
+// promptCacheCounter counts what a provider's prompt cache can serve: a cache keeps the
 // longest beginning that two requests share, so that is what is compared.
-type traffic struct {
+type promptCacheCounter struct {
 	mu   sync.Mutex // guards last
 	last map[string][]segment
 }
@@ -170,13 +170,15 @@ type segment struct {
 	bytes int64
 }
 
-func newTraffic() *traffic { return &traffic{last: map[string][]segment{}} }
+func newPromptCacheCounter() *promptCacheCounter {
+	return &promptCacheCounter{last: map[string][]segment{}}
+}
 
 // count fills in the receipt's CachedBytes and NewBytes, of a conversation with the
 // blocks in it, by rising Before. Requests of a session are compared
 // with the one before; without a session, conversations are told apart by their
 // first message.
-func (tr *traffic) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
+func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
 	at, sizes := p.whole, p.sizes
 	if len(at) == 0 {
 		return

@@ -12,22 +12,22 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// upstream is what of a conversation a request does not carry because the provider
+// upstreamHistory is what of a conversation a request does not carry because the provider
 // holds it: the zero value when it carries everything.
-type upstream struct {
+type upstreamHistory struct {
 	parent  *thread
-	until   int      // the first message of the turn that the request carries, its instructions apart
-	skipped int      // how many messages of the turn are not in the request
-	blocks  []placed // among them; of each turn, even an empty one
-	lost    string   // what is upstream and not known, for the receipt
+	until   int           // the first message of the turn that the request carries, its instructions apart
+	skipped int           // how many messages of the turn are not in the request
+	blocks  []placedBlock // among them; of each turn, even an empty one
+	lost    string        // what is upstream and not known, for the receipt
 }
 
 // turn returns what was composed for the turn of a message that is upstream, nil
 // if that is not known.
-func (up *upstream) turn(message int) *composed {
+func (up *upstreamHistory) turn(message int) *turnDecision {
 	for i := len(up.blocks) - 1; i >= 0; i-- {
 		if up.blocks[i].index == message {
-			return up.blocks[i].composed
+			return up.blocks[i].turnDecision
 		}
 	}
 	return nil
@@ -37,7 +37,7 @@ func (up *upstream) turn(message int) *composed {
 // provider holds, as far as they went through this layer. A request that is told
 // from others only by the response that it goes on from belongs to that response's
 // session.
-func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstream) {
+func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
 		return up
@@ -71,7 +71,7 @@ func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, star
 	t.Messages = make([]ken.Message, 0, len(before)+len(r.Messages))
 	t.Messages = append(append(append(t.Messages, r.Messages[:head]...), before...), r.Messages[head:]...)
 	for _, b := range blocks {
-		up.blocks = append(up.blocks, placed{b.index + head, b.composed})
+		up.blocks = append(up.blocks, placedBlock{b.index + head, b.turnDecision})
 	}
 	up.skipped, up.until = len(before), head+len(before)
 	return up
@@ -94,7 +94,7 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 
 // follow prepares what a later request may go on from. Only Responses are gone on
 // from, and none that the provider was told not to store.
-func (x *Exchange) follow(r *wire.Request, up upstream, a *Assembly) {
+func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
 	if r.Dialect != wire.Responses || r.Unstored {
 		return
 	}
@@ -104,7 +104,7 @@ func (x *Exchange) follow(r *wire.Request, up upstream, a *Assembly) {
 	}
 	t := &thread{parent: up.parent, owner: x.Turn.Owner, session: x.Turn.Session, messages: r.Messages[head:len(r.Messages):len(r.Messages)]}
 	for _, p := range a.placed {
-		t.blocks = append(t.blocks, placed{p.index - max(head, up.until), p.composed})
+		t.blocks = append(t.blocks, placedBlock{p.index - max(head, up.until), p.turnDecision})
 	}
 	if id := r.Hints.Conversation; id != "" && len(id) <= maxIDBytes {
 		t.keys = []string{conversationKey(x.Turn.Owner, id)}
@@ -129,7 +129,7 @@ type thread struct {
 	session  string
 	keys     []string // of the conversation, if the request named one
 	messages []ken.Message
-	blocks   []placed // by their index in messages; of the last turn, even an empty one
+	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
 	read func() Heard // the answer
 	once sync.Once
@@ -165,14 +165,14 @@ func (t *thread) settled() bool {
 
 // conversation returns all messages up to here, and where the blocks are among
 // them.
-func (t *thread) conversation() (msgs []ken.Message, blocks []placed) {
+func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	var chain []*thread
 	for ; t != nil; t = t.parent {
 		chain = append(chain, t)
 	}
 	for _, t := range slices.Backward(chain) {
 		for _, b := range t.blocks {
-			blocks = append(blocks, placed{len(msgs) + b.index, b.composed})
+			blocks = append(blocks, placedBlock{len(msgs) + b.index, b.turnDecision})
 		}
 		msgs = append(msgs, t.messages...)
 	}
