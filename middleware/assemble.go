@@ -33,9 +33,9 @@ type Assembly struct {
 	Insertions []Insertion // by rising Before
 	Receipt    ken.Receipt
 
-	placed   []placed  // the blocks of Insertions, and the turn's own even if it is empty
-	block    *composed // the turn's own
-	suspects *suspects // the external claims that the session's model has read; nil for none
+	placed   []placedBlock  // the blocks of Insertions, and the turn's own even if it is empty
+	block    *turnDecision  // the turn's own
+	suspects *sessionTaints // the external claims that the session's model has read; nil for none
 
 	// context is what the model reads, by where it comes from. It is counted only for who
 	// writes it down: an event, or a kept receipt.
@@ -50,12 +50,12 @@ type Assembly struct {
 // later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 	t.Messages = slices.Clone(t.Messages) // what is left behind at the deadline reads on
-	return l.assemble(ctx, &t, upstream{}, time.Now())
+	return l.assemble(ctx, &t, upstreamHistory{}, time.Now())
 }
 
 // assemble is Assemble for a turn of which some is upstream already, and which began at
 // start. It fills in what t leaves out.
-func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start time.Time) Assembly {
+func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstreamHistory, start time.Time) Assembly {
 	l.turning.begin()
 	defer l.turning.end()
 	named := t.ID != ""
@@ -65,7 +65,7 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start ti
 	l.complete(t)
 	at := fingerprintsOf(t)
 	a := Assembly{}
-	block := &composed{}
+	block := &turnDecision{}
 	last := lastUser(t.Messages)
 	why := silent(t, &l.cfg, last)
 	switch {
@@ -75,16 +75,16 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstream, start ti
 		block = l.again(t, named, up.turn(last))
 		a.Receipt = block.receipt
 	default:
-		var earlier []placed
-		earlier, block = l.inTime(ctx, t, named, &at, up, last, start)
+		var earlier []placedBlock
+		earlier, block = l.withinDeadline(ctx, t, named, &at, up, last, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
-			a.placed = append(earlier, placed{last, block})
+			a.placed = append(earlier, placedBlock{last, block})
 		}
 	}
 	for _, p := range a.placed {
 		if p.text != "" {
-			a.Insertions = append(a.Insertions, l.insertion(t.Model, p.index, p.composed))
+			a.Insertions = append(a.Insertions, l.insertion(t.Model, p.index, p.turnDecision))
 		}
 	}
 	if up.lost != "" {
@@ -171,25 +171,25 @@ func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(
 	return out, false
 }
 
-// inTime finds the blocks of earlier turns and composes this one's, until the turn's
+// withinDeadline finds the blocks of earlier turns and composes this one's, until the turn's
 // deadline: see bounded. Past it, the conversation keeps the blocks that are in memory,
 // byte for byte.
-func (l *Layer) inTime(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstream, last int, start time.Time) ([]placed, *composed) {
-	late := func(why string) ([]placed, *composed) {
+func (l *Layer) withinDeadline(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstreamHistory, last int, start time.Time) ([]placedBlock, *turnDecision) {
+	late := func(why string) ([]placedBlock, *turnDecision) {
 		earlier := l.earlier(ctx, t, at.said, up.until, last, l.inMemory)
 		if c := l.blockAt(t.Session, at.said[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
 			return earlier, l.reused(t, named, c)
 		}
 		r := l.blank(t, why)
 		r.Degraded = []string{why}
-		return earlier, &composed{receipt: r}
+		return earlier, &turnDecision{receipt: r}
 	}
 	if l.overdue.Load() >= maxOverdue {
 		return late("turn: the turns before it are not done yet")
 	}
 	type blocks struct {
-		earlier []placed
-		own     *composed
+		earlier []placedBlock
+		own     *turnDecision
 	}
 	var stage atomic.Pointer[string]
 	whole := l.cfg.Retrieval.Deadline + spare
@@ -238,54 +238,54 @@ func silent(t *ken.Turn, c *config.Config, last int) string {
 }
 
 // insertions are the blocks that are upstream, as if they were sent.
-func (l *Layer) insertions(model string, blocks []placed) (out []Insertion) {
+func (l *Layer) insertions(model string, blocks []placedBlock) (out []Insertion) {
 	for _, p := range blocks {
 		if p.text != "" {
-			out = append(out, l.insertion(model, p.index, p.composed))
+			out = append(out, l.insertion(model, p.index, p.turnDecision))
 		}
 	}
 	return out
 }
 
-func (l *Layer) insertion(model string, before int, c *composed) Insertion {
+func (l *Layer) insertion(model string, before int, c *turnDecision) Insertion {
 	return Insertion{Before: before, Text: c.text, Merge: l.merges(model)}
 }
 
 // earlier finds the blocks that the conversation carried before this turn, among
 // the messages from one to another.
-func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *composed) []placed {
+func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *turnDecision) []placedBlock {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
-	var out []placed
+	var out []placedBlock
 	for i := from; i < to; i++ {
 		if t.Messages[i].Role != "user" {
 			continue
 		}
 		if c := recall(ctx, t, at[i]); c != nil && c.text != "" {
-			out = append(out, placed{i, c})
+			out = append(out, placedBlock{i, c})
 		}
 	}
 	return out
 }
 
 // again is what a turn got whose user message, and block, are upstream.
-func (l *Layer) again(t *ken.Turn, named bool, c *composed) *composed {
+func (l *Layer) again(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
 	if c == nil {
-		return &composed{receipt: l.blank(t, "what is asked is upstream, and its knowledge with it")}
+		return &turnDecision{receipt: l.blank(t, "what is asked is upstream, and its knowledge with it")}
 	}
 	return l.reused(t, named, c)
 }
 
 // degraded is a copy that says what went wrong.
-func (c *composed) degraded(why string) *composed {
+func (c *turnDecision) degraded(why string) *turnDecision {
 	out := *c
 	out.receipt.Degraded = append(out.receipt.Degraded[:len(out.receipt.Degraded):len(out.receipt.Degraded)], why)
 	return &out
 }
 
 // reused is what an earlier request of the turn got.
-func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
+func (l *Layer) reused(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
 	again := *c
 	again.receipt.Reused, again.receipt.At, again.receipt.Policy = true, l.now().UTC(), t.Policy
 	if named || c.incognito != t.Incognito { // the receipt of one must not be kept as the other's
@@ -296,7 +296,7 @@ func (l *Layer) reused(t *ken.Turn, named bool, c *composed) *composed {
 
 // recall returns what was composed at a place, unless a claim in it was forgotten
 // since: then the block goes too, whatever the prompt cache loses.
-func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *composed {
+func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
 	c := l.blockAt(t.Session, at)
 	if c == nil || l.lost(ctx, t.Owner, c.claims) {
 		return nil
@@ -327,7 +327,7 @@ func (l *Layer) lost(ctx context.Context, owner string, ids []string) bool {
 // to be composed. A request that ends with the user message opens a turn: in a
 // conversation without a session, the same opening may belong to another conversation,
 // and otherwise the block stands for a retry alone.
-func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *composed {
+func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *turnDecision {
 	opens := last == len(t.Messages)-1
 	if !l.cfg.Injection.Sticky || opens && t.Session == "" {
 		return nil
@@ -341,15 +341,15 @@ func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprin
 // compose returns the turn's block: the one that stands, or a new one.
 // named says that the caller gave the turn its id; at are the fingerprints of its
 // messages, the last of the user's at index last.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placed, start time.Time, stage *atomic.Pointer[string]) *composed {
+func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placedBlock, start time.Time, stage *atomic.Pointer[string]) *turnDecision {
 	if c := l.blockThatStands(ctx, t, at, last); c != nil {
 		return l.reused(t, named, c)
 	}
 	key := place{t.Session, at.said[last]}
-	if !l.enter() {
+	if !l.beginComposing() {
 		return l.busy(t)
 	}
-	defer l.leave()
+	defer l.endComposing()
 	stale := l.blocks.get(key)
 	read := *t // from here on nobody sees a secret
 	read.Messages = l.cleanings.messages(at.whole, t.Messages)
@@ -362,36 +362,36 @@ func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *finger
 	return l.blocks.put(key, c, stale)
 }
 
-// enter counts in a turn that is composed, false for one too many: hundreds that come
+// beginComposing counts in a turn that is composed, false for one too many: hundreds that come
 // together would each wait for all the others. Who enters leaves.
-func (l *Layer) enter() bool {
+func (l *Layer) beginComposing() bool {
 	if l.composing.Add(1) <= int64(l.cfg.Retrieval.AtOnce) {
 		return true
 	}
-	l.leave()
+	l.endComposing()
 	return false
 }
 
-func (l *Layer) leave() { l.composing.Add(-1) }
+func (l *Layer) endComposing() { l.composing.Add(-1) }
 
 // causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
 const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
 
 // busy returns the empty result of a turn beyond retrieval.at_once.
-func (l *Layer) busy(t *ken.Turn) *composed {
+func (l *Layer) busy(t *ken.Turn) *turnDecision {
 	r := l.blank(t, causeBusy)
 	r.Degraded = []string{causeBusy}
-	return &composed{receipt: r}
+	return &turnDecision{receipt: r}
 }
 
 // run sends the turn, whose messages are clean, through the chain.
-func (l *Layer) run(ctx context.Context, t *ken.Turn, by past, stage *atomic.Pointer[string]) *composed {
+func (l *Layer) run(ctx context.Context, t *ken.Turn, by injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
 	r := l.blank(t, "")
 	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), past: by}
 	l.send(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
 	r.Signals = ownSignals(r.Signals)
-	c := &composed{text: st.Block.Text, held: make(map[string]uint64, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
+	c := &turnDecision{text: st.Block.Text, held: make(map[string]uint64, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
 		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
 	for _, it := range r.Items {
 		c.held[it.ID] = hashOf(it.Text)

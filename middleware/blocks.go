@@ -3,6 +3,10 @@ package middleware
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
 	"hash/fnv"
 	"io"
 	"slices"
@@ -16,9 +20,9 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// composed is the layer's decision for one turn: a block or no block. It is never
+// turnDecision is the layer's decision for one turn: a block or no block. It is never
 // changed.
-type composed struct {
+type turnDecision struct {
 	text    string
 	held    map[string]uint64   // by id, hashOf the text of each item in it
 	claims  []string            // ids of the items that can be forgotten, of the own store
@@ -33,10 +37,10 @@ type composed struct {
 	retrieved, memory int // records that the retriever found without recent sessions; of these, pinned ones and playbooks
 }
 
-// placed is a block at its place in a conversation: before, or in, the message at index.
-type placed struct {
+// placedBlock is a block at its place in a conversation: before, or in, the message at index.
+type placedBlock struct {
 	index int
-	*composed
+	*turnDecision
 }
 
 // hashOf is a hash of an item's text that is the same in every process.
@@ -71,7 +75,7 @@ type blockCache struct {
 // cached is a block at one of its places.
 type cached struct {
 	key place
-	c   *composed
+	c   *turnDecision
 }
 
 // maxNone bounds half of the places that are known to have no block.
@@ -81,7 +85,7 @@ func newBlockCache(limit int) *blockCache {
 	return &blockCache{limit: limit, at: map[place]*list.Element{}, used: list.New()}
 }
 
-func (b *blockCache) get(p place) *composed {
+func (b *blockCache) get(p place) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	el, ok := b.at[p]
@@ -117,7 +121,7 @@ func (b *blockCache) lacks(p place) {
 }
 
 // drop forgets every turn that gone reports, and returns how many there were.
-func (b *blockCache) drop(gone func(*composed) bool) (n int) {
+func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for p, el := range b.at {
@@ -131,7 +135,7 @@ func (b *blockCache) drop(gone func(*composed) bool) (n int) {
 }
 
 // count is the number of turns in memory that has reports.
-func (b *blockCache) count(has func(*composed) bool) (n int) {
+func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, el := range b.at {
@@ -144,7 +148,7 @@ func (b *blockCache) count(has func(*composed) bool) (n int) {
 
 // put remembers c in place of stale, which may be nil. When another request of
 // the same turn was faster, that one's block counts, and is returned.
-func (b *blockCache) put(p place, c, stale *composed) *composed {
+func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if el, ok := b.at[p]; ok {
@@ -175,7 +179,7 @@ func placesOf(session string, at fingerprint) []place {
 }
 
 // blockAt returns what is in memory of a turn's conversation at a fingerprint, nil for nothing.
-func (l *Layer) blockAt(session string, at fingerprint) *composed {
+func (l *Layer) blockAt(session string, at fingerprint) *turnDecision {
 	for _, p := range placesOf(session, at) {
 		if c := l.blocks.get(p); c != nil {
 			return c
@@ -185,7 +189,7 @@ func (l *Layer) blockAt(session string, at fingerprint) *composed {
 }
 
 // inMemory is recall without a look at the store.
-func (l *Layer) inMemory(_ context.Context, t *ken.Turn, at fingerprint) *composed {
+func (l *Layer) inMemory(_ context.Context, t *ken.Turn, at fingerprint) *turnDecision {
 	return l.blockAt(t.Session, at)
 }
 
@@ -234,10 +238,10 @@ func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint
 }
 
 // restored is a block as the store has it.
-func (l *Layer) restored(owner, id string, b *session.Block) *composed {
+func (l *Layer) restored(owner, id string, b *session.Block) *turnDecision {
 	r := l.blank(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
 	r.At, r.Block, r.Chars, r.Mode = b.At, b.Text, utf8.RuneCountInString(b.Text), b.Mode
-	c := &composed{text: b.Text, seq: b.Event, restored: true, held: make(map[string]uint64, len(b.Items))}
+	c := &turnDecision{text: b.Text, seq: b.Event, restored: true, held: make(map[string]uint64, len(b.Items))}
 	for i := range b.Items {
 		in := &b.Items[i]
 		it := ken.Item{ID: in.ID, Owner: in.Owner, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
@@ -252,7 +256,7 @@ func (l *Layer) restored(owner, id string, b *session.Block) *composed {
 }
 
 // keeps notes an item that can be forgotten where its owner keeps it; "" is the own store.
-func (c *composed) keeps(owner, id string) {
+func (c *turnDecision) keeps(owner, id string) {
 	if owner == "" {
 		c.claims = append(c.claims, id)
 		return
@@ -264,7 +268,7 @@ func (c *composed) keeps(owner, id string) {
 }
 
 // mayGo reports an item that can be forgotten.
-func (c *composed) mayGo(it *ken.Item) bool {
+func (c *turnDecision) mayGo(it *ken.Item) bool {
 	if it.Owner == "" {
 		return slices.Contains(c.claims, it.ID)
 	}
@@ -272,7 +276,7 @@ func (c *composed) mayGo(it *ken.Item) bool {
 }
 
 // stored is a block as the store keeps it, nil for one that is not kept.
-func (c *composed) stored() *session.Block {
+func (c *turnDecision) stored() *session.Block {
 	if c.kept == (place{}) || c.incognito || c.restored || c.receipt.Reused {
 		return nil
 	}
@@ -289,13 +293,122 @@ func (c *composed) stored() *session.Block {
 }
 
 // stands reports whether a request that begins the block's turn anew is to get it.
-func (c *composed) stands(now time.Time) bool {
+func (c *turnDecision) stands(now time.Time) bool {
 	b := session.Block{At: c.receipt.At, Text: c.text}
 	return b.Stands(now)
 }
 
 // adopt has the block of another process that was faster count from now on, in place of
 // this process's own at the same place.
-func (l *Layer) adopt(owner, id string, mine *composed, standing *session.Block) {
+func (l *Layer) adopt(owner, id string, mine *turnDecision, standing *session.Block) {
 	l.blocks.put(mine.kept, l.restored(owner, id, standing), mine)
+}
+
+// fingerprint names a conversation up to and including one message. Two
+// requests that begin with the same messages have the same fingerprints that far.
+type fingerprint [16]byte
+
+func (f fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+// fingerprints are those of a conversation after each of its messages.
+type fingerprints struct {
+	whole []fingerprint // of all messages
+	// said leaves the instructions out: clients write the time, the branch or the open
+	// files into them, and what was said stays what it was.
+	said  []fingerprint
+	sizes []int64 // of each message, in bytes, as far as the layer sees it
+}
+
+// visible returns the limits of what a turn may see, as text. They are part of each
+// fingerprint, so that a block never appears where its items may not be seen.
+func visible(t *ken.Turn) string {
+	s := t.Owner + "\x00" + t.Weight.String()
+	if t.Scopes != nil { // nil sees every scope, an empty list none
+		s += "\x00"
+	}
+	for _, scope := range t.Scopes {
+		s += "\x00" + scope.String()
+	}
+	return s
+}
+
+// fingerprintsOf returns the fingerprints of a turn's messages. Each message is read once.
+func fingerprintsOf(t *ken.Turn) fingerprints {
+	n := len(t.Messages)
+	both := make([]fingerprint, 2*n)
+	p := fingerprints{whole: both[:n:n], said: both[n:], sizes: make([]int64, n)}
+	of, chain := sha256.New(), sha256.New()
+	whole := sha256.Sum256([]byte(visible(t)))
+	said := whole
+	var sum [sha256.Size]byte
+	add := func(to *[sha256.Size]byte) {
+		chain.Reset()
+		chain.Write(to[:])
+		chain.Write(sum[:])
+		chain.Sum(to[:0])
+	}
+	for i := range t.Messages {
+		m := &t.Messages[i]
+		of.Reset()
+		p.sizes[i] = digest(of, m)
+		of.Sum(sum[:0])
+		add(&whole)
+		if m.Role != "system" && m.Role != "developer" {
+			add(&said)
+		}
+		copy(p.whole[i][:], whole[:])
+		copy(p.said[i][:], said[:])
+	}
+	if t.Session == "" { // nothing else tells two programs apart
+		p.said = p.whole
+	}
+	return p
+}
+
+// digestPart is the most bytes of a text that are hashed at once.
+const digestPart = 32 << 10
+
+// digest feeds a message to h, each field led by its length, so that no two
+// messages feed the same bytes.
+func digest(h hash.Hash, m *ken.Message) (n int64) {
+	var size [8]byte
+	var part []byte
+	field := func(s string) {
+		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
+		h.Write(size[:])
+		n += int64(len(s))
+		if len(s) > digestPart { // a copy of it all would be another request's worth of memory
+			if part == nil {
+				part = make([]byte, digestPart)
+			}
+			for len(s) > len(part) {
+				h.Write(part[:copy(part, s)])
+				s = s[len(part):]
+			}
+		}
+		h.Write([]byte(s))
+	}
+	field(m.Role)
+	field(m.Name)
+	field(m.ToolCallID)
+	switch {
+	case len(m.Parts) == 0:
+		field(m.Text)
+	case len(m.Parts) == 1 && m.Parts[0].Type == "text":
+		// The same said otherwise: clients turn a string into a part to mark it for the
+		// provider's cache, and back when the mark moves on.
+		field(m.Parts[0].Text)
+	default:
+		for _, p := range m.Parts {
+			field(p.Type)
+			field(p.Text)
+			field(p.Ref)
+		}
+	}
+	for _, c := range m.ToolCalls {
+		field(c.ID)
+		field(c.Name)
+		field(c.Arguments)
+	}
+	return n
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCleaningsAreRememberedAndBounded(t *testing.T) {
-	var c cleanings
+	var c cleanCache
 	secret := "curl -u deploy:" + "Zr7k99aXq https://ci.example.org"
 	msgs := []ken.Message{{Role: "user", Text: "hello"}, {Role: "user", Text: secret},
 		{Role: "assistant", ToolCalls: []ken.ToolCall{{Name: "shell", Arguments: `{"cmd":"` + secret + `"}`}}}}

@@ -22,9 +22,9 @@ const (
 	restFactor = 20
 )
 
-// renewal reads files that have changed behind the turns' backs, one batch at a time, so
+// codeRefresh reads files that have changed behind the turns' backs, one batch at a time, so
 // that a turn may stop waiting. Its methods are safe for concurrent use.
-type renewal struct {
+type codeRefresh struct {
 	read func(ctx context.Context, paths []string) // none are all
 	now  func() time.Time
 
@@ -44,15 +44,15 @@ type renewal struct {
 	handled [2]map[uint64]bool // tool calls, the newer half first
 }
 
-func newRenewal(read func(context.Context, []string), now func() time.Time) *renewal {
-	r := &renewal{read: read, now: now, waiting: map[string]bool{}, seed: maphash.MakeSeed()}
+func newRenewal(read func(context.Context, []string), now func() time.Time) *codeRefresh {
+	r := &codeRefresh{read: read, now: now, waiting: map[string]bool{}, seed: maphash.MakeSeed()}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
 // ask has files read, and returns what is closed once they were, or could not be. No
 // paths stand for all files; nobody looks at them again before long, and nil says so.
-func (r *renewal) ask(paths ...string) <-chan struct{} {
+func (r *codeRefresh) ask(paths ...string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := make(chan struct{})
@@ -81,7 +81,7 @@ func (r *renewal) ask(paths ...string) <-chan struct{} {
 }
 
 // run reads what waits until nothing does.
-func (r *renewal) run() {
+func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
 		paths, all, done := make([]string, 0, len(r.waiting)), r.all, r.next
@@ -104,7 +104,7 @@ func (r *renewal) run() {
 	}
 }
 
-func (r *renewal) batch(paths []string, all bool) {
+func (r *codeRefresh) batch(paths []string, all bool) {
 	if len(paths) > 0 {
 		r.read(r.ctx, paths)
 	}
@@ -117,7 +117,7 @@ func (r *renewal) batch(paths []string, all bool) {
 }
 
 // rested notes that all files were looked at, from then to now.
-func (r *renewal) rested(start time.Time) {
+func (r *codeRefresh) rested(start time.Time) {
 	end := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *renewal) rested(start time.Time) {
 
 // close stops what is under way and waits for it. What is asked for afterwards is not
 // read.
-func (r *renewal) close() {
+func (r *codeRefresh) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *renewal) close() {
 }
 
 // fresh reports whether a tool call of a conversation was not looked at before.
-func (r *renewal) fresh(conversation string, c *ken.ToolCall, result *ken.Message) bool {
+func (r *codeRefresh) fresh(conversation string, c *ken.ToolCall, result *ken.Message) bool {
 	var h maphash.Hash
 	h.SetSeed(r.seed)
 	for _, s := range []string{conversation, c.ID, c.Name, c.Arguments, result.Text} {

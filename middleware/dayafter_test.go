@@ -80,7 +80,7 @@ func TestRecoveryOfACompactedConversation(t *testing.T) {
 		c.ask(text, false)
 		c.answered(answer)
 	}
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	stands := func(l *middleware.Layer, msgs ...ken.Message) (insertions int, text string) {
 		a := l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: msgs})
 		for _, ins := range a.Insertions {
@@ -130,7 +130,7 @@ func TestUnansweredQuestionsAreNoCut(t *testing.T) {
 	for part := range 3 {
 		for try := range 4 {
 			c.ask(fmt.Sprintf("Part %d, try %d.", part, try), false)
-			said(t, l, "", "s1") // how soon a turn is written down is no matter
+			userText(t, l, "", "s1") // how soon a turn is written down is no matter
 			if try < 3 {
 				c.msgs = c.msgs[:len(c.msgs)-1]
 			}
@@ -157,14 +157,14 @@ func TestACheckpointIsNoEcho(t *testing.T) {
 		c.answered("Noted.")
 		c.ask("Go on, please, with the export of the ledger.", false)
 	}
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	p := serve(t, "Fine.")
 	fresh := converse(t, l, p, ken.Turn{Session: "s1"})
 	fresh.ask("Where did we stop with the export of the ledger?", false)
 	if !bytes.Contains(p.requests[0], []byte("Where this session stands")) {
 		t.Errorf("no checkpoint in %s", p.requests[0])
 	}
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	tr, err := l.Journal("").Read(t.Context(), "s1")
 	if err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)

@@ -1,7 +1,12 @@
 package middleware
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -9,9 +14,12 @@ import (
 	"github.com/kenlayer/ken/embed/builtin"
 	"github.com/kenlayer/ken/embed/openai"
 	"github.com/kenlayer/ken/embed/static"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/internal/embed/table"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -134,4 +142,235 @@ func (l *Layer) indexing() repository.Options {
 	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
 		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.stillHolds(),
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
+}
+
+// calibrateSeed draws the questions: the same in every process, so that the same
+// records give the same calibration.
+const calibrateSeed = 1
+
+// calibrations holds what is in force, by owner. Each is read from its file at
+// the owner's first turn.
+type calibrations struct {
+	mu    sync.RWMutex // guards m and what its values point to; no calibration is changed
+	m     map[string]*calibrated
+	due   chan string // owners whose turns found that a calibration is due; nil when nobody measures
+	alone sync.Mutex  // one measurement at a time
+}
+
+// calibrated is what is known of an owner.
+type calibrated struct {
+	now   *calibrate.Calibration // in force; nil for none
+	tried int                    // records when it was last measured or asked for
+
+	file   stamp     // that now is from
+	looked time.Time // when that was last compared
+}
+
+// lookEvery is how often a turn looks whether another process has measured since.
+const lookEvery = time.Second
+
+// stamp tells two versions of a file apart. It is written by whichever process holds
+// the store.
+type stamp struct {
+	at   time.Time
+	size int64
+}
+
+// stampOf is the zero value for a file that is not there.
+func (l *Layer) stampOf(owner string) stamp {
+	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{fi.ModTime(), fi.Size()}
+}
+
+// owned is the owner as stores name it.
+func (l *Layer) owned(owner string) string {
+	if owner == "" {
+		return l.cfg.Knowledge.Owner
+	}
+	return owner
+}
+
+// calibrates reports whether calibration has any effect.
+func (l *Layer) calibrates() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
+
+// Calibration is how an owner's store was found to fare with the embedder in use,
+// "" for the configured owner; nil when that was not measured, or is switched off.
+// It must not be changed.
+func (l *Layer) Calibration(owner string) *calibrate.Calibration {
+	if !l.calibrates() {
+		return nil
+	}
+	return l.calibrated(l.owned(owner)).now
+}
+
+// calibrated returns a copy of what is known of an owner, from its file at the
+// first time and when that has changed.
+func (l *Layer) calibrated(owner string) calibrated {
+	cs := &l.calibrations
+	cs.mu.RLock()
+	known, at := cs.m[owner], l.now()
+	if known != nil && at.Sub(known.looked).Abs() < lookEvery {
+		defer cs.mu.RUnlock()
+		return *known
+	}
+	cs.mu.RUnlock()
+	file := l.stampOf(owner)
+	if known != nil {
+		l.note(owner, func(c *calibrated) { c.looked = at })
+		if same := l.unchanged(owner, file); same != nil {
+			return *same
+		}
+	}
+	c, err := calibrate.Read(l.ownerDir(owner))
+	if err != nil {
+		l.o.Log.Warn("the calibration is left out until it is measured again", "owner", owner, "cause", err)
+	}
+	if c != nil && !c.For(l.embedder.Model()) {
+		c = nil
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if known = cs.m[owner]; known == nil {
+		known = &calibrated{looked: at}
+		if cs.m == nil {
+			cs.m = map[string]*calibrated{}
+		}
+		cs.m[owner] = known
+	}
+	if known.file != file || known.now == nil {
+		known.now, known.file = c, file
+	}
+	return *known
+}
+
+// unchanged returns a copy of what is known, unless it is of another file.
+func (l *Layer) unchanged(owner string, file stamp) *calibrated {
+	l.calibrations.mu.RLock()
+	defer l.calibrations.mu.RUnlock()
+	known := *l.calibrations.m[owner]
+	if known.file == file || file == (stamp{}) {
+		return &known
+	}
+	return nil
+}
+
+func (l *Layer) ownerDir(owner string) string {
+	return filepath.Join(l.cfg.State(l.o.Root), bolt.FolderName(owner))
+}
+
+// Calibrate measures how an owner's store fares with the embedder in use, if that
+// is due, keeps the result beside the store, and uses it from the next turn on.
+// It returns what is in force: nil when calibration is switched off, when the store
+// has too few records, or when too few of them have a vector yet.
+//
+// It takes up to a second, and with a gateway the time of embedding some 200
+// questions. Nothing waits for it.
+func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
+	if !l.calibrates() {
+		return nil, nil
+	}
+	owner = l.owned(owner)
+	l.calibrations.alone.Lock()
+	defer l.calibrations.alone.Unlock()
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	known := l.calibrated(owner)
+	have, total := s.Coverage()
+	if !ready(have, total) || !known.now.Due(l.embedder.Model(), total) {
+		return known.now, nil
+	}
+	l.note(owner, func(c *calibrated) { c.tried = total })
+	c, err := calibrate.Run(ctx, s, l.background, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
+		Filter: ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
+		Progress: func(done, total int) {
+			l.yieldToTurns(ctx)
+			l.o.Progress("calibrate", done, total)
+		}})
+	if err != nil {
+		return known.now, fmt.Errorf("calibrate: %w", err)
+	}
+	err = c.Write(s.Dir())
+	file := l.stampOf(owner)
+	l.note(owner, func(known *calibrated) { known.now, known.file = c, file })
+	return c, err
+}
+
+func (l *Layer) note(owner string, change func(*calibrated)) {
+	l.calibrations.mu.Lock()
+	defer l.calibrations.mu.Unlock()
+	change(l.calibrations.m[owner])
+}
+
+// ready reports whether enough records have a vector: while many lack one, the
+// likeness would seem worse than it is.
+func ready(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
+
+// wantCalibration lets the background know that an owner's calibration is due. A
+// turn calls it, and it does not wait.
+func (l *Layer) wantCalibration(owner string, have, total int) {
+	if l.calibrations.due == nil || !l.calibrates() || !ready(have, total) {
+		return
+	}
+	known := l.calibrated(owner)
+	if !known.now.Due(l.embedder.Model(), total) || 2*total < 3*known.tried {
+		return
+	}
+	select {
+	case l.calibrations.due <- owner:
+		l.note(owner, func(c *calibrated) { c.tried = total })
+	default: // another turn will ask
+	}
+}
+
+// calibrateDue measures what turns found due, until ctx ends.
+func (l *Layer) calibrateDue(ctx context.Context) {
+	for {
+		select {
+		case owner := <-l.calibrations.due:
+			// The configured owner's holder looks after it by itself: see lookAfter.
+			if owner != l.cfg.Knowledge.Owner || l.owners.Holds(owner) {
+				l.calibrateQuietly(ctx, owner)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
+	err := caught.Run(func() error {
+		_, err := l.Calibrate(ctx, owner)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("measure how far to trust the embedder", "owner", owner, "cause", err, "try", ken.Hint(err))
+	}
+}
+
+// search is how an owner's turns search, legs apart, and why there is no vector
+// leg; "" when there is.
+func (l *Layer) search(owner string) (retriever.Options, string) {
+	return l.searchBy(l.Calibration(owner))
+}
+
+// searchBy is search for whoever has the calibration already: each look at whether
+// its file has changed is a call of the operating system.
+func (l *Layer) searchBy(c *calibrate.Calibration) (retriever.Options, string) {
+	return calibratedBy(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
+}
+
+// calibratedBy is how to search after a calibration, and why there is no vector leg:
+// for the cause given, "" for none, or because the words alone, if they may, find more.
+func calibratedBy(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
+	o = c.Apply(o)
+	if c.Harms() && words && o.Order == retriever.OrderEvidence {
+		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)
+	}
+	return o, cause
 }

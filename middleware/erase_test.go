@@ -85,7 +85,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	// Another session was told, and goes on.
 	c := converse(t, l, serve(t, "It is +49 151 2345678."), ken.Turn{Session: "s2"})
 	c.ask("What is the on-call phone of Priya?", false)
-	said(t, l, "", "s2")
+	userText(t, l, "", "s2")
 	out, err := l.Forget(t.Context(), "", factOf(t, l, "2345678").ID, "asked for", ken.Actor{Type: "user", ID: "ada"})
 	if err != nil || len(out.Claims) < 2 || len(out.Redacted) != 1 || out.Messages == 0 {
 		t.Errorf("%+v, %v", out, err)
@@ -161,7 +161,7 @@ func TestForgettingAnEpisode(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", info.Outcome.Episode, "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := said(t, l, "", "s1"); len(got) != 0 {
+	if got := userText(t, l, "", "s1"); len(got) != 0 {
 		t.Errorf("the journal has %q", got)
 	}
 	factOf(t, l, "2345678") // what was learned stays until somebody forgets it

@@ -32,7 +32,7 @@ import (
 type erasure struct {
 	l      *Layer
 	s      store.Engine
-	d      *desk
+	d      *ownerSessions
 	rec    forgotten.Record
 	traces *harvest.Traces // nil once the words are gone from the record
 	seq    uint64          // of the log, as far as claims were looked at
@@ -51,7 +51,7 @@ const (
 var errBegun = errors.New("it was begun before")
 
 // begin writes the record. errBegun: there is one that is not done.
-func (e *erasure) begin(ctx context.Context, r *reach, given []forgotten.Given, reason string, actor ken.Actor) error {
+func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
 	e.rec = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
 		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
 	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
@@ -107,7 +107,7 @@ func printsOf(have []forgotten.Print, short int, key []byte, c *ken.Claim, why s
 
 // forgetOn goes on with what was begun, or says what went.
 func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
-	d := l.desk(s.Owner())
+	d := l.sessionsOf(s.Owner())
 	let, err := d.harvester.Hold(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
@@ -315,7 +315,7 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 	}
 	ids := e.rec.IDs()
 	was := e.rec.Pending.Claims
-	r := &reach{traces: e.traces, root: was[0], claims: was}
+	r := &deletionScope{traces: e.traces, root: was[0], claims: was}
 	said := map[string]bool{}
 	t := r.inJournals(said)
 	t.Claims = ids
@@ -328,7 +328,7 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 	e.l.recovered.forget(e.s.Owner())
 	e.l.begun.forget(e.s.Owner())
 	e.l.lineage.forget(e.s.Owner())
-	e.l.heeds.drop(e.s.Owner()) // what waits to be judged has the words of claims
+	e.l.judgements.drop(e.s.Owner()) // what waits to be judged has the words of claims
 	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.traces))
 	// A harvest of another process may have read the messages before they went, and have
 	// ended since.
@@ -353,7 +353,7 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 // up those that say it.
 func (e *erasure) since(ctx context.Context) (found bool, err error) {
 	if e.seq == 0 { // it began in another process: nobody knows what was looked at
-		r := &reach{traces: e.traces, root: e.rec.Pending.Claims[0]}
+		r := &deletionScope{traces: e.traces, root: e.rec.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
 			return false, err

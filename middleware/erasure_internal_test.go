@@ -184,7 +184,7 @@ func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, 
 	}
 	defer release()
 	f := &failing{Engine: s, n: n, late: late}
-	d := *l.desk("")
+	d := *l.sessionsOf("")
 	d.journal, d.receipts = session.NewJournal(f.Shelf(), session.Options{Process: l.process}), receipt.NewBook(f.Shelf(), receipt.Options{})
 	root, err := s.Get(t.Context(), id)
 	if err != nil {

@@ -47,14 +47,14 @@ func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	if err != nil || rec.Items[0].Tier != 0 || rec.Items[0].Kind != "" {
 		t.Errorf("%+v, %v", rec, err)
 	}
-	got := said(t, other, "", "s1")
+	got := userText(t, other, "", "s1")
 	if len(got) != 1 || got[0] != "user: Thank you." {
 		t.Errorf("%q", got)
 	}
 	// What a person says anew is new.
 	_, err = j.Append(t.Context(), session.About{ID: "s2"}, []ken.Message{{Role: "user", Text: words}})
 	must(t, err)
-	if got := said(t, other, "", "s2"); len(got) != 1 {
+	if got := userText(t, other, "", "s2"); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 }
@@ -70,7 +70,7 @@ func forgets() (claims, talkers int) {
 }
 
 // Claims are forgotten while twenty clients of three processes talk about them: their
-// turns are given them, and answers and tool calls say them again. Afterwards no file
+// activeTurns are given them, and answers and tool calls say them again. Afterwards no file
 // has any of their words, and nor has one when the processes have ended and harvested.
 func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	root := t.TempDir()

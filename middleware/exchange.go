@@ -1,11 +1,17 @@
 package middleware
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
@@ -34,8 +40,8 @@ type Exchange struct {
 	client   []byte           // the body as the client sent it
 	request  wire.Request     // what was read of it
 	inserted []wire.Insertion // what Body has more than it
-	placed   []placed         // blocks in the request
-	suspects *suspects        // see Guard
+	placed   []placedBlock    // blocks in the request
+	suspects *sessionTaints   // see Guard
 }
 
 // Heard is what the model answered to an Exchange.
@@ -117,7 +123,7 @@ func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken
 // in an encoding other than gzip and deflate.
 func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
 	good := resp.StatusCode == http.StatusOK
-	e := ear{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
+	e := responseObserver{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
 	if !good {
 		x.thread, x.opened = nil, nil
 	}
@@ -126,12 +132,207 @@ func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
 	}
 	if resp.Body == nil || resp.Body == http.NoBody || !readable(e.encoding) {
 		x.thread = nil
-		e.after(nil)
+		e.observe(nil)
 		return
 	}
-	t := &tap{body: resp.Body, done: e.after}
+	t := &bodyTee{body: resp.Body, done: e.observe}
 	if x.thread != nil && !compressed(e.encoding) {
-		t.whole = (&ending{length: resp.ContentLength}).reached
+		t.whole = (&endDetector{length: resp.ContentLength}).reached
 	}
 	resp.Body = t
+}
+
+// Preview returns body with the blocks that a model call with the same messages would
+// carry, for a request that only counts tokens: see wire.CountOf. d, body and who are as
+// in Begin, and so is the error.
+//
+// Blocks that the conversation has stand as they were sent. A turn that is new is
+// composed as Trial does it: it leaves no trace, and the model call that follows composes
+// its own, which is the same unless something was learned meanwhile. Where that takes
+// longer than a turn may, the new block is left out.
+func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) ([]byte, error) {
+	start := time.Now()
+	r, err := wire.Parse(d, body)
+	if err != nil {
+		return nil, err
+	}
+	t := l.turnOf(&r, who)
+	up := l.upstream(ctx, &t, &r, start)
+	l.peekSession(ctx, &t, start)
+	var ins []wire.Insertion
+	for _, in := range l.previewed(ctx, &t, &up) {
+		in.Before -= up.skipped
+		ins = append(ins, wire.Insertion(in))
+	}
+	if len(ins) == 0 {
+		return body, nil
+	}
+	out, err := wire.Splice(body, r, ins)
+	if err != nil { // a fault of ours
+		l.o.Log.Error("the request is counted without knowledge", "cause", err)
+		return body, nil
+	}
+	return out, nil
+}
+
+// previewed are the insertions of a turn, by rising Before.
+func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
+	l.turning.begin()
+	defer l.turning.end()
+	l.complete(t)
+	last := lastUser(t.Messages)
+	if silent(t, &l.cfg, last) != "" || last < up.until || !l.cfg.Middleware.Inject {
+		return nil
+	}
+	at := fingerprintsOf(t)
+	if l.overdue.Load() < maxOverdue {
+		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placedBlock {
+			_ = l.restoreBlocks(ctx, t, at.said, up.until, last) // what can't be read is not there for the call either
+			earlier := l.earlier(ctx, t, at.said, up.until, last, l.recall)
+			return append(earlier, placedBlock{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+		})
+		if ok {
+			return l.insertions(t.Model, all)
+		}
+	}
+	return l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, l.inMemory))
+}
+
+// wouldCompose is compose without a trace.
+func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
+	if c := l.blockThatStands(ctx, t, at, last); c != nil {
+		return c
+	}
+	if !l.beginComposing() {
+		return &turnDecision{}
+	}
+	defer l.endComposing()
+	tr, err := l.newTrial(&l.cfg)
+	if err != nil { // it was valid when the layer was opened
+		return &turnDecision{}
+	}
+	read := *t
+	read.Messages = l.cleanings.messages(at.whole, t.Messages)
+	r := l.blank(t, "")
+	st := &State{Turn: read, Read: read.Messages, Receipt: &r, trial: tr, past: pastOf(earlier)}
+	l.send(ctx, st, tr.handler)
+	return &turnDecision{text: st.Block.Text}
+}
+
+// alternating matches the errors by which servers refuse two user messages in a row: the chat templates of
+// Llama 2, Gemma and Mistral through vLLM, llama.cpp, LM Studio and TGI ("Conversation
+// roles must alternate user/assistant/user/assistant/...", "After the optional system
+// message, conversation roles must alternate user and assistant roles except for tool
+// calls and results."), Anthropic once ("roles must alternate between "user" and
+// "assistant""), Bedrock ("A conversation must alternate between user and assistant
+// roles."), Perplexity ("user and assistant roles should be alternating", "user or tool
+// message(s) should alternate with assistant message(s)") and DeepSeek ("does not support
+// successive user or assistant messages").
+var alternating = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
+
+// maxRefusal bounds the bytes of an error that is looked into.
+const maxRefusal = 64 << 10
+
+// maxMerging bounds the models that are remembered.
+const maxMerging = 256
+
+// mergeModels are the models whose server refused two user messages in a row. The zero value
+// is ready. It does not outlive the process: the next one finds out with one request.
+type mergeModels struct {
+	mu sync.RWMutex // guards m
+	m  map[string]bool
+}
+
+func (s *mergeModels) has(model string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.m[model]
+}
+
+// add reports whether the model is new.
+func (s *mergeModels) add(model string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m[model] {
+		return false
+	}
+	if s.m == nil {
+		s.m = map[string]bool{}
+	}
+	makeRoom(s.m, maxMerging)
+	s.m[model] = true
+	return true
+}
+
+// merges reports whether a model's blocks go into messages of the user's.
+func (l *Layer) merges(model string) bool {
+	return l.cfg.Injection.As == config.AsMerge || l.mergers.has(model)
+}
+
+// Send sends a request, whose body is x.Body, over base. Where the server refuses it
+// because there are two user messages in a row, it is sent once more with the blocks
+// merged into the messages that they stand before, as injection.as: merge does; and when
+// that is taken, so are the blocks of the model's requests from then on. The caller sees
+// the last answer alone. Call it before Guard and Listen.
+func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	resp, err := base.RoundTrip(req)
+	if err != nil || len(x.inserted) == 0 || !refusesTwo(resp) {
+		return resp, err
+	}
+	body := x.merged()
+	if body == nil {
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	x.Body = body
+	again := req.Clone(req.Context())
+	again.ContentLength, again.TransferEncoding = int64(len(body)), nil
+	if again.Header.Get("Content-Length") != "" {
+		again.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	again.Body, _ = again.GetBody() // it can't fail
+	resp, err = base.RoundTrip(again)
+	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergers.add(x.Turn.Model) {
+		x.layer.o.Log.Info("this model takes no two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
+	}
+	return resp, err
+}
+
+// merged is the body with the blocks merged; nil when that makes no difference.
+func (x *Exchange) merged() []byte {
+	ins := make([]wire.Insertion, len(x.inserted))
+	for i, in := range x.inserted {
+		in.Merge = true
+		ins[i] = in
+	}
+	body, err := wire.Splice(x.client, x.request, ins)
+	if err != nil || bytes.Equal(body, x.Body) {
+		return nil
+	}
+	return body
+}
+
+// refusesTwo reports whether an answer is the refusal of two user messages in a row. Its
+// body can be read as before.
+func refusesTwo(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	default:
+		return false
+	}
+	encoding := encodingOf(resp)
+	if resp.Body == nil || resp.ContentLength > maxRefusal || !readable(encoding) {
+		return false
+	}
+	var b bytes.Buffer
+	rest := resp.Body
+	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
+	found := alternating.MatchString(string(beginning(b.Bytes(), encoding)))
+	var tail io.Reader = rest
+	if err != nil {
+		tail = broken{err}
+	}
+	resp.Body = rejoined{io.MultiReader(&b, tail), rest}
+	return found
 }

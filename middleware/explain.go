@@ -3,12 +3,20 @@ package middleware
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -96,8 +104,8 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 	return e, nil
 }
 
-// life is what is known of a claim at a moment.
-type life struct {
+// claimLife is what is known of a claim at a moment.
+type claimLife struct {
 	known     bool // the owner has it, or had it
 	document  bool
 	there     bool // at that moment
@@ -108,8 +116,8 @@ type life struct {
 }
 
 // lifeOf reads a claim's history up to a moment.
-func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (life, error) {
-	var l life
+func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claimLife, error) {
+	var l claimLife
 	if !isID(id) {
 		return l, nil
 	}
@@ -162,4 +170,233 @@ func isID(id string) bool {
 type explainer struct {
 	rec *receipt.Record
 	e   *Explanation
+}
+
+// standing says in words how an item stands to what its turn was about, as far as it
+// still does; "" for one that the structure has no part in. A receipt keeps which
+// entities that were and how far they are; by which dependency is looked up.
+func (l *Layer) standing(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
+	if _, ok := it.Legs[retriever.LegStructure]; !ok {
+		return ""
+	}
+	var entities []string
+	for _, e := range it.Entities {
+		if e = analysis.Entity(e); e != "" {
+			entities = append(entities, e)
+		}
+	}
+	switch {
+	case len(entities) == 0 && it.Constraint:
+		return "a rule that names nothing, and applies to everything"
+	case len(entities) == 0:
+		return ""
+	case !it.Constraint && it.Aspect != "":
+		return "filed under " + it.Aspect + " of " + entities[0]
+	case !it.Constraint:
+		return "filed under " + entities[0]
+	}
+	c, ok := l.traced(ctx, s, rec, it.ID)
+	switch {
+	case ok && c.Says != "":
+		return "a rule, filed under " + strings.Join(entities, " and ") + "; it says " + says(&c)
+	case it.Signals[retriever.SignalDistance] == 0:
+		return "a rule of " + strings.Join(entities, " and ")
+	case ok && c.Via != nil:
+		return "a rule of " + c.Entity + ", " + c.Via.Clause()
+	}
+	return "a rule of " + entities[0] + ", one dependency from what the turn was about"
+}
+
+// says is the name by which a rule was found, whose it is if that goes by another, and
+// how that comes into the turn.
+func says(c *structure.Constraint) string {
+	words := c.Says
+	if c.Entity != c.Says {
+		words += ", a name of " + c.Entity
+	}
+	if c.Via != nil {
+		words += ", " + c.Via.Clause()
+	}
+	return words
+}
+
+// traced finds a constraint from the entities that a turn was about, or else from the
+// symbols that it named, as the code has them now.
+func (l *Layer) traced(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
+	o := structural(&l.cfg)
+	if o == nil {
+		return structure.Constraint{}, false
+	}
+	signs := structure.Signs{Carried: rec.Focal}
+	for {
+		f := ken.Filter{Now: rec.At}
+		_, t, err := structure.New(s, nil).Look(ctx, signs, &f, o.Bounds)
+		if err != nil {
+			return structure.Constraint{}, false
+		}
+		for _, c := range t.Constraints {
+			if row, ok := s.Row(c.Ref); ok && row.ID == id {
+				return c, true
+			}
+		}
+		if signs.Beside != nil {
+			return structure.Constraint{}, false
+		}
+		if signs.Beside = l.besideThen(ctx, rec); signs.Beside == nil {
+			return structure.Constraint{}, false
+		}
+	}
+}
+
+// besideThen is what hangs together with the symbols that a turn named.
+func (l *Layer) besideThen(ctx context.Context, rec *receipt.Record) []structure.Beside {
+	names := mentions(&rec.Signals, l.o.Root)
+	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.wasRead() {
+		return nil
+	}
+	base, err := l.ReadCode(ctx)
+	if err != nil {
+		return nil
+	}
+	v := base.View()
+	return beside(v, resolve(v, names, max(l.cfg.Graph.Symbols, fewest)))
+}
+
+// found says which legs brought an item, best rank first.
+func found(legs map[string]ken.LegScore) string {
+	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int {
+		if d := legs[a].Rank - legs[b].Rank; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%s at rank %d", n, legs[n].Rank)
+	}
+	return strings.Join(names, " and ")
+}
+
+// injected words what became of an item of the block; standing is how it stands to what
+// the turn was about.
+func (x *explainer) injected(it *KeptItem, i int, standing string) {
+	e := x.e
+	e.Verdict, e.Item = VerdictInjected, it
+	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.rec.Items))
+	switch {
+	case it.Kind == "":
+		e.Why = place + ". It has been forgotten since, and with it how it was found."
+	case it.Kind == budgeter.KindSymbol && it.Signals[retriever.SignalDistance] > 0:
+		e.Why = place + ", found by " + found(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
+	case it.Kind == budgeter.KindSymbol:
+		e.Why = place + ", found by " + found(it.Legs) + ": the turn names it. It was made of the files as they were."
+	case it.Kind == budgeter.KindObjectives:
+		e.Why = place + ", and says what the project aims at: files of the project say so."
+	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
+		e.Why = place + ", found by " + found(it.Legs) + ": it is a decision about a symbol that the turn names."
+	case it.State == ItemMade:
+		e.Why = place + ", and says where the session stands: the conversation had lost it."
+	case it.Memory:
+		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryBy(it.Legs) + "."
+	case it.Constraint && standing != "":
+		e.Why = place + ", whatever the ranking says: it is " + standing + "."
+	case standing != "":
+		e.Why = place + ", found by " + found(it.Legs) + "; it is " + standing + "."
+	default:
+		e.Why = place + ", found by " + found(it.Legs) + "."
+	}
+	if x.rec.Reused {
+		e.Why += " An earlier request of the same turn had composed the block."
+	}
+	if it.State == ItemChanged {
+		e.Why += " It has changed since: the text is the present one."
+	}
+}
+
+// memoryBy says what makes an item memory.
+func memoryBy(legs map[string]ken.LegScore) string {
+	for _, leg := range []struct{ name, why string }{
+		{retriever.LegPinned, "it belongs into every turn"},
+		{retriever.LegPlaybooks, "it is a playbook that fits"},
+		{retriever.LegSessions, "it is one of the last sessions"},
+	} {
+		if _, ok := legs[leg.name]; ok {
+			return leg.why
+		}
+	}
+	return "found by " + found(legs)
+}
+
+// cuts are what each reason means, and what would change it.
+var cuts = map[ken.CutReason]struct{ why, try string }{
+	ken.CutScope:     {"It was outside the scopes or kinds of the turn.", "Ask with a scope that it has, or learn it without one."},
+	ken.CutStatus:    {"It was a hypothesis, disputed or superseded then, and no turn gets such a claim.", "Approve or verify it, if it is true."},
+	ken.CutTier:      {"It was weaker than the agent's weight admits.", "Add evidence to it, or set retrieval.weight to default."},
+	ken.CutTrust:     {"Its least trusted evidence was below retrieval.min_trust.", "Lower retrieval.min_trust, or have a person verify it."},
+	ken.CutExpired:   {"Its time was over.", "Learn it again with another date, if it still holds."},
+	ken.CutFloor:     {"There was not enough evidence that it bears on the question.", "Ask with more of its words, or lower retrieval.floor."},
+	ken.CutDuplicate: {"The context held it already.", ""},
+	ken.CutBudget:    {"It did not fit beside what is stronger or bears on the question more.", "Raise budget.chars, or shorten it."},
+	ken.CutPool:      {"Others bore on the question more than it.", "Ask with more of its words."},
+	ken.CutLate:      {"It arrived after the deadline of the turn.", "Raise retrieval.deadline, or look at ken doctor for a slow embedder."},
+}
+
+func (x *explainer) cut(reason ken.CutReason, detail string) {
+	e := x.e
+	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
+	says, ok := cuts[reason]
+	if !ok {
+		says.why = "It was left out: " + string(reason) + "."
+	}
+	e.Why, e.Try = says.why, says.try
+}
+
+// absent explains a claim that the receipt does not name.
+func (x *explainer) absent(then *claimLife) {
+	e := x.e
+	e.Verdict = VerdictUnknown
+	switch {
+	case then.forgotten:
+		e.Why = "It had been forgotten before the turn."
+	case !then.there:
+		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
+	case x.rec.Mode == ken.ModeNone:
+		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+orUnknown(x.rec.Cause)+"."
+	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
+		x.cut(ken.CutStatus, string(then.status))
+		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
+		if then.status == ken.StatusSuperseded {
+			e.Try = "Look at what replaced it."
+		}
+	case then.expired:
+		x.cut(ken.CutExpired, "")
+	default:
+		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.asked()
+		e.Try = "Ask with words that it has; ken recall shows what a question finds."
+	}
+}
+
+func orUnknown(cause string) string {
+	if cause == "" {
+		return "the receipt does not say why"
+	}
+	return cause
+}
+
+// asked says what was looked for, and how.
+func (x *explainer) asked() string {
+	s := &x.rec.Signals
+	words := slices.Concat(s.Keywords, s.Symbols, s.Entities, s.Failures)
+	out := "nothing of the question was kept"
+	if len(words) > 0 {
+		out = "the question was read as " + strings.Join(words, ", ")
+	}
+	switch {
+	case x.rec.Mode == ken.ModeHybrid:
+		out += ", and searched for by words and by meaning."
+	case x.rec.Cause != "":
+		out += ", and searched for in mode " + string(x.rec.Mode) + ": " + strings.TrimSuffix(x.rec.Cause, ".") + "."
+	default:
+		out += ", and searched for in mode " + string(x.rec.Mode) + "."
+	}
+	return out
 }

@@ -70,7 +70,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 			return l.forgetOn(ctx, s, rec.Claim)
 		}
 	}
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return Forgotten{}, err
 	}
@@ -119,8 +119,8 @@ func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Re
 
 // carrying tells the blocks of an owner's running conversations that have one of the
 // claims in them, or the words. What files of the project say is their business.
-func carrying(owner string, ids []string, traces *harvest.Traces) func(*composed) bool {
-	return func(c *composed) bool {
+func carrying(owner string, ids []string, traces *harvest.Traces) func(*turnDecision) bool {
+	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
 		}
@@ -136,7 +136,7 @@ func carrying(owner string, ids []string, traces *harvest.Traces) func(*composed
 
 // forgetSessions deletes the receipts of sessions in which it was said: what
 // their signals hold of it can't be told from the rest.
-func forgetSessions(ctx context.Context, d *desk, sessions []string) error {
+func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) error {
 	for _, id := range sessions {
 		if _, err := d.receipts.ForgetSession(ctx, id); err != nil {
 			return fmt.Errorf("forget the receipts of session %s: %w", id, err)
@@ -146,7 +146,7 @@ func forgetSessions(ctx context.Context, d *desk, sessions []string) error {
 }
 
 // forgetNotes takes claims that are gone out of what is kept about them.
-func forgetNotes(ctx context.Context, s store.Engine, d *desk, traces *harvest.Traces, ids []string) error {
+func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, traces *harvest.Traces, ids []string) error {
 	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.Kept})
 	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: traces.Kept})
 	return errors.Join(err, marks)

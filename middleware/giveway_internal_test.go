@@ -13,7 +13,7 @@ func TestBackgroundGivesWay(t *testing.T) {
 		back := inBackground(t.Context())
 		waited := func(ctx context.Context) time.Duration {
 			start := time.Now()
-			l.giveWay(ctx)
+			l.yieldToTurns(ctx)
 			return time.Since(start)
 		}
 		if d := waited(back); d != 0 {

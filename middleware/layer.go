@@ -21,6 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/remote"
@@ -40,38 +41,38 @@ type Layer struct {
 	now   func() time.Time
 	newID func() string
 
-	owners       *shared.Owners
-	holding      chan struct{} // told when this process comes to hold the configured owner's folder
-	storeErr     error         // why there is no store; turns go on without
-	embedder     *embed.Guard
-	background   embed.Embedder    // the same model, with retries, for work that nobody waits for
-	vectorCause  string            // why there is no vector leg, when there is none
-	retrieval    retriever.Options // before calibration
-	calibrations calibrations
-	count        func(string) int
-	playbooks    *retriever.PlaybookCache
-	rendered     *budgeter.Cache
-	handler      Handler
-	blocks       *blockCache
-	cleanings    cleanings
-	composing    atomic.Int64 // turns that compose a block; see enter
-	overdue      atomic.Int64 // turns that compose a block which nobody waits for; see inTime
-	traffic      *traffic
-	threads      *threads
-	openings     openings
-	statements   statements
-	mergers      mergers
-	afterwards   afterwards
-	turning      turns
-	suspicions   suspicions
-	learners     learners
-	heeds        heeds
-	counts       counts
-	late         latecomers
-	lineage      *lineage
-	filing       filing
-	code         code
-	events       *telemetry.Log
+	owners        *shared.Owners
+	holding       chan struct{} // told when this process comes to hold the configured owner's folder
+	storeErr      error         // why there is no store; turns go on without
+	embedder      *embed.Guard
+	background    embed.Embedder    // the same model, with retries, for work that nobody waits for
+	vectorCause   string            // why there is no vector leg, when there is none
+	retrieval     retriever.Options // before calibration
+	calibrations  calibrations
+	count         func(string) int
+	playbooks     *retriever.PlaybookCache
+	rendered      *budgeter.Cache
+	handler       Handler
+	blocks        *blockCache
+	cleanings     cleanCache
+	composing     atomic.Int64 // turns that compose a block; see enter
+	overdue       atomic.Int64 // turns that compose a block which nobody waits for; see inTime
+	traffic       *promptCacheCounter
+	threads       *threads
+	openings      openings
+	statements    statements
+	mergers       mergeModels
+	responseTasks taskGroup
+	turning       activeTurns
+	suspicions    taintMemory
+	learners      learners
+	judgements    judgedTurns
+	counts        counts
+	late          lateResults
+	lineage       *sessionFocus
+	filing        filing
+	code          code
+	events        *telemetry.Log
 
 	// recovery says where a turn's session stands, for a conversation that lost it;
 	// nil knows nothing. See checkpoint.
@@ -85,10 +86,10 @@ type Layer struct {
 	tools     finding.Tools
 	recorder  *recorder
 	poked     chan struct{} // wakes keepTending
-	recovered recovered
-	begun     begun
+	recovered recoveredConversations
+	begun     conversationStarts
 	desksMu   sync.Mutex // guards desks
-	desks     map[string]*desk
+	desks     map[string]*ownerSessions
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -109,8 +110,8 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), traffic: newTraffic(), threads: newThreads(), lineage: newLineage(),
-		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*desk{}}
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), traffic: newPromptCacheCounter(), threads: newThreads(), lineage: newLineage(),
+		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*ownerSessions{}}
 	l.recorder = newRecorder(l.keepRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
 	}, func(f func()) { l.running.Go(f) })
@@ -428,15 +429,47 @@ func (l *Layer) Close() error {
 		if l.stop != nil {
 			l.stop()
 		}
-		l.afterwards.close()
+		l.responseTasks.close()
 		l.recorder.close()
 		l.running.Wait()
-		l.heedAll()
-		errs := []error{l.endAll(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.vanish()}
+		l.judgeAll()
+		errs := []error{l.endAll(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.removeProcessMark()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}
 		err = errors.Join(errs...)
 	})
 	return err
+}
+
+// Counts is what a layer did behind the turns' backs since it was opened.
+type Counts struct {
+	Written uint64 // records of turns and answers that were handed to the journals and the receipts
+	Lost    uint64 // records that were left out, because they came too fast
+	Waiting int    // records that are still to be written
+
+	Harvested uint64 // jobs that were done
+	Retried   uint64 // runs of jobs that failed and are due again
+	Dead      uint64 // jobs that were given up on
+}
+
+// counts are those that have no place of their own.
+type counts struct{ done, retried, dead atomic.Uint64 }
+
+// harvested counts a run of the queue.
+func (c *counts) harvested(r *jobs.Report) {
+	c.done.Add(uint64(r.Done))
+	c.retried.Add(uint64(r.Retried))
+	c.dead.Add(uint64(r.Dead))
+}
+
+// Counts returns what was done so far.
+func (l *Layer) Counts() Counts {
+	c := Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
+	r := l.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.Lost, c.Waiting = r.dropped, r.waiting
+	c.Written = r.taken - uint64(max(r.waiting, 0))
+	return c
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// upstream is a chat API that answers what it is told to, the same bytes each time.
-type upstream struct {
+// upstreamHistory is a chat API that answers what it is told to, the same bytes each time.
+type upstreamHistory struct {
 	*httptest.Server
 	mu       sync.Mutex
 	answers  []string // in turn; the last one stays
@@ -36,14 +36,14 @@ type upstream struct {
 	hold     chan struct{} // a stream waits for it after its first piece
 }
 
-func serve(t *testing.T, answers ...string) *upstream {
-	p := &upstream{answers: answers}
+func serve(t *testing.T, answers ...string) *upstreamHistory {
+	p := &upstreamHistory{answers: answers}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)
 	return p
 }
 
-func (p *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *upstreamHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	p.mu.Lock()
 	p.requests = append(p.requests, body)
@@ -102,7 +102,7 @@ type chat struct {
 	msgs []map[string]any
 }
 
-func converse(t *testing.T, l *middleware.Layer, p *upstream, turn ken.Turn) *chat {
+func converse(t *testing.T, l *middleware.Layer, p *upstreamHistory, turn ken.Turn) *chat {
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	return &chat{t: t, http: &http.Client{Transport: l.Transport(base, turn)}, url: p.URL + "/v1/chat/completions"}
@@ -130,8 +130,8 @@ func (c *chat) answered(text string) {
 	c.msgs = append(c.msgs, map[string]any{"role": "assistant", "content": text})
 }
 
-// said is what a session's journal holds, once everything was written.
-func said(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
+// userText is what a session's journal holds, once everything was written.
+func userText(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
 	t.Helper()
 	if err := l.End(t.Context(), owner, "no such session", session.Closed); err != nil { // waits for the journal
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func said(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
 
 func wantSaid(t *testing.T, l *middleware.Layer, id string, want ...string) {
 	t.Helper()
-	if got := strings.Join(said(t, l, "", id), "\n"); got != strings.Join(want, "\n") {
+	if got := strings.Join(userText(t, l, "", id), "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the journal has\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 }
@@ -315,7 +315,7 @@ func TestADryRunInjectsNothing(t *testing.T) {
 	learn(t, l, fact(t, "%s", about))
 	c := converse(t, l, serve(t, "Three times."), ken.Turn{Session: "s1"})
 	c.ask(question, false)
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	if tr, err := l.Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)
 	}
@@ -338,7 +338,7 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range said(t, l, "bob", "s1") {
+	for _, text := range userText(t, l, "bob", "s1") {
 		if strings.Contains(text, "Tuesdays") {
 			t.Errorf("bob's journal has %q", text)
 		}
@@ -422,7 +422,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := said(t, l, "", "s1"); len(got) != 0 {
+	if got := userText(t, l, "", "s1"); len(got) != 0 {
 		t.Errorf("after the grace period the journal has %q", got)
 	}
 }
@@ -519,7 +519,7 @@ func TestOnMessage(t *testing.T) {
 	c.ask("one", false)
 	c.answered("Noted.")
 	c.ask("two", false)
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	if got := strings.Join(heard, " "); got != "user assistant user assistant" {
 		t.Errorf("heard %s", got)
 	}

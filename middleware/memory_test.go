@@ -15,7 +15,7 @@ import (
 )
 
 // past writes the episodes of some days, the newest of the last one.
-func past(t testing.TB, l *middleware.Layer, sessions ...string) []string {
+func injectionHistory(t testing.TB, l *middleware.Layer, sessions ...string) []string {
 	t.Helper()
 	var claims []ken.Claim
 	for i, s := range sessions {
@@ -41,7 +41,7 @@ func mentioned(text string, sessions ...string) (out []string) {
 func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
-	past(t, l, "first", "second", "third", "fourth", "mine")
+	injectionHistory(t, l, "first", "second", "third", "fourth", "mine")
 	turn := ken.Turn{Session: "mine", Messages: []ken.Message{{Role: "user", Text: question}}}
 	r := l.Assemble(ctx, turn).Receipt
 	if got := strings.Join(mentioned(r.Block, "fourth", "third", "second", "first", "mine"), " "); got != "fourth third second" {
@@ -60,7 +60,7 @@ func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 	}
 
 	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "It does."}, ken.Message{Role: "user", Text: "And what about the refunds?"})
-	past(t, l, "fifth")
+	injectionHistory(t, l, "fifth")
 	a := l.Assemble(ctx, turn)
 	if got := mentioned(a.Receipt.Block, "fifth", "fourth", "third", "second"); len(got) != 1 || got[0] != "fifth" || len(a.Insertions) != 2 {
 		t.Errorf("the second turn repeats what the context has, or lacks what is new: %q", got)
@@ -73,7 +73,7 @@ func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 func TestConfiguredSessionsAndPlaybooks(t *testing.T) {
 	for n := range 4 {
 		l := open(t, settings(func(c *config.Config) { c.Knowledge.Sessions, c.Knowledge.Playbooks = n, n }))
-		past(t, l, "first", "second", "third", "fourth")
+		injectionHistory(t, l, "first", "second", "third", "fourth")
 		for i := range 4 {
 			learn(t, l, playbook(t, fmt.Sprint("refund-", i), fmt.Sprintf("Book a refund of a customer, way %d.", i)))
 		}
@@ -96,7 +96,7 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 	l := open(t, settings())
 	other := episode(t, "garden", "Wanted: fresh paint on each fence. Nothing is open.")
 	other.CreatedAt = monday
-	ids := append(past(t, l, "lighthouse"), learn(t, l, other)...)
+	ids := append(injectionHistory(t, l, "lighthouse"), learn(t, l, other)...)
 	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Who pays for the lighthouse errand?"}}}
 	r := l.Assemble(context.Background(), turn).Receipt
 	n := map[string]int{}
@@ -155,7 +155,7 @@ func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
 	for i := range 50 {
 		names = append(names, fmt.Sprint("number-", i, " ", strings.Repeat("long ", 60)))
 	}
-	past(t, l, names...)
+	injectionHistory(t, l, names...)
 	r := l.Assemble(context.Background(), asked(question)).Receipt
 	var order []string
 	memory := 0
@@ -178,7 +178,7 @@ func TestEventCountsSessionContext(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }), func(o *middleware.Options) {
 		o.Now = func() time.Time { return monday }
 	})
-	past(t, l, "first", "second")
+	injectionHistory(t, l, "first", "second")
 	learn(t, l, fact(t, "%s", about), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
 	a := l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: question}}})
 	var memory, session, knowledge int

@@ -27,7 +27,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 				map[string]any{"role": "tool", "tool_call_id": path, "content": "package plan"})
 		}
 		c.ask("What does it say?", false)
-		said(t, l, owner, id)
+		userText(t, l, owner, id)
 		tr, err := l.Journal(owner).Read(t.Context(), id)
 		must(t, err)
 		files := map[string]string{}

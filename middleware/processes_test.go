@@ -50,7 +50,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, id := range []string{"of one", "of two", "of both"} {
-			got := said(t, l, "", id)
+			got := userText(t, l, "", id)
 			if id == "of both" { // an answer may come between another's question and answer
 				slices.Sort(got)
 				want := slices.Sorted(slices.Values(want))

@@ -2,15 +2,21 @@ package middleware
 
 import (
 	"context"
+	"errors"
+	"unicode/utf8"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/telemetry"
+	"github.com/kenlayer/ken/store"
 )
 
 // Receipts is where the receipts of an owner's turns are kept, "" for the
 // configured owner's: the newest session.receipts of them, none longer than the
 // messages of a harvested session. A turn's is there a moment after the turn: see
 // Recorded. A turn that is Incognito has none.
-func (l *Layer) Receipts(owner string) *receipt.Book { return l.desk(owner).receipts }
+func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
 // receipts is how an owner's receipts are kept. The configuration's 0 keeps none,
 // the book's is its default.
@@ -26,3 +32,168 @@ func (l *Layer) receipts() receipt.Options {
 // journals and among the receipts, or ctx ends. The program's message hook, which
 // runs in between, does not wait.
 func (l *Layer) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
+
+// ItemState is what became of an item of a block since its turn.
+type ItemState string
+
+// States of items.
+const (
+	ItemSame      ItemState = "same"      // as it was injected
+	ItemChanged   ItemState = "changed"   // the claim or the file says something else by now, or may
+	ItemForgotten ItemState = "forgotten" // it is gone: forgotten, or its file is
+	ItemMade      ItemState = "made"      // for the turn alone, such as a checkpoint; it is nowhere to be read
+)
+
+// KeptItem is an item of a turn's block: key, source, heading and text are those of
+// the claim as it is now, since a receipt keeps none.
+type KeptItem struct {
+	ken.Item
+	State ItemState `json:"state"`
+}
+
+// KeptTurn is the receipt of a turn as it was kept, with its items looked up.
+type KeptTurn struct {
+	receipt.Record
+	Items []KeptItem `json:"items"`
+}
+
+// Turn returns the receipt of one of the owner's turns, "" for the configured owner,
+// with the texts of its items as they are now. It waits for turns that are about to
+// be kept. Errors: ErrNotFound for a turn that has no receipt, or none any more.
+func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
+	if err := l.recorder.flush(ctx); err != nil {
+		return KeptTurn{}, err
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return KeptTurn{}, err
+	}
+	defer release()
+	rec, err := l.Receipts(owner).Get(ctx, turn)
+	if err != nil {
+		return KeptTurn{}, err
+	}
+	out := KeptTurn{Record: rec, Items: make([]KeptItem, len(rec.Items))}
+	for i := range rec.Items {
+		if out.Items[i], err = l.kept(ctx, s, &rec, i); err != nil {
+			return KeptTurn{}, err
+		}
+	}
+	return out, nil
+}
+
+// kept looks an item up.
+func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
+	it := KeptItem{Item: rec.Items[i], State: ItemSame}
+	if !isID(it.ID) {
+		it.State = ItemMade
+		return it, nil
+	}
+	c, err := l.claimOfItem(ctx, s, &it.Item)
+	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
+		if d, ok := l.decided(it.ID); ok {
+			c, err = d, nil
+		}
+	}
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		it.State = ItemForgotten
+		return it, nil
+	case err != nil:
+		return it, err
+	case c.UpdatedAt.After(rec.At):
+		it.State = ItemChanged
+	}
+	it.Key, it.Source, it.Heading, it.Text = c.Key, c.Source, c.Heading, c.Text
+	it.Entities, it.Aspect = c.Entities, c.Aspect
+	return it, nil
+}
+
+// report tells whoever listens what was assembled.
+func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *turnDecision) {
+	if l.o.OnReceipt != nil {
+		l.hand(ctx, a.Receipt)
+	}
+	if l.events == nil || t.Incognito { // it leaves nothing on disk
+		return
+	}
+	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {
+		l.o.Log.Warn("write event", "cause", err)
+	}
+}
+
+// hand gives the receipt to the program's listener, whose panic must not cost
+// the turn.
+func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("the receipt's listener failed", "panic", p)
+		}
+	}()
+	l.o.OnReceipt(ctx, r)
+}
+
+func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
+	r := &a.Receipt
+	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
+		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
+		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause,
+		Breakdown: a.context}
+	session := 0
+	for i := range r.Items {
+		switch it := &r.Items[i]; {
+		case !it.Memory:
+			ev.KnowledgeIncluded++
+		case ofSession(it):
+			session++
+		default:
+			ev.MemoryIncluded++
+		}
+	}
+	for _, items := range []int{ev.KnowledgeIncluded, ev.MemoryIncluded, session} {
+		if items > 0 {
+			ev.Artifacts++
+		}
+	}
+	b := &a.context
+	ev.SystemPromptChars = b.SystemPrompt
+	ev.ContextChars = b.SystemPrompt + b.Memory + b.SessionContext + b.Knowledge + b.History
+	return ev
+}
+
+// ofSession reports whether an item of the memory part tells of sessions.
+func ofSession(it *ken.Item) bool {
+	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
+}
+
+// breakdown counts what the model reads, by where it comes from. In a dry run nothing
+// comes of the layer.
+func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
+	if len(a.Insertions) > 0 {
+		for i := range a.Receipt.Items {
+			switch it := &a.Receipt.Items[i]; {
+			case !it.Memory:
+			case ofSession(it):
+				b.SessionContext += it.Chars
+			default:
+				b.Memory += it.Chars
+			}
+		}
+	}
+	for _, ins := range a.Insertions {
+		b.Knowledge += utf8.RuneCountInString(ins.Text)
+	}
+	b.Knowledge = max(0, b.Knowledge-b.Memory-b.SessionContext)
+	for _, m := range t.Messages {
+		n := utf8.RuneCountInString(m.Text)
+		for _, c := range m.ToolCalls {
+			n += utf8.RuneCountInString(c.Name) + utf8.RuneCountInString(c.Arguments)
+		}
+		if m.Role == "system" || m.Role == "developer" {
+			b.SystemPrompt += n
+		} else {
+			b.History += n
+		}
+	}
+	return b
+}

@@ -208,7 +208,7 @@ func TestNoTurnIsLostUnderLoad(t *testing.T) {
 		if got := keptTurns(t, l, id); len(got) != turns {
 			t.Errorf("%s has %d receipts, want %d", id, len(got), turns)
 		}
-		if got := said(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
+		if got := userText(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
 			t.Errorf("%s has %d messages, want %d", id, len(got), 2*turns)
 		}
 	}

@@ -27,24 +27,24 @@ const (
 	looseCount = 2
 )
 
-// recovered is what is known of conversations, by where they start now. Those
+// recoveredConversations is what is known of conversations, by where they start now. Those
 // beyond maxConversations are forgotten.
-type recovered struct {
+type recoveredConversations struct {
 	mu sync.Mutex // guards m
-	m  map[start]recovery
+	m  map[conversationStart]recovery
 }
 
-// start is where a conversation starts now. Its first words are hashed: they may be
+// conversationStart is where a conversation starts now. Its first words are hashed: they may be
 // the megabytes of a file.
-type start struct {
+type conversationStart struct {
 	owner, session, role string
 	text                 uint64
 }
 
 var startSeed = maphash.MakeSeed()
 
-func startOf(t *ken.Turn, first *ken.Message) start {
-	return start{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
+func startOf(t *ken.Turn, first *ken.Message) conversationStart {
+	return conversationStart{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
 }
 
 type recovery struct {
@@ -54,17 +54,17 @@ type recovery struct {
 	lacks int // messages that it may lack without being cut, since it was wound back
 }
 
-func (r *recovered) get(key start) recovery {
+func (r *recoveredConversations) get(key conversationStart) recovery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.m[key]
 }
 
-func (r *recovered) put(key start, v recovery) {
+func (r *recoveredConversations) put(key conversationStart, v recovery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.m == nil {
-		r.m = map[start]recovery{}
+		r.m = map[conversationStart]recovery{}
 	}
 	if _, known := r.m[key]; !known {
 		makeRoom(r.m, maxConversations)
@@ -73,7 +73,7 @@ func (r *recovered) put(key start, v recovery) {
 }
 
 // forget drops what an owner's conversations were given.
-func (r *recovered) forget(owner string) {
+func (r *recoveredConversations) forget(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key := range r.m {
@@ -97,7 +97,7 @@ func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bo
 
 // recoverable is what recover gives, as the configuration has it, and where the
 // conversation starts. It keeps nothing.
-func (l *Layer) recoverable(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key start) {
+func (l *Layer) recoverable(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key conversationStart) {
 	if !l.remembers(t) {
 		return r, key
 	}

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/alive"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
@@ -19,8 +22,8 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// desk is what the layer keeps for an owner's sessions.
-type desk struct {
+// ownerSessions is what the layer keeps for an owner's sessions.
+type ownerSessions struct {
 	journal   *session.Journal
 	queue     *jobs.Queue
 	receipts  *receipt.Book
@@ -31,8 +34,8 @@ type desk struct {
 	quiet  bool // nothing was open or waited when somebody looked last
 }
 
-// desk returns the owner's, made on first use.
-func (l *Layer) desk(owner string) *desk {
+// ownerSessions returns the owner's, made on first use.
+func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
 	}
@@ -43,7 +46,7 @@ func (l *Layer) desk(owner string) *desk {
 	}
 	l.announce()
 	t := tenant{l, owner}
-	d := &desk{
+	d := &ownerSessions{
 		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.lives, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
 			Annotate: finding.Observe(l.RootOf(owner), l.tools), Log: l.o.Log}),
 		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.lives, Now: l.now, Log: l.o.Log}),
@@ -56,7 +59,7 @@ func (l *Layer) desk(owner string) *desk {
 
 // tend has the background look after an owner's sessions from now on.
 func (l *Layer) tend(owner string) {
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	l.desksMu.Lock()
 	defer l.desksMu.Unlock()
 	d.tended, d.quiet = true, false
@@ -78,11 +81,11 @@ func (l *Layer) tended(quiet bool) (owners []string) {
 
 // Journal is where an owner's sessions are kept until they were harvested, "" for
 // the configured owner's.
-func (l *Layer) Journal(owner string) *session.Journal { return l.desk(owner).journal }
+func (l *Layer) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
 // Jobs is the queue of an owner's jobs, "" for the configured owner's. The layer
 // runs them; a program may look at them.
-func (l *Layer) Jobs(owner string) *jobs.Queue { return l.desk(owner).queue }
+func (l *Layer) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
 // Session is the handle of a turn's session: what a program learns, recalls,
 // verifies and disputes through it carries the session, the branch and the actor,
@@ -134,14 +137,14 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
-	l.heedEnd(ctx, owner, id, why == session.Deleted)
+	l.judgeSession(ctx, owner, id, why == session.Deleted)
 	ended, err := l.Journal(owner).End(ctx, id, why)
 	if errors.Is(err, ken.ErrNotFound) {
 		err = nil
 	}
 	if ended {
 		l.tend(owner)
-		l.poke()
+		l.wakeTending()
 	}
 	if why == session.Deleted && err == nil {
 		_, err = l.Receipts(owner).ForgetSession(ctx, id)
@@ -156,8 +159,8 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
-	l.heedEnd(ctx, owner, id, true)
-	d := l.desk(owner)
+	l.judgeSession(ctx, owner, id, true)
+	d := l.sessionsOf(owner)
 	let, err := d.harvester.Hold(ctx) // a harvest that has read it would go on
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
@@ -180,7 +183,7 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 //
 // Every process may call it, also at the same time: a job is leased to one of them.
 func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return jobs.Report{}, err
 	}
@@ -208,7 +211,7 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 
 // giveUp marks the sessions whose jobs are dead. Their messages stay, and ken jobs
 // retry harvests them after all.
-func giveUp(ctx context.Context, d *desk, ran []jobs.Job) error {
+func giveUp(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	var errs []error
 	for i := range ran {
 		j := &ran[i]
@@ -233,7 +236,7 @@ func sessionOf(j *jobs.Job) string {
 }
 
 // handlers is who runs which job.
-func (l *Layer) handlers(d *desk) map[string]jobs.Handler {
+func (l *Layer) handlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
 			progress(stage, done, total)
@@ -276,9 +279,9 @@ func (l *Layer) keepTending(ctx context.Context) {
 	}
 }
 
-// look looks after one owner's sessions once.
+// symbolLookup looks after one owner's sessions once.
 func (l *Layer) look(ctx context.Context, owner string) {
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	l.setQuiet(d, true) // unless somebody says something meanwhile
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
@@ -299,7 +302,7 @@ func (l *Layer) look(ctx context.Context, owner string) {
 	}
 }
 
-func (l *Layer) setQuiet(d *desk, quiet bool) {
+func (l *Layer) setQuiet(d *ownerSessions, quiet bool) {
 	l.desksMu.Lock()
 	defer l.desksMu.Unlock()
 	d.quiet = quiet
@@ -307,8 +310,8 @@ func (l *Layer) setQuiet(d *desk, quiet bool) {
 
 // waits reports whether an owner has an open session, or a job that is to run. The
 // configured owner's jobs may be added by anybody at any time.
-func (l *Layer) waits(ctx context.Context, d *desk) (bool, error) {
-	if d == l.desk("") {
+func (l *Layer) waits(ctx context.Context, d *ownerSessions) (bool, error) {
+	if d == l.sessionsOf("") {
 		return true, nil
 	}
 	list, err := d.journal.List(ctx)
@@ -330,7 +333,7 @@ func (l *Layer) left() (owners []string) {
 }
 
 // poke wakes the background.
-func (l *Layer) poke() {
+func (l *Layer) wakeTending() {
 	select {
 	case l.poked <- struct{}{}:
 	default:
@@ -367,7 +370,7 @@ func (l *Layer) endAll() error {
 // HarvestAgain harvests a session once more, found by its id or a unique part of
 // it, while its messages are there: ErrNotFound when they are gone.
 func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Outcome{}, err
 	}
@@ -379,4 +382,90 @@ func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Out
 		return session.Outcome{}, err
 	}
 	return d.harvester.Again(ctx, info.ID, l.o.Progress)
+}
+
+// processesDir lies beside the owners' folders, of which none begins with a dot.
+const processesDir = ".processes"
+
+func (l *Layer) processes() string {
+	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
+}
+
+// announce has other processes know that this one lives, from before anything bears
+// its name. l.desksMu is held.
+func (l *Layer) announce() {
+	if l.life != nil || l.storeErr != nil {
+		return
+	}
+	name := l.process
+	for n := 2; l.life == nil; n++ {
+		a, err := alive.Announce(l.processes(), l.process)
+		switch {
+		case err == nil:
+			l.life = a
+		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave somebody else the same
+			l.process = name + "." + strconv.Itoa(n)
+		default:
+			l.o.Log.Warn("other processes may take this one's sessions for left behind", "cause", err)
+			return
+		}
+	}
+}
+
+// lives reports whether a process lives that keeps sessions in this folder.
+func (l *Layer) lives(process string) bool {
+	return process == l.process || alive.Is(l.processes(), process)
+}
+
+// removeProcessMark takes the announcement back.
+func (l *Layer) removeProcessMark() error {
+	l.desksMu.Lock()
+	defer l.desksMu.Unlock()
+	if l.life == nil {
+		return nil
+	}
+	return l.life.Close()
+}
+
+// sweepDead deletes the announcements of processes that are gone.
+func (l *Layer) sweepDead() {
+	if _, err := alive.Sweep(l.processes(), time.Now()); err != nil {
+		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
+	}
+}
+
+// otherEvery is how often to look whether another process has finished.
+const otherEvery = 100 * time.Millisecond
+
+// othersHarvests waits until the harvests that other living processes are at now
+// have ended, those of one session or all: they go on with what they have read. It
+// reports whether there were any.
+func (l *Layer) othersHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
+	running, err := l.atWork(ctx, d, sess)
+	for err == nil && len(running) > 0 {
+		waited = true
+		select {
+		case <-time.After(otherEvery):
+		case <-ctx.Done():
+			return waited, ctx.Err()
+		}
+		var now []jobs.Job
+		now, err = l.atWork(ctx, d, sess)
+		running = slices.DeleteFunc(running, func(j jobs.Job) bool {
+			return !slices.ContainsFunc(now, func(o jobs.Job) bool { return o.ID == j.ID && o.Run == j.Run })
+		})
+	}
+	return waited, err
+}
+
+// atWork lists the harvests that other living processes are at.
+func (l *Layer) atWork(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
+	running, err := d.queue.List(ctx, jobs.Running)
+	if errors.Is(err, ken.ErrCorrupt) { // a job that can't be read is not run
+		err = nil
+	}
+	return slices.DeleteFunc(running, func(j jobs.Job) bool {
+		return j.Kind != session.JobHarvest || j.Process == l.process || !l.lives(j.Process) || j.Lease.Before(l.now()) ||
+			sess != "" && sessionOf(&j) != sess
+	}), err
 }

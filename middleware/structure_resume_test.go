@@ -20,7 +20,7 @@ func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 		c.ask(text, false)
 		c.answered("Done.")
 	}
-	said(t, l, "", "s1")
+	userText(t, l, "", "s1")
 	cp, ok, err := l.Journal("").Checkpoint(t.Context(), "s1")
 	if err != nil || !ok || len(cp.Focal) == 0 || cp.Focal[0] != "payments" || len(cp.Constraints) != 2 {
 		t.Fatalf("checkpoint %+v, %v, %v", cp, ok, err)

@@ -1,14 +1,23 @@
 package middleware
 
 import (
+	"bytes"
 	"cmp"
+	"container/list"
+	"encoding/json"
+	"io"
 	"iter"
+	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/guardrail/taint"
+	"github.com/kenlayer/ken/internal/middleware/wire"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/store"
@@ -44,7 +53,7 @@ func (l *Layer) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
 // judge compares tool calls with the suspects, which may be nil.
-func (sus *suspects) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
 	if sus == nil {
 		return nil
 	}
@@ -73,7 +82,7 @@ func (sus *suspects) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out 
 // and the program, in their messages; what a person stands for, in the blocks; and
 // where the project is. What tools returned and what the model said before are not
 // among them.
-func (l *Layer) trusted(t *ken.Turn, blocks []placed) iter.Seq[string] {
+func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(l.o.Root) {
 			return
@@ -135,4 +144,255 @@ func (r *record) book(tx store.ShelfTx, b *receipt.Book) error {
 		return nil
 	}
 	return b.AddMark(tx, r.marks.turn, r.marks.taints)
+}
+
+// Bounds of what is remembered of external claims: of one session, and of all. A word
+// takes about a hundred bytes.
+const (
+	suspectTexts    = 64
+	suspectWords    = 8 << 10
+	suspectSessions = 1024
+	allSuspectWords = 512 << 10
+)
+
+// taintMemory remembers which external claims a session's model has read, by owner and
+// session. The least recently used sessions are forgotten. It lives in memory alone,
+// like the blocks that hold the claims: a process that starts anew has put nothing
+// before a model. The zero value is ready.
+type taintMemory struct {
+	mu    sync.Mutex // guards the rest
+	at    map[string]*list.Element
+	used  *list.List // of *suspects, the latest first
+	words int        // of all
+}
+
+// sessionTaints are the external claims of one session.
+type sessionTaints struct {
+	key     string
+	counted int // words; guarded by the lock of suspicions
+
+	mu        sync.Mutex // guards the rest
+	now, old  *taint.Set // the older half goes when the newer is full; old may be nil
+	unsettled []flagged  // what no header has told yet
+}
+
+// flagged are the taints of one turn's answer.
+type flagged struct {
+	turn   string
+	taints []ken.Taint
+}
+
+func suspicion(owner, session string) string { return owner + "\x00" + session }
+
+// external reports an item that comes from outside and can steer.
+func external(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
+
+// find returns a session's suspects, nil when it has none.
+func (s *taintMemory) find(owner, session string) *sessionTaints {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	el, ok := s.at[suspicion(owner, session)]
+	if !ok {
+		return nil
+	}
+	s.used.MoveToFront(el)
+	return el.Value.(*sessionTaints)
+}
+
+// put returns a session's suspects, made if need be.
+func (s *taintMemory) put(owner, session string) *sessionTaints {
+	key := suspicion(owner, session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if el, ok := s.at[key]; ok {
+		return el.Value.(*sessionTaints)
+	}
+	if s.at == nil {
+		s.at, s.used = map[string]*list.Element{}, list.New()
+	}
+	sus := &sessionTaints{key: key, now: taint.NewSet()}
+	s.at[key] = s.used.PushFront(sus)
+	return sus
+}
+
+// grown notes that a session has so many words more, and makes room.
+func (s *taintMemory) grown(sus *sessionTaints, by int) {
+	if by == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if el, ok := s.at[sus.key]; !ok || el.Value != sus { // it was forgotten meanwhile
+		return
+	}
+	s.words += by
+	sus.counted += by
+	for s.words > allSuspectWords && s.used.Len() > 1 || s.used.Len() > suspectSessions {
+		last := s.used.Remove(s.used.Back()).(*sessionTaints)
+		delete(s.at, last.key)
+		s.words -= last.counted
+	}
+}
+
+// size counts words; the caller holds the lock.
+func (sus *sessionTaints) size() int {
+	n := sus.now.Words()
+	if sus.old != nil {
+		n += sus.old.Words()
+	}
+	return n
+}
+
+// add takes up the external ones of items, and returns by how many words it grew.
+func (sus *sessionTaints) add(items []ken.Item) int {
+	sus.mu.Lock()
+	defer sus.mu.Unlock()
+	before := sus.size()
+	for i := range items {
+		it := &items[i]
+		if !external(it) || sus.now.Has(it.ID) {
+			continue
+		}
+		if sus.now.Len() >= suspectTexts || sus.now.Words() >= suspectWords {
+			sus.old, sus.now = sus.now, taint.NewSet()
+		}
+		sus.now.Add(it.ID, it.Text)
+	}
+	return sus.size() - before
+}
+
+// settle takes what no header has told yet.
+func (sus *sessionTaints) settle() []flagged {
+	sus.mu.Lock()
+	defer sus.mu.Unlock()
+	out := sus.unsettled
+	sus.unsettled = nil
+	return out
+}
+
+// maxUnsettled bounds what waits for a header.
+const maxUnsettled = 8
+
+// owe keeps what the next response is to tell.
+func (sus *sessionTaints) owe(turn string, taints []ken.Taint) {
+	sus.mu.Lock()
+	defer sus.mu.Unlock()
+	if len(sus.unsettled) < maxUnsettled {
+		sus.unsettled = append(sus.unsettled, flagged{turn, taints})
+	}
+}
+
+// suspect takes up the external claims in blocks that a turn's model reads, and
+// returns the session's, nil when there never were any. A turn without a session is
+// judged by what it carries itself.
+func (l *Layer) suspect(t *ken.Turn, blocks []placedBlock) *sessionTaints {
+	anew := func(p placedBlock) bool {
+		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return external(&it) })
+	}
+	if t.Session == "" {
+		if !slices.ContainsFunc(blocks, anew) {
+			return nil
+		}
+		sus := &sessionTaints{now: taint.NewSet()}
+		for _, p := range blocks {
+			sus.add(p.receipt.Items)
+		}
+		return sus
+	}
+	sus := l.suspicions.find(t.Owner, t.Session)
+	for _, p := range blocks { // what is known already costs a look
+		if !anew(p) {
+			continue
+		}
+		if sus == nil {
+			sus = l.suspicions.put(t.Owner, t.Session)
+		}
+		l.suspicions.grown(sus, sus.add(p.receipt.Items))
+	}
+	return sus
+}
+
+// shown takes up external items that a session's model read by another way than a
+// block.
+func (l *Layer) shown(owner, session string, items []ken.Item) {
+	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return external(&it) }) {
+		return
+	}
+	sus := l.suspicions.put(owner, session)
+	l.suspicions.grown(sus, sus.add(items))
+}
+
+// taintCode is what a refusal is called, for programs.
+const taintCode = "tainted_tool_call"
+
+// taintValue is the header's value for an answer.
+func taintValue(word string, taints []ken.Taint) string {
+	return word + "; tool=" + headerToken(taints[0].Tool)
+}
+
+// headerToken makes a name fit for a header: a model may have chosen it.
+func headerToken(s string) string {
+	const most = 64
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// refusal says what was refused and what to do. It names the claim and does not quote
+// it: a client shows errors to models, too.
+func refusal(taints []ken.Taint) string {
+	t := taints[0]
+	return "ken: the answer was refused: it calls " + headerToken(t.Tool) + " with what the external claim " + t.Claim +
+		" says. Look at it with ken history " + t.Claim + ", then forget or verify it, say yourself what is to be done, or set gateway.taint to flag."
+}
+
+// errorBody is an error in the API's shape.
+func errorBody(d wire.Dialect, text string) []byte {
+	var v any = map[string]any{"error": map[string]any{"message": text, "type": "permission_error", "param": nil, "code": taintCode}}
+	switch d {
+	case wire.Messages:
+		v = map[string]any{"type": "error", "error": map[string]any{"type": "permission_error", "message": text}}
+	case wire.Ollama:
+		v = map[string]any{"error": text}
+	}
+	b, _ := json.Marshal(v) // strings alone
+	return b
+}
+
+// refuse puts an error in place of the whole answer.
+func (g *guard) refuse(taints []ken.Taint) {
+	body := errorBody(g.x.dialect, refusal(taints))
+	r, h := g.resp, g.resp.Header
+	r.StatusCode = http.StatusForbidden
+	r.Status = strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode)
+	for _, name := range []string{"Content-Encoding", "Transfer-Encoding", "Etag", "Content-Md5", "Digest", "Content-Digest", "Trailer"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Ken-Error", taintCode)
+	h.Add(TaintHeader, taintValue("refused", taints))
+	r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil, nil
+}
+
+// errorEvents are a refusal in a stream, and its end.
+func errorEvents(d wire.Dialect, taints []ken.Taint) []byte {
+	text := refusal(taints)
+	switch d {
+	case wire.Responses:
+		b, _ := json.Marshal(map[string]any{"type": "error", "code": taintCode, "message": text, "param": nil})
+		return []byte("event: error\ndata: " + string(b) + "\n\n")
+	case wire.Messages:
+		return []byte("event: error\ndata: " + string(errorBody(d, text)) + "\n\n")
+	case wire.Ollama:
+		return append(errorBody(d, text), '\n')
+	default:
+		return []byte("data: " + string(errorBody(d, text)) + "\n\ndata: [DONE]\n\n")
+	}
 }

@@ -138,7 +138,7 @@ func TestEnding(t *testing.T) {
 		{"cut short", `{"a":1`, 25, -1},
 		{"nothing", "", -1, -1},
 	} {
-		e, at := ending{length: tt.length}, -1
+		e, at := endDetector{length: tt.length}, -1
 		for i := range len(tt.body) {
 			if e.reached([]byte(tt.body[:i+1]), 1) {
 				at = i + 1
@@ -149,7 +149,7 @@ func TestEnding(t *testing.T) {
 			t.Errorf("%s: at %d, want %d", tt.name, at, tt.at)
 		}
 	}
-	e := ending{length: -1} // in one read
+	e := endDetector{length: -1} // in one read
 	if all := []byte(stream + done); !e.reached(all, len(all)) {
 		t.Error("not found in one read")
 	}
@@ -158,7 +158,7 @@ func TestEnding(t *testing.T) {
 // A server may close what a client still reads; the body is handed on once.
 func TestATapHandsOnOnce(t *testing.T) {
 	n := 0
-	tp := &tap{body: io.NopCloser(strings.NewReader("abc")), done: func(b []byte) {
+	tp := &bodyTee{body: io.NopCloser(strings.NewReader("abc")), done: func(b []byte) {
 		if n++; string(b) != "ab" {
 			t.Errorf("handed on %q", b)
 		}

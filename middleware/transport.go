@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/middleware/wire"
@@ -138,4 +139,77 @@ func take(req *http.Request) (body []byte, whole bool, err error) {
 		return nil, false, fmt.Errorf("read request body: %w", err)
 	}
 	return b.Bytes(), true, nil
+}
+
+// maxConversations bounds the conversations whose last request is remembered
+// for counting.
+const maxConversations = 1024
+
+// promptCacheCounter counts what a provider's prompt cache can serve: a cache keeps the
+// longest beginning that two requests share, so that is what is compared.
+type promptCacheCounter struct {
+	mu   sync.Mutex // guards last
+	last map[string][]segment
+}
+
+// makeRoom deletes any one entry of a map that has reached its limit.
+func makeRoom[K comparable, V any](m map[K]V, limit int) {
+	if len(m) < limit {
+		return
+	}
+	for key := range m {
+		delete(m, key)
+		return
+	}
+}
+
+// segment is one message of a request as it went upstream.
+type segment struct {
+	print fingerprint
+	block string // the inserted block, "" for the client's own message
+	bytes int64
+}
+
+func newPromptCacheCounter() *promptCacheCounter {
+	return &promptCacheCounter{last: map[string][]segment{}}
+}
+
+// count fills in the receipt's CachedBytes and NewBytes, of a conversation with the
+// blocks in it, by rising Before. Requests of a session are compared
+// with the one before; without a session, conversations are told apart by their
+// first message.
+func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
+	at, sizes := p.whole, p.sizes
+	if len(at) == 0 {
+		return
+	}
+	now := make([]segment, 0, len(at)+len(blocks))
+	next := 0
+	for i := range at {
+		for ; next < len(blocks) && blocks[next].Before == i; next++ {
+			text := blocks[next].Text
+			now = append(now, segment{block: text, bytes: int64(len(text))})
+		}
+		now = append(now, segment{print: at[i], bytes: sizes[i]})
+	}
+	name := t.Owner + "\x00" + t.Session
+	if t.Session == "" {
+		name += string(at[0][:])
+	}
+	tr.mu.Lock()
+	before := tr.last[name]
+	if before == nil {
+		makeRoom(tr.last, maxConversations)
+	}
+	tr.last[name] = now
+	tr.mu.Unlock()
+	shared := true
+	for i, s := range now {
+		shared = shared && i < len(before) && before[i] == s
+		if shared {
+			r.CachedBytes += s.bytes
+		} else {
+			r.NewBytes += s.bytes
+		}
+	}
 }

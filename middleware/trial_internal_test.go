@@ -80,7 +80,7 @@ func footprint(t *testing.T, l *Layer) string {
 		names = append(names, fmt.Sprint(el.Value))
 	}
 	fmt.Fprintln(&b, "blocks", l.blocks.used.Len(), "traffic", l.traffic.last, "lineage", names, "late", len(l.late.m), "recovered", len(l.recovered.m), "begun", len(l.begun.m),
-		"heeds", len(l.heeds.at), "suspicions", len(l.suspicions.at), "counts", l.Counts(), "rendered", l.rendered)
+		"heeds", len(l.judgements.at), "suspicions", len(l.suspicions.at), "counts", l.Counts(), "rendered", l.rendered)
 	return b.String()
 }
 

@@ -17,12 +17,12 @@ import (
 func TestHearSaysWhatIsWorthJudging(t *testing.T) {
 	call := ken.Message{Role: "assistant", Text: "Let me see.", ToolCalls: []ken.ToolCall{{ID: "a", Arguments: "{}"}}}
 	said, other := ken.Message{Role: "assistant", Text: "Port 8071."}, ken.Message{Role: "assistant", Text: "Port 8072."}
-	h := &heed{}
+	h := &judgedTurn{}
 	for i, step := range []struct {
 		m    ken.Message
 		want bool
 	}{{call, false}, {said, true}, {said, false}, {other, true}, {call, false}, {other, true}} {
-		if got := h.hear(step.m); got != step.want || len(h.answer) != 1 || !same(h.answer[0], short(step.m)) {
+		if got := h.addAnswer(step.m); got != step.want || len(h.answer) != 1 || !same(h.answer[0], short(step.m)) {
 			t.Errorf("step %d: %v, %+v", i, got, h.answer)
 		}
 	}
@@ -43,7 +43,7 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 	asked := ken.Message{Role: "user", Text: "Where does it listen?"}
 	verdicts := map[string]bool{}
 	for range 2000 {
-		h := &heed{before: []ken.Message{asked}, receipt: ken.Receipt{Items: []ken.Item{
+		h := &judgedTurn{before: []ken.Message{asked}, receipt: ken.Receipt{Items: []ken.Item{
 			{ID: "a", Text: "The ledger service listens on port 8071."}, {ID: "b", Text: "Logs of it are in var/log/ledger.log."}}}}
 		some := func() (out []ken.Message) {
 			for range r.IntN(3) {
@@ -54,9 +54,9 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 		for step := range 4 {
 			switch r.IntN(4) {
 			case 0:
-				h.follow(some())
+				h.setAnswer(some())
 			case 1, 2:
-				h.hear(said[r.IntN(len(said))])
+				h.addAnswer(said[r.IntN(len(said))])
 			default:
 				h.end(append([]ken.Message{asked}, some()...), []string{"Thanks.", "No, that's wrong.", ""}[r.IntN(3)])
 			}
@@ -74,7 +74,7 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 
 // Turns that come faster than they can be judged are not, and some are again a moment later.
 func TestTurnsAreJudgedAtALimitedRate(t *testing.T) {
-	var h heeds
+	var h judgedTurns
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	judged := func(turns int) (n int) {
 		for range turns {

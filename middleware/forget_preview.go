@@ -63,7 +63,7 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 	if err := l.recorder.flush(ctx); err != nil {
 		return out, err
 	}
-	d := l.desk(owner)
+	d := l.sessionsOf(owner)
 	r, given, err := d.reachOf(ctx, s, harvest.NewTraces(&root), root)
 	if err != nil {
 		return out, err
@@ -95,8 +95,8 @@ func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, err
 	return c, err
 }
 
-// reach is what forgetting a claim takes along, of the store.
-type reach struct {
+// deletionScope is what forgetting a claim takes along, of the store.
+type deletionScope struct {
 	traces *harvest.Traces
 	root   ken.Claim
 	others []ken.Claim // that say the same, by age
@@ -107,7 +107,7 @@ type reach struct {
 }
 
 // given are the turns whose models were given a claim, and the sessions.
-func (d *desk) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
+func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
 	turns, err = d.receipts.GivenOf(ctx, ids)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
 		return nil, nil, fmt.Errorf("look for the turns that were given it: %w", err)
@@ -129,13 +129,13 @@ func (d *desk) given(ctx context.Context, ids ...string) (turns []forgotten.Give
 // reachOf is what goes with root, and the turns that were given root. A session that was
 // given another claim that goes was told of it, too: what it says of that is a trace, and so
 // are claims of that session.
-func (d *desk) reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*reach, []forgotten.Given, error) {
+func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each time round there are more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reach{}
+	r := &deletionScope{}
 	for range most {
 		goes := r.ids()
 		if r, err = reachOf(ctx, s, traces, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
@@ -153,8 +153,8 @@ func (d *desk) reachOf(ctx context.Context, s store.Engine, traces *harvest.Trac
 // reachOf looks once through all claims: for those that say what root does, and for what
 // was derived from any of them. goes are the ids of claims of which that is known already:
 // a word that only they have is not one that others have.
-func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*reach, error) {
-	r := &reach{traces: traces, root: root, goes: goes}
+func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*deletionScope, error) {
+	r := &deletionScope{traces: traces, root: root, goes: goes}
 	traces.Give(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
@@ -187,7 +187,7 @@ func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root k
 
 // take adds a claim and, first found first, what was derived from it, in the order in
 // which the store's Forget goes.
-func (r *reach) take(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
+func (r *deletionScope) take(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
 	taken[c.ID] = true
 	r.claims, r.why = append(r.claims, c), append(r.why, why)
 	id, _ := uuid.Parse(c.ID) // nothing is derived from what has none
@@ -215,7 +215,7 @@ const scanned = 256
 // scan finds the others, and returns what was derived from what: ids by those of the
 // claims that their evidence names, in their order. Reading claims is one goroutine's
 // work, and looking whether they say it that of the others.
-func (r *reach) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
+func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
 	type batch struct {
 		claims []ken.Claim // once looked at, those that say it
@@ -353,7 +353,7 @@ func tellingWords(c *ken.Claim) map[string]bool {
 const leastDigits = 4
 
 // ids are those of all claims that go.
-func (r *reach) ids() []string {
+func (r *deletionScope) ids() []string {
 	ids := make([]string, len(r.claims))
 	for i := range r.claims {
 		ids[i] = r.claims[i].ID
@@ -363,7 +363,7 @@ func (r *reach) ids() []string {
 
 // inJournals is what must go out of journals. said, which may be nil, is told the
 // sessions in which it was said.
-func (r *reach) inJournals(said map[string]bool) session.Traces {
+func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
 	return session.Traces{Text: r.traces.Kept, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
 		if !r.traces.Message(id, e) {
 			return false
@@ -376,7 +376,7 @@ func (r *reach) inJournals(said map[string]bool) session.Traces {
 }
 
 // inReceipts is what must go out of receipts.
-func (r *reach) inReceipts() receipt.Traces {
+func (r *deletionScope) inReceipts() receipt.Traces {
 	return receipt.Traces{Claims: r.ids(), Text: r.traces.Kept}
 }
 

@@ -3,6 +3,8 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -45,7 +47,7 @@ func (l *Layer) files() bool {
 // classifier files the claims of a store.
 func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 	c := &l.cfg.Structure
-	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.giveWay,
+	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.yieldToTurns,
 		Now: l.now, Log: l.o.Log}
 	if m := l.filing.model; m != nil {
 		o.Model = m.Model()
@@ -59,7 +61,7 @@ func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 // keepFiling files the configured owner's claims, old ones and what is written, until
 // ctx ends. This process holds the store.
 func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
-	q := l.desk("").queue
+	q := l.sessionsOf("").queue
 	c := l.classifier(s, q)
 	worked := make(chan struct{})
 	go func() {
@@ -113,7 +115,7 @@ func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
 		return jobs.Report{}, err
 	}
 	defer release()
-	q := l.desk(owner).queue
+	q := l.sessionsOf(owner).queue
 	c := l.classifier(s, q)
 	if err := c.CatchUp(ctx); err != nil {
 		return jobs.Report{}, fmt.Errorf("file claims: %w", err)
@@ -169,4 +171,93 @@ func (l *Layer) fileTogether(ctx context.Context, owner string, report *jobs.Rep
 	report.Returned, report.Lost = report.Returned+r.Returned, report.Lost+r.Lost
 	report.Jobs = append(report.Jobs, r.Jobs...)
 	return err
+}
+
+// How background work gives way: for how long after a turn it waits for another one, and
+// how long it waits at most before each step. A step is a call of the store, some
+// milliseconds; so where turns never pause, the queue still gets shorter by some twenty
+// steps a second, a session takes about that many, and there is never more than one step
+// beside a turn.
+const (
+	quietAfter = 5 * time.Millisecond
+	waitAtMost = 50 * time.Millisecond
+)
+
+// activeTurns tells the background whether one is in progress. The zero value is ready.
+type activeTurns struct {
+	mu   sync.Mutex // guards the rest
+	now  int
+	last time.Time     // when the last one ended
+	none chan struct{} // closed when none is left; nil while nobody waits
+}
+
+func (s *activeTurns) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now++
+}
+
+func (s *activeTurns) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now--
+	s.last = time.Now()
+	if s.now == 0 && s.none != nil {
+		close(s.none)
+		s.none = nil
+	}
+}
+
+// busy returns what is closed when no turn is left, or else for how long to wait still.
+func (s *activeTurns) busy() (left <-chan struct{}, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == 0 {
+		return nil, quietAfter - time.Since(s.last)
+	}
+	if s.none == nil {
+		s.none = make(chan struct{})
+	}
+	return s.none, waitAtMost
+}
+
+// yield returns when there has been no turn for a moment, after waitAtMost, or at ctx's
+// end. It must not be called with something that a turn may wait for.
+func (s *activeTurns) yield(ctx context.Context) {
+	left, wait := s.busy()
+	if wait <= 0 {
+		return
+	}
+	late := time.NewTimer(waitAtMost)
+	defer late.Stop()
+	for wait > 0 {
+		quiet := time.NewTimer(wait)
+		select {
+		case <-left:
+		case <-quiet.C:
+		case <-late.C:
+			wait = 0
+		case <-ctx.Done():
+			wait = 0
+		}
+		quiet.Stop()
+		if wait > 0 {
+			left, wait = s.busy()
+		}
+	}
+}
+
+// behind marks the context of work that nobody waits for: its calls of a store give way to
+// turns of this process. Turns of other processes are not known.
+type backgroundKey struct{}
+
+func inBackground(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
+
+// yield has background work give way; work that somebody waits for does not.
+func (l *Layer) yieldToTurns(ctx context.Context) {
+	if ctx.Value(backgroundKey{}) != nil {
+		l.turning.yield(ctx)
+	}
 }

@@ -48,7 +48,7 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		return nil, err
 	}
 	defer release()
-	c := checker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
+	c := deletionChecker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
 			c.traces = harvest.NewTraces(&was[i])
@@ -66,8 +66,8 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 	return c.done, nil
 }
 
-// checker is a CheckForgotten on its way.
-type checker struct {
+// deletionChecker is a CheckForgotten on its way.
+type deletionChecker struct {
 	l      *Layer
 	s      store.Engine
 	was    []ken.Claim
@@ -78,7 +78,7 @@ type checker struct {
 }
 
 // says reports whether a text says what was forgotten.
-func (c *checker) says(text string) bool { return c.traces != nil && c.traces.In(text) }
+func (c *deletionChecker) says(text string) bool { return c.traces != nil && c.traces.In(text) }
 
 // among is the detail of ids that were found.
 func among(what string, ids []string) string {
@@ -88,7 +88,7 @@ func among(what string, ids []string) string {
 	return what + " " + strings.Join(ids, ", ")
 }
 
-func (c *checker) claims(ctx context.Context) (Check, error) {
+func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
 	out := Check{Name: "claims", Where: "the table of claims, by id and by what each of them says"}
 	var left, same []string
 	for _, id := range c.ids {
@@ -99,7 +99,7 @@ func (c *checker) claims(ctx context.Context) (Check, error) {
 		}
 	}
 	if c.traces != nil {
-		r := &reach{traces: c.traces}
+		r := &deletionScope{traces: c.traces}
 		if _, err := r.scan(ctx, c.s); err != nil {
 			return out, err
 		}
@@ -124,7 +124,7 @@ func everything() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Str
 // nearest is how many hits of a search are looked at.
 const nearest = 100
 
-func (c *checker) keyword(ctx context.Context) (Check, error) {
+func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
 	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
 	var left []string
 	for i := range c.was {
@@ -139,7 +139,7 @@ func (c *checker) keyword(ctx context.Context) (Check, error) {
 }
 
 // hits are those of the ids that a search found.
-func (c *checker) hits(res store.Result) (left []string) {
+func (c *deletionChecker) hits(res store.Result) (left []string) {
 	for _, h := range res.Hits {
 		if row, ok := c.s.Row(h.Ref); ok && slices.Contains(c.ids, row.ID) {
 			left = append(left, row.ID)
@@ -148,7 +148,7 @@ func (c *checker) hits(res store.Result) (left []string) {
 	return left
 }
 
-func (c *checker) vectors(ctx context.Context) (Check, error) {
+func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 	out := Check{Name: "vectors", Where: "the nearest to what each claim said", Clean: true}
 	e := c.s.Embedder()
 	switch {
@@ -186,7 +186,7 @@ func (c *checker) vectors(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *checker) structure(ctx context.Context) (Check, error) {
+func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 	out := Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
 	var names []string
 	for i := range c.was {
@@ -219,7 +219,7 @@ func (c *checker) structure(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *checker) history(ctx context.Context) (Check, error) {
+func (c *deletionChecker) history(ctx context.Context) (Check, error) {
 	out := Check{Name: "history", Where: "the details of the claims' events in the log"}
 	var left []string
 	for _, id := range c.ids {
@@ -238,7 +238,7 @@ func (c *checker) history(ctx context.Context) (Check, error) {
 }
 
 // journals looks through the journals, once.
-func (c *checker) journals(ctx context.Context) (*session.Holding, error) {
+func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error) {
 	if c.held != nil {
 		return c.held, nil
 	}
@@ -251,28 +251,28 @@ func (c *checker) journals(ctx context.Context) (*session.Holding, error) {
 	return c.held, err
 }
 
-func (c *checker) messages(ctx context.Context) (Check, error) {
+func (c *deletionChecker) messages(ctx context.Context) (Check, error) {
 	out := Check{Name: "journals", Where: "the messages of every session"}
 	held, err := c.journals(ctx)
 	out.Detail = among("said in", held.Sessions)
 	return out, err
 }
 
-func (c *checker) injected(ctx context.Context) (Check, error) {
+func (c *deletionChecker) injected(ctx context.Context) (Check, error) {
 	out := Check{Name: "injected texts", Where: "what was put before models, in every session"}
 	held, err := c.journals(ctx)
 	out.Detail = among("in", held.Injected)
 	return out, err
 }
 
-func (c *checker) checkpoints(ctx context.Context) (Check, error) {
+func (c *deletionChecker) checkpoints(ctx context.Context) (Check, error) {
 	out := Check{Name: "checkpoints", Where: "where every session stands"}
 	held, err := c.journals(ctx)
 	out.Detail = among("in", held.Checkpoint)
 	return out, err
 }
 
-func (c *checker) receipts(ctx context.Context) (Check, error) {
+func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
 	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.says}, nil)
 	if n > 0 {
@@ -281,7 +281,7 @@ func (c *checker) receipts(ctx context.Context) (Check, error) {
 	return out, err
 }
 
-func (c *checker) attention(ctx context.Context) (Check, error) {
+func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 	out := Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
 	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.says})
 	if n > 0 {
@@ -290,7 +290,7 @@ func (c *checker) attention(ctx context.Context) (Check, error) {
 	return out, err
 }
 
-func (c *checker) blocks(context.Context) (Check, error) {
+func (c *deletionChecker) blocks(context.Context) (Check, error) {
 	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
 	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.traces)); n > 0 {
 		out.Detail = fmt.Sprintf("%d of them have it", n)
@@ -298,7 +298,7 @@ func (c *checker) blocks(context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *checker) memoryFile(context.Context) (Check, error) {
+func (c *deletionChecker) memoryFile(context.Context) (Check, error) {
 	out := Check{Name: memoryfile.Name, Where: "the file that people read and edit", Clean: true}
 	if c.s.Owner() != c.l.cfg.Knowledge.Owner {
 		out.Detail = "this owner has none"
@@ -327,7 +327,7 @@ func (c *checker) memoryFile(context.Context) (Check, error) {
 	return out, nil
 }
 
-func (c *checker) chain(ctx context.Context) (Check, error) {
+func (c *deletionChecker) chain(ctx context.Context) (Check, error) {
 	out := Check{Name: "log", Where: "the chain of hashes, from the first event to the last", Clean: true}
 	r, err := c.s.VerifyLog(ctx)
 	if errors.Is(err, ken.ErrCorrupt) {

@@ -12,9 +12,9 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// trial is what a turn that is only tried has in place of what the layer has. It is not
+// dryRun is what a turn that is only tried has in place of what the layer has. It is not
 // changed once made.
-type trial struct {
+type dryRun struct {
 	cfg         config.Config // the layer's, but for what bears on a turn
 	retrieval   retriever.Options
 	vectorCause string
@@ -100,11 +100,11 @@ func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assem
 	return a, ctx.Err()
 }
 
-func (l *Layer) newTrial(cfg *config.Config) (*trial, error) {
+func (l *Layer) newTrial(cfg *config.Config) (*dryRun, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	t := &trial{cfg: tried(l.cfg, cfg), vectorCause: l.vectorCause}
+	t := &dryRun{cfg: tried(l.cfg, cfg), vectorCause: l.vectorCause}
 	c := &t.cfg
 	t.retrieval = retrieval(c)
 	if t.vectorCause == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,16 +27,16 @@ import (
 // after a restart. The zero value is ready.
 type openings struct {
 	mu sync.Mutex // guards m and what is in it
-	m  map[opened]*session.Opening
+	m  map[sessionKey]*session.Opening
 }
 
 // opened names conversations that begin alike.
-type opened struct{ owner, session string }
+type sessionKey struct{ owner, session string }
 
 // reply is the model's first answer in a conversation that began under a number. The journal
 // keeps it.
 type reply struct {
-	opened
+	sessionKey
 	n     int
 	first session.First
 	on    bool // the conversation went on with that answer
@@ -51,7 +52,7 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	if !wire.Guessed(t.Session) {
 		return nil
 	}
-	key := opened{t.Owner, t.Session}
+	key := sessionKey{t.Owner, t.Session}
 	i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" })
 	var first session.First
 	if i >= 0 {
@@ -93,7 +94,7 @@ func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {
 		return
 	}
-	key := opened{t.Owner, t.Session}
+	key := sessionKey{t.Owner, t.Session}
 	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
 	defer cancel()
 	l.loadOpening(ctx, t, key)
@@ -109,7 +110,7 @@ func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
 }
 
 // copyOf is a copy of what is known of conversations that begin alike.
-func (o *openings) copyOf(key opened) *session.Opening {
+func (o *openings) copyOf(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := &session.Opening{}
@@ -126,7 +127,7 @@ func (o *openings) copyOf(key opened) *session.Opening {
 
 // loadOpening takes up what other processes know of conversations that begin alike. What
 // can't be read leaves this process with what it knows by itself.
-func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key opened) {
+func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	if !l.remembers(t) {
 		return
 	}
@@ -187,9 +188,9 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 }
 
 // of returns what is known of conversations that begin alike. o.mu is held.
-func (o *openings) of(key opened) *session.Opening {
+func (o *openings) of(key sessionKey) *session.Opening {
 	if o.m == nil {
-		o.m = map[opened]*session.Opening{}
+		o.m = map[sessionKey]*session.Opening{}
 	}
 	op := o.m[key]
 	if op == nil {
@@ -201,33 +202,33 @@ func (o *openings) of(key opened) *session.Opening {
 }
 
 // knows reports whether a conversation is known to go on after its first answer.
-func (o *openings) knows(key opened, first session.First) bool {
+func (o *openings) knows(key sessionKey, first session.First) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.of(key).Knows(first)
 }
 
 // merge takes up what the journal has.
-func (o *openings) merge(key opened, kept *session.Opening) {
+func (o *openings) merge(key sessionKey, kept *session.Opening) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.of(key).Merge(kept)
 }
 
-func (o *openings) begins(key opened) int {
+func (o *openings) begins(key sessionKey) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.of(key).Begin()
 }
 
-func (o *openings) hears(key opened, n int, first session.First) int {
+func (o *openings) hears(key sessionKey, n int, first session.First) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.of(key).Answer(n, first)
 }
 
 // goesOn also reports whether the journal does not know yet that the conversation goes on.
-func (o *openings) goesOn(key opened, first session.First) (n int, news bool) {
+func (o *openings) goesOn(key sessionKey, first session.First) (n int, news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	op := o.of(key)
@@ -239,7 +240,7 @@ func (o *openings) goesOn(key opened, first session.First) (n int, news bool) {
 func (o *openings) correct(r *reply, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := o.of(r.opened)
+	op := o.of(r.sessionKey)
 	if known := op.Replies[r.first.Exact]; known != nil && known.N != n {
 		known.N = n
 		op.Last = max(op.Last, n)
@@ -263,4 +264,94 @@ func saidFirst(m *ken.Message) session.First {
 		first.Loose = print()
 	}
 	return first
+}
+
+// conversationStarts is when conversations began that go on under the name of a session that was
+// harvested before, without what was said in it: a program that names its session once
+// and for all begins one at every start. Those beyond maxConversations are forgotten.
+// The zero value is ready.
+type conversationStarts struct {
+	mu sync.Mutex // guards m
+	m  map[conversationStart]time.Time
+}
+
+func (b *conversationStarts) get(key conversationStart) (at time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at, ok = b.m[key]
+	return at, ok
+}
+
+func (b *conversationStarts) put(key conversationStart, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.m == nil {
+		b.m = map[conversationStart]time.Time{}
+	}
+	if _, known := b.m[key]; !known {
+		makeRoom(b.m, maxConversations)
+	}
+	b.m[key] = at
+}
+
+// forget drops what is known of an owner's conversations.
+func (b *conversationStarts) forget(owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key := range b.m {
+		if key.owner == owner {
+			delete(b.m, key)
+		}
+	}
+}
+
+// beganAnew is when the turn's conversation began, if its session has a past that the
+// conversation does not hold: what was kept of the session before then is news to it.
+// It is zero for a conversation that holds its session's past, or has none. The journal
+// is asked once for a conversation.
+func (l *Layer) beganAnew(ctx context.Context, st *State) time.Time {
+	t := &st.Turn
+	said := spoken(t.Messages)
+	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(said) == 0 {
+		return time.Time{}
+	}
+	key := startOf(t, said[0])
+	at, known := l.begun.get(key)
+	if known {
+		return at
+	}
+	anew, err := l.lacksPast(ctx, t, said)
+	if err != nil { // the digest is as for a conversation that holds everything; the next turn asks again
+		return at
+	}
+	if anew {
+		at = l.now()
+	}
+	if st.trial == nil && !t.Incognito {
+		l.begun.put(key, at)
+	}
+	return at
+}
+
+// lacksPast reports whether something of the turn's session was harvested that is not
+// in what is said in the conversation.
+func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
+	j := l.Journal(t.Owner)
+	info, err := j.Info(ctx, t.Session)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Harvested.IsZero():
+		return false, nil
+	case len(said) == 1: // there is nothing before it
+		return true, nil
+	}
+	tr, err := j.Read(ctx, t.Session)
+	if err != nil || len(tr.Entries) == 0 { // swept: nobody knows
+		return false, err
+	}
+	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })
+	return !has(past, said[0]), nil
 }
