@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -128,4 +130,107 @@ func TestHistoryFile(t *testing.T) {
 	if err := h.save(); err != nil || h.At(0) != "typed" {
 		t.Errorf("what can't be read is written over: %v", err)
 	}
+}
+
+func TestProgressIntoAFile(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, now: time.Now}
+	p.update("nothing", 3, 3)
+	p.update("none", 0, 0)
+	p.update("files", 0, 10)
+	p.update("embed", 1, 4) // another goroutine's
+	for i := range 10 {
+		p.update("files", i+1, 10)
+	}
+	p.update("files", 10, 10)
+	p.update("claims", 5, 0)
+	p.update("claims", 9, 0)
+	p.done()
+	p.done()
+	p.update("files", 1, 2) // work of its own
+	p.done()
+	want := `files …
+embed …
+files: 10 of 10
+claims …
+embed: 1 of 4
+claims: 9
+files …
+files: 1 of 2
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestProgressRewritesItsLine(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	p := &progress{w: &out, tty: true, now: func() time.Time { return now }}
+	p.update("nothing", 3, 3)
+	p.update("files", 0, 10)
+	p.update("files", 1, 10) // too soon
+	now = now.Add(redrawEvery)
+	p.update("files", 2, 10)
+	p.update("embed", 1, 0)
+	p.done()
+	p.done()
+	const home = "\r\x1b[K"
+	if want := home + "files 0 of 10" + home + "files 2 of 10" + home + "embed 1" + home; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	var out bytes.Buffer
+	p := (&app{streams: streams{err: &out}, quiet: true}).progress()
+	p.update("files", 0, 10)
+	p.done()
+	if out.Len() > 0 {
+		t.Errorf("printed %q", out.String())
+	}
+}
+
+func TestAlign(t *testing.T) {
+	got := align([]string{"ID", "WHO", "TEXT"}, [][]string{
+		{"1", "kim", "short"},
+		{"22", "東京", "日本語のとても長い文章はここで切られる"},
+		{"333", "e\u0301", "a text that is longer than the line has room for"},
+	}, 32)
+	want := []string{
+		"ID   WHO   TEXT",
+		"1    kim   short",
+		"22   東京  日本語のとても長い文…",
+		"333  e\u0301     a text that is longe…",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, line := range got {
+		if n := columns(line); n > 32 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestCellsHoldNothingThatATerminalObeys(t *testing.T) {
+	if got := cell("one\n\ttwo\x1b[31m three\x07\r\n"); got != "one two [31m three" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzFit(f *testing.F) {
+	f.Add("plain", 3)
+	f.Add("日本語", 4)
+	f.Add("e\u0301e\u0301", 1)
+	f.Add("שלום 👩‍👩‍👧", 6)
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		if n < 1 || n > 1000 {
+			return
+		}
+		got := fit(s, n)
+		if columns(got) > n || got != s && !strings.HasSuffix(got, "…") {
+			t.Errorf("fit(%q, %d) = %q of %d columns", s, n, got, columns(got))
+		}
+	})
 }
