@@ -33,9 +33,9 @@ func (c *Call) seen() *ken.Filter {
 // backed is the evidence of something that an agent says: what it gives, or its word.
 // Where the words are those of an external claim, that claim is evidence too, and so
 // they stay external: to say again what a page says must not make it the agent's.
-func (c *Call) backed(ctx context.Context, text string, given []Evidence) (evidenceRead, error) {
+func (c *Call) backed(ctx context.Context, text string, given []evidenceView) (evidenceRead, error) {
 	if len(given) == 0 {
-		given = []Evidence{{Kind: string(ken.EvidenceAgentAssertion)}}
+		given = []evidenceView{{Kind: string(ken.EvidenceAgentAssertion)}}
 	}
 	ev, err := c.evidence(ctx, given)
 	if err != nil {
@@ -123,8 +123,8 @@ type entitySearchIn struct {
 	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// EntityFound is an entity that a search found.
-type EntityFound struct {
+// entityFound is an entity that a search found.
+type entityFound struct {
 	Name        string   `json:"name"`
 	Display     string   `json:"display,omitempty" jsonschema:"as people write it"`
 	Type        string   `json:"type"`
@@ -134,15 +134,15 @@ type EntityFound struct {
 	Constraints int      `json:"constraints,omitempty" jsonschema:"how many of these are rules"`
 }
 
-// EntitiesFound are what a search found, best first.
-type EntitiesFound struct {
-	Entities []EntityFound `json:"entities"`
+// entitySearchOutput are what a search found, best first.
+type entitySearchOutput struct {
+	Entities []entityFound `json:"entities"`
 	Total    int           `json:"total"`
 	Next     int           `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *EntitiesFound) Write(p *Page) {
+func (f *entitySearchOutput) Write(p *Page) {
 	if len(f.Entities) == 0 {
 		p.Line("No entity of such a name is known.")
 		return
@@ -175,7 +175,7 @@ func entitySearch() Tool {
 		Description: "Find known things (services, people, files, concepts, tools) by a name or part of one, misspelled ones too. " +
 			"Then see one with entity_show.",
 		Example: `{"query":"payments"}`},
-		func(ctx context.Context, c *Call, in entitySearchIn) (*EntitiesFound, error) {
+		func(ctx context.Context, c *Call, in entitySearchIn) (*entitySearchOutput, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
@@ -183,9 +183,9 @@ func entitySearch() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &EntitiesFound{Entities: []EntityFound{}, Total: found.Total}
+			out := &entitySearchOutput{Entities: []entityFound{}, Total: found.Total}
 			for _, h := range found.Hits {
-				out.Entities = append(out.Entities, EntityFound{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
+				out.Entities = append(out.Entities, entityFound{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
 					Match: h.Match, Records: h.Records, Constraints: h.Constraints})
 			}
 			if n := in.Offset + len(found.Hits); n < found.Total && len(found.Hits) > 0 {
@@ -201,22 +201,22 @@ type entityShowIn struct {
 	Superseded bool   `json:"superseded,omitempty" jsonschema:"also show replaced claims"`
 }
 
-// Rule is a constraint that holds for an entity.
-type Rule struct {
-	Claim Claim  `json:"claim"`
-	Via   string `json:"via,omitempty" jsonschema:"the entity one dependency away that the rule is about; none when it is this one"`
+// ruleView is a constraint that holds for an entity.
+type ruleView struct {
+	Claim claimView `json:"claim"`
+	Via   string    `json:"via,omitempty" jsonschema:"the entity one dependency away that the rule is about; none when it is this one"`
 }
 
-// AspectShown is a side of an entity.
-type AspectShown struct {
-	Name   string  `json:"name" jsonschema:"empty for what has no aspect yet"`
-	Weight float64 `json:"weight" jsonschema:"how much it counts, 0 to 1"`
-	Total  int     `json:"total" jsonschema:"how many claims are under it, rules included"`
-	Claims []Claim `json:"claims" jsonschema:"without rules"`
+// aspectView is a side of an entity.
+type aspectView struct {
+	Name   string      `json:"name" jsonschema:"empty for what has no aspect yet"`
+	Weight float64     `json:"weight" jsonschema:"how much it counts, 0 to 1"`
+	Total  int         `json:"total" jsonschema:"how many claims are under it, rules included"`
+	Claims []claimView `json:"claims" jsonschema:"without rules"`
 }
 
-// LinkShown is a dependency.
-type LinkShown struct {
+// linkView is a dependency.
+type linkView struct {
 	Name     string  `json:"name" jsonschema:"the other end"`
 	Type     string  `json:"type"`
 	Strength float64 `json:"strength"`
@@ -224,22 +224,22 @@ type LinkShown struct {
 	Trust    string  `json:"trust"`
 }
 
-// EntityShown is what is known of an entity.
-type EntityShown struct {
-	Name         string        `json:"name"`
-	Display      string        `json:"display,omitempty" jsonschema:"as people write it"`
-	Type         string        `json:"type"`
-	About        string        `json:"about,omitempty"`
-	Aliases      []string      `json:"aliases,omitempty" jsonschema:"other names of it"`
-	Others       []string      `json:"others,omitempty" jsonschema:"other entities that the name may mean"`
-	Records      int           `json:"records"`
-	Constraints  []Rule        `json:"constraints" jsonschema:"rules that must be kept: its own, then those of what is one dependency away"`
-	More         int           `json:"more_constraints,omitempty" jsonschema:"constraints that are left out here"`
-	Aspects      []AspectShown `json:"aspects" jsonschema:"what counts most first"`
-	Dependencies []LinkShown   `json:"dependencies" jsonschema:"what it depends on"`
-	Dependents   []LinkShown   `json:"dependents" jsonschema:"what depends on it"`
-	Tasks        []Task        `json:"tasks"`
-	Superseded   []Claim       `json:"superseded,omitempty"`
+// entityShowOutput is what is known of an entity.
+type entityShowOutput struct {
+	Name         string       `json:"name"`
+	Display      string       `json:"display,omitempty" jsonschema:"as people write it"`
+	Type         string       `json:"type"`
+	About        string       `json:"about,omitempty"`
+	Aliases      []string     `json:"aliases,omitempty" jsonschema:"other names of it"`
+	Others       []string     `json:"others,omitempty" jsonschema:"other entities that the name may mean"`
+	Records      int          `json:"records"`
+	Constraints  []ruleView   `json:"constraints" jsonschema:"rules that must be kept: its own, then those of what is one dependency away"`
+	More         int          `json:"more_constraints,omitempty" jsonschema:"constraints that are left out here"`
+	Aspects      []aspectView `json:"aspects" jsonschema:"what counts most first"`
+	Dependencies []linkView   `json:"dependencies" jsonschema:"what it depends on"`
+	Dependents   []linkView   `json:"dependents" jsonschema:"what depends on it"`
+	Tasks        []taskView   `json:"tasks"`
+	Superseded   []claimView  `json:"superseded,omitempty"`
 }
 
 // Bounds of what entity_show shows. A page of text has less room still.
@@ -251,7 +251,7 @@ const (
 )
 
 // Write implements Output.
-func (s *EntityShown) Write(p *Page) {
+func (s *entityShowOutput) Write(p *Page) {
 	head := "What is known of " + s.Name + " (" + s.Type + "): " + strconv.Itoa(s.Records) + " records."
 	if len(s.Aliases) > 0 {
 		head += " Other names: " + names(s.Aliases) + "."
@@ -289,7 +289,7 @@ func (s *EntityShown) Write(p *Page) {
 	}
 }
 
-func links(p *Page, title string, all []LinkShown) {
+func links(p *Page, title string, all []linkView) {
 	if len(all) == 0 {
 		return
 	}
@@ -308,7 +308,7 @@ func entityShow() Tool {
 		Description: "Show what is known of one thing: its rules and those of its neighbours, its dependencies, tasks and facts. " +
 			"Look here before you change it.",
 		Example: `{"name":"payments"}`},
-		func(ctx context.Context, c *Call, in entityShowIn) (*EntityShown, error) {
+		func(ctx context.Context, c *Call, in entityShowIn) (*entityShowOutput, error) {
 			v, err := entity.Show(ctx, c.Store, in.Name, c.seen(), func(o *entity.Options) {
 				o.Now, o.Superseded, o.Aspects, o.Attributes, o.Links = c.Now, in.Superseded, shownAspects, shownOfAspect, shownLinks
 			})
@@ -319,15 +319,15 @@ func entityShow() Tool {
 		})
 }
 
-func (c *Call) showEntity(v *entity.View) *EntityShown {
-	out := &EntityShown{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
-		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []Rule{}, Aspects: []AspectShown{}, Dependencies: c.showLinks(v.Dependencies),
-		Dependents: c.showLinks(v.Dependents), Tasks: []Task{}, More: max(0, len(v.Constraints)-maxRules)}
+func (c *Call) showEntity(v *entity.View) *entityShowOutput {
+	out := &entityShowOutput{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
+		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []ruleView{}, Aspects: []aspectView{}, Dependencies: c.showLinks(v.Dependencies),
+		Dependents: c.showLinks(v.Dependents), Tasks: []taskView{}, More: max(0, len(v.Constraints)-maxRules)}
 	for _, r := range v.Constraints[:min(len(v.Constraints), maxRules)] {
-		out.Constraints = append(out.Constraints, Rule{c.show(r.Whole), r.Via})
+		out.Constraints = append(out.Constraints, ruleView{c.show(r.Whole), r.Via})
 	}
 	for _, a := range v.Aspects {
-		shown := AspectShown{oneLine(a.Name, maxName), a.Weight, a.Claims, []Claim{}}
+		shown := aspectView{oneLine(a.Name, maxName), a.Weight, a.Claims, []claimView{}}
 		for _, k := range a.Attributes {
 			shown.Claims = append(shown.Claims, c.show(k.Whole))
 		}
@@ -342,26 +342,26 @@ func (c *Call) showEntity(v *entity.View) *EntityShown {
 	return out
 }
 
-func (c *Call) showLinks(all []entity.Dependency) []LinkShown {
-	out := []LinkShown{}
+func (c *Call) showLinks(all []entity.Dependency) []linkView {
+	out := []linkView{}
 	for _, d := range all {
 		k := c.show(d.Claim.Whole)
-		out = append(out, LinkShown{oneLine(d.Name, maxName), oneLine(d.Type, maxName), d.Strength, k.ID, k.Trust})
+		out = append(out, linkView{oneLine(d.Name, maxName), oneLine(d.Type, maxName), d.Strength, k.ID, k.Trust})
 	}
 	return out
 }
 
 // dependencyIn are dependency_add's arguments.
 type dependencyIn struct {
-	Source   string     `json:"source" rule:"filled;chars=200" jsonschema:"what depends"`
-	Type     string     `json:"type" rule:"enum=uses|requires|owned_by|blocks|informs"`
-	Target   string     `json:"target" rule:"filled;chars=200" jsonschema:"what it depends on"`
-	Strength *float64   `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"default 0.5; below 0.3 it is not followed by default"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
+	Source   string         `json:"source" rule:"filled;chars=200" jsonschema:"what depends"`
+	Type     string         `json:"type" rule:"enum=uses|requires|owned_by|blocks|informs"`
+	Target   string         `json:"target" rule:"filled;chars=200" jsonschema:"what it depends on"`
+	Strength *float64       `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"default 0.5; below 0.3 it is not followed by default"`
+	Evidence []evidenceView `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// DependencyAdded is a dependency as it stands.
-type DependencyAdded struct {
+// dependencyAddOutput is a dependency as it stands.
+type dependencyAddOutput struct {
 	ID       string   `json:"id"`
 	Text     string   `json:"text"`
 	Strength float64  `json:"strength"`
@@ -372,7 +372,7 @@ type DependencyAdded struct {
 }
 
 // Write implements Output.
-func (d *DependencyAdded) Write(p *Page) {
+func (d *dependencyAddOutput) Write(p *Page) {
 	p.Line("It is known now that " + d.Text + ".")
 	p.Line("id " + d.ID + ", " + d.Status + ", tier " + d.Tier + ", trust " + d.Trust)
 	for _, n := range d.Notes {
@@ -384,7 +384,7 @@ func dependencyAdd() Tool {
 	return Define(Spec{Name: "dependency_add", Title: "Add a dependency", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Record that one thing uses, requires, is owned by, blocks or informs another. Turns about one then show the rules of the other.",
 		Example:     `{"source":"payments","type":"requires","target":"ledger"}`},
-		func(ctx context.Context, c *Call, in dependencyIn) (*DependencyAdded, error) {
+		func(ctx context.Context, c *Call, in dependencyIn) (*dependencyAddOutput, error) {
 			ev, err := c.backed(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
 			if err != nil {
 				return nil, err
@@ -402,21 +402,21 @@ func dependencyAdd() Tool {
 				c.Touch(got.ID)
 			}
 			k := c.show(got)
-			return &DependencyAdded{k.ID, oneLine(got.Text, maxHeading), got.Importance, k.Status, k.Tier, k.Trust, ev.notes}, nil
+			return &dependencyAddOutput{k.ID, oneLine(got.Text, maxHeading), got.Importance, k.Status, k.Tier, k.Trust, ev.notes}, nil
 		})
 }
 
 // constraintIn are constraint_add's arguments.
 type constraintIn struct {
-	Text      string     `json:"text" rule:"filled;chars=2000" jsonschema:"one statement that makes sense without this conversation"`
-	Entities  []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the most important first; default: names in the text. A rule about nothing is in every turn"`
-	Aspect    string     `json:"aspect,omitempty" rule:"chars=80" jsonschema:"such as deployment or security"`
-	ExpiresAt string     `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31; default: never"`
-	Evidence  []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
+	Text      string         `json:"text" rule:"filled;chars=2000" jsonschema:"one statement that makes sense without this conversation"`
+	Entities  []string       `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the most important first; default: names in the text. A rule about nothing is in every turn"`
+	Aspect    string         `json:"aspect,omitempty" rule:"chars=80" jsonschema:"such as deployment or security"`
+	ExpiresAt string         `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31; default: never"`
+	Evidence  []evidenceView `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// ConstraintAdded is what came of a rule.
-type ConstraintAdded struct {
+// constraintAddOutput is what came of a rule.
+type constraintAddOutput struct {
 	Outcome      string   `json:"outcome" rule:"enum=candidate|rule|known" jsonschema:"candidate: a person has to approve it; rule: it is one already"`
 	ID           string   `json:"id"`
 	Status       string   `json:"status"`
@@ -435,7 +435,7 @@ const (
 )
 
 // Write implements Output.
-func (a *ConstraintAdded) Write(p *Page) {
+func (a *constraintAddOutput) Write(p *Page) {
 	switch a.Outcome {
 	case outcomeKnown:
 		p.Line("That rule is there already; nothing was changed.")
@@ -463,7 +463,7 @@ func constraintAdd() Tool {
 		Description: "Propose a rule, such as \"never deploy payments on Fridays\", when the user sets one. It is a candidate until a person approves " +
 			"it; then it is in every turn about its entities. For facts use knowledge_learn. An external source cannot set rules.",
 		Example: `{"text":"Never deploy the payments service on Fridays.","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`},
-		func(ctx context.Context, c *Call, in constraintIn) (*ConstraintAdded, error) {
+		func(ctx context.Context, c *Call, in constraintIn) (*constraintAddOutput, error) {
 			until, err := when("expires_at", in.ExpiresAt)
 			if err != nil {
 				return nil, err
@@ -482,7 +482,7 @@ func constraintAdd() Tool {
 				return nil, err
 			}
 			k := c.show(got.Claim)
-			out := &ConstraintAdded{Outcome: outcomeCandidate, ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
+			out := &constraintAddOutput{Outcome: outcomeCandidate, ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
 				Aspect: got.Claim.Aspect, Notes: ev.notes}
 			if got.Claim.Constraint {
 				out.Outcome = outcomeRule

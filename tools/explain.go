@@ -77,7 +77,7 @@ type explainIn struct {
 }
 
 // Explained says what a turn was given and why, or what became of one claim in it.
-type Explained struct {
+type explainOutput struct {
 	Turn     string          `json:"turn"`
 	At       time.Time       `json:"at"`
 	Session  string          `json:"session_id,omitempty"`
@@ -87,14 +87,14 @@ type Explained struct {
 	Reason   string          `json:"reason,omitempty" jsonschema:"why it was cut"`
 	Why      string          `json:"why,omitempty" jsonschema:"the same in a sentence"`
 	Try      string          `json:"try,omitempty" jsonschema:"what would change it"`
-	Claim    *Claim          `json:"claim,omitempty" jsonschema:"the claim as it is now"`
-	Injected []ExplainedItem `json:"injected"`
+	Claim    *claimView      `json:"claim,omitempty" jsonschema:"the claim as it is now"`
+	Injected []explainedItem `json:"injected"`
 	Cut      map[string]int  `json:"cut,omitempty" jsonschema:"how many were considered and left out, by reason"`
 	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
 }
 
-// ExplainedItem is a claim that was injected, and what brought it there.
-type ExplainedItem struct {
+// explainedItem is a claim that was injected, and what brought it there.
+type explainedItem struct {
 	ID    string   `json:"id"`
 	Kind  string   `json:"kind"`
 	Tier  string   `json:"tier"`
@@ -104,7 +104,7 @@ type ExplainedItem struct {
 }
 
 // Write implements Output.
-func (e *Explained) Write(p *Page) {
+func (e *explainOutput) Write(p *Page) {
 	line := "Turn " + e.Turn + " of " + e.At.UTC().Format("2006-01-02 15:04:05") + " UTC, mode " + e.Mode
 	if e.Cause != "" {
 		line += ": " + e.Cause
@@ -135,13 +135,13 @@ func knowledgeExplain() Tool {
 	return Define(Spec{Name: "knowledge_explain", Title: "Why was this injected, or not", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Say why a claim was or was not in the knowledge block of a turn: which search found it, or what cut it.",
 		Example:     `{"claim":"3f9a2c71"}`},
-		func(ctx context.Context, c *Call, in explainIn) (*Explained, error) {
+		func(ctx context.Context, c *Call, in explainIn) (*explainOutput, error) {
 			rec, err := c.turnOrLast(ctx, in.Turn)
 			if err != nil {
 				return nil, err
 			}
-			out := &Explained{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
-				Injected: []ExplainedItem{}}
+			out := &explainOutput{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
+				Injected: []explainedItem{}}
 			for _, d := range rec.Degraded {
 				out.Degraded = append(out.Degraded, oneLine(d, maxHeading))
 			}
@@ -159,7 +159,7 @@ func knowledgeExplain() Tool {
 				if !c.seesID(ctx, it.ID) {
 					continue
 				}
-				out.Injected = append(out.Injected, ExplainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
+				out.Injected = append(out.Injected, explainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
 					Score: it.Fused, Found: legs(it.Legs)})
 			}
 			return out, nil
@@ -193,7 +193,7 @@ func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, err
 }
 
 // explain fills in what became of a claim.
-func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *Explained) error {
+func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *explainOutput) error {
 	var whole string
 	k, err := c.readable(ctx, id)
 	switch {
@@ -271,8 +271,8 @@ type historyIn struct {
 	Limit int    `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
 }
 
-// Event is one thing that happened to a claim.
-type Event struct {
+// eventView is one thing that happened to a claim.
+type eventView struct {
 	At       time.Time `json:"at"`
 	Type     string    `json:"type"`
 	From     string    `json:"from,omitempty"`
@@ -284,16 +284,16 @@ type Event struct {
 	Erased   bool      `json:"erased,omitempty" jsonschema:"the details were forgotten"`
 }
 
-// History is what happened to a claim, oldest first.
-type History struct {
-	ID     string  `json:"id"`
-	Claim  *Claim  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
-	Events []Event `json:"events"`
-	Older  int     `json:"older,omitempty" jsonschema:"events before these"`
+// historyOutput is what happened to a claim, oldest first.
+type historyOutput struct {
+	ID     string      `json:"id"`
+	Claim  *claimView  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
+	Events []eventView `json:"events"`
+	Older  int         `json:"older,omitempty" jsonschema:"events before these"`
 }
 
 // Write implements Output.
-func (h *History) Write(p *Page) {
+func (h *historyOutput) Write(p *Page) {
 	p.Line("What happened to claim " + h.ID + ", oldest first:")
 	if h.Older > 0 {
 		p.Line(strconv.Itoa(h.Older) + " earlier events are left out.")
@@ -338,11 +338,11 @@ func knowledgeHistory() Tool {
 	return Define(Spec{Name: "knowledge_history", Title: "History of a claim", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Show what happened to a claim: when it was learned, backed, verified, disputed or replaced, by whom, and on what evidence.",
 		Example:     `{"id":"3f9a2c71"}`},
-		func(ctx context.Context, c *Call, in historyIn) (*History, error) {
+		func(ctx context.Context, c *Call, in historyIn) (*historyOutput, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
-			out := &History{ID: in.ID, Events: []Event{}}
+			out := &historyOutput{ID: in.ID, Events: []eventView{}}
 			k, err := c.find(ctx, in.ID)
 			switch {
 			case err == nil:
@@ -381,8 +381,8 @@ func forgotten(events []ken.ClaimEvent) bool {
 	return false
 }
 
-func event(e *ken.ClaimEvent) Event {
-	out := Event{At: e.At.UTC(), Type: string(e.Type), From: string(e.From), To: string(e.To), By: oneLine(e.Actor.ID, maxSource),
+func event(e *ken.ClaimEvent) eventView {
+	out := eventView{At: e.At.UTC(), Type: string(e.Type), From: string(e.From), To: string(e.To), By: oneLine(e.Actor.ID, maxSource),
 		Reason: oneLine(e.Reason, 400), Other: e.Other, Erased: e.Erased}
 	for _, p := range e.Evidence[:min(len(e.Evidence), 20)] {
 		out.Evidence = append(out.Evidence, oneLine(label(p), 300))

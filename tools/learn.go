@@ -234,15 +234,15 @@ func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 
 // learnIn are knowledge_learn's arguments.
 type learnIn struct {
-	Claim      string     `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
-	Evidence   []Evidence `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
-	Heading    string     `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
-	Kind       string     `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
-	Status     string     `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
-	Confidence *float64   `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
-	Domain     string     `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
-	Tags       []string   `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
-	Entities   []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
+	Claim      string         `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
+	Evidence   []evidenceView `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
+	Heading    string         `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
+	Kind       string         `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
+	Status     string         `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
+	Confidence *float64       `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
+	Domain     string         `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
+	Tags       []string       `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+	Entities   []string       `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
 }
 
 func knowledgeLearn() Tool {
@@ -298,12 +298,12 @@ func memoryIngest() Tool {
 		Description: "Another name of knowledge_learn, for a fact with little evidence.",
 		Example:     `{"text":"The user deploys on Tuesdays.","from":"user"}`},
 		func(ctx context.Context, c *Call, in ingestIn) (*Learned, error) {
-			given := []Evidence{{Kind: string(ken.EvidenceAgentAssertion)}}
+			given := []evidenceView{{Kind: string(ken.EvidenceAgentAssertion)}}
 			if in.From == "user" {
 				given[0].Kind = string(ken.EvidenceUserStatement)
 			}
 			if in.URL != "" {
-				given = append(given, Evidence{Kind: string(ken.EvidenceURL), URL: in.URL})
+				given = append(given, evidenceView{Kind: string(ken.EvidenceURL), URL: in.URL})
 			}
 			ev, err := c.evidence(ctx, given)
 			if err != nil {
@@ -320,8 +320,8 @@ type markIn struct {
 	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
 }
 
-// Marked is what came of a request that a person has to agree to.
-type Marked struct {
+// candidateOutput is what came of a request that a person has to agree to.
+type candidateOutput struct {
 	ID      string `json:"id"`
 	Marked  bool   `json:"marked" jsonschema:"it is in the operator's attention queue"`
 	Again   bool   `json:"again,omitempty" jsonschema:"it was there already"`
@@ -329,7 +329,7 @@ type Marked struct {
 }
 
 // Write implements Output.
-func (m *Marked) Write(p *Page) {
+func (m *candidateOutput) Write(p *Page) {
 	p.Line("Marked for the operator; nothing was changed. The claim stays in use until the operator confirms with: " + m.Confirm)
 	if m.Again {
 		p.Line("It was marked already.")
@@ -341,7 +341,7 @@ func forgetMemory() Tool {
 		Description: "Ask the operator to erase a claim, for example when the user wants it forgotten. It stays until the operator confirms. " +
 			"If it is wrong, use knowledge_dispute.",
 		Example: `{"id":"3f9a2c71","reason":"the user asked for it"}`},
-		func(ctx context.Context, c *Call, in markIn) (*Marked, error) {
+		func(ctx context.Context, c *Call, in markIn) (*candidateOutput, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -350,7 +350,7 @@ func forgetMemory() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &Marked{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
+			return &candidateOutput{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
 		})
 }
 

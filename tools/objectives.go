@@ -11,15 +11,15 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// Objective is a long goal as an answer shows it.
-type Objective struct {
+// objectiveView is a long goal as an answer shows it.
+type objectiveView struct {
 	ID          string          `json:"id" jsonschema:"such as OBJ-0001"`
 	Title       string          `json:"title"`
 	Description string          `json:"description,omitempty"`
 	Status      string          `json:"status" rule:"enum=active|paused|done|abandoned"`
 	Done        int             `json:"done" jsonschema:"how many tasks are done"`
 	Total       int             `json:"total" jsonschema:"how many tasks there are"`
-	Tasks       []ObjectiveTask `json:"tasks"`
+	Tasks       []objectiveTask `json:"tasks"`
 	Decisions   []string        `json:"decisions,omitempty" jsonschema:"that it hangs on"`
 	Tags        []string        `json:"tags,omitempty"`
 	Path        string          `json:"path" jsonschema:"of its file"`
@@ -28,8 +28,8 @@ type Objective struct {
 	Problems    []string        `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
 }
 
-// ObjectiveTask is a step of an objective.
-type ObjectiveTask struct {
+// objectiveTask is a step of an objective.
+type objectiveTask struct {
 	Number int       `json:"number" jsonschema:"from 1"`
 	Text   string    `json:"text"`
 	Done   bool      `json:"done"`
@@ -67,17 +67,17 @@ func (d *draft) goals(field string, list []string) []string {
 }
 
 // showObjective makes an objective fit to be shown, and notes that it was.
-func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) Objective {
+func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) objectiveView {
 	progress := o.Progress()
-	out := Objective{ID: lineOf(o.ID, maxName), Title: lineOf(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
-		Tasks: []ObjectiveTask{}, Decisions: linesOf(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: linesOf(o.Tags[:min(len(o.Tags), maxListed)], maxName),
+	out := objectiveView{ID: lineOf(o.ID, maxName), Title: lineOf(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
+		Tasks: []objectiveTask{}, Decisions: linesOf(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: linesOf(o.Tags[:min(len(o.Tags), maxListed)], maxName),
 		Path: lineOf(o.Path, maxID), CreatedAt: seconds(o.Created), UpdatedAt: seconds(o.Updated)}
 	if !o.Status.Valid() { // which its file's problems tell
 		out.Status = string(objective.Paused)
 	}
 	out.Description, _ = fromFile(o.Description, maxSection)
 	for i, t := range o.Tasks {
-		out.Tasks = append(out.Tasks, ObjectiveTask{i + 1, lineOf(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), lineOf(t.By, maxName)})
+		out.Tasks = append(out.Tasks, objectiveTask{i + 1, lineOf(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), lineOf(t.By, maxName)})
 	}
 	for _, p := range problems {
 		if p.Path == o.Path && len(out.Problems) < 10 {
@@ -92,11 +92,11 @@ func (c *Call) showObjective(o *objective.Objective, problems []objective.Proble
 }
 
 // line is an objective in one line.
-func (o *Objective) line() string {
+func (o *objectiveView) line() string {
 	return o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 }
 
-func (t *ObjectiveTask) line() string {
+func (t *objectiveTask) line() string {
 	s := strconv.Itoa(t.Number) + ". " + t.Text
 	if !t.DoneAt.IsZero() {
 		s += ", done " + t.DoneAt.Format(time.DateOnly)
@@ -108,7 +108,7 @@ func (t *ObjectiveTask) line() string {
 }
 
 // write writes an objective whole: what remains before what is done.
-func (o *Objective) write(p *Page) {
+func (o *objectiveView) write(p *Page) {
 	p.Part("objective", []string{o.line()})
 	for _, s := range o.Problems {
 		p.Line("problem: " + s)
@@ -131,14 +131,14 @@ func (o *Objective) write(p *Page) {
 	}
 }
 
-// ObjectiveResult is an objective as it is now.
-type ObjectiveResult struct {
-	Objective Objective `json:"objective"`
-	Notes     []string  `json:"notes,omitempty"`
+// objectiveOutput is an objective as it is now.
+type objectiveOutput struct {
+	Objective objectiveView `json:"objective"`
+	Notes     []string      `json:"notes,omitempty"`
 }
 
 // Write implements Output.
-func (r *ObjectiveResult) Write(p *Page) {
+func (r *objectiveOutput) Write(p *Page) {
 	p.Line(r.Objective.ID + " is " + r.Objective.Status + ", " + strconv.Itoa(r.Objective.Done) + " of " + strconv.Itoa(r.Objective.Total) + " tasks done. It is in " +
 		r.Objective.Path + ".")
 	for _, n := range r.Notes {
@@ -172,7 +172,7 @@ func objectiveCreate() Tool {
 		Description: "Keep a goal that outlasts this session, with its steps. It gets an id such as OBJ-0001, and every turn in this project shows it while it " +
 			"is active. An open one with the same title is not created again. For small things use task_create.",
 		Example: `{"title":"Ship the new login","tasks":["Design","Implement","Test"]}`},
-		func(ctx context.Context, c *Call, in objectiveCreateIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveCreateIn) (*objectiveOutput, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -197,14 +197,14 @@ func objectiveCreate() Tool {
 			}
 			for i := range had {
 				if strings.EqualFold(squeeze(had[i].Title), want.Title) {
-					return &ObjectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
+					return &objectiveOutput{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
 				}
 			}
 			o, err := goals.Create(ctx, want)
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveOutput{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 
@@ -220,7 +220,7 @@ func objectiveLinkTask() Tool {
 	return Define(Spec{Name: "objective_link_task", Title: "Complete or add a step of an objective", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Complete a step of an objective, or add one. Call it as soon as a step is done: every turn shows the progress.",
 		Example:     `{"id":"OBJ-0001","task":"Design","action":"complete"}`},
-		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*objectiveOutput, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -251,7 +251,7 @@ func objectiveLinkTask() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveOutput{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 
@@ -262,8 +262,8 @@ type objectiveListIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// ObjectiveListed is an objective in a list.
-type ObjectiveListed struct {
+// objectiveListed is an objective in a list.
+type objectiveListed struct {
 	ID     string   `json:"id"`
 	Title  string   `json:"title"`
 	Status string   `json:"status"`
@@ -273,16 +273,16 @@ type ObjectiveListed struct {
 	Tags   []string `json:"tags,omitempty"`
 }
 
-// ObjectiveList is a page of objectives, by their ids.
-type ObjectiveList struct {
-	Objectives []ObjectiveListed `json:"objectives"`
+// objectiveListOutput is a page of objectives, by their ids.
+type objectiveListOutput struct {
+	Objectives []objectiveListed `json:"objectives"`
 	Total      int               `json:"total"`
 	Next       int               `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 	Problems   []string          `json:"problems,omitempty" jsonschema:"files that are broken"`
 }
 
 // Write implements Output.
-func (l *ObjectiveList) Write(p *Page) {
+func (l *objectiveListOutput) Write(p *Page) {
 	for _, s := range l.Problems {
 		p.Line("problem: " + s)
 	}
@@ -309,7 +309,7 @@ func objectiveList() Tool {
 	return Define(Spec{Name: "objective_list", Title: "List objectives", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List this project's long goals with how far each has come and what comes next.",
 		Example:     `{"statuses":["active"]}`},
-		func(ctx context.Context, c *Call, in objectiveListIn) (*ObjectiveList, error) {
+		func(ctx context.Context, c *Call, in objectiveListIn) (*objectiveListOutput, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -330,10 +330,10 @@ func objectiveList() Tool {
 			}
 			page := all[min(in.Offset, len(all)):]
 			page = page[:min(in.Limit, len(page))]
-			out := &ObjectiveList{Objectives: []ObjectiveListed{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
+			out := &objectiveListOutput{Objectives: []objectiveListed{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
 			for i := range page {
 				o := c.showObjective(&page[i], nil)
-				l := ObjectiveListed{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
+				l := objectiveListed{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
 				for _, t := range o.Tasks {
 					if !t.Done {
 						l.Next = t.Text
@@ -358,7 +358,7 @@ func objectiveRead() Tool {
 	return Define(Spec{Name: "objective_read", Title: "Read an objective", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Read one objective whole: what is aimed at, which steps remain, and which are done, when and by whom.",
 		Example:     `{"id":"OBJ-0001"}`},
-		func(ctx context.Context, c *Call, in objectiveReadIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveReadIn) (*objectiveOutput, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -367,23 +367,23 @@ func objectiveRead() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, problems), nil}, nil
+			return &objectiveOutput{c.showObjective(&o, problems), nil}, nil
 		})
 }
 
 // objectiveUpdateIn are objective_update's arguments.
 type objectiveUpdateIn struct {
-	ID          string            `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
-	Status      string            `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
-	Title       string            `json:"title,omitempty" rule:"chars=200" jsonschema:"the new goal"`
-	Description string            `json:"description,omitempty" rule:"chars=10000" jsonschema:"replaces the old one"`
-	Tasks       []ObjectiveTaskIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"replace all steps; for one step use objective_link_task"`
-	Decisions   []string          `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"added to the others, such as ADR-0042"`
-	Tags        []string          `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
+	ID          string               `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
+	Status      string               `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
+	Title       string               `json:"title,omitempty" rule:"chars=200" jsonschema:"the new goal"`
+	Description string               `json:"description,omitempty" rule:"chars=10000" jsonschema:"replaces the old one"`
+	Tasks       []objectiveTaskInput `json:"tasks,omitempty" rule:"items=200" jsonschema:"replace all steps; for one step use objective_link_task"`
+	Decisions   []string             `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"added to the others, such as ADR-0042"`
+	Tags        []string             `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
 }
 
-// ObjectiveTaskIn is a step as an agent writes it.
-type ObjectiveTaskIn struct {
+// objectiveTaskInput is a step as an agent writes it.
+type objectiveTaskInput struct {
 	Text string `json:"text" rule:"filled;chars=500"`
 	Done bool   `json:"done,omitempty"`
 }
@@ -393,7 +393,7 @@ func objectiveUpdate() Tool {
 		Description: "Change an objective: status, title, description, steps, tags and decisions. What is left out stays. Set done only when the goal is reached, " +
 			"not when all steps are.",
 		Example: `{"id":"OBJ-0001","status":"paused"}`},
-		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*objectiveOutput, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -413,7 +413,7 @@ func objectiveUpdate() Tool {
 			if o, err = goals.Update(ctx, o.ID, change); err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveOutput{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 

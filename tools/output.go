@@ -61,7 +61,7 @@ func (p *Page) Line(s string) {
 const reserved = 300
 
 // Item adds what a claim says, and reports whether it fitted.
-func (p *Page) Item(c *Claim) bool {
+func (p *Page) Item(c *claimView) bool {
 	return p.add(c.item())
 }
 
@@ -110,7 +110,7 @@ func (p *Page) text() string {
 }
 
 // item is a claim as a block shows it: a header line and its text.
-func (c *Claim) item() string {
+func (c *claimView) item() string {
 	head := guardrail.ItemMark + shortID(c.ID) + "] " + c.Tier + " " + c.Status + " " + c.Kind
 	if c.Constraint {
 		head += " constraint"
@@ -163,7 +163,7 @@ func newShownMemory() *shownMemory {
 	return &shownMemory{sessions: map[string]map[string]session.Injection{}}
 }
 
-func (m *shownMemory) add(name string, shows []Claim) {
+func (m *shownMemory) add(name string, shows []claimView) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := m.sessions[name]
@@ -233,8 +233,8 @@ func (c *Call) echo(ctx context.Context, text string) (id string, is bool, err e
 	return id, is, nil
 }
 
-// Claim is a claim as an answer shows it.
-type Claim struct {
+// claimView is a claim as an answer shows it.
+type claimView struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner,omitempty" jsonschema:"another owner who shares it, to be read and not changed; empty for your own"`
 	Kind       string    `json:"kind"`
@@ -262,15 +262,15 @@ const (
 )
 
 // show makes a claim fit to be shown, and notes that it was.
-func (c *Call) show(k ken.Claim) Claim {
+func (c *Call) show(k ken.Claim) claimView {
 	v := c.r.layer.View(k)
 	return c.showAs(k, v.Tier, v.Trust)
 }
 
 // showAs is show for a claim whose tier and trust are known.
-func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) Claim {
+func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
 	text := strings.TrimSpace(safe(k.Text))
-	out := Claim{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
+	out := claimView{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
 		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
 	if k.Owner != "" && k.Owner != c.Store.Owner() {
@@ -354,8 +354,8 @@ func kinds(names []string) []ken.Kind {
 // every is for a scan that wants all that the filter lets in.
 func every(store.Glance) bool { return true }
 
-// Evidence is what an agent gives for a claim.
-type Evidence struct {
+// evidenceView is what an agent gives for a claim.
+type evidenceView struct {
 	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"file needs path; git_history: commit; exit_code: a command that ran in this session; test_result: a test that passed in it; tool_result: tool_call_id; url: url. agent_assertion is your own word, model_inference your conclusion"`
 
 	Detail   string `json:"detail,omitempty" rule:"chars=1000" jsonschema:"quote or summary"`
@@ -381,7 +381,7 @@ type evidenceRead struct {
 // trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
 // and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
 // file that is not there. Of another owner's project nothing is seen.
-func (c *Call) evidence(ctx context.Context, given []Evidence) (evidenceRead, error) {
+func (c *Call) evidence(ctx context.Context, given []evidenceView) (evidenceRead, error) {
 	var out evidenceRead
 	w := witness{c: c}
 	for i := range given {
@@ -419,7 +419,7 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 const notTheirs = "the files of this project are not those of this caller's owner"
 
 // piece reads one piece. why says what Ken could not see for itself.
-func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string) (e ken.Evidence, why string, err error) {
+func (c *Call) piece(ctx context.Context, w *witness, g *evidenceView, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
 			return true
@@ -477,7 +477,7 @@ func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string)
 }
 
 // assertion is a piece that Ken could not see, in the agent's words.
-func assertion(g *Evidence) string {
+func assertion(g *evidenceView) string {
 	said := g.Kind
 	for _, s := range []string{g.Path, g.Command, g.Test, g.Commit} {
 		if s != "" {

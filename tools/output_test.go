@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 )
 
-func claim(i int, text string) *Claim {
-	return &Claim{ID: "0198a000-0000-7000-8000-" + strings.Repeat("0", 12-len(strconv.Itoa(i))) + strconv.Itoa(i), Kind: "fact", Status: "observed", Tier: "Inferred",
+func claim(i int, text string) *claimView {
+	return &claimView{ID: "0198a000-0000-7000-8000-" + strings.Repeat("0", 12-len(strconv.Itoa(i))) + strconv.Itoa(i), Kind: "fact", Status: "observed", Tier: "Inferred",
 		Trust: "agent", Text: text, CreatedAt: time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)}
 }
 
@@ -90,17 +90,17 @@ func FuzzItem(f *testing.F) {
 // A server that runs for months must not remember every session.
 func TestShownMemoryIsBounded(t *testing.T) {
 	m := newShownMemory()
-	m.add("first", []Claim{{ID: "a", Text: "x"}})
+	m.add("first", []claimView{{ID: "a", Text: "x"}})
 	for i := range maxShownSessions - 1 {
-		m.add(fmt.Sprint("session ", i), []Claim{{ID: "b", Text: "y"}})
+		m.add(fmt.Sprint("session ", i), []claimView{{ID: "b", Text: "y"}})
 	}
-	m.add("first", []Claim{{ID: "c", Text: "z"}}) // it was shown something lately
-	m.add("one more", []Claim{{ID: "d", Text: "w"}})
+	m.add("first", []claimView{{ID: "c", Text: "z"}}) // it was shown something lately
+	m.add("one more", []claimView{{ID: "d", Text: "w"}})
 	if len(m.get("first")) != 2 || len(m.get("session 0")) != 0 || len(m.sessions) != maxShownSessions || len(m.order) != maxShownSessions {
 		t.Errorf("first %v, the oldest %v, %d sessions", m.get("first"), m.get("session 0"), len(m.sessions))
 	}
 	for i := range 2 * maxShown {
-		m.add("busy", []Claim{{ID: fmt.Sprint(i), Text: "t"}})
+		m.add("busy", []claimView{{ID: fmt.Sprint(i), Text: "t"}})
 	}
 	if n := len(m.get("busy")); n != maxShown {
 		t.Errorf("%d of one session", n)

@@ -18,10 +18,10 @@ import (
 
 // Found is what a recall found, best first.
 type Found struct {
-	Mode   string  `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
-	Cause  string  `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
-	Claims []Claim `json:"claims"`
-	More   int     `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
+	Mode   string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
+	Cause  string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
+	Claims []claimView `json:"claims"`
+	More   int         `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
 }
 
 // Write implements Output.
@@ -55,7 +55,7 @@ func (c *Call) recall(ctx context.Context, in recallIn) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Found{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]Claim, 0, len(got.Claims)), More: got.More}
+	out := &Found{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More}
 	for i := range got.Claims {
 		r := &got.Claims[i]
 		k := c.showAs(r.Claim, r.Tier, r.Trust)
@@ -113,23 +113,23 @@ type sessionIn struct {
 	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 }
 
-// SessionRecall is what is left of a session.
-type SessionRecall struct {
-	Session  string    `json:"session_id"`
-	State    string    `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
-	Agent    string    `json:"agent,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	Active   time.Time `json:"active,omitzero"`
-	Goal     string    `json:"goal,omitempty" jsonschema:"what the user was after"`
-	LastStep string    `json:"last_step,omitempty"`
-	Open     []string  `json:"open,omitempty" jsonschema:"questions without an answer"`
-	Files    []string  `json:"files,omitempty"`
-	Claims   []Claim   `json:"claims" jsonschema:"its summary first, then what was learned in it"`
-	NotShown int       `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
+// sessionRecallOutput is what is left of a session.
+type sessionRecallOutput struct {
+	Session  string      `json:"session_id"`
+	State    string      `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
+	Agent    string      `json:"agent,omitempty"`
+	Started  time.Time   `json:"started,omitzero"`
+	Active   time.Time   `json:"active,omitzero"`
+	Goal     string      `json:"goal,omitempty" jsonschema:"what the user was after"`
+	LastStep string      `json:"last_step,omitempty"`
+	Open     []string    `json:"open,omitempty" jsonschema:"questions without an answer"`
+	Files    []string    `json:"files,omitempty"`
+	Claims   []claimView `json:"claims" jsonschema:"its summary first, then what was learned in it"`
+	NotShown int         `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
 }
 
 // Write implements Output.
-func (s *SessionRecall) Write(p *Page) {
+func (s *sessionRecallOutput) Write(p *Page) {
 	line := "Session " + s.Session
 	if s.State != "" {
 		line += ", " + s.State + ", last active " + s.Active.Format("2006-01-02 15:04") + " UTC"
@@ -163,7 +163,7 @@ func recallSession() Tool {
 	return Define(Spec{Name: "recall_session", Title: "Recall a session", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Show what is left of an earlier session: its summary, what was learned, and where it stopped. Use it to continue earlier work.",
 		Example:     `{"limit":10}`},
-		func(ctx context.Context, c *Call, in sessionIn) (*SessionRecall, error) {
+		func(ctx context.Context, c *Call, in sessionIn) (*sessionRecallOutput, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
 			}
@@ -171,7 +171,7 @@ func recallSession() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &SessionRecall{Session: info.ID, Claims: []Claim{}}
+			out := &sessionRecallOutput{Session: info.ID, Claims: []claimView{}}
 			var claims []ken.Claim
 			if journaled {
 				out.State, out.Agent, out.Started, out.Active = string(info.State), oneLine(info.Agent, maxSource), info.Started.UTC(), info.Active.UTC()
@@ -254,7 +254,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 }
 
 // checkpoint fills in where the session stopped.
-func (c *Call) checkpoint(ctx context.Context, out *SessionRecall) error {
+func (c *Call) checkpoint(ctx context.Context, out *sessionRecallOutput) error {
 	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
 	if err != nil || !ok {
 		return err
@@ -315,14 +315,14 @@ type listIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
 }
 
-// Listed is a page of a list, newest first.
-type Listed struct {
-	Claims []Claim `json:"claims"`
-	Next   int     `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// listOutput is a page of a list, newest first.
+type listOutput struct {
+	Claims []claimView `json:"claims"`
+	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (l *Listed) Write(p *Page) {
+func (l *listOutput) Write(p *Page) {
 	if len(l.Claims) == 0 {
 		p.Line("There is nothing on this page.")
 	} else {
@@ -340,7 +340,7 @@ func memoryList() Tool {
 	return Define(Spec{Name: "memory_list", Title: "List what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
 		Example:     `{"kinds":["fact"],"limit":10}`},
-		func(ctx context.Context, c *Call, in listIn) (*Listed, error) {
+		func(ctx context.Context, c *Call, in listIn) (*listOutput, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
 			}
@@ -351,7 +351,7 @@ func memoryList() Tool {
 				return nil, err
 			}
 			hits := found.Hits[min(in.Offset, len(found.Hits)):]
-			out := &Listed{Claims: []Claim{}}
+			out := &listOutput{Claims: []claimView{}}
 			if len(hits) > in.Limit {
 				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
 			}
@@ -372,8 +372,8 @@ func memoryList() Tool {
 // statsIn are memory_stats' arguments: none.
 type statsIn struct{}
 
-// Stats counts what is known, as far as the caller sees it.
-type Stats struct {
+// statsOutput counts what is known, as far as the caller sees it.
+type statsOutput struct {
 	Claims   int            `json:"claims" jsonschema:"whatever their status, expired ones apart"`
 	Kinds    map[string]int `json:"kinds"`
 	Statuses map[string]int `json:"statuses"`
@@ -386,7 +386,7 @@ type Stats struct {
 }
 
 // Write implements Output.
-func (s *Stats) Write(p *Page) {
+func (s *statsOutput) Write(p *Page) {
 	p.Line(fmt.Sprintf("%d claims, %d sessions; %d of %d records have a vector.", s.Claims, s.Sessions, s.Embedded, s.Records))
 	for _, m := range []struct {
 		name string
@@ -421,8 +421,8 @@ const reportEvery = 1000
 func memoryStats() Tool {
 	return Define(Spec{Name: "memory_stats", Title: "Count what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Count what is known by kind, status, tier and trust.", Example: `{}`},
-		func(ctx context.Context, c *Call, _ statsIn) (*Stats, error) {
-			out := &Stats{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
+		func(ctx context.Context, c *Call, _ statsIn) (*statsOutput, error) {
+			out := &statsOutput{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
 			f := c.filter(ken.Statuses())
 			f.Structural, f.Now = true, c.Now()
 			out.Embedded, out.Records = c.Store.Coverage()

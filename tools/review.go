@@ -12,13 +12,13 @@ import (
 
 // disputeIn are knowledge_dispute's arguments.
 type disputeIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
-	Reason   string     `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=10"`
+	ID       string         `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason   string         `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
+	Evidence []evidenceView `json:"evidence,omitempty" rule:"items=10"`
 }
 
-// Disputed is what came of a dispute.
-type Disputed struct {
+// disputeOutput is what came of a dispute.
+type disputeOutput struct {
 	ID       string   `json:"id"`
 	Status   string   `json:"status"`
 	Disputed bool     `json:"disputed"`
@@ -27,7 +27,7 @@ type Disputed struct {
 }
 
 // Write implements Output.
-func (d *Disputed) Write(p *Page) {
+func (d *disputeOutput) Write(p *Page) {
 	switch {
 	case d.Marked:
 		p.Line("A person put this claim into every turn, so a person decides: your dispute is in the attention queue, and the claim stands until then.")
@@ -54,7 +54,7 @@ func knowledgeDispute() Tool {
 		Description: "Say that a claim is wrong, and why. It is not recalled until a person decides. Rules and other things that a person " +
 			"put into every turn stay until then.",
 		Example: `{"id":"3f9a2c71","reason":"the timeout is 5 s since March: see config.go"}`},
-		func(ctx context.Context, c *Call, in disputeIn) (*Disputed, error) {
+		func(ctx context.Context, c *Call, in disputeIn) (*disputeOutput, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -67,7 +67,7 @@ func knowledgeDispute() Tool {
 			for _, e := range ev.pieces {
 				reason += " · " + label(e)
 			}
-			out := &Disputed{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
+			out := &disputeOutput{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
 			switch {
 			case k.Status == ken.StatusDisputed:
 				out.Disputed = true
@@ -104,15 +104,15 @@ func label(e ken.Evidence) string {
 
 // verifyIn are knowledge_verify's arguments.
 type verifyIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
-	Evidence []Evidence `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
+	ID       string         `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Evidence []evidenceView `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
 // hardNeeded is how many distinct hard pieces verify a claim: see ken.Verified.
 const hardNeeded = 2
 
-// Verification is what came of an attempt to verify.
-type Verification struct {
+// verifyOutput is what came of an attempt to verify.
+type verifyOutput struct {
 	ID       string   `json:"id"`
 	Verified bool     `json:"verified"`
 	Status   string   `json:"status"`
@@ -124,7 +124,7 @@ type Verification struct {
 }
 
 // Write implements Output.
-func (v *Verification) Write(p *Page) {
+func (v *verifyOutput) Write(p *Page) {
 	if v.Verified {
 		p.Line("Verified.")
 	} else {
@@ -144,7 +144,7 @@ func knowledgeVerify() Tool {
 		Description: "Back a claim with evidence. Two distinct hard pieces (a test, an exit code, a commit) verify it, if one is a run that Ken saw in " +
 			"this session. The answer says what is missing. Only a person verifies disputed claims and the operator's.",
 		Example: `{"id":"3f9a2c71","evidence":[{"kind":"exit_code","command":"go test ./payments/..."},{"kind":"git_history","commit":"4f9a2c71"}]}`},
-		func(ctx context.Context, c *Call, in verifyIn) (*Verification, error) {
+		func(ctx context.Context, c *Call, in verifyIn) (*verifyOutput, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -170,7 +170,7 @@ func knowledgeVerify() Tool {
 			} else if trust > ken.TrustExternal {
 				more = slices.DeleteFunc(more, func(e ken.Evidence) bool { return e.Speaker() < trust })
 			}
-			v := &Verification{ID: k.ID, Notes: ev.notes}
+			v := &verifyOutput{ID: k.ID, Notes: ev.notes}
 			if words > 0 {
 				v.Notes = append(v.Notes, "words alone verify nothing, and were not added")
 			}
@@ -193,7 +193,7 @@ func verifiable(k *ken.Claim) error {
 }
 
 // verify adds what the claim lacks, and moves it as far as its evidence goes.
-func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *Verification) error {
+func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyOutput) error {
 	all := slices.Concat(k.Evidence, more)
 	v.Hard, v.Added = hard(all), len(more)
 	run := slices.ContainsFunc(all, func(e ken.Evidence) bool {
