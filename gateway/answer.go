@@ -18,7 +18,7 @@ import (
 // answer is the upstream's body on its way to the client. It notes how it ended.
 type answer struct {
 	io.ReadCloser
-	c      *call
+	c      *gatewayCall
 	stream func() // ends the count of streams; nil before the first byte
 	ended  sync.Once
 }

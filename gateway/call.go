@@ -20,10 +20,10 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// call is one request on its way through the gateway.
-type call struct {
+// gatewayCall is one request on its way through the gateway.
+type gatewayCall struct {
 	g     *Gateway
-	terms *terms // as they were when it came
+	terms *servingConfig // as they were when it came
 	w     *writer
 	r     *http.Request
 	start time.Time
@@ -35,7 +35,7 @@ type call struct {
 	speaks  dialect
 
 	who       access.Principal
-	asked     asked
+	asked     turnHeaders
 	up        *upstream
 	body      *body  // as it comes; nil when there is none
 	whole     []byte // the body to send; nil when it is passed on as it comes
@@ -45,12 +45,12 @@ type call struct {
 	side      bool                 // an agent's call for itself
 	exchange  *middleware.Exchange // nil when the layer has no part in it
 	socket    *socket              // nil when it asks for none, or none that is looked into
-	wants     wanted               // of embeddings
+	wants     embeddingsRequest    // of embeddings
 
-	asks     string // the model, as far as the request was read for it
-	counted  bool   // towards the key's usage
-	meter    *meter // of the upstream's answer; nil when nothing is read of it
-	answered string // the model that answered; "" when it does not say
+	asks     string       // the model, as far as the request was read for it
+	counted  bool         // towards the key's usage
+	meter    *answerMeter // of the upstream's answer; nil when nothing is read of it
+	answered string       // the model that answered; "" when it does not say
 	used     wire.Usage
 	told     bool // the answer said what was used
 
@@ -60,9 +60,9 @@ type call struct {
 	client *trace.Span
 }
 
-func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
+func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *gatewayCall {
 	now := g.terms.Load()
-	c := &call{g: g, terms: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
+	c := &gatewayCall{g: g, terms: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
 	c.route, c.dialect, c.pattern = g.routeOf(r, c.raw)
 	c.w.expect(r)
 	c.speaks = spoken(c.route, r.URL.Path, r.Header)
@@ -75,10 +75,10 @@ func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
 
 type callKey struct{}
 
-func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+func callOf(ctx context.Context) *gatewayCall { return ctx.Value(callKey{}).(*gatewayCall) }
 
 // done notes that the call is over, however it ended.
-func (c *call) done() {
+func (c *gatewayCall) done() {
 	end := c.g.o.Now()
 	var first time.Duration
 	if !c.w.first.IsZero() {
@@ -101,7 +101,7 @@ func (c *call) done() {
 
 // log writes the request's line. What a client chose freely, other than names that
 // it gave to Ken and the model that it asked, is not in it.
-func (c *call) log(session string, total, first time.Duration) {
+func (c *gatewayCall) log(session string, total, first time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case c.w.status >= http.StatusInternalServerError && c.route != ready, c.err != nil && !errors.Is(c.err, context.Canceled):
@@ -179,14 +179,14 @@ func method(m string) string {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// room is the bytes that bodies which are looked into may still take, all together. It
+// byteBudget is the bytes that bodies which are looked into may still take, all together. It
 // is below zero after it was made smaller while they held more.
-type room struct {
+type byteBudget struct {
 	left    atomic.Int64
 	freeing atomic.Bool
 }
 
-func (r *room) take(n int64) bool {
+func (r *byteBudget) take(n int64) bool {
 	for {
 		left := r.left.Load()
 		if left < n {
@@ -220,7 +220,7 @@ const firstLook = 1 << 20
 const messageBytes = 1 << 10
 
 // unlookable says why the body is not even begun to be read.
-func (c *call) unlookable() string {
+func (c *gatewayCall) unlookable() string {
 	switch encoding := c.r.Header.Get("Content-Encoding"); {
 	case c.body == nil:
 		return ""
@@ -233,7 +233,7 @@ func (c *call) unlookable() string {
 }
 
 // hold takes room for n bytes more until the call is done.
-func (c *call) hold(n int) bool {
+func (c *gatewayCall) hold(n int) bool {
 	if !c.g.room.take(int64(n)) {
 		return false
 	}
@@ -259,7 +259,7 @@ func (g *Gateway) release(held int64) {
 
 // read reads the body into whole. One that turns out to be longer than maxLook, or for
 // which there is no room, is left to be passed on as it comes.
-func (c *call) read() *fault {
+func (c *gatewayCall) read() *fault {
 	if c.isWhole {
 		return nil
 	}
@@ -295,7 +295,7 @@ func (c *call) read() *fault {
 }
 
 // pass has the body passed on as it comes, after what was read of it.
-func (c *call) pass(begun []byte, why string) {
+func (c *gatewayCall) pass(begun []byte, why string) {
 	c.untouched = why
 	c.r.Body = struct {
 		io.Reader

@@ -131,7 +131,7 @@ func (g *Gateway) admitKeys(cfg config.Gateway, keyed bool) error {
 	if ring == nil && keyed {
 		ring = access.NewRing()
 	}
-	g.terms.Store(&terms{cfg, doors{ring: ring, owner: old.owner}})
+	g.terms.Store(&servingConfig{cfg, admission{ring: ring, owner: old.owner}})
 	g.limits.set(all)
 	if g.o.Admitted != nil {
 		g.o.Admitted(ring)
@@ -171,7 +171,7 @@ func expired(who access.Principal) *fault {
 }
 
 // permit checks what a key may ask of the upstream, and counts the request.
-func (c *call) permit() *fault {
+func (c *gatewayCall) permit() *fault {
 	if !c.who.Can(access.Upstream) && c.borrows() && !c.lendable() {
 		return lacks(access.Upstream)
 	}
@@ -187,7 +187,7 @@ func (c *call) permit() *fault {
 
 // borrows reports whether the request will carry the gateway's own key of the upstream: it
 // brings a key of Ken and no other.
-func (c *call) borrows() bool {
+func (c *gatewayCall) borrows() bool {
 	if c.up == nil || c.up.key == "" {
 		return false
 	}
@@ -214,7 +214,7 @@ const (
 
 // lendable reports the requests for which every key is lent the upstream's: model calls,
 // embeddings, the list of models and counting tokens.
-func (c *call) lendable() bool {
+func (c *gatewayCall) lendable() bool {
 	switch {
 	case c.route == model, c.route == embeddings, c.route == models:
 		return true
@@ -231,7 +231,7 @@ func (c *call) lendable() bool {
 
 // upgrades reports a request that leaves HTTP, after which the gateway does not see what is
 // asked.
-func (c *call) upgrades() bool {
+func (c *gatewayCall) upgrades() bool {
 	to := c.r.Header.Get("Upgrade")
 	return to != "" && !strings.EqualFold(to, "h2c") // which is not passed on
 }
@@ -250,7 +250,7 @@ func modelName(s string) bool {
 
 // permitModel refuses a model that the key may not ask. Where it can't be known which one
 // is asked, nothing is.
-func (c *call) permitModel() *fault {
+func (c *gatewayCall) permitModel() *fault {
 	if len(c.who.Models) == 0 || c.body == nil {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (c *call) permitModel() *fault {
 }
 
 // permits refuses a model that the key may not ask.
-func (c *call) permits(name string) *fault {
+func (c *gatewayCall) permits(name string) *fault {
 	c.asks = name
 	if c.who.Allows(name) {
 		return nil
@@ -280,7 +280,7 @@ func (c *call) permits(name string) *fault {
 		try: "Ask one of " + strings.Join(c.who.Models, ", ") + "."}
 }
 
-func (c *call) unknownModel() *fault {
+func (c *gatewayCall) unknownModel() *fault {
 	return &fault{status: http.StatusForbidden, code: "model_unknown", msg: "this key may ask some models alone, and the request does not say plainly which one it asks",
 		try: "Send JSON with one field called model, not compressed; models that this key may ask: " + strings.Join(c.who.Models, ", ") + "."}
 }
@@ -308,7 +308,7 @@ func shorten(s string) string {
 }
 
 // spend counts a request towards the key's budget of the day, and towards its usage.
-func (c *call) spend() *fault {
+func (c *gatewayCall) spend() *fault {
 	counting := c.raw == countMessages || c.raw == countInput
 	if c.g.o.Usage == nil || counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {
 		return nil

@@ -26,13 +26,13 @@ import (
 type Gateway struct {
 	layer   *middleware.Layer
 	o       Options
-	terms   atomic.Pointer[terms]
+	terms   atomic.Pointer[servingConfig]
 	reload  sync.Mutex // held while terms and handed change
 	handed  []config.GatewayKey
 	scopes  []ken.Scope // configured
 	limits  *limits
-	losses  losses
-	room    room // for bodies that are looked into
+	losses  lossLog
+	room    byteBudget // for bodies that are looked into
 	reverse *httputil.ReverseProxy
 
 	upgradeRefused sync.Once // it was logged
@@ -62,7 +62,7 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	cfg := *o.Config
 	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
 	g.room.left.Store(int64(cfg.LookBytes))
-	g.terms.Store(&terms{doors: doors{owner: all.Knowledge.Owner}})
+	g.terms.Store(&servingConfig{admission: admission{owner: all.Knowledge.Owner}})
 	var err error
 	if g.handed, err = handedOut(o.Keys); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve answers, or returns why it can't.
-func (c *call) serve() *fault {
+func (c *gatewayCall) serve() *fault {
 	switch c.route {
 	case health:
 		return c.health()
@@ -153,7 +153,7 @@ func (c *call) serve() *fault {
 }
 
 // admit finds out who asks, and whether they may come in.
-func (c *call) admit() *fault {
+func (c *gatewayCall) admit() *fault {
 	if c.r.Method == http.MethodConnect {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
 			try: "Use it as a base URL, not as a proxy for everything."}
@@ -177,7 +177,7 @@ func (c *call) admit() *fault {
 }
 
 // mounted serves one of Ken's own paths.
-func (c *call) mounted(h http.Handler) *fault {
+func (c *gatewayCall) mounted(h http.Handler) *fault {
 	if h == nil {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
 			try: "See ken serve --help for what it serves."}
@@ -261,7 +261,7 @@ func (o Options) withDefaults(c config.Config) Options {
 
 // metricsHandler serves what who may see: the configured owner's keys, and whoever comes
 // where there are none, see all.
-func (c *call) metricsHandler() http.Handler {
+func (c *gatewayCall) metricsHandler() http.Handler {
 	m := c.g.o.Metrics
 	switch {
 	case m == nil:

@@ -20,8 +20,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// sighting is the last that was seen of an upstream.
-type sighting struct {
+// upstreamState is the last that was seen of an upstream.
+type upstreamState struct {
 	at     time.Time
 	status int
 	fault  string
@@ -29,23 +29,23 @@ type sighting struct {
 
 // note remembers how the upstream answered: a status, or what went wrong.
 func (u *upstream) note(at time.Time, status int, fault string) {
-	u.seen.Store(&sighting{at, status, fault})
+	u.seen.Store(&upstreamState{at, status, fault})
 }
 
 // health says that the process lives.
-func (c *call) health() *fault {
+func (c *gatewayCall) health() *fault {
 	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // readiness is what /readyz answers.
 type readiness struct {
-	Status   string             `json:"status"` // ok, degraded or stopping
-	Reasons  []string           `json:"reasons,omitempty"`
-	Store    string             `json:"store"` // open, or why not
-	Upstream map[string]*sawLog `json:"upstream"`
+	Status   string                `json:"status"` // ok, degraded or stopping
+	Reasons  []string              `json:"reasons,omitempty"`
+	Store    string                `json:"store"` // open, or why not
+	Upstream map[string]*unreadLog `json:"upstream"`
 }
 
-type sawLog struct {
+type unreadLog struct {
 	Seen   time.Time `json:"seen,omitzero"`
 	Status int       `json:"status,omitempty"`
 	Fault  string    `json:"fault,omitempty"`
@@ -56,8 +56,8 @@ const storeWait = time.Second
 
 // ready says whether requests should come here. Without knowledge they still
 // should: they are passed on. No upstream is asked for it.
-func (c *call) ready() *fault {
-	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*sawLog{}}
+func (c *gatewayCall) ready() *fault {
+	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*unreadLog{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
 	defer cancel()
 	for i, owner := range c.terms.owners() {
@@ -78,9 +78,9 @@ func (c *call) ready() *fault {
 		if up == nil {
 			continue
 		}
-		out.Upstream[name] = &sawLog{}
+		out.Upstream[name] = &unreadLog{}
 		if s := up.seen.Load(); s != nil {
-			*out.Upstream[name] = sawLog{s.at.UTC(), s.status, s.fault}
+			*out.Upstream[name] = unreadLog{s.at.UTC(), s.status, s.fault}
 			if s.fault != "" || s.status >= http.StatusInternalServerError {
 				out.Reasons = append(out.Reasons, "upstream "+name+" failed when it was asked last")
 			}
@@ -97,7 +97,7 @@ func (c *call) ready() *fault {
 }
 
 // owners are those whose stores are looked at: the configured one, and those of keys.
-func (t *terms) owners() []string {
+func (t *servingConfig) owners() []string {
 	out := []string{t.owner}
 	for _, k := range t.cfg.Keys {
 		if k.Owner != "" && !slices.Contains(out, k.Owner) {
@@ -136,7 +136,7 @@ func told(faults []store.Fault, err error) (out []string) {
 }
 
 // losses remember when records of turns were seen to be lost.
-type losses struct {
+type lossLog struct {
 	mu   sync.Mutex
 	seen uint64
 	at   time.Time
@@ -146,7 +146,7 @@ type losses struct {
 const losingFor = 5 * time.Minute
 
 // lately reports whether some of the records that were ever lost were lost lately.
-func (l *losses) lately(lost uint64, now time.Time) bool {
+func (l *lossLog) lately(lost uint64, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lost > l.seen {
@@ -170,7 +170,7 @@ func reason(err error) string {
 	return "can't be opened; the log has the cause"
 }
 
-func (c *call) reply(status int, v any) *fault {
+func (c *gatewayCall) reply(status int, v any) *fault {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return faultOf(err)

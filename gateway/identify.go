@@ -18,7 +18,7 @@ import (
 )
 
 // doors decides who may come in.
-type doors struct {
+type admission struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none
 }
@@ -62,7 +62,7 @@ var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 // identify says who a request comes from. With keys the owner is the key's,
 // whatever a header says; without, everybody may do everything, and names the
 // owner.
-func (d *doors) identify(h http.Header) (access.Principal, *fault) {
+func (d *admission) identify(h http.Header) (access.Principal, *fault) {
 	project, f := named(h, "X-Ken-Project")
 	if f != nil {
 		return access.Principal{}, f
@@ -106,8 +106,8 @@ func badHeader(name, try string) *fault {
 	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
 }
 
-// asked is what a request's headers say about its turn.
-type asked struct {
+// turnHeaders is what a request's headers say about its turn.
+type turnHeaders struct {
 	session   string // "" when no header names it
 	parent    string // of a sub-agent's session
 	agent     string
@@ -118,7 +118,7 @@ type asked struct {
 }
 
 // read reads the headers about a turn; allowed are the configured scopes.
-func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
+func (a *turnHeaders) read(h http.Header, allowed []ken.Scope) *fault {
 	var f *fault
 	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
 		if h[name] == nil {
@@ -138,7 +138,7 @@ func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
 }
 
 // names takes what the agent says by itself, where Ken's own headers say nothing.
-func (a *asked) names(h http.Header) {
+func (a *turnHeaders) names(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
 		a.session, a.parent = n.Session, n.Parent
@@ -164,14 +164,14 @@ func says(h http.Header, name string, words ...string) bool {
 // being who's. allowed are the configured scopes, nil for all. The error is
 // ErrRefused, for a header that can't be read.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
-	var a asked
+	var a turnHeaders
 	if f := a.read(h, allowed); f != nil {
 		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
 	}
 	return a.turn(who), nil
 }
 
-func (a *asked) turn(who access.Principal) ken.Turn {
+func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// meter reads what an answer says of itself: its model and its tokens. It gets the
+// answerMeter reads what an answer says of itself: its model and its tokens. It gets the
 // upstream's bytes while they pass, and changes none.
-type meter struct {
+type answerMeter struct {
 	answer *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
 	packed *bytes.Buffer // a compressed answer; nil for one that is not
 	tail   []byte        // the end of an answer to embeddings, where its usage is
@@ -35,11 +35,11 @@ const (
 )
 
 // newMeter returns the meter of an answer; nil where there is nothing to be read.
-func (c *call) newMeter(resp *http.Response) *meter {
+func (c *gatewayCall) newMeter(resp *http.Response) *answerMeter {
 	if resp.StatusCode/100 != 2 {
 		return nil
 	}
-	m := &meter{}
+	m := &answerMeter{}
 	switch {
 	case c.route == model:
 		m.answer = wire.NewMeter(c.dialect)
@@ -58,7 +58,7 @@ func (c *call) newMeter(resp *http.Response) *meter {
 	return m
 }
 
-func (m *meter) take(p []byte) {
+func (m *answerMeter) take(p []byte) {
 	m.bytes += int64(len(p))
 	if m.packed != nil {
 		if m.packed.Len()+len(p) <= maxPacked {
@@ -69,7 +69,7 @@ func (m *meter) take(p []byte) {
 	m.plain(p)
 }
 
-func (m *meter) plain(p []byte) {
+func (m *answerMeter) plain(p []byte) {
 	if m.answer != nil {
 		_, _ = m.answer.Write(p) // it never fails
 		return
@@ -80,13 +80,13 @@ func (m *meter) plain(p []byte) {
 }
 
 // Write is for what is unpacked.
-func (m *meter) Write(p []byte) (int, error) {
+func (m *answerMeter) Write(p []byte) (int, error) {
 	m.plain(p)
 	return len(p), nil
 }
 
 // read returns what the answer has said so far.
-func (m *meter) read() (name string, u wire.Usage, ok bool) {
+func (m *answerMeter) read() (name string, u wire.Usage, ok bool) {
 	if m.packed != nil {
 		if z, err := gzip.NewReader(m.packed); err == nil {
 			_, _ = io.Copy(m, z) // what broke off says what it said
@@ -103,7 +103,7 @@ func (m *meter) read() (name string, u wire.Usage, ok bool) {
 }
 
 // account adds up what a request used, once it is over.
-func (c *call) account() {
+func (c *gatewayCall) account() {
 	if m := c.meter; m != nil {
 		c.answered, c.used, c.told = m.read()
 	}
@@ -136,7 +136,7 @@ const bytesPerToken = 4
 // estimate returns the tokens that a budget counts for an answer without a token count:
 // clients of OpenAI's chat completions decide whether a stream has one. A token is four bytes
 // of the request, and an event of the answer's stream or four of its bytes.
-func (c *call) estimate() int64 {
+func (c *gatewayCall) estimate() int64 {
 	n := (max(c.r.ContentLength, 0) + bytesPerToken - 1) / bytesPerToken
 	switch m := c.meter; {
 	case c.route == embeddings: // vectors are no tokens
@@ -149,7 +149,7 @@ func (c *call) estimate() int64 {
 }
 
 // modelName is the model of a call: as the answer names it, else as the request does.
-func (c *call) modelName() string {
+func (c *gatewayCall) modelName() string {
 	if c.answered != "" {
 		return c.answered
 	}
@@ -167,7 +167,7 @@ func (c *call) modelName() string {
 // look reads a call that may get what Ken knows; whole tells that there is all of it.
 // Only headers that can't be read are a fault, because they may ask for less than what
 // would be shown.
-func (c *call) look() *fault {
+func (c *gatewayCall) look() *fault {
 	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}
@@ -185,7 +185,7 @@ func (c *call) look() *fault {
 }
 
 // turn returns the turn of a request: its owner, session and policy.
-func (c *call) turn(r *wire.Request) ken.Turn {
+func (c *gatewayCall) turn(r *wire.Request) ken.Turn {
 	t := c.asked.turn(c.who) // the owner is never of the body
 	t.Session = wire.SessionOf(t.Owner, t.Session, r)
 	t.Parent = wire.NameOf(t.Owner, t.Parent)
@@ -194,7 +194,7 @@ func (c *call) turn(r *wire.Request) ken.Turn {
 }
 
 // preview puts into a request that counts tokens what the model call would carry.
-func (c *call) preview() *fault {
+func (c *gatewayCall) preview() *fault {
 	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
@@ -207,7 +207,7 @@ func (c *call) preview() *fault {
 
 // extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
 // the call goes on without.
-func (c *call) extend() *fault {
+func (c *gatewayCall) extend() *fault {
 	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
@@ -220,7 +220,7 @@ func (c *call) extend() *fault {
 
 // roomForMessages takes room for what many short messages need beyond their bytes. Without it,
 // the body is not looked into.
-func (c *call) roomForMessages() bool {
+func (c *gatewayCall) roomForMessages() bool {
 	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
 		c.untouched = tooMany
 		return false
@@ -230,7 +230,7 @@ func (c *call) roomForMessages() bool {
 
 // know has the layer look into the body, and sets exchange unless the body is no request of
 // its dialect. change, which may be nil, can change the request and its turn before.
-func (c *call) know(change func(*wire.Request, *ken.Turn)) {
+func (c *gatewayCall) know(change func(*wire.Request, *ken.Turn)) {
 	var model string
 	var stream bool
 	c.exchange = c.begin(func(r *wire.Request) ken.Turn {
@@ -264,7 +264,7 @@ func (c *call) know(change func(*wire.Request, *ken.Turn)) {
 
 // begin is the layer's part; nil when the body is none of its dialect, and when
 // the layer failed in a way that it should not.
-func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
+func (c *gatewayCall) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
 	defer c.survive()
 	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
 	if err != nil {
@@ -274,7 +274,7 @@ func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) 
 }
 
 // survive keeps a failure of the layer from the call, which goes on without knowledge.
-func (c *call) survive() {
+func (c *gatewayCall) survive() {
 	if p := recover(); p != nil {
 		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
 	}
@@ -331,7 +331,7 @@ func (g *Gateway) tainted(found []ken.Taint) {
 }
 
 // keepAbsent keeps net/http from adding headers that the upstream left out.
-func (c *call) keepAbsent(from http.Header) {
+func (c *gatewayCall) keepAbsent(from http.Header) {
 	for _, name := range []string{"Content-Type", "Date"} {
 		if _, ok := from[name]; !ok {
 			c.w.Header()[name] = nil
@@ -342,7 +342,7 @@ func (c *call) keepAbsent(from http.Header) {
 // annotate adds what Ken has to say to the answer's headers. Of the names that
 // are Ken's alone the upstream's are replaced: a client looks up its turn by them. In
 // Server-Timing the upstream's entries stay, first.
-func (c *call) annotate(h http.Header) {
+func (c *gatewayCall) annotate(h http.Header) {
 	r := &c.exchange.Receipt
 	h.Del("X-Ken-Policy")
 	if r.Policy != "" {

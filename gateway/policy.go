@@ -14,7 +14,7 @@ import (
 // that fits it; else nothing of either for a side call, unless its header X-Ken is on. Any
 // other call gets and leaves what it asks for. A rule never takes back what a client asks
 // for less.
-func (c *call) decide(r *wire.Request, t *ken.Turn) {
+func (c *gatewayCall) decide(r *wire.Request, t *ken.Turn) {
 	rules := c.terms.cfg.Policy
 	for i := range rules {
 		if !c.fits(&rules[i], r, t) {
@@ -38,7 +38,7 @@ func (c *call) decide(r *wire.Request, t *ken.Turn) {
 }
 
 // fits reports whether a call meets every condition of a rule.
-func (c *call) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
+func (c *gatewayCall) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 	return (p.Model == "" || matches(p.Model, r.Model)) &&
 		(p.Path == "" || matches(p.Path, c.raw)) &&
 		(p.Agent == "" || matches(p.Agent, t.Agent) || matches(p.Agent, wire.NamesIn(c.r.Header).Agent) || matches(p.Agent, c.r.UserAgent())) &&
@@ -55,7 +55,7 @@ func matches(pattern, s string) bool {
 
 // sideCall is a kind of call that a program makes for itself, beside the conversation that
 // it has with its user. It needs no knowledge, and there is nothing to learn from it. A
-// call is one when it meets every condition that is set. A false alarm costs a user's
+// gatewayCall is one when it meets every condition that is set. A false alarm costs a user's
 // knowledge, so each names words that the program alone writes.
 type sideCall struct {
 	kind  string

@@ -221,11 +221,11 @@ func (l *unixListener) Close() error {
 	return err
 }
 
-// terms are what a request is served on, and what Reload changes: the configuration,
+// servingConfig are what a request is served on, and what Reload changes: the configuration,
 // and who may come in.
-type terms struct {
+type servingConfig struct {
 	cfg config.Gateway
-	doors
+	admission
 }
 
 // Reload has the requests that come from now on served with the keys of next, and with

@@ -84,7 +84,7 @@ type upstream struct {
 	anthropic bool   // how a key is sent
 	key       string // lent to clients that bring none; "" lends nothing
 
-	seen atomic.Pointer[sighting]
+	seen atomic.Pointer[upstreamState]
 }
 
 var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
@@ -147,7 +147,7 @@ func rawPath(r *http.Request) string {
 }
 
 // proxy passes the request on, with what its route adds.
-func (c *call) proxy() *fault {
+func (c *gatewayCall) proxy() *fault {
 	c.up = c.g.upstreamFor(c.raw, c.r.Header)
 	if f := c.take(); f != nil {
 		return f
@@ -197,12 +197,12 @@ func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 }
 
 // incoming is the request's body with its limits.
-func (c *call) incoming() *body {
+func (c *gatewayCall) incoming() *body {
 	return &body{ReadCloser: c.r.Body, control: c.w.control, stall: c.terms.cfg.Stall, left: int64(c.terms.cfg.BodyBytes)}
 }
 
 // take puts limits on the request's body.
-func (c *call) take() *fault {
+func (c *gatewayCall) take() *fault {
 	if c.r.ContentLength > int64(c.terms.cfg.BodyBytes) {
 		return tooLong(c.terms.cfg.BodyBytes)
 	}
@@ -222,14 +222,14 @@ func (c *call) take() *fault {
 }
 
 // set makes b the body to send.
-func (c *call) set(b []byte) {
+func (c *gatewayCall) set(b []byte) {
 	c.whole, c.isWhole = b, true
 	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
 	c.r.Body = io.NopCloser(bytes.NewReader(b))
 }
 
 // bodyFault says why the request's body can't be read.
-func (c *call) bodyFault(err error) *fault {
+func (c *gatewayCall) bodyFault(err error) *fault {
 	c.err = err
 	var timeout net.Error
 	switch {

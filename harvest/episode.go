@@ -34,7 +34,7 @@ type EpisodeBody struct {
 // episode writes the session's summary, one claim a session and part. A session in which
 // nothing was decided, done or found leaves none, and one that tells no more than an
 // earlier one with the same goal reinforces that one's.
-func (r *run) episode(ctx context.Context, d *draft.Draft) error {
+func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	summary := strings.TrimSpace(d.Summary)
 	switch {
 	case summary == "" || len(r.tr.Entries) == 0:
@@ -80,7 +80,7 @@ func (r *run) episode(ctx context.Context, d *draft.Draft) error {
 // witnesses are the first and the last message that a person or the model wrote.
 // A summary speaks with the agent's voice; what a tool returned is not what it
 // rests on.
-func (r *run) witnesses() (out []ken.Evidence) {
+func (r *harvestRun) witnesses() (out []ken.Evidence) {
 	var first, last *session.Entry
 	for i := range r.tr.Entries {
 		if e := &r.tr.Entries[i]; e.Message.Role == "user" || e.Message.Role == "assistant" {
@@ -125,7 +125,7 @@ func heading(tr *session.Transcript, summary string) string {
 
 // claim is a claim of this session; text and what follows from its kind are the
 // caller's.
-func (r *run) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
+func (r *harvestRun) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
 	info := &r.tr.Info
 	return ken.Claim{Kind: kind, Text: text, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch,
@@ -161,7 +161,7 @@ func message(sessionID string, e *session.Entry, quote string) ken.Evidence {
 	return ev
 }
 
-func (r *run) note(s string) {
+func (r *harvestRun) note(s string) {
 	if r.out.Note != "" {
 		r.out.Note += "; "
 	}
@@ -235,7 +235,7 @@ func worth(tr *session.Transcript, d *draft.Draft) bool {
 
 // knownGoal returns an episode of another session that had the same goal and tells all
 // that c tells; ErrNotFound when there is none.
-func (r *run) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, error) {
+func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, error) {
 	f := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}
 	found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Heading + "\n" + c.Text, Filter: f, Limit: sameGoals})
 	if err != nil {
@@ -255,7 +255,7 @@ const sameGoals = 20
 
 // countUp reinforces an episode that tells all that c does, once a session. It returns
 // false when there is none, or when c was written before.
-func (r *run) countUp(ctx context.Context, c *ken.Claim) (bool, error) {
+func (r *harvestRun) countUp(ctx context.Context, c *ken.Claim) (bool, error) {
 	if _, err := r.o.Store.ByKey(ctx, c.Key); !errors.Is(err, ken.ErrNotFound) {
 		return false, err
 	}

@@ -27,8 +27,8 @@ const (
 
 // facts writes the statements, in the order in which they were made, each against
 // what is known by then.
-func (r *run) facts(ctx context.Context) error {
-	told := newTold(r.tr.Injected)
+func (r *harvestRun) facts(ctx context.Context) error {
+	told := newInjectedText(r.tr.Injected)
 	at := make(map[uint64]*session.Entry, len(r.tr.Entries))
 	for i := range r.tr.Entries {
 		at[r.tr.Entries[i].Seq] = &r.tr.Entries[i]
@@ -58,7 +58,7 @@ func (r *run) facts(ctx context.Context) error {
 
 // learn consolidates one statement. What a person moved in between is looked at
 // once more.
-func (r *run) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
+func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
 	c := r.fact(s, e)
 	res, err := consolidate.Learn(ctx, r.o.Store, c)
 	if errors.Is(err, ken.ErrRefused) {
@@ -73,7 +73,7 @@ func (r *run) learn(ctx context.Context, s *draft.Statement, e *session.Entry) e
 // record takes a result into the outcome. What an earlier run of this harvest did,
 // before it was killed or because the session went on, is the session's doing as
 // well.
-func (r *run) record(ctx context.Context, res *consolidate.Result) error {
+func (r *harvestRun) record(ctx context.Context, res *consolidate.Result) error {
 	if res.Dropped != consolidate.Known || res.ID == "" {
 		if res.Record(&r.out); res.Action.Own != "" {
 			add(&r.out.Learned, res.Action.Own)
@@ -109,7 +109,7 @@ func add(list *[]string, id string) {
 }
 
 // fact is the claim that a statement makes.
-func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
+func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, digest(s.Text))
 	c.Domain = string(s.Sort)
@@ -152,7 +152,7 @@ func about(s *draft.Statement, e *session.Entry) []string {
 // confirm reinforces what the user said of an injected claim in their own words:
 // once a session. What is no claim that could be reinforced, or no longer stands,
 // leaves the user's words to speak for themselves.
-func (r *run) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
+func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
 	switch in.Kind {
 	case ken.KindDocument: // the file says so, and will say what becomes of it
 		r.out.Dropped[dropEcho]++
@@ -213,7 +213,7 @@ func (h *Harvester) Stated(ctx context.Context, tr *session.Transcript, from uin
 		return nil, nil
 	}
 	err = h.early.take(ctx, func(ctx context.Context) error {
-		r := &run{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
+		r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
 		quotes = map[string]string{}
 		for _, s := range d.Statements {
 			r.out.Learned, r.statements = nil, []draft.Statement{s}

@@ -15,7 +15,7 @@ import (
 
 // findings writes what tool calls found out and changed: the last one of an
 // entity wins, and its history keeps the rest.
-func (r *run) findings(ctx context.Context) error {
+func (r *harvestRun) findings(ctx context.Context) error {
 	var found []ken.Claim
 	for _, f := range finding.Extract(r.tr, r.o.Tools) {
 		found = append(found, f.Claim(r.tr.Info))
@@ -42,19 +42,19 @@ const longer = 7 * 24 * time.Hour
 // out about the same entity already, or a person refused it. Of one that says what
 // is known, only the file's new content is vouched for, and the time that it stands
 // grows.
-func (r *run) finding(ctx context.Context, c *ken.Claim) (step, error) {
+func (r *harvestRun) finding(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
 	have, err := r.o.Store.ByKey(ctx, c.Key)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		return r.written(c), nil
 	case err != nil:
-		return step{}, err
+		return pendingWrite{}, err
 	case have.Status == ken.StatusSuperseded, have.Status == ken.StatusDisputed && have.Text == c.Text:
 		r.out.Dropped[dropRejected]++
-		return step{}, nil
+		return pendingWrite{}, nil
 	case have.Support(nil).NewestAt.After(c.CreatedAt):
 		r.out.Dropped[dropOlder]++
-		return step{}, nil
+		return pendingWrite{}, nil
 	case have.Text != c.Text, c.ExpiresAt.Sub(have.ExpiresAt) > longer && !have.ExpiresAt.IsZero():
 		return r.written(c), nil
 	}
@@ -64,9 +64,9 @@ func (r *run) finding(ctx context.Context, c *ken.Claim) (step, error) {
 	}
 	if have.Session != c.Session && have.Support(nil).NewestAt.Before(c.CreatedAt) {
 		r.out.Dropped[consolidate.Known]++
-		return step{}, nil
+		return pendingWrite{}, nil
 	}
-	return step{id: have.ID}, nil // an earlier run of this harvest
+	return pendingWrite{id: have.ID}, nil // an earlier run of this harvest
 }
 
 // vouches reports evidence of a file's content.
@@ -83,27 +83,27 @@ func covers(e ken.Evidence) func(ken.Evidence) bool {
 // patterns writes candidates, and reinforces those that are known: once a
 // session, whether a person has approved them or not. One that was rejected stays
 // rejected.
-func (r *run) patterns(ctx context.Context) error {
+func (r *harvestRun) patterns(ctx context.Context) error {
 	ids, err := r.write(ctx, "pattern", pattern.Extract(r.tr, r.o.Tools), r.pattern)
 	r.out.Patterns = ids
 	return err
 }
 
 // pattern says what is to be written of one.
-func (r *run) pattern(ctx context.Context, c *ken.Claim) (step, error) {
+func (r *harvestRun) pattern(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
 	have, err := r.o.Store.ByKey(ctx, c.Key)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		return r.written(c), nil
 	case err != nil:
-		return step{}, err
+		return pendingWrite{}, err
 	case have.Status == ken.StatusDisputed, have.Status == ken.StatusSuperseded:
 		r.out.Dropped[dropRejected]++
-		return step{}, nil
+		return pendingWrite{}, nil
 	}
 	again, err := r.counted(ctx, &have)
 	if err != nil || again {
-		return step{id: have.ID}, err
+		return pendingWrite{id: have.ID}, err
 	}
 	return r.reinforced(have.ID, enough(have.Evidence, c.Evidence)), nil
 }
@@ -135,12 +135,14 @@ func enough(have, more []ken.Evidence) []ken.Evidence {
 }
 
 // actor marks what this session reinforces: see counted.
-func (r *run) actor() ken.Actor { return ken.Actor{Type: "system", ID: "harvest of " + r.tr.Info.ID} }
+func (r *harvestRun) actor() ken.Actor {
+	return ken.Actor{Type: "system", ID: "harvest of " + r.tr.Info.ID}
+}
 
 // counted reports whether this session wrote or reinforced the claim already, in
 // a harvest before this one. The history knows, so evidence need not grow with
 // every session that sees a pattern.
-func (r *run) counted(ctx context.Context, c *ken.Claim) (bool, error) {
+func (r *harvestRun) counted(ctx context.Context, c *ken.Claim) (bool, error) {
 	if c.Session == r.tr.Info.ID {
 		return true, nil
 	}
@@ -156,7 +158,7 @@ func (r *run) counted(ctx context.Context, c *ken.Claim) (bool, error) {
 // leaveOut takes the calls that somebody else's text had the agent make out of what is
 // harvested, with their results: told by an episode or a finding, they would be the
 // agent's own the next time, and outlive the text when that is forgotten.
-func (r *run) leaveOut(ctx context.Context) error {
+func (r *harvestRun) leaveOut(ctx context.Context) error {
 	if r.o.Tainted == nil {
 		return nil
 	}
@@ -208,7 +210,7 @@ func (r *run) leaveOut(ctx context.Context) error {
 
 // voice is what a session's summary is trusted: like the agent who speaks, and, where
 // somebody else's text steered it, like that.
-func (r *run) voice() ken.Trust {
+func (r *harvestRun) voice() ken.Trust {
 	if r.tainted {
 		return ken.TrustExternal
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// run is one harvest under way.
-type run struct {
+// harvestRun is one harvest under way.
+type harvestRun struct {
 	o          *Options
 	tr         *session.Transcript
 	statements []draft.Statement
@@ -43,7 +43,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
-	r := &run{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
+	r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
 	steps := []struct {
 		name string
 		do   func(context.Context) error
@@ -73,7 +73,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // draft asks the model, and the rules where there is none or it failed.
-func (r *run) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
+func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
 	if r.o.Model != nil && len(r.tr.Entries) > 0 {
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
@@ -95,7 +95,7 @@ func (r *run) draft(ctx context.Context, progress Progress) (draft.Draft, error)
 // refused reports an error that says of one claim that it can't be kept: it is
 // counted and told, and the rest of the session is kept. Which of the session's
 // words it was must not get into a log.
-func (r *run) refused(what string, err error) bool {
+func (r *harvestRun) refused(what string, err error) bool {
 	if !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrInvalid) {
 		return false
 	}
@@ -104,7 +104,7 @@ func (r *run) refused(what string, err error) bool {
 	return true
 }
 
-func (r *run) drop(counts map[string]int) {
+func (r *harvestRun) drop(counts map[string]int) {
 	for why, n := range counts {
 		r.out.Dropped[why] += n
 	}
@@ -176,7 +176,7 @@ func (o Options) withDefaults() Options {
 var errHeld = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
 
 // turn lets one harvest run at a time, and whoever holds it none.
-type turn struct {
+type harvestLease struct {
 	token chan struct{} // in it while nobody has the turn
 
 	mu    sync.Mutex              // guards the rest
@@ -185,8 +185,8 @@ type turn struct {
 	stop  context.CancelCauseFunc // of the harvest that has the turn; nil for none
 }
 
-func newTurn() *turn {
-	t := &turn{token: make(chan struct{}, 1), held: make(chan struct{})}
+func newTurn() *harvestLease {
+	t := &harvestLease{token: make(chan struct{}, 1), held: make(chan struct{})}
 	t.token <- struct{}{}
 	return t
 }
@@ -194,7 +194,7 @@ func newTurn() *turn {
 // take runs a harvest in its turn, with a context that ends when somebody holds it.
 // It never waits for a hold: whoever erases may itself wait, in another process, until
 // no harvest of this one is under way.
-func (t *turn) take(ctx context.Context, harvest func(context.Context) error) error {
+func (t *harvestLease) take(ctx context.Context, harvest func(context.Context) error) error {
 	t.mu.Lock()
 	held := t.held
 	t.mu.Unlock()
@@ -219,21 +219,21 @@ func (t *turn) take(ctx context.Context, harvest func(context.Context) error) er
 	return err
 }
 
-func (t *turn) begin(stop context.CancelCauseFunc) bool {
+func (t *harvestLease) begin(stop context.CancelCauseFunc) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop = stop
 	return t.holds == 0
 }
 
-func (t *turn) end() {
+func (t *harvestLease) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop = nil
 }
 
 // hold stops the harvest that runs and waits for the turn.
-func (t *turn) hold(ctx context.Context) (release func(), err error) {
+func (t *harvestLease) hold(ctx context.Context) (release func(), err error) {
 	t.mu.Lock()
 	if t.holds++; t.holds == 1 {
 		close(t.held)
@@ -265,8 +265,8 @@ func (t *turn) hold(ctx context.Context) (release func(), err error) {
 // each miss what the other is about to write. Safe for concurrent use.
 type Harvester struct {
 	o     Options
-	turn  *turn
-	early *turn // of Stated
+	turn  *harvestLease
+	early *harvestLease // of Stated
 }
 
 // New returns a harvester.

@@ -257,18 +257,18 @@ func sentences(text string) (out []string) {
 	return out
 }
 
-// step is what is to be written of one claim.
-type step struct {
+// pendingWrite is what is to be written of one claim.
+type pendingWrite struct {
 	id string                                       // the claim's, where it is known already; "" for one that is left out
 	do func(context.Context) (id string, err error) // nil: nothing
 }
 
-func (r *run) written(c *ken.Claim) step {
-	return step{do: func(ctx context.Context) (string, error) { return r.o.Store.WriteClaim(ctx, *c) }}
+func (r *harvestRun) written(c *ken.Claim) pendingWrite {
+	return pendingWrite{do: func(ctx context.Context) (string, error) { return r.o.Store.WriteClaim(ctx, *c) }}
 }
 
-func (r *run) reinforced(id string, evidence []ken.Evidence) step {
-	return step{id: id, do: func(ctx context.Context) (string, error) {
+func (r *harvestRun) reinforced(id string, evidence []ken.Evidence) pendingWrite {
+	return pendingWrite{id: id, do: func(ctx context.Context) (string, error) {
 		return id, r.o.Store.Reinforce(ctx, id, evidence, r.actor())
 	}}
 }
@@ -279,8 +279,8 @@ const writers = 16
 
 // write writes claims of which none is about another: each has a key of its own.
 // It returns the ids of what is known now, in their order, each once.
-func (r *run) write(ctx context.Context, what string, claims []ken.Claim, plan func(context.Context, *ken.Claim) (step, error)) (ids []string, err error) {
-	steps := make([]step, len(claims))
+func (r *harvestRun) write(ctx context.Context, what string, claims []ken.Claim, plan func(context.Context, *ken.Claim) (pendingWrite, error)) (ids []string, err error) {
+	steps := make([]pendingWrite, len(claims))
 	for i := range claims {
 		if steps[i], err = plan(ctx, &claims[i]); err != nil {
 			return nil, fmt.Errorf("look up a %s: %w", what, err)

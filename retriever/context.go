@@ -185,8 +185,8 @@ const (
 	playbookCosine = 0.2 // what a playbook's likeness is taken to be where it is not known
 )
 
-// method is a playbook that may fit the turn.
-type method struct {
+// playbookMatch is a playbook that may fit the turn.
+type playbookMatch struct {
 	ref    store.Ref
 	share  float64 // of the question's words that it is about
 	words  float64 // how many of them
@@ -194,9 +194,9 @@ type method struct {
 	score  float64 // the evidence of both
 }
 
-// matched is what became of the playbooks of a turn.
-type matched struct {
-	fits   []method                    // best first
+// playbookMatches is what became of the playbooks of a turn.
+type playbookMatches struct {
+	fits   []playbookMatch             // best first
 	near   []store.Ref                 // that are about some of it, and don't fit
 	barred map[store.Ref]ken.CutReason // all that don't
 }
@@ -204,15 +204,15 @@ type matched struct {
 // match says which playbooks fit the turn. How much each of the question's words
 // counts is the keyword leg's to say, which knows how rare it is in all that is
 // known; how like the question the playbook is, the vector leg's.
-func (r *Retriever) match(playbooks, found []answer) (m matched) {
+func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 	if len(playbooks) == 0 || len(playbooks[0].res.Hits) == 0 {
 		return m
 	}
 	hits, value := playbooks[0].res.Hits, termValues(playbooks[0], found)
 	m.barred = make(map[store.Ref]ken.CutReason, len(hits))
-	var list []method
+	var list []playbookMatch
 	for _, h := range hits {
-		p := method{ref: h.Ref}
+		p := playbookMatch{ref: h.Ref}
 		for i, part := range h.Parts[:min(len(h.Parts), len(value))] {
 			p.share += value[i] * float64(part)
 			p.words += float64(part)
@@ -226,7 +226,7 @@ func (r *Retriever) match(playbooks, found []answer) (m matched) {
 		}
 	}
 	r.liken(list, found)
-	slices.SortFunc(list, func(a, b method) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
+	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
 	for _, p := range list {
 		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
 		if fit && len(m.fits) < r.o.limit(LegPlaybooks) {
@@ -242,12 +242,12 @@ func (r *Retriever) match(playbooks, found []answer) (m matched) {
 }
 
 // fits reports whether the playbook is above its floor.
-func (p *method) fits() bool {
+func (p *playbookMatch) fits() bool {
 	return p.score >= playbookFloor && (p.words >= playbookWords || p.cosine >= playbookLike)
 }
 
 // signals are what the receipt says of it.
-func (p *method) signals() map[string]float64 {
+func (p *playbookMatch) signals() map[string]float64 {
 	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
 }
 
@@ -275,7 +275,7 @@ func termValues(playbooks answer, found []answer) []float64 {
 
 // liken computes the likeness of each playbook to the question, and what that and
 // its words are evidence of. Where no likeness is to be had, words alone must do.
-func (r *Retriever) liken(list []method, found []answer) {
+func (r *Retriever) liken(list []playbookMatch, found []answer) {
 	for i := range list {
 		list[i].cosine = playbookCosine
 	}

@@ -203,16 +203,16 @@ func (r *ranking) had() float64 { return math.Max(r.share, r.named) }
 // shortWords is the length below which a record that asks is only a question.
 const shortWords = 75
 
-// asked is what a turn asks for, as far as the manner of a record can answer it.
-type asked struct {
+// questionManner is what a turn asks for, as far as the manner of a record can answer it.
+type questionManner struct {
 	names map[uint32]bool
 	when  bool
 	self  bool
 	times []period
 }
 
-func askedBy(s *ken.Signals, now time.Time) asked {
-	a := asked{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
+func askedBy(s *ken.Signals, now time.Time) questionManner {
+	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
 	for _, list := range [][]string{s.Keywords, s.Entities} {
 		for _, w := range list {
 			a.names[analysis.Name(w)] = true
@@ -222,7 +222,7 @@ func askedBy(s *ken.Signals, now time.Time) asked {
 }
 
 // manner is what a record earns by how it speaks.
-func (w *Weights) manner(a *asked, f analysis.Form) (sum float64) {
+func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
 	if f.Speaker != 0 && a.names[f.Speaker] {
 		sum += w.Speaker
 	}
@@ -286,7 +286,7 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 func unit(cosine float64) float64 { return math.Max(0, math.Min(1, finite(cosine))) }
 
 // date is how well a record's time fits what the question names, 0..1.
-func (a *asked) date(t time.Time) (best float64) {
+func (a *questionManner) date(t time.Time) (best float64) {
 	for i := range a.times {
 		best = math.Max(best, a.times[i].holds(t))
 	}

@@ -44,7 +44,7 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 // answers takes episodes that say nothing but what is asked out of a pool: a question is no
 // evidence for itself. Only short ones are read that the keyword leg did not find, or that
 // have most of the question's words.
-func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
+func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
 	suspect := func(e *entry) bool {
 		return e.row.Facts.Kind == ken.KindEpisode && e.rank.form.Words < shortWords && (e.rank.share == 0 || e.rank.share >= mostWords) && !ruled[e.ref]
 	}
@@ -108,7 +108,7 @@ func repeats(summary string, asked map[string]bool) bool {
 // so that they take no place when it is cut. Of those that say the same, the one with the
 // highest tier and trust stays, in the best place of all. Only records that
 // are alike in form and found alike are read.
-func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, s *sieve) []*entry {
+func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, s *candidateFilter) []*entry {
 	texts := map[store.Ref]string{}
 	text := func(e *entry) string {
 		if _, ok := texts[e.ref]; !ok {
@@ -223,7 +223,7 @@ func evidence(share, cosine float64) float64 {
 // the text, and to name something that is known is evidence by itself, as much as
 // having all words. But the name has to be enough of the question for a record, so
 // that an entity that is mentioned by the way does not bring all that is known of it.
-func (r *Retriever) floor(pool []*entry, found []answer, s *sieve, ruled map[store.Ref]bool) []*entry {
+func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
 	if r.o.Floor < 0 {
 		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] })
 	}

@@ -78,7 +78,7 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 // the turn.
 func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
-	s := sieve{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
+	s := candidateFilter{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
 	ruled := r.rules(answers, &s) // first, before anything can refuse or take them
 	r.tasks(&s)
 	var found, pinned, sessions, playbooks []answer
@@ -156,7 +156,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 
 // best orders the pool and returns what is above the floor, TopK at most. Rules that
 // apply in any case are evidence of what the turn is about, and else take no part.
-func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *sieve, ruled map[store.Ref]bool) []*entry {
+func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
 	pool = s.capped(pool, r.o.Pool, ruled)
 	r.weigh(pool, found, t, s.out)
 	r.order(pool, found)
@@ -229,8 +229,8 @@ func floorReason(e *entry, answers []answer) ken.CutReason {
 // lateLeg is how long a vector leg may run on after the turn has gone without it.
 const lateLeg = 5 * time.Second
 
-// reply is what a leg's goroutine hands back.
-type reply struct {
+// legResult is what a leg's goroutine hands back.
+type legResult struct {
 	leg int
 	res store.Result
 	err error
@@ -247,7 +247,7 @@ type prompt interface{ prompt() }
 func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	wait, cancel := context.WithTimeout(ctx, r.o.Deadline)
 	defer cancel()
-	replies := make(chan reply, len(r.o.Legs))
+	replies := make(chan legResult, len(r.o.Legs))
 	late := make(chan store.Result, len(r.o.Legs))
 	queries := make([]Query, len(r.o.Legs))
 	filters := make([]ken.Filter, len(r.o.Legs))
@@ -281,7 +281,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 			replies <- rep
 		}
 	}
-	got := make([]*reply, len(r.o.Legs))
+	got := make([]*legResult, len(r.o.Legs))
 	for _, rep := range collect(replies, len(got), wait.Done()) {
 		out.MS[r.o.Legs[rep.leg].Name()] = rep.ms
 		if wait.Err() == nil || !errors.Is(rep.err, wait.Err()) { // else it says in its own words that it was late
@@ -292,7 +292,7 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 }
 
 // collect takes n replies, or what is there at the end.
-func collect(replies <-chan reply, n int, end <-chan struct{}) (got []reply) {
+func collect(replies <-chan legResult, n int, end <-chan struct{}) (got []legResult) {
 	for len(got) < n {
 		select {
 		case rep := <-replies:
@@ -312,7 +312,7 @@ func collect(replies <-chan reply, n int, end <-chan struct{}) (got []reply) {
 }
 
 // search calls a leg; a panic in it is its error.
-func search(ctx context.Context, leg Leg, q *Query) (rep reply) {
+func search(ctx context.Context, leg Leg, q *Query) (rep legResult) {
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -326,7 +326,7 @@ func search(ctx context.Context, leg Leg, q *Query) (rep reply) {
 
 // settle returns the answers, and names the mode and what is missing from it. A
 // reply that did not come is nil.
-func (r *Retriever) settle(ctx context.Context, got []*reply, late <-chan store.Result, out *Result) (answers []answer) {
+func (r *Retriever) settle(ctx context.Context, got []*legResult, late <-chan store.Result, out *Result) (answers []answer) {
 	ran := map[string]bool{}
 	var causes []string
 	for i, leg := range r.o.Legs {

@@ -143,7 +143,7 @@ func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
 // sieve lets each record through once, and only what the filter accepts: every
 // leg has filtered already, but a record may have changed since, the late leg had
 // the filter of another turn, and a leg that forgets a condition must not leak.
-type sieve struct {
+type candidateFilter struct {
 	p    store.Projections
 	f    *ken.Filter
 	out  *Result
@@ -155,7 +155,7 @@ type sieve struct {
 }
 
 // spare lets the entries, which were admitted, be admitted once more.
-func (s *sieve) spare(entries []*entry) {
+func (s *candidateFilter) spare(entries []*entry) {
 	s.spared = make(map[store.Ref]bool, len(entries))
 	for _, e := range entries {
 		s.spared[e.ref] = true
@@ -164,14 +164,14 @@ func (s *sieve) spare(entries []*entry) {
 }
 
 // again lets rules that were let through be admitted once more.
-func (s *sieve) again(ruled map[store.Ref]bool) {
+func (s *candidateFilter) again(ruled map[store.Ref]bool) {
 	for ref := range ruled {
 		delete(s.told, ref)
 	}
 }
 
 // capped is the first n of a pool, rules not counted.
-func (s *sieve) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
+func (s *candidateFilter) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry {
 	in := pool[:0]
 	for _, e := range pool {
 		switch {
@@ -189,7 +189,7 @@ func (s *sieve) capped(pool []*entry, n int, ruled map[store.Ref]bool) []*entry 
 
 // grade notes what the rules that were found by their words as well are worth as
 // answers. They come first whatever that is.
-func (s *sieve) grade(pool []*entry, ruled map[store.Ref]bool) {
+func (s *candidateFilter) grade(pool []*entry, ruled map[store.Ref]bool) {
 	if len(ruled) == 0 {
 		return
 	}
@@ -207,7 +207,7 @@ func (s *sieve) grade(pool []*entry, ruled map[store.Ref]bool) {
 }
 
 // cut notes an entry that was admitted and is out.
-func (s *sieve) cut(e *entry, why ken.CutReason) {
+func (s *candidateFilter) cut(e *entry, why ken.CutReason) {
 	if !s.spared[e.ref] {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
 	}
@@ -215,7 +215,7 @@ func (s *sieve) cut(e *entry, why ken.CutReason) {
 
 // refuse notes a record that is out, unless it is gone altogether, or a part of the
 // structure that its words were found in: nobody expects that in a block.
-func (s *sieve) refuse(ref store.Ref, why ken.CutReason) {
+func (s *candidateFilter) refuse(ref store.Ref, why ken.CutReason) {
 	if s.told[ref] {
 		return
 	}
@@ -226,7 +226,7 @@ func (s *sieve) refuse(ref store.Ref, why ken.CutReason) {
 }
 
 // admit returns the entries that pass, with their rows, in their order.
-func (s *sieve) admit(entries []*entry) []*entry {
+func (s *candidateFilter) admit(entries []*entry) []*entry {
 	in := entries[:0]
 	for _, e := range entries {
 		if row, ok := s.pass(e.ref); ok {
@@ -239,7 +239,7 @@ func (s *sieve) admit(entries []*entry) []*entry {
 
 // pass returns the row of a record that passes, and false for one that does not or
 // that has passed before.
-func (s *sieve) pass(ref store.Ref) (store.Row, bool) {
+func (s *candidateFilter) pass(ref store.Ref) (store.Row, bool) {
 	if s.told[ref] {
 		return store.Row{}, false
 	}

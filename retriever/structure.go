@@ -60,7 +60,7 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 
 // rules lets the constraints through that apply, in their order, and returns which
 // they are. Neither pool nor floor nor TopK count for them.
-func (r *Retriever) rules(answers []answer, s *sieve) map[store.Ref]bool {
+func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bool {
 	list := s.out.Structure.Constraints
 	if len(list) == 0 {
 		return nil
@@ -178,7 +178,7 @@ const mostTasks = 10
 
 // tasks lets those of the turn's entities through, as memory: what is to be done
 // about a thing is no answer to a question, and good to know while working on it.
-func (r *Retriever) tasks(s *sieve) {
+func (r *Retriever) tasks(s *candidateFilter) {
 	f := *s.f
 	f.Structural = true // a task is an entity, which no leg finds by its words
 	list := s.out.Structure.Tasks

@@ -168,8 +168,8 @@ func (c *Call) owned() error {
 	return nil
 }
 
-// codeLook is when somebody last looked whether the project's files have changed.
-type codeLook struct {
+// codeRefresh is when somebody last looked whether the project's files have changed.
+type codeRefresh struct {
 	mu    sync.Mutex
 	at    time.Time
 	after time.Duration // from when on it is looked again

@@ -122,7 +122,7 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*L
 	case a.Do == consolidate.Reinforce:
 		return c.again(ctx, a.IDs[0], a.Evidence, notes)
 	}
-	res, err := consolidate.Apply(ctx, recorded{c.Store, c.handle()}, k, known)
+	res, err := consolidate.Apply(ctx, recordingStore{c.Store, c.handle()}, k, known)
 	if err != nil {
 		return nil, err
 	}
@@ -202,14 +202,14 @@ func (c *Call) handle() *session.Session {
 	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
-// recorded is a store whose new claims go through a session's handle.
-type recorded struct {
+// recordingStore is a store whose new claims go through a session's handle.
+type recordingStore struct {
 	consolidate.Store
 	h *session.Session
 }
 
 // WriteClaim implements ken.Store.
-func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
+func (r recordingStore) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 	return r.h.Learn(ctx, k.Text, k.Evidence, func(o *ken.Claim) {
 		k.ID = o.ID
 		*o = k
@@ -217,7 +217,7 @@ func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 }
 
 // SupersedeFor implements consolidate.Superseder where the store does.
-func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (r recordingStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	if s, ok := r.Store.(consolidate.Superseder); ok {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
 	}
@@ -225,7 +225,7 @@ func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string,
 }
 
 // ByKey implements consolidate.Keyed where the store does.
-func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+func (r recordingStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if s, ok := r.Store.(consolidate.Keyed); ok {
 		return s.ByKey(ctx, key)
 	}

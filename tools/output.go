@@ -383,7 +383,7 @@ type evidenceRead struct {
 // file that is not there. Of another owner's project nothing is seen.
 func (c *Call) evidence(ctx context.Context, given []evidenceView) (evidenceRead, error) {
 	var out evidenceRead
-	w := witness{c: c}
+	w := sessionRuns{c: c}
 	for i := range given {
 		field := fmt.Sprintf("evidence[%d]", i)
 		e, why, err := c.piece(ctx, &w, &given[i], field)
@@ -419,7 +419,7 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 const notTheirs = "the files of this project are not those of this caller's owner"
 
 // piece reads one piece. why says what Ken could not see for itself.
-func (c *Call) piece(ctx context.Context, w *witness, g *evidenceView, field string) (e ken.Evidence, why string, err error) {
+func (c *Call) piece(ctx context.Context, w *sessionRuns, g *evidenceView, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
 			return true

@@ -176,16 +176,16 @@ func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (strin
 	return string(noteJSON) + strings.TrimPrefix(safe(string(b)), "{"), err
 }
 
-// witness has seen what ran in the caller's session, if its messages are journaled:
+// sessionRuns has seen what ran in the caller's session, if its messages are journaled:
 // what an agent says of a run is its word, what the journal says is not.
-type witness struct {
+type sessionRuns struct {
 	c     *Call
 	read  bool
 	calls []finding.Call
 }
 
 // runs returns the commands of the session that ran.
-func (w *witness) runs(ctx context.Context) ([]finding.Call, error) {
+func (w *sessionRuns) runs(ctx context.Context) ([]finding.Call, error) {
 	if w.read || w.c.Session == "" {
 		return w.calls, nil
 	}
@@ -204,7 +204,7 @@ func (w *witness) runs(ctx context.Context) ([]finding.Call, error) {
 
 // exit is the exit code of a command's last run in the session. A command that only
 // looks at something, or whose status is that of something behind a pipe, proves nothing.
-func (w *witness) exit(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
+func (w *sessionRuns) exit(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
 	calls, err := w.runs(ctx)
 	if err != nil {
 		return e, "", err
@@ -226,7 +226,7 @@ func (w *witness) exit(ctx context.Context, command string, said *int) (e ken.Ev
 }
 
 // test is a test that passed when it ran last in the session.
-func (w *witness) test(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
+func (w *sessionRuns) test(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
 	calls, err := w.runs(ctx)
 	if err != nil {
 		return e, "", err

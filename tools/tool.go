@@ -141,7 +141,7 @@ type Registry struct {
 	// writing lets one call at a time learn for an owner: two that say the same at once
 	// would each find the other missing.
 	writing locks.Locks
-	look    codeLook
+	look    codeRefresh
 }
 
 // New returns the tools of a layer, which stays the caller's to close. change sets

@@ -135,22 +135,22 @@ func nameOf(a ken.Actor) string {
 type attentionItemBody struct {
 	Now   time.Time
 	Item  attentionItem
-	Past  []moment // of all its claims, the latest first
-	Since []told   // turns that were shown one of the claims since it happened
-	More  int      // turns that are not listed
-	Least bool     // there may be more turns than were looked at
+	Past  []historyEntry // of all its claims, the latest first
+	Since []shownTurn    // turns that were shown one of the claims since it happened
+	More  int            // turns that are not listed
+	Least bool           // there may be more turns than were looked at
 }
 
-// moment is an entry of the history of one of several claims.
-type moment struct {
+// historyEntry is an entry of the history of one of several claims.
+type historyEntry struct {
 	step
 	Claim  string
 	Letter string // of the claim, where there are several
 	Cause  bool   // what the item is about
 }
 
-// told is a turn that was shown a claim.
-type told struct {
+// shownTurn is a turn that was shown a claim.
+type shownTurn struct {
 	ledger.Turn
 	Claim  string
 	Letter string
@@ -210,10 +210,10 @@ func (v *visit) past(s store.Engine, b *attentionItemBody) error {
 			return err
 		}
 		for _, st := range steps(events) {
-			b.Past = append(b.Past, moment{step: st, Claim: id, Letter: b.Item.Letter(i), Cause: st.At.Equal(b.Item.At)})
+			b.Past = append(b.Past, historyEntry{step: st, Claim: id, Letter: b.Item.Letter(i), Cause: st.At.Equal(b.Item.At)})
 		}
 	}
-	slices.SortStableFunc(b.Past, func(x, y moment) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Seq, x.Seq)) })
+	slices.SortStableFunc(b.Past, func(x, y historyEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Seq, x.Seq)) })
 	for i := range b.Past {
 		if m := &b.Past[i]; m.Cause && b.Item.Who == "" {
 			b.Item.Who = nameOf(m.Actor)
@@ -242,13 +242,13 @@ func (v *visit) toldSince(b *attentionItemBody) error {
 		n := 0
 		for _, t := range turns {
 			if !t.At.Before(b.Item.At) {
-				b.Since = append(b.Since, told{Turn: t, Claim: id, Letter: b.Item.Letter(i)})
+				b.Since = append(b.Since, shownTurn{Turn: t, Claim: id, Letter: b.Item.Letter(i)})
 				n++
 			}
 		}
 		b.Least = b.Least || n == mostTold
 	}
-	slices.SortStableFunc(b.Since, func(x, y told) int { return y.At.Compare(x.At) })
+	slices.SortStableFunc(b.Since, func(x, y shownTurn) int { return y.At.Compare(x.At) })
 	b.More = max(len(b.Since)-mostShown, 0)
 	b.Since = b.Since[:len(b.Since)-b.More]
 	return nil

@@ -36,7 +36,7 @@ type claimsBody struct {
 	Most      bool // there may be more: the search looks at no more than mostFound
 	Next      string
 	Chosen    []choice // what narrows the list, each with the way out
-	Kept      []kept
+	Kept      []keptField
 	Facets    []facetView
 	Counting  *facet.Progress // the facets are being counted for the first time
 	Orders    []choice
@@ -66,8 +66,8 @@ type facetValue struct {
 	Here        bool
 }
 
-// kept is a field of the address that stays when the question changes.
-type kept struct{ Name, Value string }
+// keptField is a field of the address that stays when the question changes.
+type keptField struct{ Name, Value string }
 
 // shownFacets are the facets in the order of the page, with what people call them.
 // Those that say something of nearly every list are unfolded.
@@ -104,7 +104,7 @@ func claimsPage(v *visit) error {
 	b.Chosen = chosen(q)
 	for _, f := range shownFacets {
 		for _, value := range q[f.name] {
-			b.Kept = append(b.Kept, kept{f.name, value})
+			b.Kept = append(b.Kept, keptField{f.name, value})
 		}
 	}
 	if b.Question == "" {
@@ -322,7 +322,7 @@ type claimBody struct {
 	History  []step
 	Before   []row // what it replaced, the last first
 	After    []row // what replaced it, the next first
-	Shown    shownIn
+	Shown    shownTurns
 	Steps    []ken.Status // where a person may move it
 	Document bool
 	Gone     bool // it was forgotten: the history is all there is
@@ -345,8 +345,8 @@ type step struct {
 	Path string // of the other claim
 }
 
-// shownIn are the turns that were shown a claim.
-type shownIn struct {
+// shownTurns are the turns that were shown a claim.
+type shownTurns struct {
 	Turns []ledger.Turn
 	Total int
 }

@@ -83,8 +83,8 @@ type Console struct {
 	token    [32]byte                    // of forms where nobody logs in
 	claims   *facet.Index
 	turns    *ledger.Ledger
-	tallies  behind[string, tally]  // by owner
-	catching behind[string, caught] // of turns, by owner
+	tallies  behind[string, tally]     // by owner
+	catching behind[string, readError] // of turns, by owner
 	began    time.Time
 	health   health // what its pages remember
 	drift    behind[struct{}, driftFound]

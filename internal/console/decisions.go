@@ -32,7 +32,7 @@ type decisionsBody struct {
 	All      int
 	Facets   []facetView
 	Chosen   []choice
-	Kept     []kept
+	Kept     []keptField
 	Next     string
 	Problems []fileProblem
 }
@@ -76,12 +76,12 @@ func (v *visit) listDecisions(r *decision.Registry, b *decisionsBody) {
 	for _, f := range facetsOfDecisions {
 		for _, value := range q[f.name] {
 			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: labelOf("", value), Path: toggled(v.r.URL, f.name, value)})
-			b.Kept = append(b.Kept, kept{f.name, value})
+			b.Kept = append(b.Kept, keptField{f.name, value})
 		}
 	}
 	if b.Governs != "" {
 		b.Chosen = append(b.Chosen, choice{Name: "Governs", Value: b.Governs, Path: toggled(v.r.URL, "governs", b.Governs)})
-		b.Kept = append(b.Kept, kept{"governs", b.Governs})
+		b.Kept = append(b.Kept, keptField{"governs", b.Governs})
 	}
 	for _, p := range r.Problems() {
 		b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
@@ -224,11 +224,11 @@ type decisionBody struct {
 	Row        decisionRow
 	Record     *decision.Record
 	FilePath   string
-	StatusSays string     // as the file has it, where that is other words
-	Parts      []passage  // what it says before the options
-	After      []passage  // and behind them
-	Governs    []governed // what it lists
-	Names      []governed // what its text names
+	StatusSays string          // as the file has it, where that is other words
+	Parts      []passage       // what it says before the options
+	After      []passage       // and behind them
+	Governs    []governedThing // what it lists
+	Names      []governedThing // what its text names
 	Supersedes []choice
 	Successors []choice
 	Chain      template.HTML // "" when nothing superseded anything
@@ -244,9 +244,9 @@ type decisionBody struct {
 // passage is a piece of a text under a heading.
 type passage struct{ Title, Text string }
 
-// governed is something that a decision governs, with a page that shows it, if there is
+// governedThing is something that a decision governs, with a page that shows it, if there is
 // one thing of that name.
-type governed struct{ Name, Path string }
+type governedThing struct{ Name, Path string }
 
 // Most targets that are looked up, claims that are shown, and decisions that a form
 // offers.
@@ -273,9 +273,9 @@ func decisionPage(v *visit) error {
 	for _, t := range decision.Targets(r) {
 		switch {
 		case t.Exact && len(b.Governs) < mostTargets:
-			b.Governs = append(b.Governs, governed{t.Name, v.namedPath(t.Name)})
+			b.Governs = append(b.Governs, governedThing{t.Name, v.namedPath(t.Name)})
 		case !t.Exact && len(b.Names) < mostTargets:
-			b.Names = append(b.Names, governed{t.Name, v.namedPath(t.Name)})
+			b.Names = append(b.Names, governedThing{t.Name, v.namedPath(t.Name)})
 		}
 	}
 	line, err := reg.History(r.Path)

@@ -51,8 +51,8 @@ type healthBody struct {
 	Statuses  template.HTML
 	Counting  *facet.Progress
 	Census    *census // nil while it is taken for the first time
-	Sessions  []named
-	Jobs      []named
+	Sessions  []labelledNumber
+	Jobs      []labelledNumber
 	Graph     *codegraph.Counts // nil where no code was read
 
 	Work     middleware.Counts
@@ -64,8 +64,8 @@ type healthBody struct {
 // drawn is a picture, and the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
-// named is a number with what it counts.
-type named struct {
+// labelledNumber is a number with what it counts.
+type labelledNumber struct {
 	Name  string
 	Count int
 }
@@ -99,10 +99,10 @@ func healthPage(v *visit) error {
 	if n := b.Census; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
-			b.Sessions = append(b.Sessions, named{string(st), n.Sessions[st]})
+			b.Sessions = append(b.Sessions, labelledNumber{string(st), n.Sessions[st]})
 		}
 		for _, st := range jobStates {
-			b.Jobs = append(b.Jobs, named{string(st), n.Jobs[st]})
+			b.Jobs = append(b.Jobs, labelledNumber{string(st), n.Jobs[st]})
 		}
 	}
 	if b.Lately != nil {
@@ -185,11 +185,11 @@ func (w *lately) Hybrid() float64 {
 }
 
 // Counts is how many turns ran in each mode.
-func (w *lately) Counts() (out []named) {
+func (w *lately) Counts() (out []labelledNumber) {
 	for _, m := range modes {
-		out = append(out, named{string(m.mode), w.Whole.Modes[m.mode]})
+		out = append(out, labelledNumber{string(m.mode), w.Whole.Modes[m.mode]})
 	}
-	return slices.DeleteFunc(out, func(n named) bool { return n.Count == 0 })
+	return slices.DeleteFunc(out, func(n labelledNumber) bool { return n.Count == 0 })
 }
 
 // Tones of what the pages of health say, as the style sheet has them.
@@ -411,5 +411,5 @@ type health struct {
 	censuses behind[string, census] // by owner
 	lately   behind[latelyKey, lately]
 	sweeps   sweepFiles
-	weighed  behind[string, weighed] // by the files
+	weighed  behind[string, reportComparison] // by the files
 }

@@ -61,7 +61,7 @@ func sessionsPage(v *visit) error {
 type sessionBody struct {
 	Now     time.Time
 	Info    session.Info
-	Learned []lesson
+	Learned []learnedClaim
 	Dropped []dropped
 	Turns   []ledger.Turn
 	More    int // turns that are not listed
@@ -74,8 +74,8 @@ type sessionBody struct {
 	Talk       bool // it may be shown
 }
 
-// lesson is a claim that came of a session, and how.
-type lesson struct {
+// learnedClaim is a claim that came of a session, and how.
+type learnedClaim struct {
 	row
 	How string
 }
@@ -141,7 +141,7 @@ func (v *visit) talk(b *sessionBody) error {
 }
 
 // lessons says how each claim came of a session.
-func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) []lesson {
+func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) []learnedClaim {
 	how := map[string]string{}
 	if o := info.Outcome; o != nil {
 		how[o.Episode] = "what happened"
@@ -152,9 +152,9 @@ func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) [
 			}
 		}
 	}
-	out := make([]lesson, len(claims))
+	out := make([]learnedClaim, len(claims))
 	for i := range claims {
-		out[i] = lesson{rowOf(&claims[i], now), how[claims[i].ID]}
+		out[i] = learnedClaim{rowOf(&claims[i], now), how[claims[i].ID]}
 	}
 	return out
 }

@@ -37,7 +37,7 @@ type sweepsBody struct {
 	More   int
 	Folder string // where they are, from the project's root
 
-	Weighed     *weighed // nil while they are compared
+	Weighed     *reportComparison // nil while they are compared
 	Runs        []sweepRun
 	LeftOut     int  // runs beyond mostRuns
 	Sets        int  // data sets among the runs

@@ -47,14 +47,14 @@ type Codebase struct {
 
 	changing sync.Mutex           // held by whoever changes the graph; guards the fields below
 	readers  *readers             // of files; nil until it is known which there are
-	read     signs                // of those that have read all files; zero when nobody has
+	read     readerSignature      // of those that have read all files; zero when nobody has
 	saved    uint64               // version of the graph as it lies on disk
 	governed bool                 // whether the decisions have been told to the graph
 	told     []codegraph.Decision // that were told last
 	toldTo   *codegraph.Graph     // to this one
 
-	asking sync.Mutex       // guards the field below
-	asked  map[string]asked // what Update has looked at, by path
+	asking sync.Mutex           // guards the field below
+	asked  map[string]fileState // what Update has looked at, by path
 }
 
 // Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for
@@ -171,11 +171,11 @@ type readers struct {
 	asked  map[string]string // hashes of the settings that were read, by path
 	golang codegraph.Extractor
 	lexed  *lexed.Set
-	signs  signs
+	signs  readerSignature
 }
 
 // signs tell whether readers would read a file that has not changed as others did.
-type signs struct {
+type readerSignature struct {
 	golang [sha256.Size]byte // of the modules
 	lexed  [sha256.Size]byte // of the files and the settings
 }
@@ -291,8 +291,8 @@ func (r *readers) setting(p string) bool {
 
 // otherThan picks the files that r reads otherwise than those of whom these are the
 // signs; nil when there are none.
-func (r *readers) otherThan(then signs) func(path string) bool {
-	if then == (signs{}) || then == r.signs {
+func (r *readers) otherThan(then readerSignature) func(path string) bool {
+	if then == (readerSignature{}) || then == r.signs {
 		return nil
 	}
 	return func(p string) bool {

@@ -40,7 +40,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	defer f.Close() // nothing was written
 	in := bufio.NewReaderSize(&cancelled{ctx, f}, 256<<10)
 	head := make([]byte, len(fileMagic))
-	var s signs
+	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
 			return fmt.Errorf("load the graph: %w", unless(ctx, unusable()))
@@ -90,7 +90,7 @@ func (c *Codebase) Save() error {
 	c.changing.Lock()
 	view, s, saved := c.View(), c.read, c.saved
 	c.changing.Unlock()
-	if view.Version() == saved || s == (signs{}) {
+	if view.Version() == saved || s == (readerSignature{}) {
 		return nil
 	}
 	if err := c.write(view, s); err != nil {
@@ -102,7 +102,7 @@ func (c *Codebase) Save() error {
 	return nil
 }
 
-func (c *Codebase) write(view *codegraph.View, s signs) (err error) {
+func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 	if err := trust.Mark(c.o.Root, c.o.State); err != nil && !errors.Is(err, ken.ErrUnavailable) {
 		return err
 	}
@@ -136,8 +136,8 @@ const clockGranularity = 2 * time.Second
 // maxAsked bounds what is remembered of files that Update was asked about.
 const maxAsked = 4096
 
-// asked is what a file was like when Update last looked at it.
-type asked struct {
+// fileState is what a file was like when Update last looked at it.
+type fileState struct {
 	size    int64 // -1 for a folder
 	modTime time.Time
 	at      time.Time
@@ -180,7 +180,7 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 
 // look says what is at a path: nil for nothing, and false for what is no business of the
 // graph.
-func look(root *os.Root, p string) (*asked, bool) {
+func look(root *os.Root, p string) (*fileState, bool) {
 	if !fs.ValidPath(p) || p == "." {
 		return nil, false
 	}
@@ -191,16 +191,16 @@ func look(root *os.Root, p string) (*asked, bool) {
 	case err != nil:
 		return nil, false
 	case info.IsDir():
-		return &asked{size: -1, modTime: info.ModTime()}, true
+		return &fileState{size: -1, modTime: info.ModTime()}, true
 	case !info.Mode().IsRegular():
 		return nil, false
 	}
-	return &asked{size: info.Size(), modTime: info.ModTime()}, true
+	return &fileState{size: info.Size(), modTime: info.ModTime()}, true
 }
 
 // wasAsked reports whether Update has looked at a path as it is now: what it left out
 // then, it would leave out again.
-func (c *Codebase) wasAsked(p string, now *asked) bool {
+func (c *Codebase) wasAsked(p string, now *fileState) bool {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	was, ok := c.asked[p]
@@ -208,13 +208,13 @@ func (c *Codebase) wasAsked(p string, now *asked) bool {
 }
 
 // glance says what is at the paths before they are read.
-func (c *Codebase) glance(paths []string) map[string]asked {
+func (c *Codebase) glance(paths []string) map[string]fileState {
 	root, err := os.OpenRoot(c.o.Root)
 	if err != nil {
 		return nil
 	}
 	defer root.Close() // it was only looked at
-	out := make(map[string]asked, len(paths))
+	out := make(map[string]fileState, len(paths))
 	at := c.o.Now()
 	for _, p := range paths {
 		if now, ok := look(root, p); ok && now != nil {
@@ -226,11 +226,11 @@ func (c *Codebase) glance(paths []string) map[string]asked {
 }
 
 // note remembers what was looked at.
-func (c *Codebase) note(seen map[string]asked) {
+func (c *Codebase) note(seen map[string]fileState) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	if c.asked == nil || len(c.asked)+len(seen) > maxAsked {
-		c.asked = make(map[string]asked, len(seen))
+		c.asked = make(map[string]fileState, len(seen))
 	}
 	for p, s := range seen {
 		c.asked[p] = s

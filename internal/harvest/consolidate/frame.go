@@ -255,7 +255,7 @@ func follows(a []word, norm, next string) bool {
 // short bounds what is aligned; a longer text is covered by its words alone.
 func short(w []word) []word { return w[:min(len(w), maxWords)] }
 
-func (x *told) short() []word { return short(x.text.words) }
+func (x *injectedSentence) short() []word { return short(x.text.words) }
 
 // swapped reports two sentences of the same verb that exchange who does it and to
 // whom.

@@ -15,7 +15,7 @@ const (
 )
 
 // covers reports whether x says all that t says.
-func (x *told) covers(t *text) bool {
+func (x *injectedSentence) covers(t *text) bool {
 	v := (&pair{old: &x.text, new: t, alignment: align(x.short(), short(t.words))}).judge()
 	switch v.Relation {
 	case Same, Restates:
@@ -58,7 +58,7 @@ func (x *told) covers(t *text) bool {
 			theirs++
 		}
 	}
-	if x.conditional() && !(&told{words: said}).conditional() {
+	if x.conditional() && !(&injectedSentence{words: said}).conditional() {
 		return false
 	}
 	return common >= minTold && float64(common) >= toldShare*float64(theirs) &&
@@ -70,7 +70,7 @@ var (
 	wish      = words("want prefer like ask")
 )
 
-func (x *told) wishes() bool {
+func (x *injectedSentence) wishes() bool {
 	for w := range wish {
 		if _, ok := x.words[w]; ok {
 			return true
@@ -79,7 +79,7 @@ func (x *told) wishes() bool {
 	return false
 }
 
-func (x *told) hasOpposite(norm string) bool {
+func (x *injectedSentence) hasOpposite(norm string) bool {
 	for i := range x.text.words {
 		if opposite(x.text.words[i].norm, norm) {
 			return true
@@ -88,7 +88,7 @@ func (x *told) hasOpposite(norm string) bool {
 	return false
 }
 
-func (x *told) conditional() bool {
+func (x *injectedSentence) conditional() bool {
 	for w := range condition {
 		if _, ok := x.words[w]; ok {
 			return true

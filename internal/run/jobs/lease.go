@@ -260,8 +260,8 @@ func (q *Queue) rewind(ctx context.Context, now time.Time) error {
 	})
 }
 
-// sighting is a lease as it was first seen.
-type sighting struct {
+// leaseSeen is a lease as it was first seen.
+type leaseSeen struct {
 	run   uint64
 	lease time.Time
 	at    time.Time // by the monotonic clock
@@ -270,7 +270,7 @@ type sighting struct {
 // watch notes the leases that are held by the living, so that one that stands still
 // can be told from one that is renewed.
 func (q *Queue) watch(running []Job) {
-	seen := make(map[string]sighting, len(running))
+	seen := make(map[string]leaseSeen, len(running))
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range running {
@@ -280,7 +280,7 @@ func (q *Queue) watch(running []Job) {
 		}
 		s, ok := q.seen[j.ID]
 		if !ok || s.run != j.Run || !s.lease.Equal(j.Lease) {
-			s = sighting{j.Run, j.Lease, time.Now()}
+			s = leaseSeen{j.Run, j.Lease, time.Now()}
 		}
 		seen[j.ID] = s
 	}

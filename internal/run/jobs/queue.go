@@ -30,9 +30,9 @@ type Queue struct {
 
 	mu    sync.Mutex // guards the rest
 	wake  chan struct{}
-	mine  map[string]struct{} // jobs that this queue is running
-	seen  map[string]sighting // leases that are held in this process
-	told  map[string]struct{} // jobs that can't be read, and are in the log
+	mine  map[string]struct{}  // jobs that this queue is running
+	seen  map[string]leaseSeen // leases that are held in this process
+	told  map[string]struct{}  // jobs that can't be read, and are in the log
 	clock struct {
 		wall, mono time.Time // when it was last read; zero before the first time
 	}
@@ -40,7 +40,7 @@ type Queue struct {
 
 // NewQueue returns a queue over a shelf.
 func NewQueue(shelf store.Shelf, o Options) *Queue {
-	return &Queue{shelf: shelf, o: o.withDefaults(), wake: make(chan struct{}), mine: map[string]struct{}{}, seen: map[string]sighting{},
+	return &Queue{shelf: shelf, o: o.withDefaults(), wake: make(chan struct{}), mine: map[string]struct{}{}, seen: map[string]leaseSeen{},
 		told: map[string]struct{}{}}
 }
 

@@ -23,9 +23,9 @@ type Report struct {
 	Jobs []Job // as they stand after it, in the order in which they ran
 }
 
-func (r *Report) add(j Job, end ending) {
+func (r *Report) add(j Job, end attemptEnd) {
 	r.Jobs = append(r.Jobs, j)
-	*map[ending]*int{succeeded: &r.Done, failed: &r.Retried, buried: &r.Dead, stopped: &r.Returned, lostLease: &r.Lost}[end]++
+	*map[attemptEnd]*int{succeeded: &r.Done, failed: &r.Retried, buried: &r.Dead, stopped: &r.Returned, lostLease: &r.Lost}[end]++
 }
 
 // Drain runs every job that is due, one after another, and returns. Jobs that
@@ -200,7 +200,7 @@ const (
 var errLost = &ken.Error{Code: ken.CodeRefused, Msg: "the lease is lost: somebody else may run the job now"}
 
 // run runs a leased job and records what came of it.
-func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end ending, err error) {
+func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end attemptEnd, err error) {
 	defer q.leave(j.ID)
 	lost := false
 	// What is recorded is recorded although the worker was told to stop.
@@ -273,20 +273,20 @@ func (q *Queue) renew(ctx context.Context, j *Job, p *Progress) error {
 	})
 }
 
-// ending is how an attempt ended.
-type ending int
+// attemptEnd is how an attempt ended.
+type attemptEnd int
 
 const (
-	succeeded ending = iota
-	failed           // to be tried again
-	buried           // given up on
-	stopped          // put back: the worker was told to stop, or it is not the time for it
-	lostLease        // nothing was recorded
+	succeeded attemptEnd = iota
+	failed               // to be tried again
+	buried               // given up on
+	stopped              // put back: the worker was told to stop, or it is not the time for it
+	lostLease            // nothing was recorded
 )
 
 // record writes down what came of a job. told says that the worker was told to
 // stop while the handler ran.
-func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (after Job, end ending, err error) {
+func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (after Job, end attemptEnd, err error) {
 	err = q.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		held, err := own(tx, j)
 		if err != nil {
@@ -312,7 +312,7 @@ func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (afte
 }
 
 // settle decides what a job is after an attempt.
-func (q *Queue) settle(j *Job, res result, told bool) ending {
+func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
 	now := stamp(q.o.Now())
 	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
 	if res.err == nil {
@@ -349,7 +349,7 @@ func (q *Queue) bury(j *Job, now time.Time) {
 
 // tell logs how an attempt ended. A failure is nobody's return value, so this is
 // where it is heard of beside the job itself.
-func (q *Queue) tell(ctx context.Context, j *Job, end ending) {
+func (q *Queue) tell(ctx context.Context, j *Job, end attemptEnd) {
 	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts)
 	switch end {
 	case succeeded:

@@ -122,7 +122,7 @@ func (b *Book) Add(tx store.ShelfTx, rec Record) error {
 
 // again puts the receipt of a later request of a turn in the place of the one before,
 // which is not read: what was found out about the turn lies beside it.
-func again(tx store.ShelfTx, n uint64, had *head, rec *Record) error {
+func again(tx store.ShelfTx, n uint64, had *entryHead, rec *Record) error {
 	if rec.Through == 0 {
 		rec.Through = had.Through
 	}
@@ -296,7 +296,7 @@ func (b *Book) prune(tx store.ShelfTx, p *pages, most int) (pruned int, err erro
 }
 
 // remove deletes a receipt and what leads to it.
-func remove(tx store.ShelfTx, n uint64, h head) error {
+func remove(tx store.ShelfTx, n uint64, h entryHead) error {
 	keys := []string{keyEntry(n), keyUsed(n), keyTaint(n)}
 	if at, ok := numberOf(tx, h.Turn); ok && at == n {
 		keys = append(keys, keyTurn(h.Turn))

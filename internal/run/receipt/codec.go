@@ -15,9 +15,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// head is the first line of an entry: what has to be known of it to delete it, or to put
+// entryHead is the first line of an entry: what has to be known of it to delete it, or to put
 // the receipt of a later request in its place.
-type head struct {
+type entryHead struct {
 	Turn    string    `json:"turn"`
 	Session string    `json:"session,omitempty"`
 	At      time.Time `json:"at"`
@@ -26,7 +26,7 @@ type head struct {
 }
 
 func encode(rec *Record) ([]byte, error) {
-	line, err := json.Marshal(head{rec.Turn, rec.Session, rec.At, rec.Through, true})
+	line, err := json.Marshal(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true})
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func encode(rec *Record) ([]byte, error) {
 }
 
 // decodeHead reads whose an entry is. It keeps nothing of b.
-func decodeHead(n uint64, b []byte) (head, error) {
-	var h head
+func decodeHead(n uint64, b []byte) (entryHead, error) {
+	var h entryHead
 	line, _, ok := bytes.Cut(b, []byte{'\n'})
 	if !ok {
 		return h, corrupt(n, errors.New("it has no first line"))
@@ -111,7 +111,7 @@ func marksOf(r store.ShelfReader, n uint64) (marks []ken.Taint, err error) {
 }
 
 // headOf reads the head of a receipt; nil when there is none of that number.
-func headOf(r store.ShelfReader, n uint64) (*head, error) {
+func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 	b := r.Get(keyEntry(n))
 	if b == nil {
 		return nil, nil

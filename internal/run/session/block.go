@@ -106,7 +106,7 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 // keepBlock keeps the block of a note, unless there is one at its place that still stands:
 // that one is the note's standing block then. A block that tells what was forgotten, or whose items
 // had to be cleaned, is not kept.
-func (p *part) keepBlock(tx store.ShelfTx, rec *record, n *noting, gone *forgotten.Set) (changed bool, err error) {
+func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, gone *forgotten.Set) (changed bool, err error) {
 	b := n.Block
 	n.standing = nil
 	if b == nil || rec == nil || len(b.Place) > 64 {

@@ -269,15 +269,15 @@ func sentences(text string) []string {
 
 // trail calls what a program hung on a session's actions, one call at a time, and
 // waits for none longer than it may.
-type trail struct {
+type hookRunner struct {
 	wait time.Duration
 	log  *slog.Logger
 	turn chan struct{} // holds a token while no call runs
 	hung atomic.Bool   // nobody waits any more for the call that runs
 }
 
-func newTrail(wait time.Duration, log *slog.Logger) *trail {
-	t := &trail{wait: wait, log: log, turn: make(chan struct{}, 1)}
+func newTrail(wait time.Duration, log *slog.Logger) *hookRunner {
+	t := &hookRunner{wait: wait, log: log, turn: make(chan struct{}, 1)}
 	t.turn <- struct{}{}
 	return t
 }
@@ -285,7 +285,7 @@ func newTrail(wait time.Duration, log *slog.Logger) *trail {
 // call runs fn within the time there is, and otherwise leaves it to itself. While
 // one that was left so still runs, the next ones are not tried: an action waits for
 // a hanging logger once.
-func (t *trail) call(ctx context.Context, what string, a Action, fn func(context.Context) error) {
+func (t *hookRunner) call(ctx context.Context, what string, a Action, fn func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, t.wait)
 	if !t.take(ctx) {
 		cancel()
@@ -321,7 +321,7 @@ func (t *trail) call(ctx context.Context, what string, a Action, fn func(context
 }
 
 // take waits for the call that runs, unless nobody waits for that one any more.
-func (t *trail) take(ctx context.Context) bool {
+func (t *hookRunner) take(ctx context.Context) bool {
 	if t.hung.Load() {
 		select {
 		case <-t.turn:
@@ -339,7 +339,7 @@ func (t *trail) take(ctx context.Context) bool {
 }
 
 // warn tells of an entry that may not be in the trail, with all that it says.
-func (t *trail) warn(what string, a Action, err error) {
+func (t *hookRunner) warn(what string, a Action, err error) {
 	if err == nil {
 		return
 	}

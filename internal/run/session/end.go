@@ -287,7 +287,7 @@ func sweep(tx store.ShelfTx, rec *record) error {
 			return err
 		}
 	} else {
-		m := memo{id: rec.ID}
+		m := sessionCache{id: rec.ID}
 		if err := m.load(tx, rec); err != nil {
 			return err
 		}

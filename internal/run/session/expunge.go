@@ -52,17 +52,17 @@ func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 	return out, first
 }
 
-// held is what of one session must go.
-type held struct {
+// erasedPart is what of one session must go.
+type erasedPart struct {
 	messages   []uint64
 	injections []string // keys, those of blocks among them
 	checkpoint bool
 }
 
-func (h *held) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
+func (h *erasedPart) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
 
 // whole reports whether all of the session's messages go.
-func (h *held) whole(rec *record) bool {
+func (h *erasedPart) whole(rec *record) bool {
 	return rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part
 }
 
@@ -147,9 +147,9 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 }
 
 // holds finds what must go.
-func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err error) {
+func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
-		h = held{}
+		h = erasedPart{}
 		for key, b := range r.Scan(allMessages(id)) {
 			var row message
 			if err := decodeValue(key, b, &row); err != nil {
@@ -188,7 +188,7 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err 
 
 // cutOut deletes messages of a session and remembers them as known.
 func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) {
-	known := memo{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
+	known := sessionCache{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
 	for _, seq := range seqs {
 		key := keyMessage(rec.ID, seq)
 		b := tx.Get(key)
@@ -302,7 +302,7 @@ func tells(gone *forgotten.Set, rec *record, text string) bool {
 // was forgotten, in the transaction that put them there. They are known, so that they are
 // not taken up when they come again. What a person says in a session that began after
 // the forgetting is said anew, and stays.
-func (p *part) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) error {
+func (p *recordPart) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) error {
 	p.stale = false
 	if gone == nil || rec == nil {
 		return nil

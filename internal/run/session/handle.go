@@ -52,9 +52,9 @@ type HandleOptions struct {
 // methods of the store.
 type Session struct {
 	o     HandleOptions
-	trail *trail // of all branches
-	loose *loose // of all branches, without a journal
-	hooks hooks
+	trail *hookRunner  // of all branches
+	loose *unjournaled // of all branches, without a journal
+	hooks handleHooks
 }
 
 // New returns a handle. It asks neither store nor journal anything.
@@ -76,7 +76,7 @@ func New(o HandleOptions) *Session {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	return &Session{o: o, trail: newTrail(o.LogWait, o.Log), loose: &loose{}}
+	return &Session{o: o, trail: newTrail(o.LogWait, o.Log), loose: &unjournaled{}}
 }
 
 // BranchOptions says how a branch differs from the session. What is not set stays.
@@ -168,13 +168,13 @@ func (s *Session) add(ctx context.Context, msgs []ken.Message) (entries []Entry,
 }
 
 // loose numbers the messages of a session that has no journal.
-type loose struct {
+type unjournaled struct {
 	mu   sync.Mutex // guards the rest
 	last uint64
 	at   time.Time
 }
 
-func (l *loose) add(msgs []ken.Message, now time.Time) []Entry {
+func (l *unjournaled) add(msgs []ken.Message, now time.Time) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = later(now, l.at)
@@ -192,41 +192,41 @@ func (l *loose) add(msgs []ken.Message, now time.Time) []Entry {
 	return out
 }
 
-// hooks are a handle's, with the messages that wait for them.
-type hooks struct {
+// handleHooks are a handle's, with the messages that wait for them.
+type handleHooks struct {
 	order sync.Mutex // held while messages are kept and begin to wait
 
 	mu      sync.Mutex // guards the rest; not held while a hook runs
 	fns     []func(context.Context, *Session, Entry)
-	waiting []told
+	waiting []hookedMessage
 	running bool
 }
 
-// told is a message with the context of the Add that brought it.
-type told struct {
+// hookedMessage is a message with the context of the Add that brought it.
+type hookedMessage struct {
 	ctx   context.Context
 	entry Entry
 }
 
-func (h *hooks) list() []func(context.Context, *Session, Entry) {
+func (h *handleHooks) list() []func(context.Context, *Session, Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.fns)
 }
 
-func (h *hooks) wait(ctx context.Context, entries []Entry) {
+func (h *handleHooks) wait(ctx context.Context, entries []Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.fns) == 0 {
 		return
 	}
 	for _, e := range entries {
-		h.waiting = append(h.waiting, told{ctx, e})
+		h.waiting = append(h.waiting, hookedMessage{ctx, e})
 	}
 }
 
 // run calls the hooks for what waits, unless somebody is at it.
-func (h *hooks) run(s *Session, log *slog.Logger) {
+func (h *handleHooks) run(s *Session, log *slog.Logger) {
 	for {
 		h.mu.Lock()
 		if h.running || len(h.waiting) == 0 {
@@ -241,7 +241,7 @@ func (h *hooks) run(s *Session, log *slog.Logger) {
 	}
 }
 
-func (h *hooks) tell(s *Session, log *slog.Logger, m told, fns []func(context.Context, *Session, Entry)) {
+func (h *handleHooks) tell(s *Session, log *slog.Logger, m hookedMessage, fns []func(context.Context, *Session, Entry)) {
 	defer func() { // also when a hook ends its goroutine
 		h.mu.Lock()
 		defer h.mu.Unlock()

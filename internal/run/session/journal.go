@@ -93,13 +93,13 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 // now is the time without what can't be kept.
 func (j *Journal) now() time.Time { return j.o.Now().Round(0).UTC() }
 
-// memo returns what is remembered of a session, empty when it is nothing.
-func (j *Journal) memo(id string) *memo {
+// sessionCache returns what is remembered of a session, empty when it is nothing.
+func (j *Journal) memo(id string) *sessionCache {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if el, ok := j.memos[id]; ok {
 		j.used.MoveToFront(el)
-		return el.Value.(*memo)
+		return el.Value.(*sessionCache)
 	}
 	m := newMemo(id, j.seed)
 	j.memos[id] = j.used.PushFront(m)
@@ -112,17 +112,17 @@ func (j *Journal) memo(id string) *memo {
 // tell one of the two to look again.
 func (j *Journal) evict() {
 	for j.used.Len() > maxMemos || j.held > maxRemembered && j.used.Len() > 1 {
-		m := j.used.Remove(j.used.Back()).(*memo)
+		m := j.used.Remove(j.used.Back()).(*sessionCache)
 		delete(j.memos, m.id)
 		j.held -= m.weight
 	}
 }
 
 // weigh counts what is remembered of a session. The caller has just released it.
-func (j *Journal) weigh(m *memo) {
+func (j *Journal) weigh(m *sessionCache) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if el, ok := j.memos[m.id]; ok && el.Value.(*memo) == m {
+	if el, ok := j.memos[m.id]; ok && el.Value.(*sessionCache) == m {
 		w := int(m.size.Load())
 		j.held += w - m.weight
 		m.weight = w
@@ -137,7 +137,7 @@ func (j *Journal) drop(id string) {
 	if el, ok := j.memos[id]; ok {
 		j.used.Remove(el)
 		delete(j.memos, id)
-		j.held -= el.Value.(*memo).weight
+		j.held -= el.Value.(*sessionCache).weight
 	}
 }
 

@@ -108,7 +108,7 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 }
 
 // tell says what came of the part's notes.
-func (p *part) tell(out []Noted) {
+func (p *recordPart) tell(out []Noted) {
 	for _, n := range p.notes {
 		if out[n.i] = (Noted{Entries: n.entries, Through: n.through, Standing: n.standing}); p.err != nil {
 			out[n.i] = Noted{Err: p.err}
@@ -118,8 +118,8 @@ func (p *part) tell(out []Noted) {
 
 // take waits until nobody else is at the sessions. All take in one order, so that
 // no two wait for each other.
-func take(ctx context.Context, parts []*part) (taken []*part, err error) {
-	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *part) int { return cmp.Compare(a.m.id, b.m.id) })
+func take(ctx context.Context, parts []*recordPart) (taken []*recordPart, err error) {
+	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *recordPart) int { return cmp.Compare(a.m.id, b.m.id) })
 	for _, p := range inOrder {
 		if err := p.m.take(ctx); err != nil {
 			return taken, err
@@ -130,7 +130,7 @@ func take(ctx context.Context, parts []*part) (taken []*part, err error) {
 }
 
 // look makes sure that what is remembered of the sessions is of them as they are.
-func (j *Journal) look(ctx context.Context, parts []*part) error {
+func (j *Journal) look(ctx context.Context, parts []*recordPart) error {
 	if len(parts) == 0 {
 		return ctx.Err()
 	}
@@ -143,8 +143,8 @@ func (j *Journal) look(ctx context.Context, parts []*part) error {
 }
 
 // write keeps what was prepared. What a session fails with is its part's error.
-func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx, []Noted) error, out []Noted) error {
-	var todo []*part
+func (j *Journal) write(ctx context.Context, parts []*recordPart, also func(store.ShelfTx, []Noted) error, out []Noted) error {
+	var todo []*recordPart
 	for _, p := range parts {
 		if p.err == nil && p.writes() {
 			todo = append(todo, p)
@@ -174,7 +174,7 @@ func (j *Journal) write(ctx context.Context, parts []*part, also func(store.Shel
 }
 
 // call finds the call that an entry answers: the last one of that id before it.
-func (p *part) call(ctx context.Context, at, i int) *ken.ToolCall {
+func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
 	m := &p.notes[at].entries[i].Message
 	id := m.ToolCallID
 	if m.Role != "tool" || id == "" {

@@ -13,23 +13,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// part is one session's share of a Record.
-type part struct {
+// recordPart is one session's share of a Record.
+type recordPart struct {
 	j      *Journal
-	m      *memo
-	was    before
+	m      *sessionCache
+	was    cacheSnapshot
 	looked bool // the memo is of the session as it is, and was it before
 	stale  bool // the memo has messages that were refused
 	known  bool // there is such a session
 	joins  bool // this process has it from now on
 	lastAt time.Time
 	now    time.Time
-	notes  []*noting
+	notes  []*pendingNote
 	err    error
 }
 
-// noting is a note on its way.
-type noting struct {
+// pendingNote is a note on its way.
+type pendingNote struct {
 	*Note
 	i        int   // its place in the Record
 	about    About // cleaned
@@ -49,17 +49,17 @@ type injected struct {
 }
 
 // partsOf sorts notes by their sessions, in the order in which those come up.
-func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
-	at := map[string]*part{}
+func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
+	at := map[string]*recordPart{}
 	for _, i := range todo {
 		id := notes[i].About.ID
 		p := at[id]
 		if p == nil {
-			p = &part{j: j, m: j.memo(id)}
+			p = &recordPart{j: j, m: j.memo(id)}
 			at[id] = p
 			parts = append(parts, p)
 		}
-		n := &noting{Note: &notes[i], i: i, about: notes[i].About}
+		n := &pendingNote{Note: &notes[i], i: i, about: notes[i].About}
 		n.about.clean()
 		p.notes = append(p.notes, n)
 	}
@@ -67,7 +67,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
 }
 
 // look takes the memo to where the session is.
-func (p *part) look(r store.ShelfReader) {
+func (p *recordPart) look(r store.ShelfReader) {
 	p.known, p.joins = false, false
 	rec, err := getRecord(r, p.m.id)
 	if err == nil {
@@ -85,7 +85,7 @@ func (p *part) look(r store.ShelfReader) {
 // prepare decides what is new, in memory: the memo has it then as if it were kept,
 // so that each note finds those before it. restore takes that back. annotate is
 // called with the place of each note, when its entries are known.
-func (p *part) prepare(now time.Time, annotate func(at int)) {
+func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 	if p.now = now; p.err != nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 }
 
 // enter makes entries of messages. One that was an entry before is the same again.
-func (p *part) enter(n *noting, fresh []incoming) {
+func (p *recordPart) enter(n *pendingNote, fresh []incoming) {
 	at := later(p.now, p.lastAt)
 	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
 	for i, x := range fresh {
@@ -136,7 +136,7 @@ func (p *part) enter(n *noting, fresh []incoming) {
 
 // keepEntries remembers what was made of messages, for when it is decided again which
 // of them are new.
-func (n *noting) keepEntries() {
+func (n *pendingNote) keepEntries() {
 	if n.earlier == nil {
 		n.earlier = map[*ken.Message]*Entry{}
 	}
@@ -146,7 +146,7 @@ func (n *noting) keepEntries() {
 }
 
 // inject makes injections of items, each id and text once.
-func (p *part) inject(n *noting) {
+func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
 		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
 		in.key = keyInjected(p.m.id, in.Injection)
@@ -165,15 +165,15 @@ func changedBy(cleaned, text string) bool {
 }
 
 // writes reports whether there may be something to write.
-func (p *part) writes() bool {
-	return slices.ContainsFunc(p.notes, func(n *noting) bool {
+func (p *recordPart) writes() bool {
+	return slices.ContainsFunc(p.notes, func(n *pendingNote) bool {
 		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Block != nil || n.Step != nil)
 	})
 }
 
 // write keeps the part. When the session is not as it was looked at any more, what
 // is new of the part is decided again. It may run again.
-func (p *part) write(tx store.ShelfTx) error {
+func (p *recordPart) write(tx store.ShelfTx) error {
 	rec, err := getRecord(tx, p.m.id)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (p *part) write(tx store.ShelfTx) error {
 }
 
 // keep adds a note's entries to the session.
-func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
+func (p *recordPart) keep(tx store.ShelfTx, rec *record, n *pendingNote) error {
 	if len(n.entries) > 0 {
 		rec.goOn()
 	}
@@ -271,7 +271,7 @@ var sum = Digest // a test has it panic
 
 // step brings the checkpoint up to date. A request of the same turn changes nothing
 // but a time, which is not worth a write.
-func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Set) error {
+func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *forgotten.Set) error {
 	prev, err := getCheckpoint(tx, p.m.id)
 	if err != nil {
 		return err
@@ -308,7 +308,7 @@ func same(a, b *Checkpoint) bool {
 }
 
 // annotate has the program look at each entry of a note before it is kept.
-func (p *part) annotate(ctx context.Context, at int) {
+func (p *recordPart) annotate(ctx context.Context, at int) {
 	if p.j.o.Annotate == nil {
 		return
 	}
@@ -321,7 +321,7 @@ func (p *part) annotate(ctx context.Context, at int) {
 }
 
 // ask calls the program, which may panic.
-func (p *part) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
+func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.Files = nil

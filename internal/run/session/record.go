@@ -45,17 +45,17 @@ func (r *record) joined(process string) {
 }
 
 // stamp says whether a session is as it was when somebody looked.
-type stamp struct {
+type sessionVersion struct {
 	started time.Time
 	last    uint64
 	swept   int
 }
 
-func (r *record) stamp() stamp {
+func (r *record) stamp() sessionVersion {
 	if r == nil {
-		return stamp{}
+		return sessionVersion{}
 	}
-	return stamp{r.Started, r.Last, r.Swept}
+	return sessionVersion{r.Started, r.Last, r.Swept}
 }
 
 // getRecord returns nil for a session that is not there.
@@ -129,9 +129,9 @@ func seqOf(key string) (seq uint64) {
 	return seq
 }
 
-// memo is what this process remembers of a session, so that a conversation of
+// sessionCache is what this process remembers of a session, so that a conversation of
 // thousands that comes in again need not be read, cleaned and compared again.
-type memo struct {
+type sessionCache struct {
 	id   string
 	turn chan struct{} // holds a token while nobody is at it
 	raw  rawHash       // guarded by turn, as is the rest
@@ -139,7 +139,7 @@ type memo struct {
 	digests map[uint64]digest // by raw; a pure function, so it is never wrong
 
 	loaded bool // what follows is of the session as stamp has it
-	stamp  stamp
+	stamp  sessionVersion
 	counts map[digest]int    // how often the journal had a message, a call of an id, an answer to it
 	order  []digest          // of the messages, the last one is number stamp.last
 	seqs   []uint64          // their numbers
@@ -151,20 +151,20 @@ type memo struct {
 	weight  int                 // guarded by the journal's lock: size, as it counts it
 }
 
-// before is a memo as it was.
-type before struct {
-	stamp stamp
+// cacheSnapshot is a memo as it was.
+type cacheSnapshot struct {
+	stamp sessionVersion
 	lines []line
 }
 
-func (m *memo) before() before { return before{m.stamp, slices.Clone(m.lines)} }
+func (m *sessionCache) before() cacheSnapshot { return cacheSnapshot{m.stamp, slices.Clone(m.lines)} }
 
 // restore takes back what was not kept after all. What the journal has is read
 // again.
-func (m *memo) restore(p before) { m.loaded, m.stamp, m.lines = false, p.stamp, p.lines }
+func (m *sessionCache) restore(p cacheSnapshot) { m.loaded, m.stamp, m.lines = false, p.stamp, p.lines }
 
 // ignore has messages never be new, without counting them as kept.
-func (m *memo) ignore(fresh []incoming) {
+func (m *sessionCache) ignore(fresh []incoming) {
 	if m.ignored == nil {
 		m.ignored = map[digest]struct{}{}
 	}
@@ -184,14 +184,14 @@ type line struct {
 // and those of helpers that run beside it under the same id.
 const maxLines = 4
 
-func newMemo(id string, seed maphash.Seed) *memo {
-	m := &memo{id: id, turn: make(chan struct{}, 1), raw: rawHash{seed: seed}, digests: map[uint64]digest{}}
+func newMemo(id string, seed maphash.Seed) *sessionCache {
+	m := &sessionCache{id: id, turn: make(chan struct{}, 1), raw: rawHash{seed: seed}, digests: map[uint64]digest{}}
 	m.turn <- struct{}{}
 	return m
 }
 
 // take waits until nobody else is at the session.
-func (m *memo) take(ctx context.Context) error {
+func (m *sessionCache) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -203,13 +203,13 @@ func (m *memo) take(ctx context.Context) error {
 	}
 }
 
-func (m *memo) release() {
+func (m *sessionCache) release() {
 	m.size.Store(int64(len(m.digests) + len(m.counts)))
 	m.turn <- struct{}{}
 }
 
 // load reads the session anew unless it is as it was.
-func (m *memo) load(r store.ShelfReader, rec *record) error {
+func (m *sessionCache) load(r store.ShelfReader, rec *record) error {
 	if m.loaded && m.stamp == rec.stamp() {
 		return nil
 	}
@@ -238,7 +238,7 @@ const maxFollowed = 64
 
 // follow takes up what another process wrote since, if that is all that changed:
 // two processes that share a session need not read it whole at every turn.
-func (m *memo) follow(r store.ShelfReader, rec *record) bool {
+func (m *sessionCache) follow(r store.ShelfReader, rec *record) bool {
 	now := rec.stamp()
 	if now.started != m.stamp.started || now.swept != m.stamp.swept || now.last <= m.stamp.last || now.last-m.stamp.last > maxFollowed {
 		return false
@@ -262,7 +262,7 @@ func (m *memo) follow(r store.ShelfReader, rec *record) bool {
 }
 
 // note takes up a message that the journal has.
-func (m *memo) note(e *Entry, d digest) {
+func (m *sessionCache) note(e *Entry, d digest) {
 	m.counts[d]++
 	m.order, m.seqs = append(m.order, d), append(m.seqs, e.Seq)
 	if id := e.Message.ToolCallID; id != "" {
@@ -278,7 +278,7 @@ func (m *memo) note(e *Entry, d digest) {
 
 // place returns the number of the last message of that digest, 0 for none that is still
 // there. A request's last message is mostly the journal's.
-func (m *memo) place(d digest) uint64 {
+func (m *sessionCache) place(d digest) uint64 {
 	for i := len(m.order) - 1; i >= 0; i-- {
 		if m.order[i] == d {
 			return m.seqs[i]
@@ -288,7 +288,7 @@ func (m *memo) place(d digest) uint64 {
 }
 
 // since returns the digests of what the journal took up after a message.
-func (m *memo) since(seq uint64) []digest {
+func (m *sessionCache) since(seq uint64) []digest {
 	n := int(min(m.stamp.last-min(seq, m.stamp.last), uint64(len(m.order))))
 	return m.order[len(m.order)-n:]
 }
@@ -301,7 +301,7 @@ type incoming struct {
 }
 
 // read finds what each message is known by, leaving out what is not kept.
-func (m *memo) read(msgs []ken.Message) []incoming {
+func (m *sessionCache) read(msgs []ken.Message) []incoming {
 	in := make([]incoming, 0, len(msgs))
 	for i := range msgs {
 		key := m.raw.of(&msgs[i])
@@ -322,7 +322,7 @@ func (m *memo) read(msgs []ken.Message) []incoming {
 
 // fresh returns the messages that the journal does not have yet, and the request as
 // a line that a later one may go on from; nil when it may not.
-func (m *memo) fresh(in []incoming) ([]incoming, *line) {
+func (m *sessionCache) fresh(in []incoming) ([]incoming, *line) {
 	var from *line
 	for i := range m.lines {
 		l := &m.lines[i]
@@ -359,7 +359,7 @@ func (m *memo) fresh(in []incoming) ([]incoming, *line) {
 
 // compare is fresh for a request that does not begin like an earlier one: new is
 // what it holds more often than the journal.
-func (m *memo) compare(in []incoming) (out []incoming, l *line) {
+func (m *sessionCache) compare(in []incoming) (out []incoming, l *line) {
 	met, took := map[digest]int{}, map[digest]int{} // in this request; and of it, what is new
 	for _, x := range in {
 		met[x.digest]++
@@ -402,7 +402,7 @@ func begins(in []incoming, digests []digest) bool {
 
 // came remembers a request whose messages the journal now has, in place of those
 // that it goes on from.
-func (m *memo) came(in []incoming, l *line) {
+func (m *sessionCache) came(in []incoming, l *line) {
 	if len(in) == 0 || l == nil {
 		return
 	}

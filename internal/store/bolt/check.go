@@ -302,8 +302,8 @@ const (
 // sealedBuckets are those whose values have a checksum.
 var sealedBuckets = [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf}
 
-// scrubbing is how far the reading has come. It belongs to the committer.
-type scrubbing struct {
+// scrubState is how far the reading has come. It belongs to the committer.
+type scrubState struct {
 	bucket int               // of sealedBuckets; len(sealedBuckets) is the log
 	next   []byte            // the first key that was not read
 	prev   [sha256.Size]byte // the hash of the event before next
@@ -343,7 +343,7 @@ func (s *Store) scrub() {
 		return nil
 	})
 	if err != nil || p.bucket > len(sealedBuckets) { // a page that makes no sense was reported
-		*p = scrubbing{after: s.o.Now().Add(scrubRest)}
+		*p = scrubState{after: s.o.Now().Add(scrubRest)}
 	}
 }
 

@@ -326,13 +326,13 @@ const (
 )
 
 // stalls notices commits that hang. It is safe for concurrent use.
-type stalls struct {
+type stallDetector struct {
 	mu    sync.Mutex    // guards the rest
 	ended chan struct{} // closed while a commit has hung for stallEnds
 }
 
 // over is closed once waiting for the disk makes no sense.
-func (x *stalls) over() <-chan struct{} {
+func (x *stallDetector) over() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended == nil {
@@ -342,7 +342,7 @@ func (x *stalls) over() <-chan struct{} {
 }
 
 // set says whether waiting makes sense.
-func (x *stalls) set(over bool) {
+func (x *stallDetector) set(over bool) {
 	ended := x.over()
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -90,9 +90,9 @@ type Store struct {
 	index     atomic.Pointer[keyword.Index]
 	vecs      *vectors
 	cache     *claimCache
-	gate      gate // of the shelf's updates
+	gate      updateQueue // of the shelf's updates
 	health    health
-	stalls    stalls
+	stalls    stallDetector
 
 	beforeCommit func()       // of tests
 	lateError    func() error // of tests: of a commit that the file shows
@@ -112,7 +112,7 @@ type Store struct {
 	lagging  bool        // the index lacks what is durable; see mend.go
 	mend     *time.Timer // when that is tried to be mended next
 	pause    time.Duration
-	scrubbed scrubbing
+	scrubbed scrubState
 }
 
 var (

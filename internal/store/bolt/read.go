@@ -79,7 +79,7 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	return res, nil
 }
 
-func (s *Store) sieveFor(f *ken.Filter) sieve {
+func (s *Store) sieveFor(f *ken.Filter) rowFilter {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	return s.t.sieve(f)

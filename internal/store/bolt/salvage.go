@@ -19,7 +19,7 @@ import (
 // of its own, so that a page that makes no sense costs what is on it and no more.
 
 // raw reads a value as it is in the old file; nil when it is not there or can't be read.
-func (f *folding) raw(bucket, key []byte) (v []byte) {
+func (f *rebuildFold) raw(bucket, key []byte) (v []byte) {
 	_ = f.from.quietly(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
 			v = bytes.Clone(b.Get(key))
@@ -30,7 +30,7 @@ func (f *folding) raw(bucket, key []byte) (v []byte) {
 }
 
 // value is raw without its checksum; what does not match it counts as left out.
-func (f *folding) value(bucket, key []byte) []byte {
+func (f *rebuildFold) value(bucket, key []byte) []byte {
 	v, err := f.from.unseal(bucket, key, f.raw(bucket, key))
 	if err != nil {
 		f.report.Values++
@@ -56,7 +56,7 @@ func (s *Store) quietly(fn func(*bbolt.Tx) error) (err error) {
 const probe = 4096
 
 // lastKey returns the largest key of a bucket whose keys are numbers of so many bytes.
-func (f *folding) lastKey(bucket []byte, size int) (last uint64) {
+func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 	key := func(n uint64) []byte {
 		if size == 4 {
 			return key32(uint32(n))
@@ -83,7 +83,7 @@ func (f *folding) lastKey(bucket []byte, size int) (last uint64) {
 }
 
 // each yields the keys of a bucket from both ends, up to where a page can't be read.
-func (f *folding) each(bucket []byte, yield func(k, v []byte)) {
+func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	var stopped []byte
 	whole := f.from.quietly(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucket)
@@ -111,7 +111,7 @@ func (f *folding) each(bucket []byte, yield func(k, v []byte)) {
 }
 
 // trails returns the claims that each event tells of, by number.
-func (f *folding) trails() map[uint64][]uuid.UUID {
+func (f *rebuildFold) trails() map[uint64][]uuid.UUID {
 	out := map[uint64][]uuid.UUID{}
 	f.each(bTrail, func(k, _ []byte) {
 		if len(k) == 24 {
@@ -123,7 +123,7 @@ func (f *folding) trails() map[uint64][]uuid.UUID {
 }
 
 // copyMeta gives the new store the identity of the old one.
-func (f *folding) copyMeta() error {
+func (f *rebuildFold) copyMeta() error {
 	id, owner := string(f.raw(bMeta, kID)), string(f.raw(bMeta, kOwner))
 	if id == "" {
 		return damaged("read who the store is", fmt.Errorf("%s is not readable", bMeta))
@@ -140,7 +140,7 @@ func (f *folding) copyMeta() error {
 }
 
 // readRefs finds the number of each record that can be read.
-func (f *folding) readRefs() error {
+func (f *rebuildFold) readRefs() error {
 	f.refs = map[uuid.UUID]store.Ref{}
 	last := f.lastKey(bClaims, 4)
 	for n := uint64(0); n <= last; n++ {
@@ -172,7 +172,7 @@ func (f *folding) readRefs() error {
 }
 
 // oldClaim reads a record of the old file; nil when it can't be read.
-func (f *folding) oldClaim(id uuid.UUID) *ken.Claim {
+func (f *rebuildFold) oldClaim(id uuid.UUID) *ken.Claim {
 	ref, ok := f.refs[id]
 	if !ok {
 		return nil
@@ -187,7 +187,7 @@ func (f *folding) oldClaim(id uuid.UUID) *ken.Claim {
 
 // documents copies the chunks of those files whose chunks can all be read. The others
 // are read from the files again.
-func (f *folding) documents() error {
+func (f *rebuildFold) documents() error {
 	entries := map[string]*docEntry{}
 	f.each(bDocs, func(k, v []byte) {
 		e := &docEntry{}
@@ -230,7 +230,7 @@ func (f *folding) documents() error {
 }
 
 // copyAll copies a bucket, without what is damaged.
-func (f *folding) copyAll(bucket []byte) error {
+func (f *rebuildFold) copyAll(bucket []byte) error {
 	var keys, values [][]byte
 	var failed error
 	flush := func() {

@@ -148,7 +148,7 @@ func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n in
 func (s *Store) passingFrom(f *ken.Filter, from store.Ref, n int, yield func(store.Ref)) (next store.Ref, done bool) {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	var sv sieve
+	var sv rowFilter
 	if f != nil {
 		sv = s.t.sieve(f)
 	}

@@ -187,15 +187,15 @@ func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err err
 	return err
 }
 
-// gate is where updates wait for a transaction.
-type gate struct {
+// updateQueue is where updates wait for a transaction.
+type updateQueue struct {
 	mu      sync.Mutex // guards the rest
 	waiting []*update
 	busy    bool // somebody commits
 }
 
 // enter has an update wait, and starts a committer when there is none.
-func (g *gate) enter(u *update, commit func()) {
+func (g *updateQueue) enter(u *update, commit func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, u)
@@ -206,7 +206,7 @@ func (g *gate) enter(u *update, commit func()) {
 }
 
 // leave takes an update back, false when its turn has come.
-func (g *gate) leave(u *update) bool {
+func (g *updateQueue) leave(u *update) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i := range g.waiting {
@@ -219,7 +219,7 @@ func (g *gate) leave(u *update) bool {
 }
 
 // next returns the update whose turn it is; nil when none waits.
-func (g *gate) next() *update {
+func (g *updateQueue) next() *update {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) == 0 {
@@ -232,7 +232,7 @@ func (g *gate) next() *update {
 }
 
 // idle reports that nobody waits, and that the committer ends.
-func (g *gate) idle() bool {
+func (g *updateQueue) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.busy = len(g.waiting) > 0

@@ -101,21 +101,21 @@ func (s *Store) NamesAfter(ctx context.Context, f *ken.Filter, after string, n i
 func (t *txn) env() store.Env {
 	env := t.s.o.env()
 	if assign := t.s.o.Assign; assign != nil {
-		env.Assign = func(c *ken.Claim) { assign(inside{t.s, t}, c) }
+		env.Assign = func(c *ken.Claim) { assign(requestStructure{t.s, t}, c) }
 	}
 	return env
 }
 
-// inside is the store's structure as a request sees it: what earlier ones of its
+// requestStructure is the store's structure as a request sees it: what earlier ones of its
 // batch wrote counts, so that it makes no difference which writes share a
 // transaction.
-type inside struct {
+type requestStructure struct {
 	*Store
 	t *txn
 }
 
 // Known implements store.Structure.
-func (i inside) Known(names []string) []bool {
+func (i requestStructure) Known(names []string) []bool {
 	out := i.Store.Known(names)
 	for n, name := range names {
 		out[n] = out[n] || i.t.mine.names[name] || i.t.batch.names[name]

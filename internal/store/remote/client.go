@@ -60,7 +60,7 @@ type Client struct {
 	cache  *cache
 	broken atomic.Bool
 	trips  atomic.Uint64
-	pulse  pulse
+	pulse  heartbeat
 
 	mu     sync.Mutex // guards the rest
 	idle   []*conn
@@ -90,7 +90,7 @@ type conn struct {
 func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
 	life, cancel := context.WithCancel(context.Background())
 	c := &Client{network: network, address: address, o: o, ctx: life, cancel: cancel,
-		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: pulse{change: make(chan struct{}, 1)}}
+		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: heartbeat{change: make(chan struct{}, 1)}}
 	if o.Embedder != nil {
 		c.model = o.Embedder.Model()
 	}
@@ -126,7 +126,7 @@ func (c *Client) listen(w *conn) {
 		return
 	}
 	c.broken.Store(true)
-	var last bye
+	var last closeNotice
 	if err == nil && f.kind == kBye {
 		_ = codec.Decode(f.body, &last) // else it is gone all the same
 	}
@@ -408,6 +408,6 @@ func ask[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (A, error) {
 
 // tell is call for what has no answer but an error.
 func tell[Q any](ctx context.Context, c *Client, kind byte, q *Q) error {
-	_, _, err := call[Q, nothing](ctx, c, kind, q)
+	_, _, err := call[Q, empty](ctx, c, kind, q)
 	return err
 }

@@ -83,8 +83,8 @@ func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
 
 // look asks for what is known of a record and, at once, of those that are likely to
 // be asked for next. It returns nothing when there was no answer.
-func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]link) {
-	q := &sightRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}
+func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
+	q := &prefetchRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}
 	c.mu.Lock()
 	if reach == 0 && (ref < strideRows || ref >= c.ahead && ref-c.ahead < strideRows) { // a walk over all rows
 		q.From, q.N = ref, asideRows
@@ -93,11 +93,11 @@ func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, lin
 	c.mu.Unlock()
 	ctx, cancel := c.soon()
 	defer cancel()
-	sight, commit, err := call[sightRequest, []byte](ctx, c, kSight, q)
+	sight, commit, err := call[prefetchRequest, []byte](ctx, c, kSight, q)
 	if err != nil {
 		return nil, nil
 	}
-	rows, links = map[store.Ref]seenRow{}, map[store.Ref]link{}
+	rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 	if readSight(sight, rows, links) != nil {
 		return nil, nil
 	}
@@ -311,26 +311,26 @@ func (c *Client) Wait(ctx context.Context, seq uint64) error {
 
 // VerifyLog implements store.Log. The holder computes it.
 func (c *Client) VerifyLog(ctx context.Context) (store.LogReport, error) {
-	return ask[nothing, store.LogReport](ctx, c, kVerifyLog, &nothing{})
+	return ask[empty, store.LogReport](ctx, c, kVerifyLog, &empty{})
 }
 
 // Check implements store.Engine. The holder checks.
 func (c *Client) Check(ctx context.Context) (store.CheckReport, error) {
-	return ask[nothing, store.CheckReport](ctx, c, kCheck, &nothing{})
+	return ask[empty, store.CheckReport](ctx, c, kCheck, &empty{})
 }
 
 // Faults implements store.Engine.
 func (c *Client) Faults(ctx context.Context) ([]store.Fault, error) {
-	return ask[nothing, []store.Fault](ctx, c, kFaults, &nothing{})
+	return ask[empty, []store.Fault](ctx, c, kFaults, &empty{})
 }
 
 // EmbedMissing implements store.Engine. The holder embeds, with its own embedder.
 func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
-	return ask[nothing, int](ctx, c, kEmbedMissing, &nothing{})
+	return ask[empty, int](ctx, c, kEmbedMissing, &empty{})
 }
 
 // Compact implements store.Engine.
-func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &nothing{}) }
+func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &empty{}) }
 
 // CopyTo implements store.Copier: the holder writes the copy.
 func (c *Client) CopyTo(ctx context.Context, dir string) error {
@@ -338,11 +338,11 @@ func (c *Client) CopyTo(ctx context.Context, dir string) error {
 }
 
 // Rebuild implements store.Engine.
-func (c *Client) Rebuild(ctx context.Context) error { return tell(ctx, c, kRebuild, &nothing{}) }
+func (c *Client) Rebuild(ctx context.Context) error { return tell(ctx, c, kRebuild, &empty{}) }
 
 // DocumentHashes implements store.Documents.
 func (c *Client) DocumentHashes(ctx context.Context) (map[string]store.Known, error) {
-	return ask[nothing, map[string]store.Known](ctx, c, kDocumentHashes, &nothing{})
+	return ask[empty, map[string]store.Known](ctx, c, kDocumentHashes, &empty{})
 }
 
 // PutDocuments implements store.Documents. Many are put in several transactions,
@@ -376,7 +376,7 @@ func (c *Client) TouchDocuments(ctx context.Context, known map[string]store.Know
 
 // Orphans implements store.Documents.
 func (c *Client) Orphans(ctx context.Context) ([]string, error) {
-	return ask[nothing, []string](ctx, c, kOrphans, &nothing{})
+	return ask[empty, []string](ctx, c, kOrphans, &empty{})
 }
 
 // PruneOrphans implements store.Documents.

@@ -163,20 +163,20 @@ func (f *fault) err() error {
 		}
 		causes = []error{known[k]}
 	}
-	return &carried{strings.ToValidUTF8(f.Text, "\uFFFD"), causes}
+	return &remoteError{strings.ToValidUTF8(f.Text, "\uFFFD"), causes}
 }
 
-// carried is an error of another process.
-type carried struct {
+// remoteError is an error of another process.
+type remoteError struct {
 	text   string
 	causes []error
 }
 
 // Error returns the text that it had there.
-func (e *carried) Error() string { return e.text }
+func (e *remoteError) Error() string { return e.text }
 
 // Unwrap returns its causes.
-func (e *carried) Unwrap() []error { return e.causes }
+func (e *remoteError) Unwrap() []error { return e.causes }
 
 // LostError is that the connection broke before the answer came: the holder is
 // gone, or has let the store go.
@@ -275,12 +275,12 @@ type answer struct {
 	Err    *fault
 }
 
-// bye is the server's last word.
-type bye struct {
+// closeNotice is the server's last word.
+type closeNotice struct {
 	Evicted bool // it goes on living, and has no more room for this store
 }
 
-type nothing struct{}
+type empty struct{}
 
 // copyRequest names a folder of this machine.
 type copyRequest struct{ Dir string }
@@ -405,7 +405,7 @@ type cosinesRequest struct {
 
 // sightRequest asks for what is known of these records, and of so many refs from
 // From on.
-type sightRequest struct {
+type prefetchRequest struct {
 	Refs  []store.Ref
 	From  store.Ref
 	N     int
@@ -466,8 +466,8 @@ type class struct {
 
 // forms lists the types of all messages, for the fingerprint that both sides
 // compare.
-var forms = []any{answer{}, bye{}, copyRequest{}, importRequest{}, []outcome{}, ken.Query{}, []ken.Claim{}, transitionRequest{}, supersedeRequest{}, oneClaim{},
+var forms = []any{answer{}, closeNotice{}, copyRequest{}, importRequest{}, []outcome{}, ken.Query{}, []ken.Claim{}, transitionRequest{}, supersedeRequest{}, oneClaim{},
 	[]ken.ClaimEvent{}, glancesRequest{}, glancesAnswer{}, recordsRequest{}, recordsAnswer{}, searchRequest{}, searchAnswer{}, cosinesRequest{},
-	sightRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
+	prefetchRequest{}, countsRequest{}, counts{}, documentsRequest{}, map[string]store.Known{}, eventsRequest{}, []*store.Event{}, store.LogReport{}, store.CheckReport{}, []store.Fault{},
 	shelfRequest{}, shelfAnswer{}, changes{}, class{}, analysis.Form{}, store.Row{}, assignRequest{}, outlinesRequest{}, outlinesAnswer{},
 	namesRequest{}, namesAnswer{}, referringRequest{}, referringAnswer{}}

@@ -78,7 +78,7 @@ func FuzzSight(f *testing.F) {
 	f.Add([]byte{0, 1, 5, rowGone, 1, streamBegins | streamEnds, 3, 4, 5, 6})
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 1, 7, rowNamed, 1, 'x', 0, 1, 2, 9, 0, 0, 0, 0, 3, 1, 2, 2, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, links := map[store.Ref]seenRow{}, map[store.Ref]link{}
+		rows, links := map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 		if readSight(b, rows, links) != nil {
 			return
 		}

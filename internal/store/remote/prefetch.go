@@ -54,7 +54,7 @@ const (
 // sightOf writes what is known of records, of the records up to near to each side of
 // those, and how those up to reach lie.
 func sightOf(s store.Projections, refs, alone []store.Ref, near, reach int) []byte {
-	w := sightWriter{s: s, seen: make(map[store.Ref]bool, len(refs)+len(alone)), classes: map[class]int{}}
+	w := prefetchWriter{s: s, seen: make(map[store.Ref]bool, len(refs)+len(alone)), classes: map[class]int{}}
 	var streams []byte
 	n := 0
 	for _, ref := range refs {
@@ -106,7 +106,7 @@ func appendStream(b []byte, ref store.Ref, before, after []store.Ref, reach int)
 	return b
 }
 
-type sightWriter struct {
+type prefetchWriter struct {
 	s       store.Projections
 	seen    map[store.Ref]bool
 	classes map[class]int
@@ -116,7 +116,7 @@ type sightWriter struct {
 }
 
 // row writes a record's row once.
-func (w *sightWriter) row(ref store.Ref) {
+func (w *prefetchWriter) row(ref store.Ref) {
 	if w.seen[ref] {
 		return
 	}
@@ -161,7 +161,7 @@ func idOf(s string) (id uuid.UUID, usual bool) {
 	return id, err == nil && len(s) == 36 && !strings.ContainsAny(s, "ABCDEF")
 }
 
-func (w *sightWriter) class(f *ken.Facts) int {
+func (w *prefetchWriter) class(f *ken.Facts) int {
 	c := class{f.Scope, f.Status, f.Kind, f.Trust, f.Approved}
 	n, ok := w.classes[c]
 	if !ok {
@@ -186,8 +186,8 @@ type seenRow struct {
 	gone bool
 }
 
-// link is who stands next to a record.
-type link struct {
+// neighbourRow is who stands next to a record.
+type neighbourRow struct {
 	before, after store.Ref
 	flags         uint8
 }
@@ -203,11 +203,11 @@ const (
 var errSight = errors.New("what is said of the records found makes no sense")
 
 // readSight adds what a sight says to rows and links.
-func readSight(b []byte, rows map[store.Ref]seenRow, links map[store.Ref]link) error {
+func readSight(b []byte, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) error {
 	if len(b) == 0 {
 		return nil
 	}
-	r := sightReader{b: b}
+	r := prefetchReader{b: b}
 	classes := make([]class, r.count())
 	for i := range classes {
 		if r.b, r.bad = mustDecode(r.b, &classes[i]); r.bad {
@@ -264,13 +264,13 @@ func mustDecode(b []byte, c *class) ([]byte, bool) {
 	return rest, err != nil
 }
 
-// sightReader reads until something is bad, and zeros from then on.
-type sightReader struct {
+// prefetchReader reads until something is bad, and zeros from then on.
+type prefetchReader struct {
 	b   []byte
 	bad bool
 }
 
-func (r *sightReader) take(n int) []byte {
+func (r *prefetchReader) take(n int) []byte {
 	if r.bad || n > len(r.b) {
 		r.bad = true
 		return make([]byte, n)
@@ -280,9 +280,9 @@ func (r *sightReader) take(n int) []byte {
 	return s
 }
 
-func (r *sightReader) byte() byte { return r.take(1)[0] }
+func (r *prefetchReader) byte() byte { return r.take(1)[0] }
 
-func (r *sightReader) uvarint() uint64 {
+func (r *prefetchReader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.b)
 	if r.bad || size <= 0 {
 		r.bad = true
@@ -293,7 +293,7 @@ func (r *sightReader) uvarint() uint64 {
 }
 
 // count is how many things follow, each of at least a byte.
-func (r *sightReader) count() int {
+func (r *prefetchReader) count() int {
 	n := r.uvarint()
 	if n > uint64(len(r.b)) {
 		r.bad = true
@@ -302,7 +302,7 @@ func (r *sightReader) count() int {
 	return int(n)
 }
 
-func (r *sightReader) ref() store.Ref {
+func (r *prefetchReader) ref() store.Ref {
 	n := r.uvarint()
 	if n > math.MaxUint32 {
 		r.bad = true
@@ -310,7 +310,7 @@ func (r *sightReader) ref() store.Ref {
 	return store.Ref(n)
 }
 
-func (r *sightReader) milli() time.Time {
+func (r *prefetchReader) milli() time.Time {
 	ms, size := binary.Varint(r.b)
 	if r.bad || size <= 0 {
 		r.bad = true
@@ -323,7 +323,7 @@ func (r *sightReader) milli() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-func (r *sightReader) row(classes []class) (store.Ref, seenRow) {
+func (r *prefetchReader) row(classes []class) (store.Ref, seenRow) {
 	var s seenRow
 	ref, flags := r.ref(), r.byte()
 	if s.gone = flags&rowGone != 0; s.gone {

@@ -56,7 +56,7 @@ type Server struct {
 	listeners map[net.Listener]bool
 	open      map[*session]bool
 	shut      bool
-	last      bye
+	last      closeNotice
 }
 
 // NewServer returns a server of a store that is still to be opened: call Ready or
@@ -171,7 +171,7 @@ func (s *Server) begin(nc net.Conn) {
 // this process lives on and has no more use for the store.
 func (s *Server) Shutdown(ctx context.Context, evicted bool) {
 	s.mu.Lock()
-	s.shut, s.last = true, bye{Evicted: evicted}
+	s.shut, s.last = true, closeNotice{Evicted: evicted}
 	for l := range s.listeners {
 		_ = l.Close()
 	}
@@ -353,7 +353,7 @@ func (c *session) send(b []byte) error {
 	return sendFrame(c.nc, kAnswer, b)
 }
 
-// bye is the last that a client hears on a connection that it asks nothing on.
+// closeNotice is the last that a client hears on a connection that it asks nothing on.
 func (c *session) bye() {
 	c.s.mu.Lock()
 	last := c.s.last

@@ -16,7 +16,7 @@ import (
 
 // engine is a store that this process or another one holds, now the one and then
 // the other.
-type engine struct{ s *seat }
+type engine struct{ s *ownerConn }
 
 var (
 	_ store.Engine = (*engine)(nil)

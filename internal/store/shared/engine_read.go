@@ -126,14 +126,17 @@ func (e *engine) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameC
 	return store.AllNames(ctx, f, e.namesAfter)
 }
 
-// named is a store that gives its names in pages: the one on disk and what stands
+// pagedNames is a store that gives its names in pages: the one on disk and what stands
 // for it.
-type named interface {
+type pagedNames interface {
 	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error)
 }
 
 func (e *engine) namesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
-	err = e.read(ctx, func(s store.Engine) (err error) { page, more, err = s.(named).NamesAfter(ctx, f, after, n); return err })
+	err = e.read(ctx, func(s store.Engine) (err error) {
+		page, more, err = s.(pagedNames).NamesAfter(ctx, f, after, n)
+		return err
+	})
 	return page, more, err
 }
 

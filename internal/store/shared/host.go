@@ -22,7 +22,7 @@ import (
 
 // host is a store that this process holds, and its server.
 type host struct {
-	s      *seat
+	s      *ownerConn
 	lock   *bolt.Lock
 	store  *bolt.Store
 	server *remote.Server
@@ -36,7 +36,7 @@ type host struct {
 }
 
 // hold takes the folder, and opens the store. ken.ErrHeld: another process has it.
-func (s *seat) hold() (*role, error) {
+func (s *ownerConn) hold() (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}

@@ -6,14 +6,14 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// told is what the layer put before the model in a session.
-type told struct {
+// injectedText is what the layer put before the model in a session.
+type injectedText struct {
 	echo  *consolidate.Echo
 	first map[string]*session.Injection // by id: when a claim was injected first
 }
 
-func newTold(injected []session.Injection) *told {
-	t := &told{echo: consolidate.NewEcho(injected), first: map[string]*session.Injection{}}
+func newInjectedText(injected []session.Injection) *injectedText {
+	t := &injectedText{echo: consolidate.NewEcho(injected), first: map[string]*session.Injection{}}
 	for i := range injected {
 		in := &injected[i]
 		if have := t.first[in.ID]; have == nil || in.At.Before(have.At) {
@@ -30,7 +30,7 @@ func newTold(injected []session.Injection) *told {
 // What a user said before the layer said it is the user's own. The model gets no
 // such benefit: clocks jump, and one answer taken for its own is how a wrong claim
 // begins to feed itself.
-func (t *told) judge(s *draft.Statement, e *session.Entry) (*session.Injection, consolidate.Heard) {
+func (t *injectedText) judge(s *draft.Statement, e *session.Entry) (*session.Injection, consolidate.Heard) {
 	user := e.Message.Role == "user"
 	for _, text := range []string{s.Text, s.Quote} {
 		id, heard := t.echo.Judge(text, user)
