@@ -135,7 +135,7 @@ func told(faults []store.Fault, err error) (out []string) {
 	return out
 }
 
-// losses remember when records of turns were seen to be lost.
+// lossLog remember when records of turns were seen to be lost.
 type lossLog struct {
 	mu   sync.Mutex
 	seen uint64

@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// doors decides who may come in.
+// admission decides who may come in.
 type admission struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none

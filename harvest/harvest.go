@@ -175,7 +175,7 @@ func (o Options) withDefaults() Options {
 // errHeld is why a harvest stopped for a Hold.
 var errHeld = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
 
-// turn lets one harvest run at a time, and whoever holds it none.
+// harvestLease lets one harvest run at a time, and whoever holds it none.
 type harvestLease struct {
 	token chan struct{} // in it while nobody has the turn
 

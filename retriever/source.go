@@ -140,7 +140,7 @@ func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
 	return n, f.Kinds == nil || slices.Contains(f.Kinds, kind)
 }
 
-// sieve lets each record through once, and only what the filter accepts: every
+// candidateFilter lets each record through once, and only what the filter accepts: every
 // leg has filtered already, but a record may have changed since, the late leg had
 // the filter of another turn, and a leg that forgets a condition must not leak.
 type candidateFilter struct {

@@ -76,7 +76,7 @@ type explainIn struct {
 	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"its id; left out, everything injected is listed"`
 }
 
-// Explained says what a turn was given and why, or what became of one claim in it.
+// explainOutput says what a turn was given and why, or what became of one claim in it.
 type explainOutput struct {
 	Turn     string          `json:"turn"`
 	At       time.Time       `json:"at"`

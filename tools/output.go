@@ -370,7 +370,7 @@ type evidenceView struct {
 	Message  string `json:"message_id,omitempty" rule:"chars=200"`
 }
 
-// read is what evidence amounts to: the pieces as they may be kept, and what was not
+// evidenceRead is what evidence amounts to: the pieces as they may be kept, and what was not
 // taken at its word.
 type evidenceRead struct {
 	pieces []ken.Evidence

@@ -174,7 +174,7 @@ type readers struct {
 	signs  readerSignature
 }
 
-// signs tell whether readers would read a file that has not changed as others did.
+// readerSignature tell whether readers would read a file that has not changed as others did.
 type readerSignature struct {
 	golang [sha256.Size]byte // of the modules
 	lexed  [sha256.Size]byte // of the files and the settings

@@ -283,7 +283,7 @@ func (a *API) listEntities(c *call) (*reply, error) {
 	})
 }
 
-// view sets how entities are shown.
+// entityOptions sets how entities are shown.
 func (a *API) entityOptions(o *entity.Options) {
 	o.Now, o.DecayDays = a.o.Now, a.l.Config().Knowledge.DecayDays
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sort of a value, by how it is written.
+// valueShape is the sort of a value, by how it is written.
 type valueShape uint8
 
 const (

@@ -378,7 +378,7 @@ func (c *Client) before(summaries []string, room int) string {
 	return strings.Join(summaries[from:], "\n")
 }
 
-// joined makes one summary of several without a model: the start of each.
+// joinedSummary makes one summary of several without a model: the start of each.
 func (c *Client) joinedSummary(summaries []string) string {
 	short := make([]string, len(summaries))
 	for i, s := range summaries {

@@ -267,7 +267,7 @@ func sentences(text string) []string {
 	return out
 }
 
-// trail calls what a program hung on a session's actions, one call at a time, and
+// hookRunner calls what a program hung on a session's actions, one call at a time, and
 // waits for none longer than it may.
 type hookRunner struct {
 	wait time.Duration

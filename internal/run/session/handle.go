@@ -167,7 +167,7 @@ func (s *Session) add(ctx context.Context, msgs []ken.Message) (entries []Entry,
 	return entries, nil
 }
 
-// loose numbers the messages of a session that has no journal.
+// unjournaled numbers the messages of a session that has no journal.
 type unjournaled struct {
 	mu   sync.Mutex // guards the rest
 	last uint64

@@ -93,7 +93,7 @@ func NewJournal(shelf store.Shelf, o Options) *Journal {
 // now is the time without what can't be kept.
 func (j *Journal) now() time.Time { return j.o.Now().Round(0).UTC() }
 
-// sessionCache returns what is remembered of a session, empty when it is nothing.
+// memo returns what is remembered of a session, empty when it is nothing.
 func (j *Journal) memo(id string) *sessionCache {
 	j.mu.Lock()
 	defer j.mu.Unlock()

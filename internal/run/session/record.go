@@ -44,7 +44,7 @@ func (r *record) joined(process string) {
 	r.Process = process
 }
 
-// stamp says whether a session is as it was when somebody looked.
+// sessionVersion says whether a session is as it was when somebody looked.
 type sessionVersion struct {
 	started time.Time
 	last    uint64

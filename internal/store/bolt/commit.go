@@ -325,7 +325,7 @@ const (
 	stallEnds = 10 * time.Second
 )
 
-// stalls notices commits that hang. It is safe for concurrent use.
+// stallDetector notices commits that hang. It is safe for concurrent use.
 type stallDetector struct {
 	mu    sync.Mutex    // guards the rest
 	ended chan struct{} // closed while a commit has hung for stallEnds

@@ -171,7 +171,7 @@ func (s *Store) become(n *Store) {
 	s.broadcast()
 }
 
-// folding folds one store's log into another store.
+// rebuildFold folds one store's log into another store.
 type rebuildFold struct {
 	ctx      context.Context
 	from, to *Store

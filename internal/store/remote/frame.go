@@ -403,7 +403,7 @@ type cosinesRequest struct {
 	Refs  []store.Ref
 }
 
-// sightRequest asks for what is known of these records, and of so many refs from
+// prefetchRequest asks for what is known of these records, and of so many refs from
 // From on.
 type prefetchRequest struct {
 	Refs  []store.Ref

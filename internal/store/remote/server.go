@@ -353,7 +353,7 @@ func (c *session) send(b []byte) error {
 	return sendFrame(c.nc, kAnswer, b)
 }
 
-// closeNotice is the last that a client hears on a connection that it asks nothing on.
+// bye is the last that a client hears on a connection that it asks nothing on.
 func (c *session) bye() {
 	c.s.mu.Lock()
 	last := c.s.last

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// what a binding is.
+// role is what a binding is.
 type role uint8
 
 const (
