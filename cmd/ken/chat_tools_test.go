@@ -6,9 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 )
 
@@ -59,33 +57,4 @@ func writeEvents(w http.ResponseWriter, deltas ...map[string]any) {
 		fmt.Fprintf(w, "data: %s\n\n", b)
 	}
 	io.WriteString(w, "data: [DONE]\n\n")
-}
-
-// Endpoints differ in how they cut a call up.
-func TestGather(t *testing.T) {
-	at := func(i int) *int { return &i }
-	piece := func(index *int, id, name, args string) openai.ToolCall {
-		return openai.ToolCall{Index: index, ID: id, Function: openai.FunctionCall{Name: name, Arguments: args}}
-	}
-	want := []openai.ToolCall{
-		{ID: "a", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "one", Arguments: `{"x":1}`}},
-		{ID: "b", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "two", Arguments: `{}`}},
-	}
-	for name, pieces := range map[string][]openai.ToolCall{
-		"whole":                   {piece(at(0), "a", "one", `{"x":1}`), piece(at(1), "b", "two", `{}`)},
-		"in pieces":               {piece(at(0), "a", "one", ""), piece(at(0), "", "", `{"x"`), piece(at(0), "", "", `:1}`), piece(at(1), "b", "two", `{}`)},
-		"the id in each":          {piece(at(0), "a", "one", ""), piece(at(0), "a", "", `{"x":1}`), piece(at(1), "b", "two", `{}`)},
-		"not counted":             {piece(nil, "a", "one", `{"x":1}`), piece(nil, "b", "two", `{}`)},
-		"not counted, in pieces":  {piece(nil, "a", "one", ""), piece(nil, "", "", `{"x":1}`), piece(nil, "b", "two", `{}`)},
-		"mixed up":                {piece(at(0), "a", "one", `{"x"`), piece(at(1), "b", "two", `{}`), piece(at(0), "", "", `:1}`)},
-		"a number out of nowhere": {piece(at(7), "a", "one", `{"x":1}`), piece(at(-3), "b", "two", `{}`)},
-	} {
-		var got []openai.ToolCall
-		for _, p := range pieces {
-			got = gather(got, p)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/embed/table"
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 )
@@ -36,14 +37,14 @@ func filled(t *testing.T, config string, n int) (dir string) {
 		claims.Write(append(line, '\n'))
 	}
 	for name, text := range map[string]string{".ken/config.yaml": config, "claims.jsonl": claims.String()} {
-		if err := writePrivate(filepath.Join(dir, name), text); err != nil {
+		if err := writeTestFile(filepath.Join(dir, name), text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := trustFolder(dir); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, err := kenIn(t, dir, "import", filepath.Join(dir, "claims.jsonl")); status != exitOK {
+	if status, _, err := kenIn(t, dir, "import", filepath.Join(dir, "claims.jsonl")); status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, err)
 	}
 	return dir
@@ -71,24 +72,24 @@ func TestDoctorSaysHowSearchFares(t *testing.T) {
 	for _, tt := range []struct {
 		name, config string
 		n            int
-		state        state
+		state        string
 		detail, try  string
 		factor       float64
 	}{
-		{"the built-in table", "", 150, stateOK, "(factor 1)", "", 1},
-		{"a table that knows six letters", "knowledge:\n  embed_path: " + path + "\n", 150, stateWarn,
+		{"the built-in table", "", 150, "ok", "(factor 1)", "", 1},
+		{"a table that knows six letters", "knowledge:\n  embed_path: " + path + "\n", 150, "warn",
 			"does not help here: turns search by words alone (factor 0)", "Remove knowledge.embed_path", 0},
-		{"few records", "", 60, stateOK, "not measured: that takes 100 records", "", -1},
-		{"switched off", "retrieval:\n  calibrate: false\n", 120, stateOK, "not measured: retrieval.calibrate is false", "", -1},
+		{"few records", "", 60, "ok", "not measured: that takes 100 records", "", -1},
+		{"switched off", "retrieval:\n  calibrate: false\n", 120, "ok", "not measured: retrieval.calibrate is false", "", -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filled(t, tt.config, tt.n)
-			if status, _, err := kenIn(t, dir, "index", "-q"); status != exitOK { // the claims' file counts as well
+			if status, _, err := kenIn(t, dir, "index", "-q"); status != cli.ExitOK { // the claims' file counts as well
 				t.Fatal(err)
 			}
 			status, out, stderr := kenIn(t, dir, "doctor", "--json")
 			got := gjson.Get(out, `checks.#(check=="search")`)
-			if status != exitOK || got.Get("state").String() != string(tt.state) || !strings.Contains(got.Get("detail").String(), tt.detail) ||
+			if status != cli.ExitOK || got.Get("state").String() != tt.state || !strings.Contains(got.Get("detail").String(), tt.detail) ||
 				!strings.HasPrefix(got.Get("try").String(), tt.try) {
 				t.Errorf("exit status %d: %s%s", status, got.Raw, stderr)
 			}
@@ -111,24 +112,5 @@ func TestDoctorSaysHowSearchFares(t *testing.T) {
 			}
 			t.Log(plain)
 		})
-	}
-}
-
-func TestGarbagePercent(t *testing.T) {
-	const mb = 1 << 20
-	for _, tt := range []struct {
-		live, scanned uint64
-		want          int
-	}{
-		{0, 0, 100}, // before the first collection
-		{20 * mb, 15 * mb, 100},
-		{64 * mb, 1 * mb, 100},
-		{128 * mb, 1 * mb, 50},
-		{300 * mb, 100 * mb, 34},
-		{1000 * mb, 1000 * mb, 100},
-	} {
-		if got := garbagePercent(tt.live, tt.scanned); got != tt.want {
-			t.Errorf("%d MB live, %d MB looked at: %d, want %d", tt.live/mb, tt.scanned/mb, got, tt.want)
-		}
 	}
 }

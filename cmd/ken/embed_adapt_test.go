@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,33 +13,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/tidwall/gjson"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/embed/adapt"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
-// adaptWith runs "ken embed adapt" in dir, also where the tree of commands does
-// not list it.
-func adaptWith(ctx context.Context, dir string, s streams, args ...string) int {
-	a := &app{streams: s}
-	root := a.root()
-	parent, _, err := root.Find([]string{"embed", "adapt"})
-	if err != nil {
-		parent, _, err = root.Find([]string{"embed"})
-	}
-	if err == nil && parent.Name() != "adapt" {
-		parent.AddCommand(a.embedAdaptCommand())
-		wrapArgs(parent)
-	}
-	root.SetArgs(append([]string{"-C", dir, "embed", "adapt"}, args...))
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return a.fail(err)
-	}
-	return exitOK
+// adaptWith runs "ken embed adapt" in dir.
+func adaptWith(ctx context.Context, dir string, s cli.Streams, args ...string) int {
+	return run(ctx, append([]string{"-C", dir, "embed", "adapt"}, args...), s)
 }
 
 // TestAdaptScripts runs testdata/adapt/*.txtar in a project whose comments speak
@@ -61,7 +42,7 @@ func TestAdaptScripts(t *testing.T) {
 				if neg || len(args) == 0 {
 					ts.Fatalf("usage: adapt STATUS ARGS …")
 				}
-				got := adaptWith(context.Background(), ts.MkAbs("."), streams{in: strings.NewReader(""), out: ts.Stdout(), err: ts.Stderr()}, args[1:]...)
+				got := adaptWith(context.Background(), ts.MkAbs("."), cli.Streams{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr()}, args[1:]...)
 				if strconv.Itoa(got) != args[0] {
 					ts.Fatalf("exit status %d", got)
 				}
@@ -153,7 +134,7 @@ func TestAdaptStopped(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	out, told := &bytes.Buffer{}, &stopper{at: "tune: ", stop: cancel}
-	if status := adaptWith(ctx, dir, streams{in: strings.NewReader(""), out: out, err: told}, "--base", base, "--epochs", "200"); status != exitFailed {
+	if status := adaptWith(ctx, dir, cli.Streams{In: strings.NewReader(""), Out: out, Err: told}, "--base", base, "--epochs", "200"); status != cli.ExitFailed {
 		t.Errorf("status %d: %s", status, told)
 	}
 	if !strings.Contains(told.String(), "ken: stopped") || out.Len() > 0 {
@@ -176,18 +157,4 @@ func (s *stopper) Write(p []byte) (int, error) {
 		s.stop()
 	}
 	return s.Buffer.Write(p)
-}
-
-// The JSON is for programs: these names stay.
-func TestAdaptedJSON(t *testing.T) {
-	b, err := json.Marshal(adapted{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"wins", "report.base", "report.model", "report.pairs", "report.held_out", "report.tuned", "report.before.recall@10",
-		"report.after.mrr", "report.mrr_difference.low", "report.recall@10_difference.high", "report.by_source", "mined.files"} {
-		if !gjson.GetBytes(b, strings.ReplaceAll(path, "@", `\@`)).Exists() {
-			t.Errorf("%s is not in %s", path, b)
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 )
 
@@ -60,7 +61,7 @@ func questioner(t *testing.T, sent *bytes.Buffer) *httptest.Server {
 func kenIn(t *testing.T, dir string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	status = run(context.Background(), append([]string{"-C", dir}, args...), streams{in: strings.NewReader(""), out: &out, err: &err})
+	status = run(context.Background(), append([]string{"-C", dir}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return status, out.String(), err.String()
 }
 
@@ -98,7 +99,7 @@ func TestGenerateWithAModel(t *testing.T) {
 	}
 
 	status, out, errOut := kenIn(t, dir, "eval", "generate", "--model", "--estimate", "--json", "--n", "12")
-	if status != exitOK || sent.Len() > 0 || !strings.Contains(errOut, "requests to asker at "+srv.URL) || !strings.Contains(out, `"tokens_in"`) {
+	if status != cli.ExitOK || sent.Len() > 0 || !strings.Contains(errOut, "requests to asker at "+srv.URL) || !strings.Contains(out, `"tokens_in"`) {
 		t.Fatalf("estimate: status %d, sent %d bytes\n%s\n%s", status, sent.Len(), out, errOut)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".ken", "eval")); err == nil {
@@ -106,7 +107,7 @@ func TestGenerateWithAModel(t *testing.T) {
 	}
 
 	status, out, errOut = kenIn(t, dir, "eval", "generate", "--model", "--n", "12")
-	if status != exitOK || !strings.Contains(out, "model\n") || !strings.Contains(out, "Next: ken eval sweep --data ") || !strings.Contains(errOut, "ask: ") {
+	if status != cli.ExitOK || !strings.Contains(out, "model\n") || !strings.Contains(out, "Next: ken eval sweep --data ") || !strings.Contains(errOut, "ask: ") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errOut)
 	}
 	if strings.Contains(sent.String(), planted) || !strings.Contains(sent.String(), "heron service keeps telemetry") || !strings.Contains(sent.String(), "could not be used: it is not of the form") {
@@ -130,7 +131,7 @@ func TestGenerateWithAModel(t *testing.T) {
 	}
 
 	status, _, errOut = kenIn(t, dir, "eval", "generate", "--model=broken", "--n", "12")
-	if status != exitFailed || !strings.Contains(errOut, "refused the key") || !strings.Contains(errOut, "Try: ") {
+	if status != cli.ExitFailed || !strings.Contains(errOut, "refused the key") || !strings.Contains(errOut, "Try: ") {
 		t.Errorf("status %d\n%s", status, errOut)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
@@ -15,7 +16,7 @@ import (
 func graphRun(t *testing.T, status int, in []byte, args ...string) (out, told string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	if got := run(t.Context(), args, streams{in: bytes.NewReader(in), out: &o, err: &e}); got != status {
+	if got := run(t.Context(), args, cli.Streams{In: bytes.NewReader(in), Out: &o, Err: &e}); got != status {
 		t.Fatalf("ken %s: status %d: %s", strings.Join(args, " "), got, e.String())
 	}
 	return o.String(), e.String()
@@ -42,21 +43,21 @@ func TestGraphImport(t *testing.T) {
 	}
 	index := filepath.Join(zoo, "ts.scip")
 	counts := func() (c codegraph.Counts) {
-		out, _ := graphRun(t, exitOK, nil, "-C", root, "graph", "status", "--json", "--stale")
+		out, _ := graphRun(t, cli.ExitOK, nil, "-C", root, "graph", "status", "--json", "--stale")
 		s := struct{ Counts *codegraph.Counts }{&c}
 		if err := json.Unmarshal([]byte(out), &s); err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	graphRun(t, exitOK, nil, "-C", root, "graph", "build", "--no-types")
+	graphRun(t, cli.ExitOK, nil, "-C", root, "graph", "build", "--no-types")
 	before := counts()
 
 	// The paths of the index start elsewhere.
-	if _, told := graphRun(t, exitFailed, nil, "-C", root, "graph", "import", index, "--any-time"); !strings.Contains(told, "--folder") {
+	if _, told := graphRun(t, cli.ExitFailed, nil, "-C", root, "graph", "import", index, "--any-time"); !strings.Contains(told, "--folder") {
 		t.Errorf("told %s", told)
 	}
-	out, _ := graphRun(t, exitOK, nil, "-C", root, "graph", "import", index, "--any-time", "--folder", "pets")
+	out, _ := graphRun(t, cli.ExitOK, nil, "-C", root, "graph", "import", index, "--any-time", "--folder", "pets")
 	if !strings.Contains(out, "scip-typescript 0.4.0: 2 files of 2 taken") {
 		t.Errorf("said %s", out)
 	}
@@ -68,7 +69,7 @@ func TestGraphImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ = graphRun(t, exitOK, b, "-C", root, "graph", "import", "-", "--folder", "./pets/", "--json")
+	out, _ = graphRun(t, cli.ExitOK, b, "-C", root, "graph", "import", "-", "--folder", "./pets/", "--json")
 	var got struct {
 		Taken int
 		Tool  string
@@ -76,10 +77,10 @@ func TestGraphImport(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Taken != 2 {
 		t.Errorf("from standard input: %s, %v", out, err)
 	}
-	if _, told := graphRun(t, exitFailed, nil, "-C", root, "graph", "import", filepath.Join(root, "none.scip")); !strings.Contains(told, "Try:") {
+	if _, told := graphRun(t, cli.ExitFailed, nil, "-C", root, "graph", "import", filepath.Join(root, "none.scip")); !strings.Contains(told, "Try:") {
 		t.Errorf("told %s", told)
 	}
-	if _, told := graphRun(t, exitFailed, []byte("no index"), "-C", root, "graph", "import", "-"); !strings.Contains(told, "Try:") {
+	if _, told := graphRun(t, cli.ExitFailed, []byte("no index"), "-C", root, "graph", "import", "-"); !strings.Contains(told, "Try:") {
 		t.Errorf("told %s", told)
 	}
 	if now := counts(); now != after {
@@ -99,10 +100,10 @@ func TestGraphBuildWithoutToolchain(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if out, _ := graphRun(t, exitOK, nil, "-C", root, "graph", "build"); !strings.Contains(out, "types were not checked: no Go toolchain in PATH") {
+	if out, _ := graphRun(t, cli.ExitOK, nil, "-C", root, "graph", "build"); !strings.Contains(out, "types were not checked: no Go toolchain in PATH") {
 		t.Errorf("said %s", out)
 	}
-	if _, told := graphRun(t, exitFailed, nil, "-C", root, "graph", "build", "--types"); !strings.Contains(told, "Try: Install Go") {
+	if _, told := graphRun(t, cli.ExitFailed, nil, "-C", root, "graph", "build", "--types"); !strings.Contains(told, "Try: Install Go") {
 		t.Errorf("told %s", told)
 	}
 }

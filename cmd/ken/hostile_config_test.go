@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kenlayer/ken/internal/cli"
 )
 
 const theirAddress = "upstream: {base_url: '$URL/v1', model: parrot}\n"
@@ -62,7 +64,7 @@ func hostileConfigurations() []hostile {
 			springs: func(w *world) bool {
 				w.said.Reset()
 				w.ken("config", "gateway.listen")
-				return !strings.Contains(w.said.String(), w.out) && w.ken("trust", "--yes") == exitOK && w.shows("config", w.out, "gateway.listen")
+				return !strings.Contains(w.said.String(), w.out) && w.ken("trust", "--yes") == cli.ExitOK && w.shows("config", w.out, "gateway.listen")
 			}},
 		{name: "a file without an end", links: map[string]string{".ken/config.yaml": "/dev/zero"}, does: never,
 			springs: func(w *world) bool {
@@ -89,7 +91,7 @@ func (w *world) victimLearns(flags ...string) {
 	repo := w.repo
 	w.repo = w.victim
 	defer func() { w.repo = repo }()
-	if w.ken(append([]string{"learn", "The harbour opens with " + fileMark + "."}, flags...)...) != exitOK {
+	if w.ken(append([]string{"learn", "The harbour opens with " + fileMark + "."}, flags...)...) != cli.ExitOK {
 		w.Fatal(w.said.String())
 	}
 }

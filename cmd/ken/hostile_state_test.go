@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/trust"
 )
 
@@ -25,7 +26,7 @@ func publisher(t *testing.T) (state string) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, said := kenIn(t, root, "learn", "The harbour opens with "+fileMark+"."); status != exitOK {
+	if status, _, said := kenIn(t, root, "learn", "The harbour opens with "+fileMark+"."); status != cli.ExitOK {
 		t.Fatal(said)
 	}
 	return filepath.Join(root, ".ken", "state")
@@ -63,7 +64,7 @@ func hostileStates(t *testing.T) []hostile {
 	}
 	// mine is a state that the user made in the repository.
 	mine := func(w *world) {
-		if w.ken("learn", "The pier is closed.") != exitOK {
+		if w.ken("learn", "The pier is closed.") != cli.ExitOK {
 			w.Fatal(w.said.String())
 		}
 	}

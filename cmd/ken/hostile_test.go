@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/race"
 )
 
@@ -167,7 +168,7 @@ func (w *world) ken(args ...string) int {
 	for i := range args {
 		args[i] = w.words(args[i])
 	}
-	return run(context.Background(), append([]string{"-C", w.repo}, args...), streams{in: strings.NewReader("harbour\n"), out: &w.said, err: &w.said})
+	return run(context.Background(), append([]string{"-C", w.repo}, args...), cli.Streams{In: strings.NewReader("harbour\n"), Out: &w.said, Err: &w.said})
 }
 
 // outside is what lies outside of the repository: paths and contents.
@@ -274,7 +275,7 @@ func TestHostileRepositories(t *testing.T) {
 				}
 				return
 			}
-			if w.ken("trust", "--yes") != exitOK {
+			if w.ken("trust", "--yes") != cli.ExitOK {
 				t.Fatalf("trust: %s", &w.said)
 			}
 			if got := w.effects(&h); !slices.Contains(got, h.does) {

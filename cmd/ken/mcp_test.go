@@ -15,7 +15,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/tools"
 )
 
@@ -59,7 +58,7 @@ func mcpClient(t testing.TB, dir string, args ...string) *mcp.ClientSession {
 	return cs
 }
 
-func mcpCall(t testing.TB, cs *mcp.ClientSession, name string, args map[string]any) string {
+func McpCall(t testing.TB, cs *mcp.ClientSession, name string, args map[string]any) string {
 	t.Helper()
 	res, err := cs.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
@@ -73,13 +72,13 @@ func mcpCall(t testing.TB, cs *mcp.ClientSession, name string, args map[string]a
 func TestMCPProcesses(t *testing.T) {
 	dir := mcpProject(t)
 	one, two := mcpClient(t, dir), mcpClient(t, dir)
-	if got := mcpCall(t, one, "memory_ingest", map[string]any{"text": "The vault opens with a brass lever."}); !strings.HasPrefix(got, "Learned") {
+	if got := McpCall(t, one, "memory_ingest", map[string]any{"text": "The vault opens with a brass lever."}); !strings.HasPrefix(got, "Learned") {
 		t.Fatalf("got %q", got)
 	}
-	if got := mcpCall(t, two, "memory_recall", map[string]any{"query": "how does the vault open?"}); !strings.Contains(got, "brass lever") {
+	if got := McpCall(t, two, "memory_recall", map[string]any{"query": "how does the vault open?"}); !strings.Contains(got, "brass lever") {
 		t.Errorf("the other process recalls %q", got)
 	}
-	if got := mcpCall(t, two, "memory_ingest", map[string]any{"text": "The lamp is green."}); !strings.HasPrefix(got, "Learned") {
+	if got := McpCall(t, two, "memory_ingest", map[string]any{"text": "The lamp is green."}); !strings.HasPrefix(got, "Learned") {
 		t.Errorf("the other process learns: %q", got)
 	}
 	// The command line runs beside them, and forgetting is its own.
@@ -89,7 +88,7 @@ func TestMCPProcesses(t *testing.T) {
 	if err != nil || json.Unmarshal(out, &found) != nil || len(found.Claims) != 1 {
 		t.Fatalf("ken recall: %s, %v: %s", out, err, errs)
 	}
-	mcpCall(t, one, "forget_memory", map[string]any{"id": found.Claims[0].ID, "reason": "the user asked"})
+	McpCall(t, one, "forget_memory", map[string]any{"id": found.Claims[0].ID, "reason": "the user asked"})
 	cmd, errs = command(t, dir, "attention")
 	if out, err = cmd.Output(); err != nil || !strings.Contains(string(out), "$ ken forget "+found.Claims[0].ID) {
 		t.Errorf("ken attention: %s, %v: %s", out, err, errs)
@@ -98,7 +97,7 @@ func TestMCPProcesses(t *testing.T) {
 	if out, err = cmd.Output(); err != nil {
 		t.Fatalf("ken forget: %s, %v: %s", out, err, errs)
 	}
-	if got := mcpCall(t, one, "memory_recall", map[string]any{"query": "how does the vault open?"}); strings.Contains(got, "brass lever") {
+	if got := McpCall(t, one, "memory_recall", map[string]any{"query": "how does the vault open?"}); strings.Contains(got, "brass lever") {
 		t.Errorf("after it was forgotten: %q", got)
 	}
 }
@@ -130,10 +129,10 @@ func TestMCPProfiles(t *testing.T) {
 	if list, err := cs.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 4 {
 		t.Errorf("the configuration lists %d tools, %v", len(list.Tools), err)
 	}
-	if got := mcpCall(t, cs, "memory_ingest", map[string]any{"text": "The vault opens with a brass lever."}); !strings.HasPrefix(got, "Learned") {
+	if got := McpCall(t, cs, "memory_ingest", map[string]any{"text": "The vault opens with a brass lever."}); !strings.HasPrefix(got, "Learned") {
 		t.Errorf("memory_ingest: %q", got)
 	}
-	if got := mcpCall(t, cs, "knowledge_recall", map[string]any{"question": "how does the vault open?"}); !strings.Contains(got, "brass lever") {
+	if got := McpCall(t, cs, "knowledge_recall", map[string]any{"question": "how does the vault open?"}); !strings.Contains(got, "brass lever") {
 		t.Errorf("knowledge_recall: %q", got)
 	}
 	for name, args := range map[string][]string{"--tools": {"mcp", "--tools", "cor"}, "tools.profile": {"mcp"}} {
@@ -203,7 +202,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	if list, err := cs.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 8 {
 		t.Errorf("lists %d tools, %v", len(list.Tools), err)
 	}
-	if got := mcpCall(t, cs, "memory_stats", nil); !strings.HasPrefix(got, "0 claims") {
+	if got := McpCall(t, cs, "memory_stats", nil); !strings.HasPrefix(got, "0 claims") {
 		t.Errorf("got %q", got)
 	}
 	// With a listener attached it still ends at once.
@@ -216,17 +215,4 @@ func TestMCPOverHTTP(t *testing.T) {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	_ = cs.Close() // nobody is there any more
-}
-
-func TestLoopbackAddress(t *testing.T) {
-	for addr, ok := range map[string]bool{"": true, "127.0.0.1:7777": true, "localhost:0": true, "[::1]:80": true, "127.9.9.9:1": true,
-		"0.0.0.0:7777": false, ":7777": false, "192.168.1.4:80": false, "[::]:80": false, "example.org:80": false, "7777": false, "127.0.0.1": false} {
-		err := loopbackAddress(addr)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", addr, err)
-		}
-		if err != nil && ken.Hint(err) == "" {
-			t.Errorf("%q: no advice in %v", addr, err)
-		}
-	}
 }

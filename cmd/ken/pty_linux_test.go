@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/sys/unix"
+
+	"github.com/kenlayer/ken/internal/cli"
 )
 
 // openPTY returns the two ends of a new pseudo-terminal.
@@ -140,7 +142,7 @@ func project(t *testing.T) (dir string, said func() [][]string) {
 	dir = t.TempDir()
 	url, requests := startModel(t)
 	for name, text := range map[string]string{".ken/config.yaml": modelConfig(url), "lamp.md": "The lighthouse lamp restarts from a pilot flame.\n"} {
-		if err := writePrivate(filepath.Join(dir, name), text); err != nil {
+		if err := writeTestFile(filepath.Join(dir, name), text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,7 +246,7 @@ func TestCtrlCStopsAsk(t *testing.T) {
 	p.sees("some of it")
 	p.types("\x03")
 	p.sees("ken: stopped")
-	p.leaves(exitFailed)
+	p.leaves(cli.ExitFailed)
 	if got := len(said()); got != 1 {
 		t.Errorf("%d requests", got)
 	}
@@ -268,7 +270,7 @@ func TestChatEndsWithSIGTERM(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.sees("ken: stopped")
-			p.leaves(exitFailed)
+			p.leaves(cli.ExitFailed)
 			if b, err := os.ReadFile(historyPath(dir)); err != nil || !strings.HasPrefix(string(b), "first\n") {
 				t.Errorf("history %q, %v", b, err)
 			}

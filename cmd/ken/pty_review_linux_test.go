@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/harvest/model/modeltest"
 )
 
@@ -23,7 +24,7 @@ func candidates(t *testing.T) (dir string) {
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, err := kenIn(t, dir, "import", path); status != exitOK {
+	if status, _, err := kenIn(t, dir, "import", path); status != cli.ExitOK {
 		t.Fatal(err)
 	}
 	return dir
@@ -33,7 +34,7 @@ func candidates(t *testing.T) (dir string) {
 func remembered(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	status, out, err := kenIn(t, dir, "memory", "review", "--all", "--json")
-	if status != exitOK {
+	if status != cli.ExitOK {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -64,7 +65,7 @@ func TestReviewByKeys(t *testing.T) {
 	p.sees(prompt)
 	p.types("A")
 	p.sees("approved")
-	p.leaves(exitOK)
+	p.leaves(cli.ExitOK)
 
 	got := remembered(t, dir)
 	if len(got) != 2 || got["Run make twice"] != "observed" {
@@ -86,7 +87,7 @@ func TestReviewStopsHalfWay(t *testing.T) {
 	for _, tt := range []struct {
 		name, keys string
 		status     int
-	}{{"q", "q", exitOK}, {"Ctrl-C", "\x03", exitOK}, {"Ctrl-D", "\x04", exitOK}, {"Ctrl-C in a new text", "e\x03", exitFailed}} {
+	}{{"q", "q", cli.ExitOK}, {"Ctrl-C", "\x03", cli.ExitOK}, {"Ctrl-D", "\x04", cli.ExitOK}, {"Ctrl-C in a new text", "e\x03", cli.ExitFailed}} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := candidates(t)
 			p := onTerminal(t, dir, "memory", "review")
@@ -140,8 +141,8 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.sees("harvest ")
 	p.types("\x03")
 	p.sees("stopped; what is not harvested waits for ken harvest, or the next ken chat")
-	p.leaves(exitOK)
-	if status, out, err := kenIn(t, dir, "jobs", "--state", "queued", "--json"); status != exitOK || gjson.Get(out, "jobs.#").Int() != 1 {
+	p.leaves(cli.ExitOK)
+	if status, out, err := kenIn(t, dir, "jobs", "--state", "queued", "--json"); status != cli.ExitOK || gjson.Get(out, "jobs.#").Int() != 1 {
 		t.Errorf("%s%s", out, err)
 	}
 
@@ -152,7 +153,7 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.sees("stopped; ")
 	p.sees(prompt)
 	p.types("\x04")
-	p.leaves(exitOK)
+	p.leaves(cli.ExitOK)
 
 	if err := os.WriteFile(path, plain, 0o600); err != nil {
 		t.Fatal(err)
@@ -164,5 +165,5 @@ func TestCtrlCSkipsTheHarvest(t *testing.T) {
 	p.sees("kept of an earlier session: an episode, 1 fact")
 	p.sees(prompt)
 	p.types("\x04")
-	p.leaves(exitOK)
+	p.leaves(cli.ExitOK)
 }

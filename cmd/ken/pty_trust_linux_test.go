@@ -5,18 +5,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/kenlayer/ken/internal/cli"
 )
 
 // On a terminal a person is asked, and what they say counts.
 func TestTrustAsksOnATerminal(t *testing.T) {
 	dir := t.TempDir()
-	if err := writePrivate(filepath.Join(dir, ".ken", "config.yaml"), "upstream: {base_url: 'http://127.0.0.1:1/v1'}\n"); err != nil {
+	if err := writeTestFile(filepath.Join(dir, ".ken", "config.yaml"), "upstream: {base_url: 'http://127.0.0.1:1/v1'}\n"); err != nil {
 		t.Fatal(err)
 	}
 	address := func() string {
 		t.Helper()
 		status, out, err := kenIn(t, dir, "config", "-q", "upstream.base_url")
-		if status != exitOK {
+		if status != cli.ExitOK {
 			t.Fatal(err)
 		}
 		return out
@@ -26,7 +28,7 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 	p.sees("Trust this? [y/N] ")
 	p.types("\r")
 	p.sees("Nothing was trusted.")
-	p.leaves(exitFailed)
+	p.leaves(cli.ExitFailed)
 	if got := address(); got != "\n" {
 		t.Errorf("nobody agreed, and the address is %q", got)
 	}
@@ -34,7 +36,7 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 	p.sees("Trust this? [y/N] ")
 	p.types("y\r")
 	p.sees("counts.")
-	p.leaves(exitOK)
+	p.leaves(cli.ExitOK)
 	if got := address(); got != "http://127.0.0.1:1/v1\n" {
 		t.Errorf("after a yes the address is %q", got)
 	}
@@ -43,7 +45,7 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 // Outside of a project a person is asked before many files are read.
 func TestAskAsksBeforeItReadsManyFiles(t *testing.T) {
 	dir := t.TempDir()
-	for i := range manyFiles {
+	for i := range 2000 {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".bin")), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestAskAsksBeforeItReadsManyFiles(t *testing.T) {
 	p.sees("Read them all? [y/N] ")
 	p.types("n\r")
 	p.sees("Nothing was read.")
-	p.leaves(exitFailed)
+	p.leaves(cli.ExitFailed)
 	if _, err := os.Stat(filepath.Join(dir, ".ken")); err == nil {
 		t.Error("it left a .ken behind")
 	}
@@ -63,5 +65,5 @@ func TestAskAsksBeforeItReadsManyFiles(t *testing.T) {
 	p.sees("Read them all? [y/N] ")
 	p.types("y\r")
 	p.sees("Bergen")
-	p.leaves(exitOK)
+	p.leaves(cli.ExitOK)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kenlayer/ken/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
@@ -38,7 +40,7 @@ func TestReference(t *testing.T) {
 // Help is read in a terminal: what a command is for must be there, and in the
 // same form everywhere.
 func TestEveryCommandSaysWhatItDoes(t *testing.T) {
-	each((&app{}).root(), func(c *cobra.Command) {
+	each(newRoot(&cli.App{}), func(c *cobra.Command) {
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Long == "" {
 			t.Errorf("%s: short %q, long %q", c.CommandPath(), c.Short, c.Long)
 		}
@@ -66,12 +68,12 @@ func each(c *cobra.Command, visit func(*cobra.Command)) {
 
 // reference is the documentation of every command in Markdown.
 func reference() string {
-	root := (&app{}).root()
+	root := newRoot(&cli.App{})
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Commands\n\n<!-- Generated from package main: go test ./cmd/ken -run Reference -update -->\n\n%s\n\n"+
 		"Results go to standard output, everything else to standard error. An error says what to try on a line that starts\n"+
 		"with `Try:`. The exit status is %d for success, %d for a failure, and %d for a command line that can't be carried out.\n\n",
-		root.Long, exitOK, exitFailed, exitUsage)
+		root.Long, cli.ExitOK, cli.ExitFailed, cli.ExitUsage)
 	b.WriteString("| Command | What it does |\n|---|---|\n")
 	each(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)

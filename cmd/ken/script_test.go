@@ -21,6 +21,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/internal/cli"
 	"github.com/kenlayer/ken/internal/race"
 )
 
@@ -124,10 +125,18 @@ func TestScripts(t *testing.T) {
 // trustFolder agrees to the configuration of the project in dir.
 func trustFolder(dir string) error {
 	var said bytes.Buffer
-	if code := run(context.Background(), []string{"trust", "--yes", "-C", dir}, streams{in: strings.NewReader(""), out: io.Discard, err: &said}); code != exitOK {
+	if code := run(context.Background(), []string{"trust", "--yes", "-C", dir}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said}); code != cli.ExitOK {
 		return fmt.Errorf("ken trust: %s", &said)
 	}
 	return nil
+}
+
+// writeTestFile writes a file, and makes its folder.
+func writeTestFile(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 func trustCommand(ts *testscript.TestScript, neg bool, args []string) {

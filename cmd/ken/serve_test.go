@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,12 +13,9 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/kenlayer/ken/config"
 )
 
 // served is a ken serve that a script has started.
@@ -211,35 +207,4 @@ func callCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(resp.Header.Write(&head))
 	ts.Check(os.WriteFile(ts.MkAbs("head"), bytes.ReplaceAll(head.Bytes(), []byte("\r"), nil), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("body"), b, 0o600))
-}
-
-// A gateway in front of itself would ask itself until something breaks.
-func TestServeIsNotItsOwnUpstream(t *testing.T) {
-	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8484}
-	for _, tt := range []struct {
-		flag, configured, variable string
-		want                       string // "" is refused
-	}{
-		{"", "", "", openAI},
-		{"", "", "http://other:1/v1", "http://other:1/v1"},
-		{"", "", "http://127.0.0.1:8484/v1", openAI},
-		{"", "http://configured/v1", "http://other:1/v1", "http://configured/v1"},
-		{"http://flag/v1", "http://configured/v1", "", "http://flag/v1"},
-		{"http://localhost:8484/v1", "", "", ""},
-		{"http://[::1]:8484", "", "", ""},
-		{"", "http://127.0.0.2:8484/v1", "", ""},
-		{"http://localhost:8485/v1", "", "", "http://localhost:8485/v1"},
-		{"http://example.com:8484/v1", "", "", "http://example.com:8484/v1"},
-	} {
-		t.Setenv("OPENAI_BASE_URL", tt.variable)
-		cfg := config.Default()
-		cfg.Upstream.BaseURL = tt.configured
-		got, err := serveUpstream(tt.flag, cfg, at)
-		if got != tt.want || (err != nil) != (tt.want == "") {
-			t.Errorf("%+v: %q, %v", tt, got, err)
-		}
-	}
-	if got, err := serveUpstream(noUpstream, config.Default(), at); got != "" || err != nil {
-		t.Errorf("none: %q, %v", got, err)
-	}
 }

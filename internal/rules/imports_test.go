@@ -14,6 +14,7 @@ var leaves = []string{"access", "analysis", "breaker", "guardrail"}
 // stands on a line below its own, and what is in its own folder.
 var layers = [][]string{
 	{"cmd", "examples", "clients"},
+	{"cli"},
 	{"console", "gateway"},
 	{"tools", "evals", "operator"},
 	{"middleware"},

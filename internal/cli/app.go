@@ -1,0 +1,151 @@
+// Package cli holds what the commands of the command line share: the global flags, the
+// project and its store, output, errors and completion. Its subfolders hold the commands.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// Streams holds the input and the outputs of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// App holds what every command shares: the streams and the global flags.
+type App struct {
+	Streams
+	Dir   string // --dir
+	Owner string // --owner
+	JSON  bool   // --json
+	Quiet bool   // --quiet
+
+	Noticed  bool // the warning about untrusted configuration was printed
+	readable bool // the user agreed to read the files of this folder
+}
+
+// Silent returns an App for the same project that shows neither progress nor messages.
+func (a *App) Silent() *App {
+	return &App{Streams: Streams{In: a.In, Out: a.Out, Err: io.Discard}, Dir: a.Dir, Owner: a.Owner, Quiet: true}
+}
+
+// Logger returns a logger that prints warnings and errors to the command's standard error.
+func (a *App) Logger() *slog.Logger { return slog.New(logHandler{a.Err}) }
+
+// Project returns the root of the project that the command works in.
+func (a *App) Project() (string, error) {
+	dir, err := filepath.Abs(a.Dir)
+	if err != nil {
+		return "", err
+	}
+	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+		return "", Usagef("--dir: %s is not a folder", a.Dir)
+	}
+	return repository.FindRoot(dir)
+}
+
+// Layer opens the project's layer for one command. Nothing runs in the background,
+// and a store that can't be opened is an error.
+func (a *App) Layer(ctx context.Context, p *Progress, change ...func(*middleware.Options)) (*middleware.Layer, error) {
+	root, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
+	o := middleware.Options{Root: root, Strict: true, Foreground: true, Progress: p.Update,
+		Log: a.Logger()}
+	for _, f := range change {
+		f(&o)
+	}
+	if o.Config == nil {
+		r, err := a.Resolve()
+		if err != nil {
+			return nil, err
+		}
+		a.WarnUntrusted(r)
+		if !a.readable && tooManyFiles(r) != nil {
+			r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
+		}
+		o.Config = &r.Config
+	}
+	return middleware.Open(ctx, o)
+}
+
+// WithStore runs fn on the owner's store.
+func (a *App) WithStore(ctx context.Context, fn func(*middleware.Layer, store.Engine) error) error {
+	p := a.Progress()
+	defer p.Done()
+	l, err := a.Layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	s, release, err := l.Store(ctx, a.Owner)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	p.Done()
+	err = fn(l, s)
+	release()
+	return errors.Join(err, l.Close())
+}
+
+// PrintJSON writes v as indented JSON, without escaping what HTML would need.
+func (a *App) PrintJSON(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// Refresh brings the layer up to date. It prints other errors than that of ctx, because a
+// turn can go on without an update.
+func (a *App) Refresh(ctx context.Context, l *middleware.Layer, p *Progress) error {
+	_, err := l.Refresh(ctx, a.Owner)
+	p.Done()
+	if err != nil && ctx.Err() == nil {
+		a.Report(err)
+	}
+	return ctx.Err()
+}
+
+// logHandler prints log records in the form of the command's own errors. It knows the
+// attributes cause and try, which are the only ones that the layer uses.
+type logHandler struct{ w io.Writer }
+
+// Enabled reports whether a record is a warning or an error.
+func (logHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// Handle prints a record.
+func (h logHandler) Handle(_ context.Context, r slog.Record) error {
+	line, try := "ken: "+r.Message, ""
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "try":
+			try = a.Value.String()
+		case "cause":
+			line += ": " + a.Value.String()
+		}
+		return true
+	})
+	if try != "" {
+		line += "\nTry: " + try
+	}
+	_, err := fmt.Fprintln(h.w, line)
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (h logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// WithGroup implements slog.Handler.
+func (h logHandler) WithGroup(string) slog.Handler { return h }

@@ -1,0 +1,233 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/middleware/goopenai"
+)
+
+// askOptions are ask's flags.
+type askOptions struct {
+	noIndex, noModel, all bool
+	model                 string
+	weight                string
+}
+
+func (a *commands) askCommand() *cobra.Command {
+	var o askOptions
+	cmd := &cobra.Command{
+		Use:   "ask [QUESTION|-]",
+		Short: "Show what an agent would be told for a question, and ask the model if there is one",
+		Long: "Index the project, compose the block that an agent would get with this question, and print it with a table of " +
+			"what was found, by which leg at which rank, and what was cut and why. With upstream.base_url configured, the model " +
+			"is then asked with that block, and its answer is streamed.\n\n" +
+			"--json prints the receipt as one object and asks no model.",
+		Example: `  ken ask "how are payments retried?"
+  git diff | ken ask --json -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			question, err := a.ReadText(args)
+			if err != nil {
+				return err
+			}
+			return a.ask(cmd.Context(), question, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.noIndex, "no-index", false, "use what is indexed already")
+	f.BoolVar(&o.noModel, "no-model", false, "print the block and the table only")
+	f.BoolVar(&o.all, "all", false, "list everything that was cut")
+	f.StringVar(&o.model, "model", "", "the `model` to ask; default from the configuration")
+	f.StringVar(&o.weight, "weight", "", "the `depth` of the search: none, low, default or high; default from the configuration")
+	return cmd
+}
+
+func (a *commands) ask(ctx context.Context, question string, o askOptions) error {
+	turn := ken.Turn{Owner: a.Owner}
+	if o.weight != "" {
+		if err := turn.Weight.UnmarshalText([]byte(o.weight)); err != nil {
+			return cli.UsageError(err)
+		}
+	}
+	if !o.noIndex {
+		if err := a.ConfirmReading(); err != nil {
+			return err
+		}
+	}
+	p := a.Progress()
+	defer p.Done()
+	// The receipt is shown as soon as it is there, while the model thinks.
+	var l *middleware.Layer
+	var u *cli.Model
+	var shown error
+	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
+		lo.CountTokens = true
+		lo.OnReceipt = func(ctx context.Context, r ken.Receipt) {
+			shown = a.showReceipt(ctx, l, r, o.all)
+			if u != nil {
+				fmt.Fprintln(a.Out)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if cfg := l.Config().Upstream; cfg.BaseURL != "" && !o.noModel && !a.JSON {
+		u = cli.NewModel(cfg, o.model)
+	}
+	if !o.noIndex {
+		err = a.Refresh(ctx, l, p)
+	}
+	if err == nil {
+		err = a.askLayer(ctx, l, u, turn, question)
+	}
+	return errors.Join(err, shown, l.Close())
+}
+
+// askLayer assembles the question's turn, and asks the model if there is one.
+func (a *commands) askLayer(ctx context.Context, l *middleware.Layer, u *cli.Model, t ken.Turn, question string) error {
+	if u == nil {
+		t.Messages = []ken.Message{{Role: openai.ChatMessageRoleUser, Text: question}}
+		l.Assemble(ctx, t)
+		return ctx.Err()
+	}
+	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}}
+	_, err := u.Stream(ctx, goopenai.Wrap(l, u.Client, t), messages, a.Out)
+	return err
+}
+
+// shownCuts is how many cut records are listed unless all are asked for.
+const shownCuts = 10
+
+// showReceipt prints a receipt that the layer made: as JSON, or the block and
+// under it how it came about.
+func (a *commands) showReceipt(ctx context.Context, l *middleware.Layer, r ken.Receipt, all bool) error {
+	if a.JSON {
+		return a.PrintJSON(r)
+	}
+	name := func(string) string { return "" }
+	if s, release, err := l.Store(ctx, r.Owner); err == nil { // without it, only names are missing
+		defer release()
+		name = func(id string) string {
+			c, err := s.Get(ctx, id)
+			if err != nil {
+				return ""
+			}
+			return cmp.Or(c.Heading, c.Text)
+		}
+	}
+	a.printReceipt(r, name, all)
+	return nil
+}
+
+// printReceipt shows a receipt to a person. name says what a record is called.
+func (a *commands) printReceipt(r ken.Receipt, name func(id string) string, all bool) {
+	cause := ""
+	if r.Cause != "" {
+		cause = " (" + r.Cause + ")"
+	}
+	switch {
+	case r.Block != "":
+		fmt.Fprintln(a.Out, cli.Printable(r.Block))
+	case r.Mode == ken.ModeNone && cause != "":
+		fmt.Fprintf(a.Out, "No block: %s.\n", r.Cause)
+		cause = ""
+	default:
+		fmt.Fprintln(a.Out, "No block: nothing that is known bears on this.")
+	}
+	fmt.Fprintf(a.Out, "\nmode %s%s · %d characters", r.Mode, cause, r.Chars)
+	if r.Tokens > 0 {
+		fmt.Fprintf(a.Out, " · %d tokens", r.Tokens)
+	}
+	fmt.Fprintf(a.Out, " · %.1f ms\n", r.MS["total"])
+	for _, d := range r.Degraded {
+		if d != r.Cause {
+			fmt.Fprintf(a.Out, "degraded: %s\n", d)
+		}
+	}
+	a.printItems(r.Items)
+	a.printCuts(r.Cut, name, all)
+}
+
+func (a *commands) printItems(items []ken.Item) {
+	if len(items) == 0 {
+		return
+	}
+	rows := make([][]string, len(items))
+	for i, it := range items {
+		rows[i] = []string{short(it.ID), it.Tier.String(), cli.SourceScores(it.Legs), fmt.Sprintf("%.3f", it.Fused), strconv.Itoa(it.Chars),
+			cmp.Or(it.Source, it.Heading, it.Text)}
+	}
+	fmt.Fprintln(a.Out)
+	a.printColumns([]string{"ID", "TIER", "FOUND BY", "SCORE", "CHARS", "SOURCE"}, rows)
+}
+
+func (a *commands) printCuts(cuts []ken.Cut, name func(string) string, all bool) {
+	if len(cuts) == 0 {
+		return
+	}
+	count := map[ken.CutReason]int{}
+	for _, c := range cuts {
+		count[c.Reason]++
+	}
+	var parts []string
+	for _, reason := range cli.SortedKeys(count) {
+		parts = append(parts, fmt.Sprintf("%d %s", count[reason], reason))
+	}
+	fmt.Fprintf(a.Out, "\ncut: %s\n", strings.Join(parts, ", "))
+	shown := cuts
+	if !all && len(shown) > shownCuts {
+		shown = shown[:shownCuts]
+	}
+	rows := make([][]string, len(shown))
+	for i, c := range shown {
+		rows[i] = []string{short(c.ID), why(c), name(c.ID)}
+	}
+	a.printColumns([]string{"ID", "WHY", "WHAT"}, rows)
+	if len(shown) < len(cuts) {
+		fmt.Fprintf(a.Out, "… and %d more: ken ask --all lists them\n", len(cuts)-len(shown))
+	}
+}
+
+// why is the reason of a cut with its detail.
+func why(c ken.Cut) string {
+	switch {
+	case c.Detail == "":
+		return string(c.Reason)
+	case c.Reason == ken.CutDuplicate:
+		return "duplicate of " + short(c.Detail)
+	}
+	return string(c.Reason) + ": " + c.Detail
+}
+
+// printColumns writes a table that is read in place, under the block that it
+// explains: always with heads and aligned, unlike printTable.
+func (a *commands) printColumns(head []string, rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cli.Cell(row[i])
+		}
+	}
+	for _, line := range cli.Align(head, rows, a.TableWidth()) {
+		fmt.Fprintln(a.Out, line)
+	}
+}
+
+// short is an id in a table: its tail, or what a symbol of the code is called.
+func short(id string) string {
+	if _, name, ok := codegraph.Split(id); ok {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return cli.Tail(id)
+}

@@ -1,0 +1,330 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/sashabaranov/go-openai"
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/middleware/goopenai"
+	"github.com/kenlayer/ken/tools"
+)
+
+// chatHelp lists what a chat obeys.
+const chatHelp = `/why            the receipt of the last turn: what the model was told, and why
+/remember TEXT  keep a text in every turn from now on, in later chats as well
+/forget         learn nothing from this conversation, and begin another
+/new            end this conversation, and begin another with the project as it is now
+/help           this list
+/quit           leave; so does Ctrl-D`
+
+// chatOptions are chat's flags.
+type chatOptions struct {
+	system, model, tools string
+	noTools              bool
+}
+
+func (a *commands) chatCommand() *cobra.Command {
+	var o chatOptions
+	cmd := &cobra.Command{
+		Use:   "chat",
+		Short: "Chat with the configured model, every turn assembled by the layer",
+		Long: "Chat with a model behind any OpenAI-compatible endpoint (upstream.base_url). Each turn carries what Ken knows. " +
+			"What was typed before comes back with the arrow keys, a paste stays one message, and Ctrl-C stops the answer, " +
+			"not the chat.\n\n" +
+			"When a conversation ends, Ken keeps what was learned in it, and says so; ken sessions shows what. Ctrl-C skips that: the next " +
+			"chat does it when it starts, or ken harvest.\n\n" +
+			"The model may search what Ken knows, learn, and ask why something was injected, by calling tools; each call is shown. " +
+			"--tools chooses which (" + cli.ProfileNames() + "); --no-tools is for a model that has no use for them.\n\n" + chatHelp + "\n\n" +
+			"Without a terminal, each line of standard input is a turn; Ctrl-C ends it all.",
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.system, "system", "", "a system `prompt`")
+	cmd.Flags().StringVar(&o.tools, "tools", "", "the tools that are offered: `names` of profiles and tools, separated by commas; default tools.profile")
+	cmd.Flags().BoolVar(&o.noTools, "no-tools", false, "offer the model no tools")
+	cmd.Flags().StringVar(&o.model, "model", "", "the `model` to chat with; default from the configuration")
+	return cmd
+}
+
+func (a *commands) chat(ctx context.Context, o chatOptions) error {
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return err
+	}
+	if cfg.Upstream.BaseURL == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "upstream.base_url", Msg: "empty: there is no model to chat with",
+			Try: "Set upstream.base_url in " + cli.UserConfigName() + ", for instance to http://localhost:11434/v1 for Ollama."}
+	}
+	offer, err := cli.ToolNames(o.tools, cfg)
+	if err != nil {
+		return err
+	}
+	if err := a.ConfirmReading(); err != nil {
+		return err
+	}
+	p := a.Progress()
+	defer p.Done()
+	c := &conversation{a: a, upstream: cli.NewModel(cfg.Upstream, o.model), system: o.system, offer: offer, progress: p}
+	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
+		lo.Config, lo.Strict = &cfg, false
+		lo.OnReceipt = func(_ context.Context, r ken.Receipt) { c.last = &r }
+	})
+	if err != nil {
+		return err
+	}
+	c.layer = l
+	if !o.noTools {
+		c.tools = tools.New(l, func(to *tools.Options) { to.Log = a.Logger() })
+	}
+	if err := c.refresh(ctx); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	c.reset()
+	lines, person := a.LineReader(filepath.Join(cfg.State(l.Root()), "chat_history"))
+	c.person = person
+	if person {
+		// At the prompt, Ctrl-C is the editor's, and at other times the step's: what
+		// main cancels with it must not end the chat.
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+	}
+	err = c.catchUp(ctx)
+	if err == nil {
+		err = c.loop(ctx, lines)
+	}
+	return errors.Join(err, lines.Close(), l.Close())
+}
+
+// conversation is one chat and what was said in it so far.
+type conversation struct {
+	a        *commands
+	layer    *middleware.Layer
+	upstream *cli.Model
+	system   string
+	progress *cli.Progress // of the layer's long work
+	person   bool          // at a terminal
+	stored   bool          // there is a store
+
+	tools   *tools.Registry // nil offers none
+	offer   []string        // names of those that are offered
+	noTools bool            // the model takes none
+
+	who      ken.Turn // every turn's session, owner and agent
+	client   *goopenai.Wrapped
+	messages []openai.ChatCompletionMessage
+	last     *ken.Receipt // of the last turn
+	said     bool         // something, in this conversation
+	failed   bool         // some turn, of any conversation
+}
+
+// reset starts a new conversation, and with it a new session.
+func (c *conversation) reset() {
+	c.messages, c.last, c.said = nil, nil, false
+	if c.system != "" {
+		c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: c.system})
+	}
+	c.who = ken.Turn{Owner: c.a.Owner, Session: uuid.NewString(), Agent: "ken chat", Model: c.upstream.Name}
+	c.client = goopenai.Wrap(c.layer, c.upstream.Client, c.who)
+}
+
+// refresh brings what is known up to date. Where there is no store, the layer
+// has said so, and the chat goes on without.
+func (c *conversation) refresh(ctx context.Context) error {
+	_, release, err := c.layer.Store(ctx, c.a.Owner)
+	if c.stored = err == nil; err != nil {
+		return ctx.Err()
+	}
+	defer release()
+	return c.a.Refresh(ctx, c.layer, c.progress)
+}
+
+// loop reads and answers until the input ends, /quit comes, or ctx ends.
+func (c *conversation) loop(ctx context.Context, lines cli.LineReader) error {
+	for {
+		line, err := lines.Read(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.end(ctx)
+		case err != nil:
+			return err
+		}
+		switch line = strings.TrimSpace(line); line {
+		case "":
+			continue
+		case "/quit":
+			return c.end(ctx)
+		}
+		err = c.step(ctx, line)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.failed = true
+			c.a.Report(err) // told; the chat goes on
+		}
+	}
+}
+
+// step obeys a command or answers a message. A person's Ctrl-C ends it, and
+// nothing else.
+func (c *conversation) step(ctx context.Context, line string) error {
+	step := ctx
+	if c.person {
+		var stop context.CancelFunc
+		step, stop = signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+	}
+	do := c.turn
+	if isCommand(line) {
+		do = c.command
+	}
+	err := do(step, line)
+	if step.Err() != nil && ctx.Err() == nil {
+		fmt.Fprintln(c.a.Err, "(stopped)")
+		return nil
+	}
+	return err
+}
+
+// end ends the conversation, and is how a chat without a person tells its caller
+// that a turn failed.
+func (c *conversation) end(ctx context.Context) error {
+	c.finish(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if c.failed && !c.person {
+		return cli.ErrReported
+	}
+	return nil
+}
+
+// isCommand tells a command from a message that begins with a path.
+func isCommand(line string) bool {
+	word, _, _ := strings.Cut(line, " ")
+	return strings.LastIndexByte(word, '/') == 0
+}
+
+func (c *conversation) command(ctx context.Context, line string) error {
+	if word, text, _ := strings.Cut(line, " "); word == "/remember" {
+		return c.remember(ctx, strings.TrimSpace(text))
+	}
+	switch line {
+	case "/help":
+		fmt.Fprintln(c.a.Out, chatHelp)
+	case "/why":
+		if c.last == nil {
+			fmt.Fprintln(c.a.Out, "There was no turn yet.")
+			return nil
+		}
+		return c.a.showReceipt(ctx, c.layer, *c.last, false)
+	case "/forget":
+		return c.forget(ctx)
+	case "/new":
+		c.finish(ctx)
+		c.reset()
+		fmt.Fprintln(c.a.Out, "A new conversation.")
+		return c.refresh(ctx)
+	default:
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "there is no command " + line, Try: "/help lists the commands."}
+	}
+	return nil
+}
+
+// turn asks the model and streams its answer. What came of one that is stopped
+// or breaks off stays in the conversation; a question without any answer does
+// not.
+func (c *conversation) turn(ctx context.Context, text string) error {
+	asked := append(slices.Clip(c.messages), openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+	c.said = true
+	added, err := c.answer(ctx, asked)
+	if n := len(added); n > 0 && added[n-1].Role == openai.ChatMessageRoleAssistant && added[n-1].Content != "" {
+		c.layer.Answered(c.who, ken.Message{Text: added[n-1].Content})
+		c.messages = append(asked, added...)
+	}
+	return err
+}
+
+// noStore is the error of a command that needs the store where there is none; why
+// was told when the chat started.
+func noStore() error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See what was said when it started, or run ken doctor."}
+}
+
+// remember keeps a text as a hot fact, on the user's own word: it is in every turn
+// from the next one on.
+func (c *conversation) remember(ctx context.Context, text string) error {
+	if text == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember is followed by what is to be remembered", Try: "/remember Deploys need a ticket."}
+	}
+	if !c.stored {
+		return noStore()
+	}
+	s, release, err := c.layer.Store(ctx, c.a.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h := c.layer.Session(c.who)
+	h = h.Branch(h.About().Branch, session.BranchOptions{Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()}})
+	said := ken.FromUserStatement(c.who.Session, "")
+	id, err := h.Learn(ctx, text, []ken.Evidence{said}, session.WithKind(ken.KindHot), session.WithKey(memoryfile.Key(text)))
+	if err != nil {
+		return err
+	}
+	kept, err := s.Get(ctx, id)
+	if err == nil && kept.Status == ken.StatusDisputed { // turned down once, and now said again
+		if err = h.Verify(ctx, id, said); err == nil {
+			kept, err = s.Get(ctx, id)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case kept.Status == ken.StatusSuperseded:
+		return &ken.Error{Code: ken.CodeRefused, Msg: "that was replaced by claim " + kept.SupersededBy, Try: "See ken history " + kept.SupersededBy + "."}
+	case kept.Text != text:
+		fmt.Fprintln(c.a.Err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
+	}
+	fmt.Fprintf(c.a.Out, "Remembered: %s\n", cli.Printable(strings.Join(strings.Fields(kept.Text), " ")))
+	if err := cli.Desk(c.layer, s).SyncMemory(ctx); err != nil {
+		return fmt.Errorf("it is remembered, but not in %s: %w", memoryfile.Name, err)
+	}
+	return nil
+}
+
+// forget drops what the journal holds of this conversation, and begins another: in
+// the next turn of this one, it would all be said again.
+func (c *conversation) forget(ctx context.Context) error {
+	if !c.stored {
+		return noStore()
+	}
+	s, release, err := c.layer.Store(ctx, c.a.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := cli.ForgetJournal(ctx, c.layer, s, c.who.Session); err != nil {
+		return err
+	}
+	c.reset()
+	fmt.Fprintln(c.a.Out, "Nothing is learned from this conversation. A new one begins.")
+	return nil
+}

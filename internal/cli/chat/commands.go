@@ -1,0 +1,20 @@
+// Package chat provides the commands that talk to a model: ask and chat.
+package chat
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/internal/cli"
+)
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.askCommand(),
+		c.chatCommand(),
+	}
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// DeskOf returns the desk at which the person by decides about the claims of a store.
+func DeskOf(l *middleware.Layer, s store.Engine, by string) *operator.Desk {
+	return operator.New(l, s, operator.Options{Name: by, Editor: CurrentUser()})
+}
+
+// Desk returns the desk of the current user.
+func Desk(l *middleware.Layer, s store.Engine) *operator.Desk { return DeskOf(l, s, CurrentUser()) }
+
+// DescribeFiled describes how a claim was filed: "constraint on payments (also: ledger);
+// payments requires ledger".
+func DescribeFiled(c *ken.Claim, dependencies []ken.Claim) string {
+	what := string(c.Kind)
+	if c.Constraint {
+		what = "constraint"
+	}
+	switch {
+	case len(c.Entities) > 0:
+		what += " on " + Cell(c.Entities[0])
+	case c.Constraint:
+		what += " on nothing in particular: it is in every turn"
+	default:
+		what += " on nothing in particular"
+	}
+	if len(c.Entities) > 0 && c.Aspect != "" {
+		what += ", " + Cell(c.Aspect)
+	}
+	if len(c.Entities) > 1 {
+		what += " (also: " + Cell(strings.Join(c.Entities[1:], ", ")) + ")"
+	}
+	for i := range dependencies {
+		what += "; " + Cell(dependencies[i].Text)
+	}
+	return what
+}
+
+// NoteCleaned tells the user when something was removed from the text before it was stored.
+func (a *App) NoteCleaned(text string, c *ken.Claim) {
+	if c.Text != text {
+		fmt.Fprintln(a.Err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
+	}
+}
+
+// CurrentUser returns the name of the user who runs the command.
+func CurrentUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}
+
+// Headline returns a claim in one line.
+func Headline(c *ken.Claim) string {
+	if c.Heading == "" {
+		return c.Text
+	}
+	return c.Heading + ": " + c.Text
+}
+
+// ShortID returns an ID as tables show it: short on a terminal, whole for programs.
+func (a *App) ShortID(id string) string {
+	if IsTerminal(a.Out) {
+		return Tail(id)
+	}
+	return id
+}
+
+// ForgetJournal deletes the journal of a session. It then compacts the store, because
+// free pages still hold the deleted text.
+func ForgetJournal(ctx context.Context, l *middleware.Layer, s store.Engine, id string) error {
+	if err := l.ForgetSession(ctx, s.Owner(), id); err != nil {
+		return err
+	}
+	if err := s.Compact(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("clear the disk of session %s: %w", id, err)
+	}
+	return nil
+}

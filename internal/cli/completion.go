@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// Choices lists the possible values of an argument: each a word and, after a tab, its
+// description.
+type Choices func(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error)
+
+// Complete completes a command's arguments, each from its own list. It offers nothing and
+// creates no store if there is none.
+func (a *App) Complete(lists ...Choices) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		const noFiles = cobra.ShellCompDirectiveNoFileComp
+		cfg, _, err := a.Configuration()
+		root, rootErr := a.Project()
+		if len(args) >= len(lists) || err != nil || rootErr != nil {
+			return nil, noFiles
+		}
+		if _, err := os.Stat(filepath.Join(cfg.State(root), bolt.FolderName(cmp.Or(a.Owner, cfg.Knowledge.Owner)))); err != nil {
+			return nil, noFiles
+		}
+		quiet := a.Silent()
+		var all []string
+		err = quiet.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
+			all, err = lists[len(args)](cmd.Context(), l, s)
+			return err
+		})
+		if err != nil {
+			return nil, noFiles
+		}
+		var out []string
+		for _, c := range all {
+			if strings.HasPrefix(c, begun) {
+				out = append(out, c)
+			}
+		}
+		return out, noFiles
+	}
+}
+
+// EntityNames lists the names of the known entities, without tasks.
+func EntityNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
+	const most = 2000 // more than a person reads, and what a shell takes without a pause
+	f, err := StandingFilter(nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := entity.Search(ctx, s, "", f, most)
+	for _, h := range found.Hits {
+		what := h.Type
+		if len(h.Of) > 0 {
+			what = "another name of " + strings.Join(h.Of, ", ")
+		}
+		out = append(out, h.Name+"\t"+Cell(what))
+	}
+	return out, err
+}
+
+// FixedChoices always offers the same words.
+func FixedChoices(list ...string) Choices {
+	return func(context.Context, *middleware.Layer, store.Engine) ([]string, error) { return list, nil }
+}
+
+// CompleteFlag completes the values of a flag.
+func (a *App) CompleteFlag(cmd *cobra.Command, flag string, list Choices) {
+	complete := a.Complete(list)
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return complete(cmd, nil, begun)
+	}); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// SuggestedAspects lists the usual aspects of all types of entities.
+func SuggestedAspects() (out []string) {
+	seen := map[string]bool{}
+	for _, t := range reading.Types() {
+		for _, name := range reading.SuggestedAspects(t) {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}

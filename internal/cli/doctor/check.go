@@ -1,0 +1,312 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// checkFlags are the flags of ken check.
+type checkFlags struct{ all, repair, yes, forgotten bool }
+
+func (a *commands) checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Find damage in the store, and repair it",
+		Long: "Check the store's pages, the log's hash chain, the checksum of every value, and every claim against the log. " +
+			"Exit with 1 when anything is wrong.\n\n" +
+			"--repair folds the claims from the log into a new file and puts it in the old one's place. Of a damaged event, the claim is taken from its row. " +
+			"The damaged file is kept beside it as ken.db.damaged until something is forgotten. No other process may use the store meanwhile.\n\n" +
+			"--forgotten looks for what was forgotten instead: among the claims, and in every byte that Ken keeps, free pages included, by fingerprints " +
+			"of five words in a row. It finds what somebody said again since, too.",
+		Example: "  ken check\n  ken check --repair\n  ken check --forgotten",
+		Args:    cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.repair {
+				if err := a.repairStores(cmd.Context(), f); err != nil {
+					return err
+				}
+			}
+			if f.forgotten {
+				return a.checkForgotten(cmd.Context(), f)
+			}
+			return a.checkStores(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "check the stores of all owners")
+	cmd.Flags().BoolVar(&f.forgotten, "forgotten", false, "look for what was forgotten in every byte of the files instead")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what is damaged from the log, then check")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --repair: do not ask")
+	return cmd
+}
+
+// checkView is what a check found, or why the store can't be opened.
+type checkView struct {
+	store.CheckReport
+	Error string `json:"error,omitempty"`
+}
+
+// checkStores checks the stores, prints what it finds, and fails when that is anything.
+func (a *commands) checkStores(ctx context.Context, f checkFlags) error {
+	p := a.Progress()
+	defer p.Done()
+	l, err := a.Layer(ctx, p, func(o *middleware.Options) { o.Strict = false })
+	if err != nil {
+		return err
+	}
+	owners, err := a.ownersToCheck(l, f.all)
+	var views []checkView
+	var failed error
+	for _, owner := range owners {
+		v := checkView{CheckReport: store.CheckReport{Owner: owner}}
+		if err := checkOwner(ctx, l, &v); err != nil {
+			v.Error = err.Error()
+			failed = cmp.Or(failed, fmt.Errorf("owner %s: %w", owner, err))
+		} else if v.Found > 0 && failed == nil {
+			failed = &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("the store of owner %s has %d problems", owner, v.Found),
+				Try: "Run ken check --repair. It keeps the damaged file."}
+		}
+		views = append(views, v)
+	}
+	p.Done()
+	err = errors.Join(err, l.Close())
+	if err == nil {
+		err = a.printChecks(views)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return cmp.Or(err, failed)
+}
+
+func (a *commands) ownersToCheck(l *middleware.Layer, all bool) ([]string, error) {
+	cfg := l.Config()
+	if all {
+		return ownersIn(cfg.State(l.Root()))
+	}
+	return []string{cmp.Or(a.Owner, cfg.Knowledge.Owner)}, nil
+}
+
+func checkOwner(ctx context.Context, l *middleware.Layer, v *checkView) error {
+	s, release, err := l.Store(ctx, v.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v.CheckReport, err = s.Check(ctx)
+	return err
+}
+
+func (a *commands) printChecks(views []checkView) error {
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"stores": views})
+	}
+	rows := make([][]string, 0, len(views))
+	for _, v := range views {
+		state := "good"
+		if v.Error != "" || v.Found > 0 {
+			state = "bad"
+		}
+		rows = append(rows, []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Claims), fmt.Sprint(v.Values), fmt.Sprint(v.Found), v.Owner})
+	}
+	a.PrintTable([]string{"STORE", "EVENTS", "CLAIMS", "VALUES", "PROBLEMS", "OWNER"}, rows)
+	for _, v := range views {
+		for _, p := range v.Problems {
+			fmt.Fprintf(a.Out, "%s: %s: %s\n", cli.Cell(v.Owner), p.Part, cli.Cell(p.What))
+		}
+		if more := v.Found - len(v.Problems); more > 0 {
+			fmt.Fprintf(a.Out, "%s: and %d more\n", cli.Cell(v.Owner), more)
+		}
+	}
+	return nil
+}
+
+// repairStores mends the stores.
+func (a *commands) repairStores(ctx context.Context, f checkFlags) error {
+	r, err := a.Resolve()
+	if err != nil {
+		return err
+	}
+	a.WarnUntrusted(r)
+	state := r.Config.State(r.Root)
+	owners := []string{cmp.Or(a.Owner, r.Config.Knowledge.Owner)}
+	if f.all {
+		if owners, err = ownersIn(state); err != nil {
+			return err
+		}
+	}
+	if !f.yes {
+		for _, owner := range owners {
+			fmt.Fprintf(a.Err, "To be folded from its log again: %s\n", filepath.Join(state, bolt.FolderName(owner)))
+		}
+		if err := a.Confirm("Repair?", "Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	p := a.Progress()
+	defer p.Done()
+	for _, owner := range owners {
+		dir := filepath.Join(state, bolt.FolderName(owner))
+		if _, err := os.Stat(dir); err != nil {
+			return &ken.Error{Code: ken.CodeNotFound, Field: "owner", Msg: "owner " + owner + " has no store", Err: err, Try: "Check --owner and --dir."}
+		}
+		report, err := bolt.Repair(ctx, dir, bolt.Options{Owner: owner, Progress: p.Update})
+		if err != nil {
+			return fmt.Errorf("repair the store of owner %s: %w", owner, err)
+		}
+		p.Done()
+		fmt.Fprintf(a.Err, "ken: %s: %s\n", owner, &report)
+		for _, id := range report.Missing {
+			fmt.Fprintf(a.Err, "ken: lost: %s\n", id)
+		}
+		if report.Kept != "" {
+			fmt.Fprintf(a.Err, "ken: the damaged file is kept as %s\n", report.Kept)
+		}
+	}
+	return nil
+}
+
+// forgottenCheck is what a check for forgotten claims found of one owner.
+type forgottenCheck struct {
+	Owner  string             `json:"owner"`
+	Checks []middleware.Check `json:"checks"`
+}
+
+// checkForgotten looks for what was forgotten, and fails when anything is left.
+func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
+	p := a.Progress()
+	defer p.Done()
+	l, err := a.Layer(ctx, p, func(*middleware.Options) {})
+	if err != nil {
+		return err
+	}
+	owners, err := a.ownersToCheck(l, f.all)
+	var out []forgottenCheck
+	var rows [][]string
+	var failed error
+	for _, owner := range owners {
+		if err != nil {
+			break
+		}
+		var checks []middleware.Check
+		checks, err = l.CheckAllForgotten(ctx, owner)
+		out = append(out, forgottenCheck{owner, checks})
+		for _, c := range checks {
+			state := "clean"
+			if !c.Clean {
+				state = "FOUND"
+				failed = cmp.Or(failed, error(&ken.Error{Code: ken.CodeInternal, Msg: "something that was forgotten is still there, or there again",
+					Try: "Look at what is named: forget it again, or edit your own file."}))
+			}
+			rows = append(rows, []string{state, owner, c.Name, cmp.Or(c.Detail, c.Where)})
+		}
+	}
+	p.Done()
+	if err := errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	if a.JSON {
+		return errors.Join(a.PrintJSON(map[string]any{"stores": out}), failed)
+	}
+	a.PrintTable([]string{"FORGOTTEN", "OWNER", "PLACE", "FOUND"}, rows)
+	return failed
+}
+
+func (a *commands) verifyLogCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "verify-log",
+		Short: "Check that nobody changed the log",
+		Long: "Compute the log's hash chain again, from the first event to the last, and print the hash of the last one. " +
+			"Note that hash elsewhere to prove later that nothing was cut off. ken check does this and more.",
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				owners := []string{s.Owner()}
+				if all {
+					var err error
+					if owners, err = ownersIn(filepath.Dir(s.Dir())); err != nil {
+						return err
+					}
+				}
+				return a.verifyLogs(cmd.Context(), l, owners)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "check the logs of all owners")
+	return cmd
+}
+
+// logView is a report with what is wrong, if something is.
+type logView struct {
+	store.LogReport
+	Error string `json:"error,omitempty"`
+}
+
+// verifyLogs checks every owner's log, and fails with the first fault after it
+// has looked at all of them.
+func (a *commands) verifyLogs(ctx context.Context, l *middleware.Layer, owners []string) error {
+	var failed error
+	views := make([]logView, 0, len(owners))
+	rows := make([][]string, 0, len(owners))
+	for _, owner := range owners {
+		v := logView{LogReport: store.LogReport{Owner: owner}}
+		err := verifyLog(ctx, l, &v)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		state := "good"
+		if err != nil {
+			state, v.Error = "bad", err.Error()
+			if failed == nil {
+				failed = fmt.Errorf("owner %s: %w", owner, err)
+			}
+		}
+		views = append(views, v)
+		rows = append(rows, []string{state, fmt.Sprint(v.Events), fmt.Sprint(v.Erased), v.Head, v.Owner})
+	}
+	if a.JSON {
+		return errors.Join(a.PrintJSON(map[string]any{"logs": views}), failed)
+	}
+	a.PrintTable([]string{"LOG", "EVENTS", "ERASED", "HEAD", "OWNER"}, rows)
+	return failed
+}
+
+func verifyLog(ctx context.Context, l *middleware.Layer, v *logView) error {
+	s, release, err := l.Store(ctx, v.Owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v.LogReport, err = s.VerifyLog(ctx)
+	return err
+}
+
+// ownersIn lists the owners whose stores lie in a state folder; see
+// bolt.FolderName for how the folders are called.
+func ownersIn(state string) ([]string, error) {
+	entries, err := os.ReadDir(state)
+	if err != nil {
+		return nil, fmt.Errorf("list owners: %w", err)
+	}
+	var owners []string
+	for _, e := range entries {
+		if owner, err := url.PathUnescape(e.Name()); err == nil && bolt.FolderName(owner) == e.Name() && e.IsDir() {
+			owners = append(owners, owner)
+		}
+	}
+	return owners, nil
+}

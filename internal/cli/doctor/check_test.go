@@ -1,0 +1,32 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kenlayer/ken/internal/store/bolt"
+)
+
+func TestOwnersAreReadFromTheirFolders(t *testing.T) {
+	dir := t.TempDir()
+	want := []string{".dot", "a/b", "c:d", "e f", "kim@example.org", "東京"}
+	for _, owner := range want {
+		if err := os.Mkdir(filepath.Join(dir, bolt.FolderName(owner)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, other := range []string{".hidden", "100%"} {
+		if err := os.Mkdir(filepath.Join(dir, other), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := ownersIn(dir)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}

@@ -1,0 +1,235 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/code/drift"
+	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
+	"github.com/kenlayer/ken/internal/trust"
+	"github.com/kenlayer/ken/middleware"
+)
+
+func (a *commands) configCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "config [KEY]",
+		Short: "Show the configuration in force, or one key of it",
+		Long: "Print the configuration in force as YAML, every key with what it means. With a dotted key such as knowledge.top_k, " +
+			"print its value. --json also says which file each value is from, and what of the project's file does not count before ken trust. A file that can't be used is reported with its line and the nearest valid key.",
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return config.Keys(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.Resolve()
+			if err != nil {
+				return err
+			}
+			a.WarnUntrusted(r)
+			if len(args) == 1 {
+				return a.printKey(r, args[0])
+			}
+			return a.printConfig(r)
+		},
+	}
+}
+
+func (a *commands) printKey(r *config.Resolved, key string) error {
+	v, err := r.Config.Get(key)
+	switch {
+	case err != nil:
+		return cli.UsageError(err)
+	case a.JSON:
+		return a.PrintJSON(map[string]string{"key": key, "value": v, "from": r.From(key)})
+	}
+	fmt.Fprintln(a.Out, v)
+	return nil
+}
+
+func (a *commands) printConfig(r *config.Resolved) error {
+	if !a.JSON {
+		fmt.Fprint(a.Out, r.Config.YAML())
+		return nil
+	}
+	values, from := map[string]string{}, map[string]string{}
+	for _, k := range config.Keys() {
+		v, err := r.Config.Get(k)
+		if err != nil {
+			return err
+		}
+		values[k] = v
+		if f := r.From(k); f != config.FromDefault {
+			from[k] = f
+		}
+	}
+	return a.PrintJSON(map[string]any{"path": r.File, "user": r.User, "values": values, "from": from, "withheld": withheld(r), "foreign_state": r.Foreign})
+}
+
+// withheld is what does not count, never null in JSON.
+func withheld(r *config.Resolved) []config.Withheld {
+	return append([]config.Withheld{}, r.Withheld...)
+}
+
+func (a *commands) indexCommand() *cobra.Command {
+	var rebuild bool
+	cmd := &cobra.Command{
+		Use:   "index",
+		Short: "Bring the repository's content up to date, and embed what has no vector",
+		Long: "Read what changed in the project's files and git history since the last time, and embed what has no vector. " +
+			"ken ask and ken chat do this by themselves.",
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.ConfirmReading(); err != nil {
+				return err
+			}
+			p := a.Progress()
+			defer p.Done()
+			l, err := a.Layer(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			report, err := a.index(cmd.Context(), l, rebuild)
+			p.Done()
+			if err == nil {
+				err = a.printIndexed(report)
+			}
+			return errors.Join(err, l.Close())
+		},
+	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first fold the claims and the keyword index from the log again")
+	return cmd
+}
+
+// indexed is what an index run did, and what there is now.
+type indexed struct {
+	repository.Report
+	Records  int `json:"records"`
+	Embedded int `json:"embedded"`
+}
+
+func (a *commands) index(ctx context.Context, l *middleware.Layer, rebuild bool) (indexed, error) {
+	s, release, err := l.Store(ctx, a.Owner)
+	if err != nil {
+		return indexed{}, err
+	}
+	defer release()
+	if rebuild {
+		if err := s.Rebuild(ctx); err != nil {
+			return indexed{}, err
+		}
+	}
+	report, err := l.Refresh(ctx, a.Owner)
+	if err != nil {
+		return indexed{}, err
+	}
+	if _, err := l.Calibrate(ctx, a.Owner); err != nil {
+		return indexed{}, err
+	}
+	embedded, total := s.Coverage()
+	return indexed{report, total, embedded}, nil
+}
+
+func (a *commands) printIndexed(r indexed) error {
+	if a.JSON {
+		return a.PrintJSON(r)
+	}
+	fmt.Fprintf(a.Out, "%d files: %d changed, %d unchanged, %d removed; %d commits, %d new; %s\n",
+		r.Files, r.Changed, r.Unchanged, r.Removed, r.Commits, r.CommitsNew, r.Duration.Round(time.Millisecond))
+	if r.History != "" {
+		fmt.Fprintf(a.Out, "no git history: %s\n", r.History)
+	}
+	for _, why := range cli.SortedKeys(r.Skipped) {
+		fmt.Fprintf(a.Out, "skipped %d: %s\n", r.Skipped[why], why)
+	}
+	for _, w := range r.Withheld {
+		fmt.Fprintf(a.Out, "withheld %s:%d: looks like a secret (%s)\n", cli.Cell(w.Path), w.Line, w.What)
+	}
+	fmt.Fprintf(a.Out, "%d records, %d with a vector\n", r.Records, r.Embedded)
+	return nil
+}
+
+func (a *commands) initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write configuration, lifecycle policy and the project's layers",
+		Long: "Write .ken/config.yaml into the project, with every key, what it means, and its default, and .ken/knowledge/lifecycle.yaml, " +
+			"which says how long things are kept. Nothing needs the files: without one, its defaults hold. Also write .ken/architecture.yaml, " +
+			"which has the project's layers as they are, for ken drift, and .ken/.kenignore, in which state can be marked for ken knowledge gc to delete. A file that is there already is " +
+			"left alone, the configuration also as ken.yaml or where KEN_CONFIG says.",
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := a.Project()
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{".ken", middleware.KnowledgeDir, drift.DefaultManifest} {
+				if real := trust.Real(filepath.Join(root, filepath.FromSlash(name))); !trust.Inside(trust.Real(root), real) {
+					return &ken.Error{Code: ken.CodeRefused, Field: name, Msg: "leads out of the project, to " + real, Try: "Take the link out of the way."}
+				}
+			}
+			path, ok := config.Find(root)
+			if !ok {
+				path = filepath.Join(root, ".ken", "config.yaml")
+			}
+			created, err := cli.CreateFile(path, config.Default().YAML())
+			if err != nil {
+				return fmt.Errorf("write configuration: %w", err)
+			}
+			kept, err := writePolicy(cli.LifecycleFile(root))
+			if err != nil {
+				return err
+			}
+			marks := cli.WrittenFile{Path: filepath.Join(root, ".ken", lifecycle.IgnoreName)}
+			if marks.Created, err = cli.CreateFile(marks.Path, lifecycle.IgnoreExample()); err != nil {
+				return fmt.Errorf("write %s: %w", lifecycle.IgnoreName, err)
+			}
+			layers := cli.WrittenFile{Path: filepath.Join(root, filepath.FromSlash(drift.DefaultManifest))}
+			if !trust.IsHome(root) { // its layers would be those of all projects in it
+				if layers, err = a.WriteArchitecture(cmd.Context(), root); err != nil {
+					return err
+				}
+			}
+			if a.JSON {
+				return a.PrintJSON(struct {
+					cli.WrittenFile
+					Lifecycle    cli.WrittenFile `json:"lifecycle"`
+					Architecture cli.WrittenFile `json:"architecture"`
+					Ephemeral    cli.WrittenFile `json:"ephemeral"`
+				}{cli.WrittenFile{Path: path, Created: created}, kept, layers, marks})
+			}
+			for _, w := range []cli.WrittenFile{{Path: path, Created: created}, kept, layers, marks} {
+				if _, err := os.Lstat(w.Path); err != nil {
+					continue // a home folder gets no layers
+				}
+				if w.Created {
+					fmt.Fprintf(a.Out, "wrote %s\n", w.Path)
+				} else {
+					fmt.Fprintf(a.Out, "%s is there already; it was not changed\n", w.Path)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// writePolicy writes lifecycle.yaml, unless there is one.
+func writePolicy(path string) (cli.WrittenFile, error) {
+	err := lifecycle.Write(path)
+	if errors.Is(err, ken.ErrExists) {
+		return cli.WrittenFile{Path: path}, nil
+	}
+	return cli.WrittenFile{Path: path, Created: err == nil}, err
+}

@@ -1,0 +1,19 @@
+// Package embed provides the commands that train, adapt and inspect embedding tables.
+package embed
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/internal/cli"
+)
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.embedCommand(),
+	}
+}

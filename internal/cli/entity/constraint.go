@@ -1,0 +1,373 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+func (a *commands) constraintCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "constraint",
+		Short: "Keep rules that are shown whenever they apply",
+		Long: "Keep rules, such as \"never deploy payments on Fridays\". A rule is in every turn that touches what it is about or what is one " +
+			"dependency away from that, whatever the ranking says and however little room there is. One that is about nothing in " +
+			"particular is in every turn.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.constraintAddCommand(), a.constraintListCommand())
+	return cmd
+}
+
+type constraintOptions struct {
+	entities               []string
+	aspect, expires, scope string
+}
+
+func (a *commands) constraintAddCommand() *cobra.Command {
+	var o constraintOptions
+	cmd := &cobra.Command{
+		Use:   "add [TEXT|-]",
+		Short: "Add a rule, and the dependencies that its text states",
+		Long: "Add a rule on the word of who runs the command, and print its id. What it is about is read from the text unless --entity says " +
+			"so. A claim that says the same already becomes a rule instead. ken dispute and ken supersede end a rule, as any claim.",
+		Example: `  ken constraint add "Never deploy the payments service on Fridays; it depends on the ledger."
+  ken constraint add "Log no card numbers" --entity payments --aspect security --expires 2031-05-01`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.ReadText(args)
+			if err != nil {
+				return err
+			}
+			return a.addConstraint(cmd.Context(), text, &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.entities, "entity", nil, "`what` it is about, the most important first (repeatable)")
+	f.StringVar(&o.aspect, "aspect", "", "which `side` of it, such as deployment or security")
+	f.StringVar(&o.expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date")
+	f.StringVar(&o.scope, "scope", "", "where it applies, as `type:id`; default everywhere")
+	a.CompleteFlag(cmd, "entity", cli.EntityNames)
+	a.CompleteFlag(cmd, "aspect", cli.FixedChoices(cli.SuggestedAspects()...))
+	return cmd
+}
+
+// addedView is a rule as it was added, and the dependencies that its text states.
+type addedView struct {
+	middleware.ClaimView
+	Dependencies []middleware.ClaimView `json:"dependencies"`
+	Changed      bool                   `json:"changed"` // false: all of it was so already
+}
+
+func (a *commands) addConstraint(ctx context.Context, text string, o *constraintOptions) error {
+	n := edit.NewConstraint{Text: text, Entities: o.entities, Aspect: o.aspect}
+	var err error
+	if n.Scope, n.ExpiresAt, err = cli.ScopeAndExpiry(o.scope, o.expires, time.Now().UTC()); err != nil {
+		return err
+	}
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		got, err := cli.Desk(l, s).Editor().AddConstraint(ctx, n)
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		v := addedView{ClaimView: l.View(got.Claim), Dependencies: []middleware.ClaimView{}, Changed: got.Changed}
+		for _, d := range got.Dependencies {
+			v.Dependencies = append(v.Dependencies, l.View(d))
+		}
+		a.NoteCleaned(text, &got.Claim)
+		if a.JSON {
+			return a.PrintJSON(v)
+		}
+		fmt.Fprintln(a.Out, got.Claim.ID)
+		if !got.Changed {
+			a.Note("that rule is there already")
+			return nil
+		}
+		a.Note(cli.DescribeFiled(&got.Claim, got.Dependencies))
+		return nil
+	})
+}
+
+func (a *commands) constraintListCommand() *cobra.Command {
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:   "list [ENTITY]",
+		Short: "List the rules, or those that hold for an entity",
+		Long: "List the rules that stand, by what they are about. With an entity, those that hold for it: its own, those of what is one " +
+			"dependency away with the way there, and those that are about nothing in particular.",
+		Example: `  ken constraint list
+  ken constraint list payments`,
+		Args:              cli.MaxArgs("ENTITY"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := cli.StandingFilter(scopes)
+			if err != nil {
+				return err
+			}
+			return a.listConstraints(cmd.Context(), args, f)
+		},
+	}
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only rules of this scope, as `type:id`, and of all (repeatable)")
+	return cmd
+}
+
+// ruleView is a rule, and how it bears on the entity that was asked for.
+type ruleView struct {
+	middleware.ClaimView
+	Distance int    `json:"distance"`       // 0, or 1 for one dependency away
+	Via      string `json:"via,omitempty"`  // the entity that it is about, at distance 1
+	Says     string `json:"says,omitempty"` // the name in its words by which it is here
+}
+
+func (a *commands) listConstraints(ctx context.Context, args []string, f *ken.Filter) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		var rules []ruleView
+		var err error
+		if len(args) > 0 {
+			rules, err = rulesOf(ctx, l, s, args[0], f)
+		} else {
+			rules, err = allRules(ctx, l, s, f)
+		}
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		if a.JSON {
+			return a.PrintJSON(map[string]any{"constraints": rules})
+		}
+		if len(rules) == 0 {
+			fmt.Fprintln(a.Err, "ken: there are no rules")
+			return nil
+		}
+		rows := make([][]string, len(rules))
+		for i := range rules {
+			r := &rules[i]
+			about := cmp.Or(strings.Join(r.Entities, ", "), "everything") + reach(r.Via, r.Says)
+			rows[i] = []string{a.ShortID(r.ID), r.Tier.String(), about, cli.Headline(&r.Claim)}
+		}
+		a.printWhole([]string{"ID", "TIER", "ABOUT", "RULE"}, rows)
+		return nil
+	})
+}
+
+// printWhole is printTable without an edge: half a rule is another rule.
+func (a *commands) printWhole(head []string, rows [][]string) {
+	if !cli.IsTerminal(a.Out) {
+		a.PrintTable(head, rows)
+		return
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cli.Cell(row[i])
+		}
+	}
+	for _, line := range cli.Align(head, rows, math.MaxInt32) {
+		fmt.Fprintln(a.Out, line)
+	}
+}
+
+func rulesOf(ctx context.Context, l *middleware.Layer, s store.Engine, name string, f *ken.Filter) ([]ruleView, error) {
+	v, err := entity.Show(ctx, s, name, f)
+	if err != nil {
+		return nil, err
+	}
+	out := []ruleView{}
+	seen := map[string]bool{}
+	for i := range v.Constraints {
+		c := &v.Constraints[i]
+		seen[c.ID] = true
+		out = append(out, ruleView{l.View(c.Whole), c.Distance, c.Via, c.Says})
+	}
+	all, err := allRules(ctx, l, s, f)
+	for i := range all {
+		if len(all[i].Entities) == 0 && !seen[all[i].ID] {
+			out = append(out, all[i])
+		}
+	}
+	return out, err
+}
+
+// allRules are the rules that stand, by what they are about, then by age.
+func allRules(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter) ([]ruleView, error) {
+	out := []ruleView{}
+	for c, err := range s.Scan(ctx, f, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Constraint && !c.Kind.Structural() {
+			out = append(out, ruleView{ClaimView: l.View(c)})
+		}
+	}
+	slices.SortFunc(out, func(x, y ruleView) int {
+		return cmp.Or(slices.Compare(x.Entities, y.Entities), x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	})
+	return out, nil
+}
+
+func (a *commands) dependencyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dependency",
+		Short: "Keep what depends on what",
+		Long: "Keep what depends on what: A uses, requires, is owned by, blocks or informs B. Rules reach one dependency far, in both " +
+			"directions. Dependencies that claims state are found by themselves; these commands add and take away.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.dependencyAddCommand(), a.dependencyListCommand(), a.dependencyRemoveCommand())
+	return cmd
+}
+
+func (a *commands) dependencyAddCommand() *cobra.Command {
+	var strength float64
+	cmd := &cobra.Command{
+		Use:   "add A TYPE B",
+		Short: "Say that one thing depends on another",
+		Long: "Say that A uses, requires, owned_by, blocks or informs B, on the word of who runs the command. Neither need be known yet. One " +
+			"that is there gets the strength, and one that was removed stands again.",
+		Example: `  ken dependency add payments requires ledger --strength 0.9
+  ken dependency add payments owned_by ada`,
+		Args:              cli.ExactArgs("A", "TYPE", "B"),
+		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("strength") && !(strength > 0 && strength <= 1) {
+				return cli.Usagef("--strength: %v is outside 0..1, or 0", strength)
+			}
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+				return e.AddDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], strength)
+			})
+		},
+	}
+	cmd.Flags().Float64Var(&strength, "strength", 0, "a `number` above 0, up to 1: how much it depends; default 0.5, or what it was")
+	return cmd
+}
+
+// dependencyType reads a type as people write it: owned-by is owned_by.
+func dependencyType(s string) string {
+	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+}
+
+func (a *commands) dependencyRemoveCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "remove A TYPE B",
+		Short: "Take a dependency back",
+		Long: "Take a dependency back: nothing follows it any more, and it does not come back when a claim states it again. Its history stays; " +
+			"adding it again brings it back.",
+		Example:           `  ken dependency remove payments requires ledger --reason "it has a book of its own now"`,
+		Args:              cli.ExactArgs("A", "TYPE", "B"),
+		ValidArgsFunction: a.Complete(cli.EntityNames, cli.FixedChoices(structure.DependencyTypes()...), cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) {
+				return e.RemoveDependency(cmd.Context(), args[0], dependencyType(args[1]), args[2], reason)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is so no longer, for the history")
+	return cmd
+}
+
+func (a *commands) dependencyListCommand() *cobra.Command {
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:               "list [ENTITY]",
+		Short:             "List what depends on what",
+		Long:              "List the dependencies that stand, or those of an entity in both directions, with their strength and what they rest on.",
+		Example:           `  ken dependency list payments`,
+		Args:              cli.MaxArgs("ENTITY"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := cli.StandingFilter(scopes)
+			if err != nil {
+				return err
+			}
+			return a.listDependencies(cmd.Context(), args, f)
+		},
+	}
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	return cmd
+}
+
+// dependencyView is a dependency by its ends.
+type dependencyView struct {
+	Source   string               `json:"source"`
+	Type     string               `json:"type"`
+	Target   string               `json:"target"`
+	Strength float64              `json:"strength"`
+	Claim    middleware.ClaimView `json:"claim"`
+}
+
+func (a *commands) listDependencies(ctx context.Context, args []string, f *ken.Filter) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		var names []string
+		if len(args) > 0 {
+			found, err := entity.Find(ctx, s, args[0], f)
+			if err != nil {
+				return cli.AsUsageError(err)
+			}
+			for i := range found {
+				names = append(names, found[i].Names()...)
+			}
+		}
+		all, err := dependencies(ctx, l, s, f, names)
+		if err != nil {
+			return err
+		}
+		switch {
+		case a.JSON:
+			return a.PrintJSON(map[string]any{"dependencies": all})
+		case len(all) == 0:
+			fmt.Fprintln(a.Err, "ken: there are no dependencies")
+			return nil
+		}
+		rows := make([][]string, len(all))
+		for i := range all {
+			d := &all[i]
+			rows[i] = []string{a.ShortID(d.Claim.ID), fmt.Sprintf("%.2f", d.Strength), d.Source, d.Type, d.Target, restsOn(d.Claim.Evidence)}
+		}
+		a.PrintTable([]string{"ID", "STRENGTH", "FROM", "TYPE", "TO", "BECAUSE OF"}, rows)
+		return nil
+	})
+}
+
+// dependencies lists those that stand, and with names those that have one of them at
+// an end; by their ends.
+func dependencies(ctx context.Context, l *middleware.Layer, s store.Engine, f *ken.Filter, names []string) ([]dependencyView, error) {
+	own := *f
+	own.Kinds = []ken.Kind{ken.KindDependency}
+	out := []dependencyView{}
+	for c, err := range s.Scan(ctx, &own, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Entities) != 2 || names != nil && !slices.Contains(names, c.Entities[0]) && !slices.Contains(names, c.Entities[1]) {
+			continue
+		}
+		out = append(out, dependencyView{c.Entities[0], c.Aspect, c.Entities[1], c.Importance, l.View(c)})
+	}
+	slices.SortFunc(out, func(x, y dependencyView) int {
+		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.Target, y.Target), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Claim.ID, y.Claim.ID))
+	})
+	return out, nil
+}
+
+// restsOn names evidence in a cell.
+func restsOn(evidence []ken.Evidence) string {
+	parts := make([]string, len(evidence))
+	for i, e := range evidence {
+		parts[i] = cli.EvidenceLabel(e)
+	}
+	return strings.Join(parts, ", ")
+}

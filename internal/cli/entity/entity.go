@@ -1,0 +1,348 @@
+package entity
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// entityCommand groups what is about the things that claims speak of.
+func (a *commands) entityCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "entity",
+		Short: "Look at the things that claims are about, and say what they are",
+		Long: "Look at the things that claims are about: systems, people, projects, tools, concepts, skills. There is an entity as soon as a " +
+			"claim carries its name. Case, hyphens and articles make no difference in a name.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.entityShowCommand(), a.entitySearchCommand(), a.entityListCommand(), a.entityGraphCommand(), a.entityDescribeCommand(),
+		a.entityMergeCommand(), a.entityAliasCommand(), a.entitySplitCommand(), a.entityRenameCommand(), a.entityBackfillCommand())
+	return cmd
+}
+
+func (a *commands) entityDescribeCommand() *cobra.Command {
+	var typ string
+	cmd := &cobra.Command{
+		Use:   "describe NAME [TEXT|-] [--type TYPE]",
+		Short: "Say what an entity is",
+		Long: "Say what an entity is: its type, and in words its name and what it does, as in \"Payments: moves the money\". What is left out " +
+			"stays as it was. The name need not be known yet.",
+		Example: `  ken entity describe payments --type system "Payments: moves the money"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("describe: NAME is missing")
+			}
+			return nil
+		},
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := ""
+			if len(args) > 1 || typ == "" {
+				var err error
+				if text, err = a.ReadText(args[1:]); err != nil {
+					return err
+				}
+			}
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Describe(cmd.Context(), args[0], typ, text) })
+		},
+	}
+	cmd.Flags().StringVar(&typ, "type", "", "what `sort` of thing it is: person, project, system, tool, concept or skill")
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	return cmd
+}
+
+// describable are the types that a person may say: tasks are created.
+func describable() (out []string) {
+	for _, t := range entity.Types() {
+		if t != "task" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (a *commands) entityGraphCommand() *cobra.Command {
+	var o cli.PictureFlags
+	cmd := &cobra.Command{
+		Use:   "graph NAME",
+		Short: "Draw what depends on what around an entity",
+		Long: "Draw an entity with what it depends on, what depends on it, and the tasks about it, at most 60 boxes: of what does not fit, " +
+			"the nearest and then the strongest is drawn. An SVG is a picture for a browser, Mermaid is for Markdown, DOT is for Graphviz. " +
+			"--json prints the graph itself.",
+		Example: `  ken entity graph payments -o payments.svg
+  ken entity graph payments --format mermaid --depth 1`,
+		Args:              cli.ExactArgs("NAME"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.drawEntity(cmd.Context(), args[0], &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Format, "format", "", "the `format`: svg, mermaid or dot; default what the file's name says, else svg")
+	f.IntVar(&o.Depth, "depth", 2, "how `many` dependencies away, 1 to 3")
+	f.StringVarP(&o.Out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
+	f.StringArrayVar(&o.Scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	a.CompleteFlag(cmd, "format", cli.FixedChoices("svg", "mermaid", "dot"))
+	return cmd
+}
+
+func (a *commands) drawEntity(ctx context.Context, name string, o *cli.PictureFlags) error {
+	draw, err := o.Picture()
+	if err != nil {
+		return err
+	}
+	f, err := cli.StandingFilter(o.Scopes)
+	if err != nil {
+		return err
+	}
+	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+		g, err := entity.Neighbourhood(ctx, s, name, o.Depth, f)
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		toFile := o.Out != "" && o.Out != "-"
+		write := func(w io.Writer) error { return draw(w, g) }
+		switch {
+		case toFile:
+			if err := cli.ReplaceFile(o.Out, write); err != nil {
+				return err
+			}
+			if !a.JSON {
+				fmt.Fprintf(a.Err, "%d entities drawn in %s\n", len(g.Nodes), o.Out)
+			}
+		case !a.JSON:
+			w := bufio.NewWriter(a.Out)
+			if err := errors.Join(write(w), w.Flush()); err != nil {
+				return err
+			}
+		}
+		if a.JSON {
+			return a.PrintJSON(g)
+		}
+		if g.Left > 0 {
+			fmt.Fprintf(a.Err, "ken: %d more did not fit\n", g.Left)
+		}
+		return nil
+	})
+}
+
+func (a *commands) entityMergeCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "merge A B",
+		Short: "Make one entity another name of a second one",
+		Long: "Make the entity A another name of B: from then on all that is known of either is found under both names, and a rule of one is " +
+			"one of the other. No claim is changed; ken entity split takes it back.",
+		Example:           `  ken entity merge "payment gateway" payments --reason "one service, two names"`,
+		Args:              cli.ExactArgs("A", "B"),
+		ValidArgsFunction: a.Complete(cli.EntityNames, cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Merge(cmd.Context(), args[0], args[1], reason) })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why` they are one, for the history")
+	return cmd
+}
+
+func (a *commands) entityAliasCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "alias NAME OTHER",
+		Short: "Tell another name of an entity",
+		Long: "Tell another name by which people call an entity, whether anything is known under it or not. From then on who says either means both; " +
+			"ken entity split takes it back.",
+		Example:           `  ken entity alias identity auth`,
+		Args:              cli.ExactArgs("NAME", "OTHER"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Alias(cmd.Context(), args[0], args[1], reason) })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is called so, for the history")
+	return cmd
+}
+
+func (a *commands) entitySplitCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "split NAME",
+		Short: "Let a name stand for itself again",
+		Long: "Take back what made a name another name of something, by ken entity merge, alias or rename. What was written under either name stays " +
+			"under that name. Merging again is possible, and the history shows all of it.",
+		Example:           `  ken entity split "payment gateway" --reason "two services after all"`,
+		Args:              cli.ExactArgs("NAME"),
+		ValidArgsFunction: a.Complete(aliasNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Split(cmd.Context(), args[0], reason) })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why` it is something else, for the history")
+	return cmd
+}
+
+func (a *commands) entityRenameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rename OLD NEW",
+		Short: "Give an entity a new name, and keep the old one working",
+		Long: "Give an entity a new name. The old one keeps working, in questions and in claims that carry it. A new name that is known " +
+			"already is refused: ken entity merge makes one thing of two.",
+		Example:           `  ken entity rename payments "money mover"`,
+		Args:              cli.ExactArgs("OLD", "NEW"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edited(cmd.Context(), func(e *edit.Editor) (ken.Claim, error) { return e.Rename(cmd.Context(), args[0], args[1]) })
+		},
+	}
+}
+
+func (a *commands) entitySearchCommand() *cobra.Command {
+	var limit int
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:   "search TEXT",
+		Short: "Find entities by their names",
+		Long: "Find entities by their names: exact ones first, then what begins with the text or has it in it, then what is spelled much like " +
+			"it; of each, what most claims carry first.",
+		Example: `  ken entity search pay`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.ReadText(args)
+			if err != nil {
+				return err
+			}
+			return a.findEntities(cmd.Context(), text, "", limit, scopes)
+		},
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "the `most` entities to find")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	return cmd
+}
+
+func (a *commands) entityListCommand() *cobra.Command {
+	var limit int
+	var typ string
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the entities that something is known of",
+		Long:    "List the entities that something is known of, those that most claims carry first. Tasks have a list of their own: ken tasks.",
+		Example: `  ken entity list --type system`,
+		Args:    cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if typ != "" && !slices.Contains(describable(), typ) {
+				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--type", Msg: fmt.Sprintf("%q is no type of an entity", typ),
+					Try: "Use one of " + strings.Join(describable(), ", ") + "; ken tasks lists tasks."})
+			}
+			return a.findEntities(cmd.Context(), "", typ, limit, scopes)
+		},
+	}
+	cmd.Flags().StringVar(&typ, "type", "", "only what is of this `sort`: person, project, system, tool, concept, skill or unknown")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "the `most` entities to list")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	a.CompleteFlag(cmd, "type", cli.FixedChoices(describable()...))
+	return cmd
+}
+
+// findEntities lists what matches; an empty text matches all.
+func (a *commands) findEntities(ctx context.Context, text, typ string, limit int, scopes []string) error {
+	if limit < 1 {
+		return cli.Usagef("--limit: %d is less than 1", limit)
+	}
+	f, err := cli.StandingFilter(scopes)
+	if err != nil {
+		return err
+	}
+	return a.WithStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+		most := limit
+		if typ != "" { // it is known only of what is looked at
+			most = math.MaxInt32
+		}
+		found, err := entity.Search(ctx, s, text, f, most)
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		if typ != "" {
+			found.Hits = slices.DeleteFunc(found.Hits, func(h entity.Hit) bool { return h.Type != typ })
+			found.Total = len(found.Hits)
+			found.Hits = found.Hits[:min(limit, len(found.Hits))]
+		}
+		if a.JSON {
+			return a.PrintJSON(map[string]any{"entities": found.Hits, "total": found.Total})
+		}
+		a.printEntities(&found)
+		return nil
+	})
+}
+
+func (a *commands) printEntities(found *entity.Matches) {
+	if len(found.Hits) == 0 {
+		fmt.Fprintln(a.Err, "ken: nothing found")
+		return
+	}
+	rows := make([][]string, len(found.Hits))
+	for i := range found.Hits {
+		h := &found.Hits[i]
+		shown := h.Name
+		if len(h.Of) > 0 {
+			shown += " → " + strings.Join(h.Of, ", ")
+		}
+		rows[i] = []string{h.Type, fmt.Sprint(h.Records), fmt.Sprint(h.Constraints), h.Match, shown}
+	}
+	a.PrintTable([]string{"TYPE", "RECORDS", "RULES", "MATCH", "NAME"}, rows)
+	if n := found.Total - len(found.Hits); n > 0 {
+		fmt.Fprintf(a.Err, "ken: %d more: --limit shows more of them\n", n)
+	}
+}
+
+// edited runs a change of the structure and prints the claim that came of it.
+func (a *commands) edited(ctx context.Context, change func(*edit.Editor) (ken.Claim, error)) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		c, err := change(cli.Desk(l, s).Editor())
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		return a.PrintClaim(l.View(c))
+	})
+}
+
+// shownAs sets how entities are shown: as turns weigh them.
+func (a *commands) shownAs(ctx context.Context, l *middleware.Layer) func(*entity.Options) {
+	learner := l.Learner(a.Owner)
+	loaded := learner.Load(ctx) == nil // without it, aspects weigh what they do for a new owner
+	return func(o *entity.Options) {
+		o.DecayDays = l.Config().Knowledge.DecayDays
+		if loaded {
+			o.Utility = learner
+		}
+	}
+}
+
+// aliasNames are names that are other names of something.
+func aliasNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
+	f, err := cli.StandingFilter(nil)
+	if err != nil {
+		return nil, err
+	}
+	f.Kinds = []ken.Kind{ken.KindAlias}
+	for c, err := range s.Scan(ctx, f, nil) {
+		if err != nil {
+			return out, err
+		}
+		if len(c.Entities) == 2 {
+			out = append(out, c.Entities[1]+"\tanother name of "+cli.Cell(c.Entities[0]))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,312 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/structure/classify"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+type entityShowOptions struct {
+	history bool
+	depth   int
+	scopes  []string
+}
+
+// entityView is an entity, and with a depth of more than 1 what is further away.
+type entityView struct {
+	entity.View
+	Further []entity.Node `json:"further,omitempty"`
+}
+
+func (a *commands) entityShowCommand() *cobra.Command {
+	var o entityShowOptions
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show what is known of an entity",
+		Long: "Show what is known of an entity, under any of its names: every rule that holds for it, those of what is one dependency away with " +
+			"the way there; what it depends on and what depends on it; tasks about it; and the claims under each of its aspects, those that " +
+			"weigh most first. With --depth, also what is further away.",
+		Example: `  ken entity show payments
+  ken entity show payments --history --json`,
+		Args:              cli.ExactArgs("NAME"),
+		ValidArgsFunction: a.Complete(cli.EntityNames),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.showEntity(cmd.Context(), args[0], &o) },
+	}
+	cmd.Flags().BoolVar(&o.history, "history", false, "also what was replaced")
+	cmd.Flags().IntVar(&o.depth, "depth", 1, "also entities up to so `many` dependencies away, at most 3")
+	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "only what is known in this scope, as `type:id`, or in all (repeatable)")
+	return cmd
+}
+
+func (a *commands) showEntity(ctx context.Context, name string, o *entityShowOptions) error {
+	f, err := cli.StandingFilter(o.scopes)
+	if err != nil {
+		return err
+	}
+	if o.depth < 1 || o.depth > entity.MaxDepth {
+		return cli.Usagef("--depth: %d is outside 1..%d", o.depth, entity.MaxDepth)
+	}
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		shown, err := entity.Show(ctx, s, name, f, a.shownAs(ctx, l), func(e *entity.Options) { e.Superseded = o.history })
+		if err != nil {
+			return cli.AsUsageError(err)
+		}
+		v := entityView{View: shown}
+		if o.depth > 1 {
+			g, err := entity.Neighbourhood(ctx, s, name, o.depth, f)
+			if err != nil {
+				return cli.AsUsageError(err)
+			}
+			for _, n := range g.Nodes {
+				if n.Depth > 1 {
+					v.Further = append(v.Further, n)
+				}
+			}
+		}
+		if a.JSON {
+			return a.PrintJSON(v)
+		}
+		a.printEntity(&v)
+		return nil
+	})
+}
+
+func (a *commands) printEntity(v *entityView) {
+	title := cli.Cell(v.Display)
+	if v.About != "" {
+		title += ": " + cli.Cell(v.About)
+	}
+	fmt.Fprintf(a.Out, "%s\n%s, %s", title, v.Type, cli.Count(v.Records, "record"))
+	for _, more := range []struct {
+		what  string
+		names []string
+	}{{"also called", v.Aliases}, {"the name may also mean", v.Others}} {
+		if len(more.names) > 0 {
+			fmt.Fprintf(a.Out, "; %s %s", more.what, cli.Cell(strings.Join(more.names, ", ")))
+		}
+	}
+	fmt.Fprintln(a.Out)
+	a.printRules(v)
+	a.printLinks("depends on", v.Dependencies)
+	a.printLinks("needed by", v.Dependents)
+	a.PrintHeading("tasks", len(v.Tasks))
+	for i := range v.Tasks {
+		t := &v.Tasks[i]
+		fmt.Fprintf(a.Out, "  %s  %-11s  %s\n", t.ID, cli.TaskState(t), cli.Cell(t.Title))
+	}
+	for i := range v.Aspects {
+		a.printAspect(&v.Aspects[i])
+	}
+	a.PrintHeading("replaced", len(v.Superseded))
+	for i := range v.Superseded {
+		a.printKnown(&v.Superseded[i], "")
+	}
+	a.PrintHeading("further away", len(v.Further))
+	for i := range v.Further {
+		n := &v.Further[i]
+		fmt.Fprintf(a.Out, "  %d away  %s  (%s, %s)\n", n.Depth, cli.Cell(n.Display), n.Type, cli.Count(n.Constraints, "rule"))
+	}
+	a.printBasis(v)
+}
+
+func (a *commands) printRules(v *entityView) {
+	a.PrintHeading("constraints", len(v.Constraints))
+	for i := range v.Constraints {
+		r := &v.Constraints[i]
+		a.printKnown(&r.Claim, reach(r.Via, r.Says))
+	}
+}
+
+// reach says in parentheses how a rule comes to be one of an entity: over a dependency,
+// or by a name in its words; "" for one of its own.
+func reach(via, says string) string {
+	var ways []string
+	if via != "" {
+		ways = append(ways, "via "+cli.Cell(via))
+	}
+	if says != "" {
+		ways = append(ways, "says "+cli.Cell(says))
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(ways, ", ") + ")"
+}
+
+func (a *commands) printLinks(title string, links []entity.Dependency) {
+	a.PrintHeading(title, len(links))
+	for i := range links {
+		d := &links[i]
+		fmt.Fprintf(a.Out, "  %s  %-8s  %.2f  %s\n", a.ShortID(d.Claim.ID), cli.Cell(d.Type), d.Strength, cli.Cell(d.Name))
+	}
+}
+
+func (a *commands) printAspect(s *entity.Aspect) {
+	if len(s.Attributes) == 0 {
+		return // rules alone, which are above
+	}
+	name := cli.Cell(s.Name)
+	if name == "" {
+		name = "not filed under an aspect yet"
+	}
+	fmt.Fprintf(a.Out, "\n%s (%.2f)\n", name, s.Weight)
+	for i := range s.Attributes {
+		a.printKnown(&s.Attributes[i], "")
+	}
+	if n := s.Claims - s.Constraints - len(s.Attributes); n > 0 {
+		fmt.Fprintf(a.Out, "  … and %d more\n", n)
+	}
+}
+
+// printKnown prints a claim whole: half a rule is another rule.
+func (a *commands) printKnown(c *entity.Claim, behind string) {
+	text := c.Text
+	if c.Whole.Heading != "" {
+		text = c.Whole.Heading + ": " + text
+	}
+	state := c.Tier
+	if c.Status != ken.StatusObserved && c.Status != ken.StatusVerified {
+		state += ", " + string(c.Status)
+	}
+	fmt.Fprintf(a.Out, "  %s  %s  %s%s\n", a.ShortID(c.ID), state, cli.Cell(text), behind)
+}
+
+// printBasis counts what the claims rest on.
+func (a *commands) printBasis(v *entityView) {
+	if len(v.Evidence) == 0 {
+		return
+	}
+	var parts []string
+	for _, kind := range cli.SortedKeys(v.Evidence) {
+		parts = append(parts, fmt.Sprintf("%d %s", v.Evidence[kind], kind))
+	}
+	fmt.Fprintf(a.Out, "\nevidence: %s\n", strings.Join(parts, ", "))
+}
+
+func (a *commands) entityBackfillCommand() *cobra.Command {
+	var status bool
+	cmd := &cobra.Command{
+		Use:   "backfill",
+		Short: "File the claims that are not filed yet, and show how far that is",
+		Long: "File the claims that were there before there was a structure, and ask the model about those that it has not seen, where one is " +
+			"configured: what runs in the background anyhow, here at once. A claim whose subject is not sure enough is left out, and counted. " +
+			"Doing it again changes nothing. With --status, only show how far it is.",
+		Example: `  ken entity backfill --status
+  ken entity backfill`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.backfill(cmd.Context(), status) },
+	}
+	cmd.Flags().BoolVar(&status, "status", false, "change nothing")
+	return cmd
+}
+
+// backfillView is how far the filing is.
+type backfillView struct {
+	Coverage classify.Coverage `json:"coverage"`
+	Share    float64           `json:"share"` // of the claims that have a place
+	State    classify.State    `json:"state"`
+	Seq      uint64            `json:"seq"` // of the log's last event
+	Waiting  int               `json:"waiting"`
+	Dead     int               `json:"dead"`
+}
+
+func (a *commands) backfill(ctx context.Context, status bool) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		if l.Config().Structure.Classify == config.ClassifyOff {
+			a.Note("structure.classify is off: claims are filed as they are written, and not afterwards")
+		} else if !status {
+			if err := a.file(ctx, l, s); err != nil {
+				return err
+			}
+		}
+		v := backfillView{Seq: s.Seq()}
+		var err error
+		if v.State, err = l.Filing(ctx, a.Owner); err != nil {
+			return err
+		}
+		if v.Coverage, err = classify.Cover(ctx, s, nil); err != nil {
+			return err
+		}
+		v.Share = v.Coverage.Share()
+		all, err := l.Jobs(a.Owner).List(ctx, jobs.Queued, jobs.Running, jobs.Dead)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			switch {
+			case all[i].Kind != classify.JobClassify && all[i].Kind != classify.JobDependency:
+			case all[i].State == jobs.Dead:
+				v.Dead++
+			default:
+				v.Waiting++
+			}
+		}
+		if a.JSON {
+			return a.PrintJSON(v)
+		}
+		a.printBackfill(&v)
+		return nil
+	})
+}
+
+// file files everything, and reports how far it is meanwhile.
+func (a *commands) file(ctx context.Context, l *middleware.Layer, s store.Engine) error {
+	p := a.Progress()
+	defer p.Done()
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if st, err := l.Filing(ctx, a.Owner); err == nil {
+					p.Update("file claims", int(st.Rules), int(s.Seq()))
+				}
+			}
+		}
+	}()
+	_, err := l.File(ctx, a.Owner)
+	close(done)
+	<-watched
+	return err
+}
+
+func (a *commands) printBackfill(v *backfillView) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(a.Out, "%-12s  %s\n", name, fmt.Sprintf(format, args...))
+	}
+	c, n := &v.Coverage, &v.State.Counts
+	line("filed", "%d of %d claims (%.0f %%): %d by rules, %d by a model, %d by hand", c.Filed, c.Claims, 100*v.Share, c.Rules, c.Model, c.Operator)
+	line("left out", "%d unsure, %d that the rules read nothing in", n.Unsure, n.Unread)
+	line("dependencies", "%d by rules, %d by a model, %d taken back", n.Dependencies, n.Ties, n.Retracted)
+	line("looked at", "%d of %d events", v.State.Rules, v.Seq)
+	if n.Requests > 0 || v.State.Model > 0 {
+		line("model", "%d requests, %d failed; up to event %d", n.Requests, n.Failures, v.State.Model)
+	}
+	if v.Waiting+v.Dead > 0 {
+		line("jobs", "%d waiting, %d dead", v.Waiting, v.Dead)
+	}
+	var refused []string
+	for _, why := range cli.SortedKeys(n.Refused) {
+		refused = append(refused, fmt.Sprintf("%d %s", n.Refused[why], why))
+	}
+	if len(refused) > 0 {
+		line("refused", "%s", strings.Join(refused, ", "))
+	}
+}

@@ -1,0 +1,19 @@
+// Package eval provides the commands that measure retrieval and the model's answers.
+package eval
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken/internal/cli"
+)
+
+// commands holds what the commands of this group share.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this group.
+func Commands(app *cli.App) []*cobra.Command {
+	c := &commands{app}
+	return []*cobra.Command{
+		c.evalCommand(),
+	}
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/kenlayer/ken"
+)
+
+// WrittenFile is a file and whether it was newly created.
+type WrittenFile struct {
+	Path    string `json:"path"`
+	Created bool   `json:"created"`
+}
+
+// CreateFile writes a file that doesn't exist yet, and reports false for one that
+// does.
+func CreateFile(path, text string) (bool, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return false, errors.Join(err, os.Remove(path)) // half a file would be in force
+	}
+	return true, nil
+}
+
+// CheckInput returns an error if an input file is missing or is a folder.
+func (a *App) CheckInput(file string) error {
+	if file == "-" {
+		return nil
+	}
+	fi, err := os.Stat(file)
+	if err == nil && fi.IsDir() {
+		err = fmt.Errorf("%s is a folder", file)
+	}
+	if err != nil {
+		return &ken.Error{Code: ken.CodeNotFound, Msg: "read input", Err: err, Try: "Check the path; - is standard input."}
+	}
+	return nil
+}
+
+// OpenInput opens a file for reading; - is standard input, which stays open.
+func (a *App) OpenInput(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(a.In), nil
+	}
+	if err := a.CheckInput(file); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Msg: "read input", Err: err, Try: "Check the file's permissions."}
+	}
+	return f, nil
+}
+
+// ReplaceFile writes a temporary file and renames it to path once it is complete and on the
+// disk. Until then path keeps its old content.
+func ReplaceFile(path string, write func(io.Writer) error) (err error) {
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--out", Msg: path + " is not a regular file",
+			Try: "Leave --out away to write to standard output."})
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return &ken.Error{Code: ken.CodeNotFound, Field: "--out", Msg: "create file", Err: err, Try: "Check that the folder is there and writable."}
+	}
+	defer func() {
+		if err != nil { // which matters more than what is left of the new file
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriter(f)
+	if err := errors.Join(write(w), w.Flush(), f.Sync()); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("put %s into place: %w", path, err)
+	}
+	return nil
+}

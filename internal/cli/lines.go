@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/kenlayer/ken/guardrail"
+)
+
+// historyLimit is the most messages that are kept between chats.
+const historyLimit = 1000
+
+// history holds earlier messages for the arrow keys, each on one line as the editor shows
+// it. It implements term.History.
+type history struct {
+	path    string
+	entries []string // oldest first
+	changed bool
+	broken  bool // the file couldn't be read and must not be overwritten
+}
+
+// loadHistory reads a history. With an error it still returns a usable one.
+func loadHistory(path string) (*history, error) {
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return &history{path: path, broken: true}, fmt.Errorf("read chat history: %w", err)
+	}
+	h := &history{path: path}
+	for line := range strings.Lines(string(b)) {
+		h.Add(strings.TrimRight(line, "\r\n"))
+	}
+	h.changed = false
+	return h, nil
+}
+
+// Add adds an entry unless it is empty or repeats the one before.
+func (h *history) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == line {
+		return
+	}
+	h.changed = true
+	h.entries = append(h.entries, line)
+	if len(h.entries) > historyLimit {
+		h.entries = h.entries[1:]
+	}
+}
+
+// Len returns the number of entries.
+func (h *history) Len() int { return len(h.entries) }
+
+// At returns an entry; 0 is the newest.
+func (h *history) At(i int) string { return h.entries[len(h.entries)-1-i] }
+
+// save writes the history to a file that only the user can read, without secrets.
+func (h *history) save() error {
+	if !h.changed || h.broken {
+		return nil
+	}
+	var b strings.Builder
+	for _, e := range h.entries {
+		safe, _ := guardrail.Redact(strings.ReplaceAll(e, LineBreakSign, "\n")) // keys span lines
+		b.WriteString(strings.ReplaceAll(safe, "\n", LineBreakSign) + "\n")
+	}
+	if err := writePrivate(h.path, b.String()); err != nil {
+		return fmt.Errorf("save chat history: %w", err)
+	}
+	return nil
+}
+
+// writePrivate replaces a file as a whole. Only the user can read the new one.
+func writePrivate(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// LineReader reads the input message by message.
+type LineReader interface {
+	// Read returns the next message, io.EOF at the end, or ctx's error. After ctx's error
+	// it must not be called again.
+	Read(ctx context.Context) (string, error)
+	// Close saves the history, if there is one.
+	Close() error
+}
+
+// LineReader returns a reader of the input. On a terminal it has editing and a history, which
+// is kept in historyFile. It reports whether the input is a terminal.
+func (a *App) LineReader(historyFile string) (r LineReader, person bool) {
+	f, ok := a.In.(*os.File)
+	if !ok || !IsTerminal(a.In) || !IsTerminal(a.Out) {
+		return newPlainLines(a.In), false
+	}
+	h, err := loadHistory(historyFile)
+	if err != nil {
+		a.Report(err)
+	}
+	return newEditor(f, a.Out, h), true
+}
+
+// Stoppable is a reader whose reads end with Ctx. A read of R may still go on afterwards, so
+// that R must not be used any more.
+type Stoppable struct {
+	Ctx context.Context
+	R   io.Reader
+}
+
+// Read implements io.Reader.
+func (s *Stoppable) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	buf := make([]byte, len(p)) // p must not be written to once Ctx has ended
+	got := make(chan result, 1)
+	go func() {
+		n, err := s.R.Read(buf)
+		got <- result{n, err}
+	}()
+	select {
+	case r := <-got:
+		return copy(p, buf[:r.n]), r.err
+	case <-s.Ctx.Done():
+		return 0, s.Ctx.Err()
+	}
+}
+
+// maxLine is the longest line that is read from a file or a pipe.
+const maxLine = 16 << 20
+
+// plainLines reads lines from a file or a pipe.
+type plainLines struct {
+	in *Stoppable
+	s  *bufio.Scanner
+}
+
+func newPlainLines(r io.Reader) *plainLines {
+	in := &Stoppable{R: r}
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, maxLine)
+	return &plainLines{in, s}
+}
+
+// Read implements LineReader.
+func (p *plainLines) Read(ctx context.Context) (string, error) {
+	p.in.Ctx = ctx
+	if p.s.Scan() {
+		return p.s.Text(), nil
+	}
+	switch err := p.s.Err(); {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	return "", io.EOF
+}
+
+// Close implements LineReader.
+func (p *plainLines) Close() error { return nil }
+
+// markPastes and dontMarkPastes switch bracketed paste: the terminal marks pasted text.
+const markPastes, dontMarkPastes = "\x1b[?2004h", "\x1b[?2004l"
+
+// editor edits lines on a terminal, which is raw only while a line is being read,
+// so that Ctrl-C is a signal while an answer streams.
+type editor struct {
+	fd      int
+	in      *Stoppable
+	out     io.Writer
+	term    *term.Terminal
+	history *history
+}
+
+func newEditor(in *os.File, out io.Writer, h *history) *editor {
+	e := &editor{fd: int(in.Fd()), in: &Stoppable{R: in}, out: out, history: h}
+	e.term = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{&keys{in: e.in}, out}, "› ")
+	e.term.History = h
+	return e
+}
+
+// Read implements LineReader.
+func (e *editor) Read(ctx context.Context) (string, error) {
+	e.in.Ctx = ctx
+	old, err := term.MakeRaw(e.fd)
+	if err != nil {
+		return "", fmt.Errorf("prepare terminal: %w", err)
+	}
+	if w, h, err := term.GetSize(e.fd); err == nil {
+		_ = e.term.SetSize(w, h) // a wrong width only wraps badly
+	}
+	fmt.Fprint(e.out, markPastes)
+	line, err := e.term.ReadLine()
+	fmt.Fprint(e.out, dontMarkPastes)
+	if err != nil {
+		fmt.Fprint(e.out, "\r\n") // what comes next starts a line
+	}
+	line = strings.ReplaceAll(line, LineBreakSign, "\n")
+	if restored := term.Restore(e.fd, old); restored != nil {
+		return "", errors.Join(err, fmt.Errorf("restore terminal: %w", restored))
+	}
+	return line, err
+}
+
+// Close implements LineReader.
+func (e *editor) Close() error { return e.history.save() }

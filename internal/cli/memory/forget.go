@@ -1,0 +1,388 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/store/forgotten"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+func (a *commands) forgetCommand() *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget ID",
+		Short: "Erase a claim and everything derived from it",
+		Long: "Erase a claim, and every claim that was derived from it or says the same again: texts, evidence, vectors and index entries, " +
+			"in the log and on the disk. Messages of sessions that it came from go too, and an episode that tells it is written anew without " +
+			"it. What is left is a note of when, by whom and why. It can't be undone, so it asks first.\n\n" +
+			"It says which turns had been given the claim, as far as receipts are kept, and what it looked through. What can't be erased at once, " +
+			"as on a full disk, is noted, and done by itself when the store is opened next; the exit status is 1 until then. Doing it again with the " +
+			"same ID goes on where it ended.",
+		Example: `  ken forget 3f9a2c71 --reason "asked for by the customer"`,
+		Args:    cli.ExactArgs("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.forget(cmd.Context(), args[0], reason, yes)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`; kept in the log, so name nothing that must be forgotten")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func (a *commands) forget(ctx context.Context, id, reason string, yes bool) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		c, err := operator.Living(ctx, s, id)
+		before := errors.Is(err, ken.ErrNotFound) // it may have been forgotten: that goes on, and is no news
+		if before {
+			c.ID, err = id, nil
+		}
+		if err != nil {
+			return err
+		}
+		if !yes && !before {
+			if err := a.confirm(ctx, l, s.Owner(), c.ID); err != nil {
+				return err
+			}
+		}
+		// Not through a desk, which would not stop when somebody presses Ctrl-C. Some may
+		// be gone although an error follows: they are told either way.
+		gone, failed := l.Forget(ctx, s.Owner(), c.ID, reason, ken.Actor{Type: "user", ID: cli.CurrentUser()})
+		switch {
+		case a.JSON && (failed == nil || len(gone.Claims) > 0):
+			if err := a.PrintJSON(gone); err != nil {
+				return err
+			}
+		default:
+			for _, id := range gone.Claims {
+				fmt.Fprintln(a.Out, id)
+			}
+			if gone.Messages > 0 {
+				fmt.Fprintf(a.Err, "ken: %d messages of sessions went with it\n", gone.Messages)
+			}
+			for _, id := range gone.Redacted {
+				fmt.Fprintf(a.Err, "ken: an episode was written anew without it: %s\n", id)
+			}
+			a.printGiven(gone.Given)
+			for _, file := range gone.Files {
+				fmt.Fprintf(a.Err, "ken: %s is yours, and still says it\n", file)
+			}
+			if len(gone.Looked) > 0 {
+				fmt.Fprintf(a.Err, "ken: looked through, and clean: %s\n", strings.Join(gone.Looked, ", "))
+			}
+		}
+		return failed
+	})
+}
+
+// givenLines is how many turns are told one by one.
+const givenLines = 20
+
+// printGiven tells which turns had been given a claim.
+func (a *commands) printGiven(given []forgotten.Given) {
+	if len(given) == 0 {
+		return
+	}
+	fmt.Fprintf(a.Err, "ken: turns whose models had been given it: %d\n", len(given))
+	for _, g := range given[max(0, len(given)-givenLines):] {
+		fmt.Fprintf(a.Err, "  %s  session %s  turn %s\n", g.At.Local().Format(time.DateTime), cmp.Or(g.Session, "-"), g.Turn)
+	}
+}
+
+// confirm shows what would go, and asks a person. Without one it refuses.
+func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
+	would, err := l.WouldForget(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Err, "To be forgotten:")
+	for i := range would.Claims {
+		c := &would.Claims[i]
+		fmt.Fprintf(a.Err, "  %s  %s\n", c.ID, cli.Truncate(cli.Cell(cli.Headline(&c.Claim)), 100))
+		if i > 0 {
+			fmt.Fprintf(a.Err, "    %s\n", c.Why)
+		}
+	}
+	if would.Messages > 0 {
+		fmt.Fprintf(a.Err, "  messages of sessions: %d\n", would.Messages)
+	}
+	a.printGiven(would.Given)
+	if would.Memory {
+		fmt.Fprintln(a.Err, "  MEMORY.md is written anew")
+	}
+	return a.Confirm("Erase for good?", "Nothing was forgotten.")
+}
+
+func (a *commands) verifyCommand() *cobra.Command {
+	var ev evidenceFlags
+	cmd := &cobra.Command{
+		Use:   "verify ID",
+		Short: "Vouch for a claim",
+		Long: "Mark a claim as verified by a person, who is the current user unless --by names another. " +
+			"The claim's tier becomes Verified, and stays so for knowledge.decay_days.",
+		Example: `  ken verify 3f9a2c71 --note "read the handler and its tests"`,
+		Args:    cli.ExactArgs("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := a.Project()
+			if err != nil {
+				return err
+			}
+			now := time.Now().UTC()
+			evidence, err := ev.mechanical(root, now)
+			if err != nil {
+				return err
+			}
+			return a.move(cmd.Context(), args[0], ev.person(), func(d *operator.Desk, id string) error {
+				return d.Verify(cmd.Context(), id, ev.note, evidence...)
+			})
+		},
+	}
+	ev.add(cmd.Flags())
+	return cmd
+}
+
+// move sends a claim through its life cycle and prints what it has become.
+func (a *commands) move(ctx context.Context, id, by string, decide func(d *operator.Desk, id string) error) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		c, err := operator.Living(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		if err := decide(cli.DeskOf(l, s, by), c.ID); err != nil {
+			return err
+		}
+		if c, err = s.Get(ctx, c.ID); err != nil {
+			return err
+		}
+		return a.PrintClaim(l.View(c))
+	})
+}
+
+func (a *commands) disputeCommand() *cobra.Command {
+	var reason, by string
+	cmd := &cobra.Command{
+		Use:   "dispute ID --reason TEXT",
+		Short: "Mark a claim as contested",
+		Long: "Mark a claim as contested. No new turn and no recall is given it any more, unless recall asks for --status disputed. A conversation that " +
+			"was told it keeps the earlier block, and its next block says that the claim is disputed since. " +
+			"ken verify settles the dispute in its favour, ken supersede against it.",
+		Example: `  ken dispute 3f9a2c71 --reason "the timeout is 5 s since March"`,
+		Args:    cli.ExactArgs("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason = strings.TrimSpace(reason); reason == "" {
+				return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--reason", Msg: "empty: a dispute needs a reason",
+					Try: "Say in --reason what contradicts the claim."})
+			}
+			return a.move(cmd.Context(), args[0], cmp.Or(by, cli.CurrentUser()), func(d *operator.Desk, id string) error {
+				return d.Dispute(cmd.Context(), id, reason)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`what` contradicts it")
+	cmd.Flags().StringVar(&by, "by", "", "the `name` of who disputes it; default the current user")
+	return cmd
+}
+
+func (a *commands) supersedeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "supersede OLD NEW",
+		Short: "Replace a claim by another",
+		Long: "Mark the claim OLD as replaced by NEW. OLD stays in the log with a link to NEW, and is not recalled any more. " +
+			"Doing it again changes nothing.",
+		Example: `  ken supersede 3f9a2c71 b04411de`,
+		Args:    cli.ExactArgs("OLD", "NEW"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// The history of a supersession by hand names nobody; NEW says whose word it is.
+			return a.move(cmd.Context(), args[0], "", func(d *operator.Desk, id string) error {
+				return d.Supersede(cmd.Context(), id, args[1], "")
+			})
+		},
+	}
+}
+
+func (a *commands) knowledgeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "knowledge",
+		Short: "Look after what is kept",
+		Long:  "Look after what is kept, by the windows of .ken/knowledge/lifecycle.yaml.",
+		Args:  cli.OnlySubcommands,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.gcCommand())
+	return cmd
+}
+
+func (a *commands) gcCommand() *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Show what is due to be archived, demoted or deleted, and do it with --apply",
+		Long: "Show what would change and why; nothing does without --apply. Claims that were superseded or have expired are archived, " +
+			"approved patterns that no session has seen again become candidates, and what is left of gone files is forgotten, in the graph of the " +
+			"code, too. Files of superseded decisions move to the folder archive beside them. Messages of harvested sessions, done jobs, old event " +
+			"files, and state files that .ken/.kenignore names are deleted. A verified claim without new evidence counts as inferred, which " +
+			"is only told.\n\n" +
+			"After how many days, .ken/knowledge/lifecycle.yaml says; ken init writes it. Archived claims stay in the store: ken recall " +
+			"--archived finds them.",
+		Example: `  ken knowledge gc
+  ken knowledge gc --apply`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.gc(cmd.Context(), apply) },
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "make the changes")
+	return cmd
+}
+
+// gcView is a change, and what became of it.
+type gcView struct {
+	lifecycle.Change
+	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed
+	Error   string `json:"error,omitempty"`
+}
+
+func (a *commands) gc(ctx context.Context, apply bool) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		policy, err := lifecycle.Load(cli.LifecycleFile(l.Root()))
+		if err != nil {
+			return err
+		}
+		code, err := a.LoadCodebase(ctx, a.Progress())
+		if err != nil {
+			return err
+		}
+		defer code.Close() // what was pruned is saved
+		d := lifecycle.Deps{Decisions: code.Decisions(), Graph: code, KenDir: kenDir(l), Store: s, Documents: s, Journal: l.Journal(s.Owner()), Queue: l.Jobs(s.Owner()),
+			EventsDir: config.InProject(l.Root(), l.Config().Telemetry.Events)}
+		policy = policy.Decay(l.Config().Knowledge.DecayDays)
+		plan, err := lifecycle.Plan(ctx, d, policy)
+		if err != nil {
+			return err
+		}
+		demotes := func(c lifecycle.Change) bool { return c.Rule == lifecycle.DemotePatterns }
+		desk := cli.Desk(l, s)
+		memory := apply && slices.ContainsFunc(plan, demotes)
+		if memory { // what was approved by hand must not be demoted, nor approve again what is
+			if err := desk.SyncMemory(ctx); err != nil {
+				return err
+			}
+			if plan, err = lifecycle.Plan(ctx, d, policy); err != nil {
+				return err
+			}
+		}
+		views := make([]gcView, len(plan))
+		for i := range plan {
+			views[i].Change = plan[i]
+		}
+		if apply {
+			err = a.collect(ctx, s, d, plan, views)
+		}
+		if memory {
+			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
+		}
+		return errors.Join(a.printGC(views, apply), err)
+	})
+}
+
+// collect makes the changes and says in views what became of them.
+func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
+	p := a.Progress()
+	defer p.Done()
+	r, err := lifecycle.Apply(ctx, d, plan, func(done, total int) { p.Update("gc", done, total) })
+	type place struct {
+		rule     lifecycle.Rule
+		kind, id string
+	}
+	at := make(map[place]*gcView, len(views))
+	for i := range views {
+		at[place{views[i].Rule, views[i].Kind, views[i].ID}] = &views[i]
+	}
+	note := func(c *lifecycle.Change, outcome, why string) {
+		v := at[place{c.Rule, c.Kind, c.ID}]
+		v.Outcome, v.Error = outcome, why
+	}
+	deleted := false
+	for i := range r.Done {
+		note(&r.Done[i], "done", "")
+		deleted = deleted || r.Done[i].Rule == lifecycle.DeleteEphemeral
+	}
+	for i := range r.Skipped {
+		note(&r.Skipped[i], "skipped", "")
+	}
+	for i := range r.Failed {
+		note(&r.Failed[i].Change, "failed", r.Failed[i].Err.Error())
+	}
+	if deleted { // the pages that held it are free, and still full of it
+		if compacted := s.Compact(context.WithoutCancel(ctx)); compacted != nil {
+			err = errors.Join(err, fmt.Errorf("clear the disk: %w", compacted))
+		}
+	}
+	return err
+}
+
+// printGC shows a plan, and after --apply the part of it that was carried out. Rows
+// that only say how something counts by now are in both.
+func (a *commands) printGC(views []gcView, applied bool) error {
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"applied": applied, "changes": views})
+	}
+	var rows [][]string
+	due := 0
+	for i := range views {
+		v := &views[i]
+		if applied && v.Outcome != "done" && !v.Computed {
+			continue
+		}
+		if !v.Computed {
+			due++
+		}
+		rows = append(rows, []string{string(v.Rule), v.Kind, v.What, v.From + " → " + v.To, v.Why})
+	}
+	if len(rows) > 0 {
+		a.PrintTable([]string{"RULE", "KIND", "WHAT", "CHANGE", "WHY"}, rows)
+	}
+	switch {
+	case applied:
+		fmt.Fprintf(a.Err, "ken: %d of %d changes made\n", due, changes(views))
+	case due == 0:
+		fmt.Fprintln(a.Err, "ken: nothing is due")
+	default:
+		fmt.Fprintf(a.Err, "ken: %d changes are due, and none was made\nTry: ken knowledge gc --apply makes them.\n", due)
+	}
+	return nil
+}
+
+// changes counts what there was to do.
+func changes(views []gcView) (n int) {
+	for i := range views {
+		if !views[i].Computed {
+			n++
+		}
+	}
+	return n
+}
+
+// kenDir is the folder whose state files may be marked ephemeral; empty while the
+// project's own state is not used.
+func kenDir(l *middleware.Layer) string {
+	dir := filepath.Join(l.Root(), ".ken")
+	cfg := l.Config()
+	if rel, err := filepath.Rel(dir, cfg.State(l.Root())); err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,131 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/store/jsonl"
+	"github.com/kenlayer/ken/store"
+)
+
+// Ctrl-C must end a command that waits for a terminal or a pipe.
+func TestUntilEndsAlthoughTheInputWaits(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	forever := make(chan struct{})
+	defer close(forever)
+	seq := func(yield func(int) bool) {
+		yield(1)
+		<-forever
+	}
+	var got []int
+	for v := range until(ctx, seq) {
+		got = append(got, v)
+		cancel()
+	}
+	if !slices.Equal(got, []int{1}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestUntilYieldsEverythingInOrder(t *testing.T) {
+	want := make([]int, 1000)
+	for i := range want {
+		want[i] = i
+	}
+	if got := slices.Collect(until(t.Context(), slices.Values(want))); !slices.Equal(got, want) {
+		t.Errorf("got %d values", len(got))
+	}
+}
+
+// full is a store that has room for the batches that begin with the text "fits".
+type full struct{ store.Engine }
+
+func (full) Import(_ context.Context, in []store.Incoming) []store.Outcome {
+	out := make([]store.Outcome, len(in))
+	if in[0].Claim.Text != "fits" {
+		for i := range out {
+			out[i].Err = &ken.Error{Code: ken.CodeUnavailable, Msg: "no space left on device", Try: "Make room."}
+		}
+	}
+	return out
+}
+
+func (full) Owner() string { return ken.DefaultOwner }
+
+// An import that finds no room says so once, where, and does not try the rest.
+func TestImportStopsWhereTheDiskIsFull(t *testing.T) {
+	var said strings.Builder
+	im := &importer{s: full{}, tell: &said, progress: (&cli.App{Quiet: true}).Progress(), hints: map[string]bool{}}
+	for n := range 10 * importBatch {
+		if im.stopped != nil {
+			break
+		}
+		l := jsonl.Line{N: n + 1}
+		if n < importBatch {
+			l.Claim.Text = "fits"
+		}
+		im.add(t.Context(), "f", l)
+	}
+	im.settleAll()
+	if im.stopped == nil || !strings.Contains(im.stopped.Error(), "stopped at f:1001: no space") || !strings.Contains(ken.Hint(im.stopped), "Make room. Then import") {
+		t.Errorf("%v, %s", im.stopped, ken.Hint(im.stopped))
+	}
+	if said.String() != "" || im.sum.Unchanged != importBatch || im.sum.Failed > 4*importBatch {
+		t.Errorf("%+v, said %q", im.sum, said.String())
+	}
+}
+
+func FuzzParseQuestion(f *testing.F) {
+	for _, s := range []string{"why?", `{"id":1,"question":"why?","scope":"run:1"}`, `{"question":""}`, `{`, `{"id":[1,{"a":null}],"question":"x"} y`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.TrimSpace(line) == "" {
+			return // the batch skips it
+		}
+		q, err := parseQuestion(line)
+		if err != nil {
+			return
+		}
+		if strings.TrimSpace(q.Question) == "" {
+			t.Errorf("%q is an empty question", line)
+		}
+		if _, err := json.Marshal(batchAnswer{batchQuestion: q}); err != nil {
+			t.Errorf("%q can't be answered: %v", line, err)
+		}
+	})
+}
+
+// The letters that other keys send must not decide anything, however the bytes of
+// a key arrive.
+func TestEscapesAreNoLetters(t *testing.T) {
+	for _, tt := range []struct{ name, typed, want string }{
+		{"letters", "are", "are"},
+		{"arrows", "\x1b[A\x1b[B\x1bOAa", "a"},
+		{"an arrow with Shift", "\x1b[1;2Aa", "a"},
+		{"a function key", "\x1b[15~a\x1bOPr", "ar"},
+		{"Alt and a letter", "\x1baa", "a"},
+		{"Escape twice", "\x1b\x1b[Aa", "a"},
+		{"Ctrl-C after Escape", "\x1b\x03", "\x03"},
+		{"Ctrl-C in an arrow", "\x1b[\x03a", "\x03a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var e escapes
+			got := ""
+			for _, r := range tt.typed {
+				if r = e.next(r); r != noKey {
+					got += string(r)
+				}
+			}
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,420 @@
+package memory
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// memoryIDs are the claims that MEMORY.md is about.
+func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := cli.Desk(l, s).Memory(ctx, true)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+cli.Truncate(cli.Cell(all[i].Text), 60))
+	}
+	return out, err
+}
+
+// memoryCommand groups what decides about candidates.
+func (a *commands) memoryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "memory",
+		Short: "Decide what is held in every turn",
+		Long: "Decide what is held in every turn. Patterns that recur across sessions are candidates and reach no model until a person " +
+			"approves them; hot facts and approved patterns do. What somebody said in a session as a rule is a candidate rule: turns get it as " +
+			"that, where it bears on them, until a person makes it a constraint. MEMORY.md in .ken/knowledge shows patterns and hot facts, and may be edited: these commands " +
+			"read what was changed in it first, and stop when they can't understand it.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.memoryReviewCommand(), a.memorySyncCommand(),
+		&cobra.Command{
+			Use: "approve ID", Short: "Make a candidate part of every turn",
+			Long:              "Make a candidate part of every turn, on the current user's word. One that was approved before stays so.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(memoryIDs),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Approve})
+			},
+		},
+		&cobra.Command{
+			Use: "reject ID", Short: "Take a claim out of every turn, and keep it from coming back",
+			Long: "Take a candidate, an approved pattern or a hot fact out, and keep it from coming back when it is seen again. It stays in " +
+				"the store, disputed; ken verify brings it back.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(memoryIDs),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Reject})
+			},
+		},
+		&cobra.Command{
+			Use: "edit ID [TEXT|-]", Short: "Replace a claim's text, and approve it",
+			Long: "Replace the text of a candidate, an approved pattern or a hot fact by one of your own, and make that part of every turn. " +
+				"The old claim is superseded by the new one, whose id is printed.",
+			Example: `  ken memory edit 3f9a2c71 "Run go test ./... with -count=1"`,
+			Args: func(_ *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return fmt.Errorf("edit: ID is missing")
+				}
+				return nil
+			},
+			ValidArgsFunction: a.Complete(memoryIDs),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				text, err := a.ReadText(args[1:])
+				if err != nil {
+					return err
+				}
+				return a.decide(cmd.Context(), operator.Verdict{ID: args[0], Decision: operator.Rewrite, Text: text})
+			},
+		})
+	return cmd
+}
+
+// decide carries a verdict out and prints the claim that it left.
+func (a *commands) decide(ctx context.Context, v operator.Verdict) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		c, err := operator.Living(ctx, s, v.ID)
+		if err != nil {
+			return err
+		}
+		if !operator.Reviewed(&c) {
+			return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: "claim " + c.ID + " is of kind " + string(c.Kind) + ": memory is patterns, hot facts and candidate rules",
+				Try: "Use ken verify, ken dispute or ken supersede."}
+		}
+		out, err := cli.Desk(l, s).Review(ctx, []operator.Verdict{v})
+		if err := cmp.Or(out[0].Err, err); err != nil {
+			return err
+		}
+		if c, err = s.Get(ctx, out[0].ID); err != nil {
+			return err
+		}
+		return a.PrintClaim(l.View(c))
+	})
+}
+
+func (a *commands) memorySyncCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sync",
+		Short: "Read what was changed in MEMORY.md, and write it anew",
+		Long: "Apply what was changed in .ken/knowledge/MEMORY.md by hand: ticked boxes, new texts, new lines. A file that can't be " +
+			"understood is refused with the number of the line, and stays as it is.\n\n" +
+			"A line counts as your word if Ken knew the file before, and neither git's last commit nor its index has the line. Every other new line " +
+			"becomes a candidate, for ken memory review; what others commit approves, changes and rejects nothing.",
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) error {
+				if owner := l.Config().Knowledge.Owner; s.Owner() != owner {
+					return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--owner", Msg: memoryfile.Name + " is of owner " + owner + ", who is configured",
+						Try: "Leave --owner away; ken memory review --owner decides for others."})
+				}
+				r, err := l.SyncMemory(cmd.Context(), cli.CurrentUser())
+				switch {
+				case err != nil:
+					return err
+				case a.JSON:
+					return a.PrintJSON(r)
+				}
+				fmt.Fprintln(a.Out, syncedMemory(&r))
+				return nil
+			})
+		},
+	}
+}
+
+// syncedMemory says in a line what became of the edits of MEMORY.md.
+func syncedMemory(r *memoryfile.Report) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{r.Approved, "approved"}, {r.Rejected, "rejected"}, {r.Demoted, "demoted"}, {r.Edited, "edited"}, {r.Added, "added"}, {r.Proposed, "proposed by others"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case r.Written:
+		return "written; nothing was changed by hand"
+	}
+	return "nothing was changed"
+}
+
+// Keys that a raw terminal hands on instead of obeying them.
+const (
+	ctrlC  = 3
+	ctrlD  = 4
+	escape = 0x1b
+)
+
+// noKey is a key that means nothing, such as an arrow.
+const noKey = unicode.ReplacementChar
+
+// keyReader reads single keys from a terminal, and from anything else the first
+// letter of each line.
+type keyReader struct {
+	in     *cli.Stoppable
+	buf    *bufio.Reader
+	fd     int // of the terminal; -1 without one
+	escape escapes
+}
+
+func (a *commands) keyReader() *keyReader {
+	k := &keyReader{in: &cli.Stoppable{R: a.In}, fd: -1}
+	k.buf = bufio.NewReader(k.in)
+	if f, ok := a.In.(*os.File); ok && cli.IsTerminal(a.In) {
+		k.fd = int(f.Fd())
+	}
+	return k
+}
+
+// person reports whether somebody presses the keys.
+func (k *keyReader) person() bool { return k.fd >= 0 }
+
+// key asks, and returns a letter in lower case, '\n' for an empty line, noKey for
+// what means nothing, and io.EOF at the end. The terminal is raw before anybody is
+// asked: it would keep a key that is pressed earlier for a line.
+func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
+	if !k.person() {
+		ask()
+		line, err := k.line(ctx)
+		if err != nil {
+			return 0, err
+		}
+		r, _ := utf8.DecodeRuneInString(strings.TrimSpace(line) + "\n")
+		return unicode.ToLower(r), nil
+	}
+	k.in.Ctx = ctx
+	old, err := term.MakeRaw(k.fd)
+	if err != nil {
+		return 0, fmt.Errorf("prepare terminal: %w", err)
+	}
+	ask()
+	r, _, err := k.buf.ReadRune()
+	if restored := term.Restore(k.fd, old); restored != nil {
+		return 0, errors.Join(err, fmt.Errorf("restore terminal: %w", restored))
+	}
+	return unicode.ToLower(k.escape.next(r)), err
+}
+
+// line returns a whole line, without its end.
+func (k *keyReader) line(ctx context.Context) (string, error) {
+	k.in.Ctx = ctx
+	s, err := k.buf.ReadString('\n')
+	if errors.Is(err, io.EOF) && s != "" {
+		err = nil
+	}
+	return strings.TrimRight(s, "\r\n"), err
+}
+
+// escapes follows the sequences that arrows and other keys send, which end in
+// letters: an arrow must not approve anything.
+type escapes int
+
+const (
+	plain    escapes = iota
+	begun            // Escape
+	control          // Escape [
+	function         // Escape O
+)
+
+// next returns r when it was pressed by itself, and else noKey.
+func (e *escapes) next(r rune) rune {
+	was := *e
+	*e = plain
+	switch {
+	case was == plain && r != escape, r == ctrlC:
+		return r
+	case r == escape:
+		*e = begun
+	case was == begun && r == '[':
+		*e = control
+	case was == begun && r == 'O':
+		*e = function
+	case was == control && (r < '@' || r > '~'):
+		*e = control // not its end
+	}
+	return noKey
+}
+
+const reviewKeys = "[a]pprove  [r]eject  [e]dit  [s]kip  [q]uit"
+
+func (a *commands) memoryReviewCommand() *cobra.Command {
+	var all, list bool
+	cmd := &cobra.Command{
+		Use:   "review",
+		Short: "Go through the candidates, most reinforced first",
+		Long: "Show what Ken wants to believe, most reinforced first, and decide with one key: " + reviewKeys + ". What was approved is in " +
+			"every turn from then on; what was rejected does not come back. Each decision is carried out at once. Without a terminal, each " +
+			"line of standard input is a key, an empty one skips, and the line after an e is the new text.",
+		Example: `  ken memory review
+  ken memory review --list --all`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.review(cmd.Context(), all, list) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "what was approved, too")
+	cmd.Flags().BoolVar(&list, "list", false, "only list them; --json does so as well")
+	return cmd
+}
+
+func (a *commands) review(ctx context.Context, all, list bool) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		desk := cli.Desk(l, s)
+		if !list && !a.JSON { // what was decided in the file comes first
+			if err := desk.SyncMemory(ctx); err != nil {
+				return err
+			}
+		}
+		claims, err := desk.Memory(ctx, all)
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			views := make([]middleware.ClaimView, len(claims))
+			for i := range claims {
+				views[i] = l.View(claims[i])
+			}
+			return a.PrintJSON(map[string]any{"memory": views})
+		case len(claims) == 0:
+			fmt.Fprintln(a.Err, "ken: there is nothing to review")
+			return nil
+		case list:
+			rows := make([][]string, len(claims))
+			for i := range claims {
+				c := &claims[i]
+				rows[i] = []string{a.ShortID(c.ID), kindOf(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
+			}
+			a.PrintTable([]string{"ID", "KIND", "STATUS", "SEEN", "TEXT"}, rows)
+			return nil
+		}
+		r := reviewer{a: a, desk: desk, in: a.keyReader()}
+		err = r.decideEach(ctx, claims)
+		if r.changed { // also when somebody stopped half way
+			err = errors.Join(err, desk.SyncMemory(context.WithoutCancel(ctx)))
+		}
+		return err
+	})
+}
+
+// reviewer asks about claims.
+type reviewer struct {
+	a       *commands
+	desk    *operator.Desk
+	in      *keyReader
+	changed bool // something was decided
+}
+
+// decideEach asks about one claim after the other, until the input ends or somebody
+// quits.
+func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
+	for i := range claims {
+		r.show(&claims[i], i+1, len(claims))
+		for done := false; !done; {
+			key, err := r.in.key(ctx, func() { fmt.Fprint(r.a.Out, reviewKeys+" › ") })
+			if errors.Is(err, io.EOF) || err == nil && (key == 'q' || key == ctrlC || key == ctrlD) {
+				fmt.Fprintln(r.a.Out)
+				return nil
+			}
+			did := ""
+			if err == nil {
+				did, err = r.obey(ctx, key, &claims[i])
+			}
+			if err != nil {
+				fmt.Fprintln(r.a.Out)
+				return err
+			}
+			fmt.Fprintln(r.a.Out, did)
+			done = did != ""
+		}
+	}
+	return nil
+}
+
+// kindOf names what is decided about.
+func kindOf(c *ken.Claim) string {
+	if c.RuleCandidate {
+		return "candidate rule"
+	}
+	return string(c.Kind)
+}
+
+// show prints a claim, and what speaks for it.
+func (r *reviewer) show(c *ken.Claim, n, of int) {
+	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, kindOf(c), c.Status, seen(c), cli.Printable(c.Text))
+	const some = 4
+	for _, e := range c.Evidence[:min(len(c.Evidence), some)] {
+		fmt.Fprintf(r.a.Out, "  · %s\n", cli.Cell(cli.EvidenceLabel(e)+" "+e.Detail))
+	}
+	if more := len(c.Evidence) - some; more > 0 {
+		fmt.Fprintf(r.a.Out, "  · and %d more\n", more)
+	}
+}
+
+// obey does what a key asks for and says so; "" for a key that asks for nothing.
+func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
+	v := operator.Verdict{ID: c.ID}
+	switch key {
+	case 'a':
+		if did, v.Decision = "approved", operator.Approve; c.Status != ken.StatusHypothesis {
+			return "was approved before", nil
+		}
+	case 'r':
+		did, v.Decision = "rejected", operator.Reject
+	case 'e':
+		fmt.Fprint(r.a.Out, "\nnew text › ")
+		text, err := r.in.line(ctx)
+		if errors.Is(err, io.EOF) {
+			err = &ken.Error{Code: ken.CodeInvalid, Msg: "the input ended where a new text was expected", Try: "Give the text on the line after the e."}
+		}
+		if err != nil {
+			return "", err
+		}
+		if text = strings.TrimSpace(text); text == "" || text == c.Text {
+			return "", nil // asks again
+		}
+		did, v.Decision, v.Text = "edited and approved", operator.Rewrite, text
+	case 's', '\r', '\n':
+		return "skipped", nil
+	default:
+		if !r.in.person() { // one wrong line would shift all decisions after it
+			return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is no key", key), Try: "Use a, r, e, s or q."})
+		}
+		return "", nil
+	}
+	if out := r.desk.Decide(ctx, v); out.Err != nil {
+		return "", out.Err
+	}
+	r.changed = true
+	return did, nil
+}
+
+// seen says how often a claim was seen, and when last.
+func seen(c *ken.Claim) string {
+	last := c.UpdatedAt
+	if !c.ReinforcedAt.IsZero() {
+		last = c.ReinforcedAt
+	}
+	if c.Reinforcements == 0 {
+		return "once, " + last.UTC().Format(time.DateOnly)
+	}
+	return fmt.Sprintf("%d times, last %s", c.Reinforcements+1, last.UTC().Format(time.DateOnly))
+}

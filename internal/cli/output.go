@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// Printable removes control characters except line breaks and tabs.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// SourceScores formats the ranks of a hit in each retriever: "keyword #1, vector #7".
+func SourceScores(m map[string]ken.LegScore) string {
+	var parts []string
+	for _, name := range SortedKeys(m) {
+		parts = append(parts, fmt.Sprintf("%s #%d", name, m[name].Rank))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Tail returns the short form of an ID. It is the end, because IDs begin with the time.
+func Tail(id string) string { return id[max(0, len(id)-8):] }
+
+// ShortIDLength is how many characters of an ID tables show, where its beginning is
+// unique.
+const ShortIDLength = 8
+
+// UniquePrefixes shortens each ID to a prefix that no other ID has.
+func UniquePrefixes(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		n := min(ShortIDLength, len(id))
+		for j, other := range ids {
+			for i != j && n < len(id) && strings.HasPrefix(other, id[:n]) {
+				n++
+			}
+		}
+		out[i] = id[:n]
+	}
+	return out
+}
+
+// SortedKeys returns the keys of a map in order.
+func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// PrintHeading prints the title of a section of n entries, and nothing if n is 0.
+func (a *App) PrintHeading(title string, n int) {
+	if n > 0 {
+		fmt.Fprintf(a.Out, "\n%s\n", title)
+	}
+}
+
+// Count formats a number with its noun: "1 record", "2 records".
+func Count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// PrintClaim prints a claim in one row, or as JSON.
+func (a *App) PrintClaim(v middleware.ClaimView) error {
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	a.PrintTable([]string{"ID", "STATUS", "TIER", "TEXT"}, [][]string{
+		{a.ShortID(v.ID), string(v.Status), v.Tier.String(), Headline(&v.Claim)}})
+	return nil
+}
+
+// Note prints a message on standard error, unless --quiet is set.
+func (a *App) Note(text string) {
+	if !a.Quiet {
+		fmt.Fprintln(a.Err, "ken:", text)
+	}
+}
+
+// PrintTable prints rows. On a terminal it aligns them under their heads and cuts the last
+// column at the edge. Otherwise it separates whole cells by tabs and prints no heads.
+func (a *App) PrintTable(head []string, rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Cell(row[i])
+		}
+	}
+	if !IsTerminal(a.Out) {
+		for _, row := range rows {
+			fmt.Fprintln(a.Out, strings.Join(row, "\t"))
+		}
+		return
+	}
+	for _, line := range Align(head, rows, a.TableWidth()) {
+		fmt.Fprintln(a.Out, line)
+	}
+}
+
+// TableWidth returns the width of the terminal, or 120 columns.
+func (a *App) TableWidth() int {
+	if f, ok := a.Out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 120
+}
+
+// Align formats a table in lines of at most edge columns. Lines are longer only if the last
+// column would have no room for some letters.
+func Align(head []string, rows [][]string, edge int) []string {
+	const gap, least = 2, 20
+	last := len(head) - 1
+	rows = append([][]string{head}, rows...)
+	widths := make([]int, last)
+	left := edge
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], displayWidth(row[i]))
+		}
+		left -= widths[i] + gap
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var b strings.Builder
+		for i, w := range widths {
+			b.WriteString(row[i] + strings.Repeat(" ", w-displayWidth(row[i])+gap))
+		}
+		b.WriteString(Truncate(row[last], max(left, least)))
+		lines[n] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+// Cell turns a text into one line without control characters.
+func Cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// displayWidth returns how many columns of a terminal a text takes: two for wide East Asian
+// characters and emoji, none for combining marks.
+func displayWidth(s string) (n int) {
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Truncate cuts a text to at most n columns, with an ellipsis.
+func Truncate(s string, n int) string {
+	if displayWidth(s) <= n {
+		return s
+	}
+	n-- // for the ellipsis
+	for i, r := range s {
+		if n -= runeWidth(r); n < 0 {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+	}
+	return s
+}
+
+// EvidenceLabel describes a piece of evidence by its kind and its reference.
+func EvidenceLabel(e ken.Evidence) string {
+	label := string(e.Kind)
+	for _, ref := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID, e.ArtifactID, e.MessageID} {
+		if ref != "" {
+			label += " " + ref
+			break
+		}
+	}
+	if e.ExitCode != nil {
+		label += fmt.Sprintf(" = %d", *e.ExitCode)
+	}
+	return label
+}
+
+// TimeFormat is the format of times in tables.
+const TimeFormat = "2006-01-02 15:04"
+
+// TaskState returns the status of a task, or "expired".
+func TaskState(t *task.Task) string {
+	if t.Expired {
+		return "expired" // whatever it was
+	}
+	return string(t.Status)
+}

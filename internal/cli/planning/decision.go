@@ -1,0 +1,417 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	adr "github.com/kenlayer/ken/internal/code/decision"
+)
+
+// decisionCommand groups what is about architecture decisions. None of it opens the
+// store: the files are all there is.
+func (a *commands) decisionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "decision",
+		Short: "Keep architecture decisions as Markdown in the repository",
+		Long: "Keep architecture decisions as the Markdown files in which teams keep them: read from docs/adr, docs/decisions and other usual " +
+			"folders, or those of decisions.folders, in the forms of MADR and Nygard and what comes near; written in that of MADR. Turns that are " +
+			"about what a decision governs are told of it. A change edits the lines that it must and no other byte; a file that is broken is left alone.",
+		Example: `  ken decision list --status accepted
+  ken decision search retry policy`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.decisionListCommand(), a.decisionSearchCommand(), a.decisionShowCommand(), a.decisionHistoryCommand(), a.decisionCreateCommand(),
+		a.decisionSupersedeCommand(), a.decisionAcceptCommand(), a.decisionStatusCommand(), a.decisionArchiveCommand(), a.decisionCheckCommand(),
+		a.decisionExportCommand(), a.decisionImportCommand())
+	return cmd
+}
+
+// withDecisions runs fn on the project's decisions as their files are now.
+func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) error) error {
+	root, err := a.Project()
+	if err != nil {
+		return err
+	}
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return err
+	}
+	r, err := adr.Open(ctx, root, adr.Options{Folders: cfg.Decisions.Folders})
+	if err != nil {
+		return cli.AsUsageError(err)
+	}
+	return errors.Join(cli.AsUsageError(fn(r)), r.Close())
+}
+
+// named offers things of the project's files for arguments: an id, and after a tab what it
+// is. Each argument has a list of its own; the last one is for all that follow when more.
+func (a *commands) named(more bool, lists ...func(context.Context) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		const noFiles = cobra.ShellCompDirectiveNoFileComp
+		i := len(args)
+		if more {
+			i = min(i, len(lists)-1)
+		}
+		if i >= len(lists) {
+			return nil, noFiles
+		}
+		var out []string
+		for _, c := range lists[i](cmd.Context()) {
+			if strings.HasPrefix(strings.ToLower(c), strings.ToLower(begun)) {
+				out = append(out, c)
+			}
+		}
+		return out, noFiles
+	}
+}
+
+// offer completes the values of a flag from the project's files.
+func (a *commands) offer(cmd *cobra.Command, flag string, list func(context.Context) []string) {
+	complete := a.named(true, list)
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return complete(cmd, nil, begun)
+	}); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// decisionIDs are the handles of all decisions; those that can't be read offer nothing.
+func (a *commands) decisionIDs(ctx context.Context) (out []string) {
+	_ = a.withDecisions(ctx, func(r *adr.Registry) error {
+		for _, d := range r.List() {
+			out = append(out, d.Handle+"\t"+cli.Truncate(cli.Cell(d.Title.Text), 60))
+		}
+		return nil
+	})
+	return out
+}
+
+// decisionStatuses are the statuses; without superseded, which takes a successor, unless
+// all are asked for.
+func decisionStatuses(all bool) (out []string) {
+	for _, s := range adr.Statuses() {
+		if all || s != adr.Superseded {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
+// fixed offers words that are always the same.
+func fixed(list ...string) func(context.Context) []string {
+	return func(context.Context) []string { return list }
+}
+
+func (a *commands) decisionAcceptCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "accept ID…",
+		Short:             "Accept proposed decisions",
+		Long:              "Accept decisions: ken decision status ID accepted, for each.",
+		Example:           `  ken decision accept ADR-0042`,
+		Args:              some("ID"),
+		ValidArgsFunction: a.named(true, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.SetStatus(ctx, id, adr.Accepted)
+			})
+		},
+	}
+}
+
+func (a *commands) decisionStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status ID STATUS",
+		Short: "Change the status of a decision",
+		Long: "Change the status of a decision to proposed, accepted, rejected or deprecated, where its file has it and as it is written there. " +
+			"ken decision supersede is for what has a successor.",
+		Example:           `  ken decision status 42 deprecated`,
+		Args:              cli.ExactArgs("ID", "STATUS"),
+		ValidArgsFunction: a.named(false, a.decisionIDs, fixed(decisionStatuses(false)...)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := decisionStatus(args[1], false)
+			if err != nil {
+				return err
+			}
+			return a.changeDecisions(cmd.Context(), args[:1], func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.SetStatus(ctx, id, to)
+			})
+		},
+	}
+}
+
+func (a *commands) decisionArchiveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "archive ID…",
+		Short: "Move decisions that hold no more into the archive",
+		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
+			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
+		Example:           `  ken decision archive ADR-0007 ADR-0009`,
+		Args:              some("ID"),
+		ValidArgsFunction: a.named(true, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.Archive(ctx, id)
+			})
+		},
+	}
+}
+
+// changeDecisions changes decisions one by one, up to the first that can't be changed, and
+// prints those that were.
+func (a *commands) changeDecisions(ctx context.Context, ids []string, change func(context.Context, *adr.Registry, string) (adr.Record, error)) error {
+	return a.withDecisions(ctx, func(r *adr.Registry) error {
+		var done []adr.Record
+		for _, id := range ids {
+			d, err := change(ctx, r, id)
+			if err != nil {
+				if len(done) > 0 {
+					err = errors.Join(a.printChanged(r, done...), err)
+				}
+				return err
+			}
+			done = append(done, d)
+		}
+		return a.printChanged(r, done...)
+	})
+}
+
+// fileProblem is a place in a file that somebody should look at.
+type fileProblem struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1; 0 for the whole file
+	Text string `json:"text"`
+	Try  string `json:"try,omitempty"`
+}
+
+// String is as compilers have it, so that editors jump there.
+func (p fileProblem) String() string {
+	at := cli.Printable(p.Path)
+	if p.Line > 0 {
+		at += ":" + strconv.Itoa(p.Line)
+	}
+	return at + ": " + cli.Cell(p.Text)
+}
+
+// printProblems lists problems, and is a failure when there are some.
+func (a *commands) printProblems(list []fileProblem, none string) error {
+	switch {
+	case a.JSON:
+		if list == nil {
+			list = []fileProblem{}
+		}
+		if err := a.PrintJSON(map[string]any{"problems": list}); err != nil {
+			return err
+		}
+	case len(list) == 0:
+		fmt.Fprintln(a.Err, "ken: "+none)
+	default:
+		for _, p := range list {
+			fmt.Fprintln(a.Out, p)
+			if p.Try != "" {
+				fmt.Fprintln(a.Out, "    Try: "+cli.Cell(p.Try))
+			}
+		}
+		fmt.Fprintln(a.Err, "ken: "+cli.Count(len(list), "problem"))
+	}
+	if len(list) > 0 {
+		return cli.ErrReported
+	}
+	return nil
+}
+
+func (a *commands) decisionCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Say what is wrong in the files of decisions",
+		Long: "Say what is wrong in the files of decisions, each with its line and what to do: what can't be read, missing or unknown statuses, two " +
+			"decisions of one number, links and successors that are not there, circles of supersession. The exit status is 1 when there is something.",
+		Example: `  ken decision check
+  ken decision check --json`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
+				var list []fileProblem
+				for _, p := range r.Problems() {
+					list = append(list, fileProblem(p))
+				}
+				return a.printProblems(list, "nothing is wrong in "+cli.Count(len(r.List()), "decision"))
+			})
+		},
+	}
+}
+
+// decisionFilter is which decisions are looked at.
+type decisionFilter struct {
+	statuses     []string
+	tag, governs string
+	since, until string
+	noArchive    bool
+	limit        int // 0 lists all
+}
+
+func (a *commands) decisionFilterFlags(cmd *cobra.Command, o *decisionFilter) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.statuses, "status", nil, "only those of this `status`: "+strings.Join(decisionStatuses(true), ", ")+" (repeatable)")
+	f.StringVar(&o.tag, "tag", "", "only those with this `tag`")
+	f.StringVar(&o.governs, "governs", "", "only those that govern this `path` or symbol, as they list it or their text names it")
+	f.StringVar(&o.since, "since", "", "only those of this `day`, as YYYY-MM-DD, or later")
+	f.StringVar(&o.until, "until", "", "only those of this `day` or earlier")
+	f.BoolVar(&o.noArchive, "no-archive", false, "leave out what is in the archive")
+	a.offer(cmd, "status", fixed(decisionStatuses(true)...))
+}
+
+func (a *commands) decisionListCommand() *cobra.Command {
+	var o decisionFilter
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the decisions by number",
+		Long:  "List the decisions by their numbers: id, status, date, file and title. What could not be read is counted; ken decision check says why.",
+		Example: `  ken decision list --status accepted --status proposed
+  ken decision list --governs internal/store/file.go`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDecisions(cmd.Context(), "", &o) },
+	}
+	a.decisionFilterFlags(cmd, &o)
+	return cmd
+}
+
+func (a *commands) decisionSearchCommand() *cobra.Command {
+	var o decisionFilter
+	cmd := &cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Search the decisions",
+		Long: "Search title, tags and text of all decisions, those in the archive as well, and list what fits best first. Any of the words may " +
+			"be there; the more, the better.",
+		Example: `  ken decision search how do we retry
+  ken decision search --governs store.Shelf --status accepted cache`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.ReadText(args)
+			if err != nil {
+				return err
+			}
+			if o.limit < 1 || o.limit > 200 {
+				return cli.Usagef("--limit: %d is outside 1..200", o.limit)
+			}
+			return a.listDecisions(cmd.Context(), text, &o)
+		},
+	}
+	a.decisionFilterFlags(cmd, &o)
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "list at most so `many`")
+	return cmd
+}
+
+func (a *commands) listDecisions(ctx context.Context, text string, o *decisionFilter) error {
+	q := adr.Query{Words: text, Tag: o.tag, Governs: o.governs, NoArchive: o.noArchive, Limit: o.limit}
+	for _, s := range o.statuses {
+		st, err := decisionStatus(s, true)
+		if err != nil {
+			return err
+		}
+		q.Statuses = append(q.Statuses, st)
+	}
+	var err error
+	if q.Since, err = dayFlag("--since", o.since); err != nil {
+		return err
+	}
+	if q.Until, err = dayFlag("--until", o.until); err != nil {
+		return err
+	}
+	return a.withDecisions(ctx, func(r *adr.Registry) error {
+		var found []adr.Hit
+		total := 0
+		for more := true; more; {
+			page := r.Search(q)
+			found, total = append(found, page.Hits...), page.Total
+			q.Offset += len(page.Hits)
+			more = o.limit == 0 && len(page.Hits) > 0
+		}
+		if n := len(r.Problems()); n > 0 {
+			a.Note(cli.Count(n, "problem") + " in the files of decisions; see ken decision check")
+		}
+		views := make([]decisionRow, len(found))
+		for i := range found {
+			views[i] = rowOf(&found[i].Record)
+			views[i].Score = found[i].Score
+		}
+		switch {
+		case a.JSON:
+			return a.PrintJSON(map[string]any{"decisions": views, "total": total})
+		case len(views) == 0:
+			fmt.Fprintln(a.Err, "ken: there are no such decisions")
+			return nil
+		}
+		a.printDecisions(views...)
+		return nil
+	})
+}
+
+// decisionRow is a decision in a list.
+type decisionRow struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Status   string   `json:"status"`
+	Date     string   `json:"date,omitempty"`
+	Path     string   `json:"path"`
+	Tags     []string `json:"tags,omitempty"`
+	Archived bool     `json:"archived,omitempty"`
+	Score    float64  `json:"score,omitempty"` // of a search, comparable within it
+}
+
+func rowOf(r *adr.Record) decisionRow {
+	return decisionRow{ID: r.Handle, Title: r.Title.Text, Status: string(r.Status), Date: day(r.Date), Path: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
+}
+
+func (a *commands) printDecisions(list ...decisionRow) {
+	rows := make([][]string, len(list))
+	for i, d := range list {
+		status := d.Status
+		if d.Archived {
+			status += ", archived"
+		}
+		rows[i] = []string{d.ID, status, d.Date, d.Path, d.Title}
+	}
+	a.PrintTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, rows)
+}
+
+func textsOf(values []adr.Value) (out []string) {
+	for _, v := range values {
+		out = append(out, v.Text)
+	}
+	return out
+}
+
+// decisionStatus reads a status in any case; superseded only where it may be asked for.
+func decisionStatus(s string, superseded bool) (adr.Status, error) {
+	st := adr.Status(strings.ToLower(strings.TrimSpace(s)))
+	if slices.Contains(decisionStatuses(superseded), string(st)) {
+		return st, nil
+	}
+	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
+	if st == adr.Superseded {
+		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
+	}
+	return "", cli.UsageError(e)
+}
+
+// dayFlag reads a day; zero for none.
+func dayFlag(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return t, cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is no day", s), Try: "Write it as 2026-11-22."})
+	}
+	return t, nil
+}

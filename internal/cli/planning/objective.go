@@ -1,0 +1,495 @@
+package planning
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/code/objective"
+)
+
+// objectiveCommand groups what is about long goals. None of it opens the store: the files
+// are all there is.
+func (a *commands) objectiveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "objective",
+		Short: "Keep goals that outlast a session, and how far each has come",
+		Long: "Keep goals that outlast a session, each as a YAML file in .ken/knowledge/objectives or where objectives.folder says, with the tasks " +
+			"that lead there. Progress is computed from the tasks. Those that are active are told to every turn, in few words. A change " +
+			"edits the lines that it must; a file that is broken is left alone.",
+		Example: `  ken objective create --title "Ship auth refactor" --tasks "Design,Implement,Test"
+  ken objective link OBJ-0001 Design --done`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.objectiveCreateCommand(), a.objectiveListCommand(), a.objectiveStatusCommand(), a.objectiveShowCommand(), a.objectiveLinkCommand(),
+		a.objectiveUpdateCommand())
+	return cmd
+}
+
+// withObjectives runs fn on the project's objectives.
+func (a *commands) withObjectives(fn func(*objective.Store) error) error {
+	root, err := a.Project()
+	if err != nil {
+		return err
+	}
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return err
+	}
+	s, err := objective.Open(root, objective.Options{Folder: cfg.Objectives.Folder})
+	if err != nil {
+		return cli.AsUsageError(err)
+	}
+	return errors.Join(cli.AsUsageError(fn(s)), s.Close())
+}
+
+// objectiveIDs are the ids of all objectives; files that can't be read offer nothing.
+func (a *commands) objectiveIDs(ctx context.Context) (out []string) {
+	_ = a.withObjectives(func(s *objective.Store) error {
+		list, _, err := s.List(ctx)
+		for _, o := range list {
+			out = append(out, o.ID+"\t"+cli.Truncate(cli.Cell(o.Title), 60))
+		}
+		return err
+	})
+	return out
+}
+
+func objectiveStatuses() (out []string) {
+	for _, s := range objective.Statuses() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+func objectiveStatus(s string) (objective.Status, error) {
+	st := objective.Status(strings.ToLower(strings.TrimSpace(s)))
+	if !st.Valid() {
+		return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--status", Msg: fmt.Sprintf("%q is no status of an objective", s),
+			Try: "Use one of " + strings.Join(objectiveStatuses(), ", ") + "."})
+	}
+	return st, nil
+}
+
+func (a *commands) objectiveListCommand() *cobra.Command {
+	var statuses []string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List objectives: those that are active or paused",
+		Long:  "List objectives by their numbers, with how many of their tasks are done: those that are active or paused, unless --status or --all asks for others.",
+		Example: `  ken objective list
+  ken objective list --status done`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			want := []objective.Status{objective.Active, objective.Paused}
+			if all && len(statuses) > 0 {
+				return cli.Usagef("--all and --status: give one of the two")
+			}
+			if all || len(statuses) > 0 {
+				want = nil
+			}
+			for _, s := range statuses {
+				st, err := objectiveStatus(s)
+				if err != nil {
+					return err
+				}
+				want = append(want, st)
+			}
+			return a.withObjectives(func(s *objective.Store) error {
+				list, problems, err := s.List(cmd.Context(), want...)
+				if err != nil {
+					return err
+				}
+				a.tellProblems(problems)
+				return a.printObjectives(list...)
+			})
+		},
+	}
+	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only those of this `status`: "+strings.Join(objectiveStatuses(), ", ")+" (repeatable)")
+	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
+	a.offer(cmd, "status", fixed(objectiveStatuses()...))
+	return cmd
+}
+
+// tellProblems says what could not be read, beside the output.
+func (a *commands) tellProblems(list []objective.Problem) {
+	for _, p := range list {
+		a.Note(fileProblem(p).String())
+	}
+}
+
+// objectiveView is an objective as programs read it.
+type objectiveView struct {
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Status      string       `json:"status"`
+	Progress    progressView `json:"progress"`
+	Owner       string       `json:"owner,omitempty"`
+	Tags        []string     `json:"tags,omitempty"`
+	Decisions   []string     `json:"decisions,omitempty"`
+	Sessions    []string     `json:"sessions,omitempty"`
+	Tasks       []goalTask   `json:"tasks"`
+	Description string       `json:"description,omitempty"`
+	Created     *time.Time   `json:"created,omitempty"`
+	Updated     *time.Time   `json:"updated,omitempty"`
+	Path        string       `json:"path"`
+}
+
+type progressView struct {
+	Done  int     `json:"done"`
+	Total int     `json:"total"`
+	Share float64 `json:"share"` // 0 to 1
+}
+
+// goalTask is one step of an objective.
+type goalTask struct {
+	Text   string     `json:"text"`
+	Done   bool       `json:"done"`
+	DoneAt *time.Time `json:"done_at,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Claim  string     `json:"claim,omitempty"`
+}
+
+func objectiveViewOf(o *objective.Objective) objectiveView {
+	p := o.Progress()
+	v := objectiveView{ID: o.ID, Title: o.Title, Status: string(o.Status), Progress: progressView{p.Done, p.Total, p.Share()}, Owner: o.Owner, Tags: o.Tags,
+		Decisions: o.Decisions, Sessions: o.Sessions, Description: o.Description, Created: whenever(o.Created), Updated: whenever(o.Updated), Path: o.Path, Tasks: []goalTask{}}
+	for _, t := range o.Tasks {
+		v.Tasks = append(v.Tasks, goalTask{t.Text, t.Done, whenever(t.DoneAt), t.By, t.Claim})
+	}
+	return v
+}
+
+// whenever is a time, or nothing for none.
+func whenever(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// printObjectives prints objectives as a table.
+func (a *commands) printObjectives(list ...objective.Objective) error {
+	views := make([]objectiveView, len(list))
+	rows := make([][]string, len(list))
+	for i := range list {
+		o := &list[i]
+		views[i] = objectiveViewOf(o)
+		changed := slices.MaxFunc([]time.Time{o.Created, o.Updated}, time.Time.Compare)
+		rows[i] = []string{o.ID, string(o.Status), o.Progress().String(), day(changed), o.Title}
+	}
+	switch {
+	case a.JSON:
+		return a.PrintJSON(map[string]any{"objectives": views})
+	case len(rows) == 0:
+		fmt.Fprintln(a.Err, "ken: there are no such objectives")
+		return nil
+	}
+	a.PrintTable([]string{"ID", "STATUS", "DONE", "CHANGED", "TITLE"}, rows)
+	return nil
+}
+
+func (a *commands) objectiveCreateCommand() *cobra.Command {
+	var d objective.Draft
+	var tasks string
+	var each []string
+	cmd := &cobra.Command{
+		Use:   "create [TITLE|-]",
+		Short: "Set an objective",
+		Long:  "Write a new objective, which is active, with the next free number, and print it. The title is --title, the arguments, or standard input.",
+		Example: `  ken objective create --title "Ship auth refactor" --tasks "Design,Implement,Test"
+  ken objective create "Ship auth refactor" --task "Design, and talk about it" --decision ADR-0012`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			switch {
+			case d.Title != "" && len(args) > 0:
+				return cli.Usagef("create: give --title or TITLE")
+			case d.Title == "" && d.Description == "-" && len(args) == 0:
+				return cli.Usagef("-: standard input is read once; give the title with --title")
+			case d.Title == "":
+				if d.Title, err = a.ReadText(args); err != nil {
+					return err
+				}
+			}
+			if d.Description == "-" {
+				if d.Description, err = a.ReadText([]string{"-"}); err != nil {
+					return err
+				}
+			}
+			d.Tasks = append(commas(tasks), each...)
+			return a.withObjectives(func(s *objective.Store) error {
+				o, err := s.Create(cmd.Context(), d)
+				if err != nil {
+					return err
+				}
+				return a.printObjectives(o)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.Title, "title", "", "what is to be reached, in a few `words`")
+	f.StringVar(&tasks, "tasks", "", "the tasks that lead there, a `list` with commas")
+	f.StringArrayVar(&each, "task", nil, "a task, whose `text` may have commas (repeatable)")
+	f.StringVar(&d.Description, "description", "", "more about it, a `text`; - is standard input")
+	f.StringVar(&d.Owner, "owned-by", "", "`who` it belongs to")
+	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag` (repeatable)")
+	f.StringArrayVar(&d.Decisions, "decision", nil, "a `decision` that it hangs on (repeatable)")
+	f.StringArrayVar(&d.Sessions, "session", nil, "a `session` that worked on it (repeatable)")
+	a.offer(cmd, "decision", a.decisionIDs)
+	return cmd
+}
+
+// commas cuts a list.
+func commas(s string) (out []string) {
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func (a *commands) objectiveLinkCommand() *cobra.Command {
+	var l objective.Link
+	cmd := &cobra.Command{
+		Use:   "link ID TASK",
+		Short: "Add a task to an objective, or mark one as done",
+		Long: "Add a task to an objective, or with --done mark one as done: it is named by its text, its number from 1, or a part of its text that " +
+			"no other has. What is there, or done, already stays as it is.",
+		Example: `  ken objective link OBJ-0001 "Write the release notes"
+  ken objective link 1 design --done`,
+		Args:              cli.ExactArgs("ID", "TASK"),
+		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l.Task = args[1]
+			if l.By != "" && !l.Done {
+				return cli.Usagef("--by: a task that is not done was done by nobody; give --done as well")
+			}
+			if l.Done {
+				l.By = cmp.Or(l.By, cli.CurrentUser())
+			}
+			return a.withObjectives(func(s *objective.Store) error {
+				o, err := s.Link(cmd.Context(), args[0], l)
+				if err != nil {
+					return err
+				}
+				return a.printLinked(&o)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&l.Done, "done", false, "it is done")
+	f.StringVar(&l.By, "by", "", "`who` did it; default you")
+	f.StringVar(&l.Claim, "claim", "", "the `id` of the task's claim")
+	return cmd
+}
+
+func (a *commands) printLinked(o *objective.Objective) error {
+	if a.JSON {
+		return a.PrintJSON(objectiveViewOf(o))
+	}
+	a.printProgress(o)
+	return nil
+}
+
+func (a *commands) objectiveUpdateCommand() *cobra.Command {
+	var status, title, description, owner, tasks string
+	var tags, each []string
+	var u objective.Update
+	cmd := &cobra.Command{
+		Use:   "update ID",
+		Short: "Change an objective",
+		Long: "Change an objective; what is not given stays as it is. --tasks puts other tasks in place of those that remain, and leaves those " +
+			"that are done. ken objective link changes a single task.",
+		Example: `  ken objective update OBJ-0001 --status done
+  ken objective update 1 --tasks "Test,Ship" --decision ADR-0012`,
+		Args:              cli.ExactArgs("ID"),
+		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := cmd.Flags().Changed
+			if status != "" {
+				st, err := objectiveStatus(status)
+				if err != nil {
+					return err
+				}
+				u.Status = &st
+			}
+			if description == "-" {
+				text, err := a.ReadText([]string{"-"})
+				if err != nil {
+					return err
+				}
+				description = text
+			}
+			for flag, to := range map[string]struct {
+				field **string
+				text  *string
+			}{"title": {&u.Title, &title}, "description": {&u.Description, &description}, "owned-by": {&u.Owner, &owner}} {
+				if given(flag) {
+					*to.field = to.text
+				}
+			}
+			if given("tag") {
+				u.Tags = slices.DeleteFunc(tags, func(s string) bool { return s == "" }) // --tag "" is none
+				if u.Tags == nil {
+					u.Tags = []string{}
+				}
+			}
+			if given("tasks") || given("task") {
+				u.Remaining = append(append([]string{}, commas(tasks)...), each...) // nil would leave what there is
+			}
+			if u.Remaining == nil && u.Status == nil && u.Title == nil && u.Description == nil && u.Owner == nil && u.Tags == nil && len(u.AddDecisions)+len(u.AddSessions) == 0 {
+				return errNothingToChange
+			}
+			return a.withObjectives(func(s *objective.Store) error {
+				o, err := s.Update(cmd.Context(), args[0], u)
+				if err != nil {
+					return err
+				}
+				return a.printObjectives(o)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "the new `status`: "+strings.Join(objectiveStatuses(), ", "))
+	f.StringVar(&title, "title", "", "the new `title`")
+	f.StringVar(&description, "description", "", "the new description, a `text`; - is standard input")
+	f.StringVar(&owner, "owned-by", "", "`who` it belongs to now")
+	f.StringArrayVar(&tags, "tag", nil, "a `tag`, instead of those before (repeatable)")
+	f.StringVar(&tasks, "tasks", "", "what remains to be done, a `list` with commas, instead of what remained before")
+	f.StringArrayVar(&each, "task", nil, "likewise, one task, whose `text` may have commas (repeatable)")
+	f.StringArrayVar(&u.AddDecisions, "decision", nil, "a `decision` that it hangs on as well (repeatable)")
+	f.StringArrayVar(&u.AddSessions, "session", nil, "a `session` that worked on it as well (repeatable)")
+	a.offer(cmd, "status", fixed(objectiveStatuses()...))
+	a.offer(cmd, "decision", a.decisionIDs)
+	return cmd
+}
+
+var errNothingToChange = cli.UsageError(errors.New("update: say what to change, with --status, --title, --description, --tasks, --tag or another flag"))
+
+func (a *commands) objectiveStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status ID",
+		Short: "Say how far an objective has come",
+		Long:  "Say how many of an objective's tasks are done, which were done last, and what remains.",
+		Example: `  ken objective status OBJ-0001
+  ken objective status 1 --json`,
+		Args:              cli.ExactArgs("ID"),
+		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.showObjective(cmd.Context(), args[0], a.printProgress)
+		},
+	}
+}
+
+func (a *commands) objectiveShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show ID",
+		Short:             "Show an objective whole",
+		Long:              "Show all that an objective says: status, owner, tags, the decisions and sessions that it hangs on, its tasks with who did them and when, and its description.",
+		Example:           `  ken objective show OBJ-0001`,
+		Args:              cli.ExactArgs("ID"),
+		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.showObjective(cmd.Context(), args[0], a.printObjective)
+		},
+	}
+}
+
+func (a *commands) showObjective(ctx context.Context, id string, show func(*objective.Objective)) error {
+	return a.withObjectives(func(s *objective.Store) error {
+		o, problems, err := s.Read(ctx, id)
+		if err != nil {
+			return err
+		}
+		a.tellProblems(problems)
+		if a.JSON {
+			return a.PrintJSON(objectiveViewOf(&o))
+		}
+		show(&o)
+		return nil
+	})
+}
+
+func (a *commands) printProgress(o *objective.Objective) {
+	p := o.Progress()
+	fmt.Fprintf(a.Out, "%s  %s\n%s, %s tasks done", o.ID, cli.Cell(o.Title), o.Status, p)
+	if p.Total > 0 {
+		fmt.Fprintf(a.Out, " (%.0f%%)", 100*p.Share())
+	}
+	fmt.Fprintln(a.Out)
+	a.printTasksOf(o, false)
+}
+
+// printTasksOf lists the tasks of an objective, with who did them when, if that is asked for.
+func (a *commands) printTasksOf(o *objective.Objective, whole bool) {
+	if len(o.Tasks) > 0 {
+		fmt.Fprintln(a.Out)
+	}
+	for _, t := range o.Tasks {
+		mark, behind := " ", ""
+		if t.Done {
+			mark = "x"
+		}
+		if whole {
+			behind = aside(t)
+		}
+		fmt.Fprintf(a.Out, "[%s] %s%s\n", mark, cli.Cell(t.Text), behind)
+	}
+}
+
+// aside is what there is to say of a task beside its text, in parentheses.
+func aside(t objective.Task) string {
+	var parts []string
+	if !t.DoneAt.IsZero() {
+		parts = append(parts, t.DoneAt.UTC().Format(cli.TimeFormat))
+	}
+	if t.By != "" {
+		parts = append(parts, "by "+cli.Cell(t.By))
+	}
+	if t.Claim != "" {
+		parts = append(parts, "claim "+cli.Cell(t.Claim))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func (a *commands) printObjective(o *objective.Objective) {
+	line := func(name, text string) {
+		if text = cli.Cell(text); text != "" {
+			fmt.Fprintf(a.Out, "%-9s  %s\n", name, text)
+		}
+	}
+	at := func(name string, when time.Time) {
+		if !when.IsZero() {
+			line(name, when.UTC().Format(cli.TimeFormat)+" UTC")
+		}
+	}
+	line("objective", o.ID)
+	line("title", o.Title)
+	line("status", string(o.Status))
+	line("done", o.Progress().String())
+	line("owner", o.Owner)
+	line("tags", strings.Join(o.Tags, ", "))
+	line("decisions", strings.Join(o.Decisions, ", "))
+	line("sessions", strings.Join(o.Sessions, ", "))
+	at("created", o.Created)
+	at("changed", o.Updated)
+	line("file", o.Path)
+	a.printTasksOf(o, true)
+	if o.Description != "" {
+		fmt.Fprintf(a.Out, "\n%s\n", cli.Printable(o.Description))
+	}
+}

@@ -1,0 +1,363 @@
+package planning
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/code/plan"
+	"github.com/kenlayer/ken/internal/code/plan/runner"
+)
+
+func (a *commands) planCommand() *cobra.Command {
+	var mermaid bool
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show in which order agents work, and who waits for whom",
+		Long: "Show the agents of the configuration in stages: those of a stage need nothing of each other. Each says what it produces and what " +
+			"it requires: artifact:NAME, file:PATH or symbol:NAME. A file that exists and a symbol that the code has need no producer. Without an agent that " +
+			"declares either there is no plan.\n\n" +
+			"Cycles, two producers of one token, and what is required, not there, and produced by nobody are errors.",
+		Example: `  ken plan
+  ken plan --mermaid > plan.mmd
+  ken plan run`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.showPlan(cmd.Context(), mermaid) },
+	}
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid flowchart, for Markdown")
+	cmd.AddCommand(a.planRunCommand())
+	return cmd
+}
+
+// stageView and stepView are a plan as programs read it.
+type stageView struct {
+	Stage  int        `json:"stage"`
+	Agents []stepView `json:"agents"`
+}
+
+type stepView struct {
+	Name     string       `json:"name"`
+	Requires []needView   `json:"requires"`
+	Produces []plan.Token `json:"produces"`
+	Command  []string     `json:"command,omitempty"`
+	Timeout  string       `json:"timeout,omitempty"`
+}
+
+type needView struct {
+	Token plan.Token `json:"token"`
+	From  string     `json:"from,omitempty"`  // the agent
+	There bool       `json:"there,omitempty"` // it is met from outside
+}
+
+func (a *commands) showPlan(ctx context.Context, mermaid bool) error {
+	if mermaid && a.JSON {
+		return cli.Usagef("--mermaid and --json: give one of the two")
+	}
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return err
+	}
+	p, err := a.Plan(ctx, &cfg)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.PrintJSON(map[string]any{"stages": planView(p)})
+	case p == nil:
+		a.Note(noPlan)
+	case mermaid:
+		fmt.Fprint(a.Out, p.Mermaid())
+	default:
+		a.printPlan(p)
+	}
+	return nil
+}
+
+const noPlan = "there is no plan: no agent of the configuration declares what it produces or requires"
+
+func planView(p *plan.Plan) []stageView {
+	stages := []stageView{}
+	for i, steps := range p.Stages() {
+		v := stageView{Stage: i + 1}
+		for _, s := range steps {
+			sv := stepView{Name: s.Agent.Name, Requires: []needView{}, Produces: append([]plan.Token{}, s.Agent.Produces...), Command: s.Agent.Command}
+			if s.Agent.Timeout > 0 {
+				sv.Timeout = s.Agent.Timeout.String()
+			}
+			for _, n := range s.Needs {
+				sv.Requires = append(sv.Requires, needView{Token: n.Token, From: n.From, There: n.From == ""})
+			}
+			v.Agents = append(v.Agents, sv)
+		}
+		stages = append(stages, v)
+	}
+	return stages
+}
+
+func (a *commands) printPlan(p *plan.Plan) {
+	var rows [][]string
+	for _, s := range p.Steps() {
+		var requires, there, produces []string
+		for _, n := range s.Needs {
+			if n.From == "" {
+				there = append(there, n.Token.String())
+			} else {
+				requires = append(requires, n.Token.String()+" of "+n.From)
+			}
+		}
+		for _, t := range s.Agent.Produces {
+			produces = append(produces, t.String())
+		}
+		rows = append(rows, []string{strconv.Itoa(s.Stage), s.Agent.Name, strings.Join(requires, ", "), strings.Join(there, ", "), strings.Join(produces, ", ")})
+	}
+	a.PrintTable([]string{"STAGE", "AGENT", "REQUIRES", "REQUIRES, AND IS THERE", "PRODUCES"}, rows)
+}
+
+// planProgress shows a run as it goes: what happens, for people or as JSON lines, and what
+// commands print.
+type planProgress struct {
+	app   *commands
+	root  string
+	width int // of the longest name
+
+	mu sync.Mutex // guards the streams
+}
+
+func newPlanProgress(a *commands, root string, p *plan.Plan) *planProgress {
+	v := &planProgress{app: a, root: root}
+	for _, s := range p.Steps() {
+		v.width = max(v.width, len(s.Agent.Name))
+	}
+	return v
+}
+
+// planEventView is a line of ken plan run --json.
+type planEventView struct {
+	Time    time.Time    `json:"time"`
+	Event   runner.State `json:"event"`
+	Agent   string       `json:"agent"`
+	Stage   int          `json:"stage"`
+	Reason  string       `json:"reason,omitempty"`
+	Seconds float64      `json:"seconds,omitempty"`
+	Log     string       `json:"log,omitempty"`
+	Done    int          `json:"done"`
+	Total   int          `json:"total"`
+}
+
+func (v *planProgress) event(e runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	log := v.file(e.Log)
+	if v.app.JSON {
+		enc := json.NewEncoder(v.app.Out)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(planEventView{e.Time.UTC(), e.State, e.Agent, e.Stage, e.Reason, e.Took.Seconds(), log, e.Done, e.Total}) // nobody is left to tell
+		return
+	}
+	if v.app.Quiet {
+		return
+	}
+	text := string(e.State)
+	switch e.State {
+	case runner.Kept:
+		text = "was done before"
+	case runner.Succeeded, runner.Failed, runner.Stopped:
+		if e.Took > 0 {
+			text += " after " + took(e.Took)
+		}
+	}
+	if e.Reason != "" {
+		text += ": " + cli.Cell(e.Reason)
+	}
+	if e.State == runner.Failed && log != "" {
+		text += "; see " + log
+	}
+	if e.State != runner.Running {
+		text += fmt.Sprintf(" (%d of %d)", e.Done, e.Total)
+	}
+	v.print(e.Agent, "*", text)
+}
+
+// line shows a line of a command's output, with the agent's name before it.
+func (v *planProgress) line(agent, line string) {
+	if v.app.Quiet {
+		return
+	}
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that was drawn over itself
+		line = line[i+1:]
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.print(agent, "|", line)
+}
+
+func (v *planProgress) print(agent, mark, text string) {
+	_, _ = io.WriteString(v.app.Err, fmt.Sprintf("%-*s %s %s\n", v.width, agent, mark, text)) // nobody is left to tell
+}
+
+// file is how a file of the project is called from its root.
+func (v *planProgress) file(path string) string {
+	if rel, err := filepath.Rel(v.root, path); path != "" && err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+type planRunOptions struct {
+	workers          int
+	resume, failFast bool
+}
+
+func (a *commands) planRunCommand() *cobra.Command {
+	var o planRunOptions
+	cmd := &cobra.Command{
+		Use:   "run [AGENT...]",
+		Short: "Run the agents' commands in the order of the plan",
+		Long: "Run the commands of all agents, or of those that are named and of those whose work they need: each as soon as what it requires is " +
+			"there. An agent is done when its command ends with status 0 and the files that it produces exist. When one fails, those that need its " +
+			"work are skipped, and the others go on.\n\n" +
+			"Commands run in the project's folder, with KEN_AGENT and KEN_PLAN in their environment. What they print is shown line by line and kept in " +
+			"plan/AGENT.log in the folder for state, without what looks like a secret. Ctrl-C asks them to end, and kills them after some seconds.\n\n" +
+			"With --resume, agents that were done in an earlier run are not run again, if they declare what they declared then, their files exist, " +
+			"and nobody whose work they need runs again. The exit status is 1 if an agent is not done.\n\n" +
+			"--json prints a line for each thing that happens, and one at the end.",
+		Example: `  ken plan run
+  ken plan run writer --workers 2
+  ken plan run --resume`,
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			cfg, _, err := a.Configuration()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			for _, agent := range cfg.Agents {
+				if !slices.Contains(args, agent.Name) {
+					names = append(names, agent.Name)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd.Context(), args, &o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.workers, "workers", runner.DefaultWorkers, fmt.Sprintf("the most agents at `once`, 1 to %d", runner.MaxWorkers))
+	f.BoolVar(&o.resume, "resume", false, "run no agent that was done in an earlier run")
+	f.BoolVar(&o.failFast, "fail-fast", false, "stop everything when an agent fails")
+	return cmd
+}
+
+func (a *commands) runPlan(ctx context.Context, names []string, o *planRunOptions) error {
+	if o.workers < 1 || o.workers > runner.MaxWorkers {
+		return cli.Usagef("--workers: %d is not from 1 to %d", o.workers, runner.MaxWorkers)
+	}
+	cfg, _, err := a.Configuration()
+	if err != nil {
+		return err
+	}
+	p, err := a.Plan(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	if _, err := p.With(names...); err != nil {
+		return cli.UsageError(err)
+	}
+	if p == nil {
+		a.Note(noPlan)
+		return nil
+	}
+	report, err := a.startPlan(ctx, p, names, &cfg, o)
+	if report == nil {
+		return err
+	}
+	if printed := a.printRun(report); err == nil {
+		err = printed
+	}
+	if err == nil {
+		err = notDone(report)
+	}
+	return err
+}
+
+func (a *commands) startPlan(ctx context.Context, p *plan.Plan, names []string, cfg *config.Config, o *planRunOptions) (*runner.Report, error) {
+	root, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("name the run: %w", err)
+	}
+	show := newPlanProgress(a, root, p)
+	return runner.Run(ctx, p, runner.Options{Root: root, State: cfg.State(root), ID: id.String(), Agents: names,
+		Workers: o.workers, Resume: o.resume, FailFast: o.failFast, Progress: show.event, Output: show.line})
+}
+
+// notDone is the error of a run in which not all agents were done.
+func notDone(r *runner.Report) error {
+	if r.OK() {
+		return nil
+	}
+	var parts []string
+	for _, s := range []runner.State{runner.Failed, runner.Skipped, runner.Stopped} {
+		if n := r.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("of %s: %s", cli.Count(len(r.Outcomes), "agent"), strings.Join(parts, ", ")),
+		Try: "See why, mend it, and go on with ken plan run --resume."}
+}
+
+// planEndView is the last line of a run as programs read it.
+type planEndView struct {
+	Event   string               `json:"event"`
+	ID      string               `json:"id"`
+	OK      bool                 `json:"ok"`
+	Seconds float64              `json:"seconds"`
+	Agents  int                  `json:"agents"`
+	Counts  map[runner.State]int `json:"counts"`
+}
+
+// printRun prints what became of the agents.
+func (a *commands) printRun(r *runner.Report) error {
+	if a.JSON {
+		v := planEndView{Event: "end", ID: r.ID, OK: r.OK(), Seconds: r.Ended.Sub(r.Started).Seconds(), Agents: len(r.Outcomes), Counts: map[runner.State]int{}}
+		for _, s := range []runner.State{runner.Succeeded, runner.Kept, runner.Failed, runner.Skipped, runner.Stopped} {
+			v.Counts[s] = r.Count(s)
+		}
+		return json.NewEncoder(a.Out).Encode(v)
+	}
+	var rows [][]string
+	for _, o := range r.Outcomes {
+		worked := ""
+		if !o.Started.IsZero() {
+			worked = took(o.Ended.Sub(o.Started))
+		}
+		rows = append(rows, []string{o.Agent, string(o.State), worked, o.Reason})
+	}
+	a.PrintTable([]string{"AGENT", "STATE", "TOOK", "WHY"}, rows)
+	return nil
+}
+
+// took writes how long something took, as exactly as a person cares.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,276 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/console"
+	"github.com/kenlayer/ken/internal/gateway/api"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
+	keyusage "github.com/kenlayer/ken/internal/run/telemetry/usage"
+	mcpserver "github.com/kenlayer/ken/internal/tools/mcp"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/tools"
+)
+
+// serving is what serve puts beside the proxy.
+type serving struct {
+	cfg      config.Config
+	log      *slog.Logger
+	upstream string
+	metrics  *metrics.Metrics
+	tracer   *trace.Tracer // nil when nobody collects
+	mcp      *mcpserver.HTTP
+	console  *console.Console // nil when it is switched off
+	usage    *keyusage.Store
+}
+
+func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstream string) (*serving, error) {
+	s := &serving{cfg: cfg, log: log, upstream: upstream, metrics: metrics.New()}
+	s.metrics.Build(cli.Version(), cli.ReadBuild().Revision)
+	var err error
+	s.tracer, err = trace.Open(ctx, trace.Options{Endpoint: cfg.Telemetry.Traces, Version: cli.Version(), Log: log})
+	return s, err
+}
+
+// receipt is told of each turn.
+func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
+	s.metrics.Turn(&r)
+	s.tracer.Turn(ctx, &r)
+}
+
+func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
+	s.watch(l)
+	registry := tools.New(l, func(o *tools.Options) { o.Log = s.log })
+	s.mcp = mcpserver.Handler(registry, s.caller, mcpserver.Options{Version: cli.Version(), Log: slog.New(slog.DiscardHandler)})
+	s.usage = s.openUsage(l)
+	s.metrics.WatchUsage(s.usage.Totals)
+	keys := operator.KeysPath(l.Config().State(l.Root()))
+	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
+		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Admitted: func(r *access.Ring) { s.admitted(l, r) }}
+	if s.cfg.Gateway.Console {
+		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
+			Usage: s.usage, Keys: operator.OpenKeys(keys, nil)})
+		o.Console = s.console
+	}
+	return gateway.New(l, o)
+}
+
+// openUsage opens the usage of the keys, which is kept in the state folder. If that fails,
+// it returns a store that counts in memory.
+func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
+	state := l.Config().State(l.Root())
+	err := l.Config().MakeState(l.Root())
+	var u *keyusage.Store
+	if err == nil {
+		u, err = keyusage.Open(filepath.Join(state, ".gateway", "usage"), keyusage.Options{Log: s.log})
+	}
+	if err != nil {
+		s.log.Warn("usage is counted and not kept", "cause", err, "try", ken.Hint(err))
+		u, _ = keyusage.Open("", keyusage.Options{Log: s.log}) // in memory nothing fails
+	}
+	return u
+}
+
+// admitted is told of the keys in force.
+func (s *serving) admitted(l *middleware.Layer, r *access.Ring) {
+	if s.console != nil {
+		s.console.Admit(r)
+	}
+	if r != nil {
+		s.watchOwners(l, r.Owners())
+	}
+}
+
+// Close ends what answers beside the proxy. The layer is closed after it.
+func (s *serving) Close() error {
+	err := errors.Join(s.mcp.Close(), s.usage.Close())
+	if s.console != nil {
+		err = errors.Join(err, s.console.Close())
+	}
+	return err
+}
+
+// caller is who calls tools: what the gateway found out, and never the request's
+// body.
+func (s *serving) caller(r *http.Request) (tools.Caller, error) {
+	who := access.From(r.Context())
+	t, err := gateway.TurnOf(r.Header, who, s.cfg.Retrieval.Scopes)
+	if err != nil {
+		return tools.Caller{}, err
+	}
+	if t.Scopes == nil {
+		t.Scopes = s.cfg.Retrieval.Scopes
+	}
+	c := tools.Caller{Owner: t.Owner, Project: t.Project, Session: t.Session, Branch: t.Branch, Agent: t.Agent, Scopes: t.Scopes}
+	if who.Can(access.Read) {
+		c.Rights = append(c.Rights, tools.Read)
+	}
+	if who.Can(access.Write) {
+		c.Rights = append(c.Rights, tools.Write)
+	}
+	if len(c.Rights) == 0 {
+		return c, who.Need(access.Read)
+	}
+	return c, nil
+}
+
+// watch has /metrics ask the layer, and the store of the configured owner.
+func (s *serving) watch(l *middleware.Layer) {
+	s.metrics.WatchBreaker("embeddings", func() string { return l.Embedder().State().String() })
+	s.metrics.WatchWork(func() metrics.Work { return metrics.Work(l.Counts()) })
+	s.watchOwners(l, []string{s.cfg.Knowledge.Owner})
+}
+
+func (s *serving) watchOwners(l *middleware.Layer, owners []string) {
+	for _, owner := range owners {
+		s.metrics.Watch(owner, func(ctx context.Context) (metrics.State, error) { return storeState(ctx, l, owner) })
+		s.metrics.WatchAttention(owner, func(ctx context.Context) (map[string]int, error) { return attentionState(ctx, l, owner) })
+	}
+}
+
+// storeState is what an owner's store says of itself.
+func storeState(ctx context.Context, l *middleware.Layer, owner string) (metrics.State, error) {
+	e, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return metrics.State{}, err
+	}
+	defer release()
+	records, events := e.Len(), e.Seq()
+	embedded, _ := e.Coverage()
+	out := metrics.State{Records: &records, Events: &events, Embedded: &embedded, Jobs: map[string]int{}}
+	for _, st := range []jobs.State{jobs.Queued, jobs.Running, jobs.Dead} {
+		out.Jobs[string(st)] = 0
+	}
+	list, err := l.Jobs(owner).List(ctx)
+	for i := range list {
+		out.Jobs[string(list[i].State)]++
+	}
+	if f, err := l.Filing(ctx, owner); err == nil {
+		out.Filed = f.Counts.ByOutcome()
+	}
+	return out, err
+}
+
+// attentionState counts what waits for a person, by severity.
+func attentionState(ctx context.Context, l *middleware.Layer, owner string) (map[string]int, error) {
+	e, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	items, unread, err := cli.Desk(l, e).Attention(ctx, false)
+	out := map[string]int{}
+	for i := range items {
+		out[string(items[i].Severity)]++
+	}
+	return out, cmp.Or(err, unread)
+}
+
+// serveConfiguration is what is in force for serve, its flags included, and the files
+// that it is from.
+func (a *commands) serveConfiguration(o serveOptions, log *slog.Logger) (config.Config, []string, error) {
+	r, err := a.Resolve()
+	if err != nil {
+		return config.Config{}, nil, err
+	}
+	if said := r.Notice(); said != "" {
+		log.Warn(said)
+	}
+	if err := cli.CheckKeys(r); err != nil {
+		return config.Config{}, nil, err
+	}
+	if err := cli.SkipFiles(r, func(said string) { log.Warn(said) }); err != nil {
+		return config.Config{}, nil, err
+	}
+	cfg := r.Config
+	if _, err := cli.ToolNames("", cfg); err != nil {
+		return config.Config{}, nil, err
+	}
+	cfg.Gateway.Listen = cmp.Or(o.listen, cfg.Gateway.Listen)
+	cfg.Knowledge.Owner = cmp.Or(a.Owner, cfg.Knowledge.Owner)
+	return cfg, slices.DeleteFunc([]string{r.User, r.File}, func(path string) bool { return path == "" }), cfg.Validate()
+}
+
+// reloading is what reads the configuration again.
+type reloading struct {
+	*serving
+	options serveOptions
+	gateway *gateway.Gateway
+	layer   *middleware.Layer
+	from    []string // the files
+}
+
+// reloads reads the configuration again at each hangup until ctx ends. The caller
+// waits for the end before it closes what r has.
+func (a *commands) reloads(ctx context.Context, hangups <-chan os.Signal, r reloading) *sync.WaitGroup {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				if err := a.reload(&r); err != nil {
+					r.log.Error("the configuration was not reloaded, and stays as it was", "cause", err, "try", ken.Hint(err))
+				}
+			}
+		}
+	})
+	return &wg
+}
+
+func (a *commands) reload(r *reloading) error {
+	next, from, err := a.serveConfiguration(r.options, r.log)
+	if err != nil {
+		return err
+	}
+	for _, path := range r.from {
+		if !slices.Contains(from, path) {
+			return &ken.Error{Code: ken.CodeNotFound, Msg: path + " is gone", Try: "Put it back, or restart ken serve to go on without."}
+		}
+	}
+	if len(next.Gateway.Keys) == 0 && len(r.cfg.Gateway.Keys) > 0 {
+		return &ken.Error{Code: ken.CodeRefused, Field: "gateway.keys", Msg: "without keys everybody here could use the gateway",
+			Try: "Leave one, or restart ken serve to go on without."}
+	}
+	before := r.cfg
+	if r.cfg.Gateway, err = r.gateway.Reload(next.Gateway); err != nil {
+		return err
+	}
+	r.from = from
+	r.log.Info("configuration reloaded", "keys", len(next.Gateway.Keys), "changed", differences(before, r.cfg))
+	if later := differences(r.cfg, next); later != "" {
+		r.log.Warn("what has changed and needs a restart", "settings", later)
+	}
+	return nil
+}
+
+// differences names the settings in which two configurations differ.
+func differences(a, b config.Config) string {
+	var out []string
+	for _, path := range config.Keys() {
+		have, err := a.Get(path)
+		other, otherErr := b.Get(path)
+		if have != other || cmp.Or(err, otherErr) != nil {
+			out = append(out, path)
+		}
+	}
+	return strings.Join(out, " ")
+}

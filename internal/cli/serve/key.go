@@ -1,0 +1,235 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+)
+
+func (a *commands) keyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Hand out, list and revoke keys of the gateway",
+		Long: "Keys open ken serve: each has an owner, whose knowledge it works with, and rights, and may have limits. They are kept as hashes in " +
+			"the project's state, in a file that you alone can read; a ken serve that runs takes up what changes with the next request. Keys " +
+			"under gateway.keys count beside them.",
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
+	return cmd
+}
+
+func (a *commands) keyCreateCommand() *cobra.Command {
+	var k config.GatewayKey
+	var expires string
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a key, and print it this once",
+		Long: "Make a key, and print it. It can't be shown again: only its hash is kept. The owner whose knowledge it opens is --owner.\n\n" +
+			"Rights are chat (model calls), read, write, operate (forget, approve, export, and all else that is for a person), and upstream (every " +
+			"path of the upstream beside model calls, with the upstream key that the gateway lends). Without --rights a key has the first three.\n\n" +
+			"A pattern of --models is a model's name in which * stands for anything. Budgets are of a day in UTC. A token budget counts what " +
+			"answers say that they took, and an estimate where one doesn't.\n\n" +
+			"With the first key, every request to the gateway needs one.",
+		Example: `  ken key create ana --owner ana
+  ken key create ci --rights chat --models 'gpt-5*,claude-*' --expires 90d --requests-per-day 2000 --tokens-per-day 5000000`,
+		Args: cli.ExactArgs("a name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k.Name, k.Owner = args[0], a.Owner
+			if expires != "" {
+				var err error
+				if k.Expires, err = cli.ParseExpiry(expires, time.Now().UTC()); err != nil {
+					return err
+				}
+				k.Expires = k.Expires.Truncate(time.Second)
+			}
+			return a.createKey(cmd.Context(), k)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&k.Project, "project", "", "the `project` that its turns belong to")
+	f.StringSliceVar(&k.Rights, "rights", nil, "its `rights`, separated by commas")
+	f.StringSliceVar(&k.Models, "models", nil, "`patterns` of the models that it may ask, separated by commas; default all")
+	f.StringVar(&expires, "expires", "", "when it ends: a length of `time` such as 12h or 30d, or a date; default never")
+	f.IntVar(&k.RequestsPerDay, "requests-per-day", 0, "the most model calls a day; 0 is no limit")
+	f.IntVar(&k.TokensPerDay, "tokens-per-day", 0, "the most tokens a day, of prompts and answers; 0 is no limit")
+	return cmd
+}
+
+func (a *commands) keyListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the keys of the gateway",
+		Long:  "List the keys that were handed out, revoked ones too, and those under gateway.keys. Keys themselves can't be shown.",
+		Args:  cli.ExactArgs(),
+		RunE:  func(*cobra.Command, []string) error { return a.listKeys() },
+	}
+}
+
+func (a *commands) keyRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Have a key open nothing any more",
+		Long: "Have a key open nothing any more: the next request with it is refused, by a ken serve that runs, too. An answer that is under way " +
+			"goes on to its end. Its name can be given to a new key.",
+		Example: "  ken key revoke ci",
+		Args:    cli.ExactArgs("a name"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.revokeKey(cmd.Context(), args[0]) },
+	}
+}
+
+// keyFile is the configuration that ken serve would have here, and the keys that were
+// handed out for it.
+func (a *commands) keyFile() (*config.Resolved, *operator.Keys, error) {
+	r, err := a.Resolve()
+	if err != nil {
+		return nil, nil, err
+	}
+	a.WarnUntrusted(r)
+	err = cli.SkipFiles(r, func(string) {}) // which may keep the state elsewhere
+	return r, operator.OpenKeys(operator.KeysPath(r.Config.State(r.Root)), nil), err
+}
+
+// withHandedOut is a configuration with the keys that were handed out as well.
+func (a *commands) withHandedOut(cfg config.Config) (config.Config, error) {
+	root, err := a.Project()
+	if err != nil {
+		return cfg, err
+	}
+	list, err := operator.OpenKeys(operator.KeysPath(cfg.State(root)), nil).List()
+	cfg.Gateway.Keys = slices.Clone(cfg.Gateway.Keys)
+	for _, k := range list {
+		cfg.Gateway.Keys = append(cfg.Gateway.Keys, k.GatewayKey)
+	}
+	return cfg, err
+}
+
+func (a *commands) createKey(ctx context.Context, k config.GatewayKey) error {
+	r, keys, err := a.keyFile()
+	if err != nil {
+		return err
+	}
+	before, err := keys.List()
+	if err != nil {
+		return err
+	}
+	if err := r.Config.MakeState(r.Root); err != nil {
+		return err
+	}
+	secret, made, err := keys.Create(ctx, k, r.Config.Gateway.Keys)
+	if err != nil {
+		if errors.Is(err, ken.ErrInvalid) {
+			return cli.UsageError(err)
+		}
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(struct {
+			Secret string `json:"key"`
+			operator.Key
+		}{secret, made})
+	}
+	fmt.Fprintln(a.Out, secret)
+	fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client")
+	if len(before)+len(r.Config.Gateway.Keys) == 0 {
+		fmt.Fprintln(a.Err, "ken: it is the first one: from now on every request to the gateway needs a key")
+	}
+	return nil
+}
+
+// keyView is a key as it is listed.
+type keyView struct {
+	operator.Key
+	Configured bool `json:"configured,omitempty"` // it stands under gateway.keys
+}
+
+func (a *commands) listKeys() error {
+	r, keys, err := a.keyFile()
+	if err != nil {
+		return err
+	}
+	list, err := keys.List()
+	if err != nil {
+		return err
+	}
+	views := []keyView{}
+	for _, k := range list {
+		views = append(views, keyView{Key: k})
+	}
+	for _, k := range r.Config.Gateway.Keys {
+		views = append(views, keyView{Key: operator.Key{GatewayKey: k}, Configured: true})
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"keys": views})
+	}
+	if len(views) == 0 {
+		fmt.Fprintln(a.Err, "ken: there are no keys: whoever reaches the gateway on this machine may use it")
+		return nil
+	}
+	rows := make([][]string, len(views))
+	for i := range views {
+		k := &views[i]
+		rows[i] = []string{k.Name, cmp.Or(k.Owner, r.Config.Knowledge.Owner), cmp.Or(strings.Join(k.Rights, ","), "chat,read,write"),
+			cmp.Or(strings.Join(k.Models, ","), "all"), limit(k.RequestsPerDay), limit(k.TokensPerDay), k.state(time.Now())}
+	}
+	a.PrintTable([]string{"NAME", "OWNER", "RIGHTS", "MODELS", "REQUESTS/DAY", "TOKENS/DAY", "STATE"}, rows)
+	return nil
+}
+
+func limit(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func (k *keyView) state(now time.Time) string {
+	switch {
+	case !k.Revoked.IsZero():
+		return "revoked " + k.Revoked.Format(cli.TimeFormat)
+	case k.Ended(now):
+		return "ended " + k.Expires.Format(cli.TimeFormat)
+	case !k.Expires.IsZero():
+		return "until " + k.Expires.Format(cli.TimeFormat)
+	case k.Configured:
+		return "configured"
+	}
+	return "valid"
+}
+
+func (a *commands) revokeKey(ctx context.Context, name string) error {
+	_, keys, err := a.keyFile()
+	if err != nil {
+		return err
+	}
+	list, err := keys.List()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(k operator.Key) bool { return k.Name == name }) { // makes no folder
+		return &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "no key is called " + name,
+			Try: "List them with ken key list; a key under gateway.keys is taken out there."}
+	}
+	k, err := keys.Revoke(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(k)
+	}
+	fmt.Fprintln(a.Out, k.Name)
+	return nil
+}

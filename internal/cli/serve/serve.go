@@ -1,0 +1,296 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/console"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// openAI is the upstream when nothing says which.
+const openAI = "https://api.openai.com/v1"
+
+// noUpstream is how --upstream says that there is none.
+const noUpstream = "none"
+
+// serveOptions are serve's flags.
+type serveOptions struct {
+	upstream, listen, log string
+	debug                 bool
+}
+
+func (a *commands) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve as a gateway that any client points its base URL at",
+		Long: "Stand between agents and their model: what speaks OpenAI's or Anthropic's API sets its base URL to this address, and each of its " +
+			"chat turns carries what Ken knows, its sessions are harvested, and nothing else about its traffic changes.\n\n" +
+			"The upstream is --upstream, else upstream.base_url, else the environment variable OPENAI_BASE_URL, else " + openAI + ". " +
+			"Anthropic's API is passed on to gateway.anthropic; when that is not set, to https://api.anthropic.com if the upstream is OpenAI's " +
+			"own, and otherwise to the upstream itself. Clients bring their own API keys.\n\n" +
+			"Without keys it listens on loopback alone, and whoever can connect may do everything. ken key create makes a key, which counts at once.\n\n" +
+			"SIGHUP reads the configuration again: keys and limits change while it serves, and the log says what needs a restart. A file that " +
+			"can't be read changes nothing.\n\n" +
+			"An interrupt, or SIGTERM, has /readyz say so for gateway.notice, lets answers go on for gateway.drain, and then harvests; a second " +
+			"one cuts them off.",
+		Example: `  ken serve --upstream http://localhost:11434/v1
+  ken serve --listen unix:/run/user/1000/ken.sock
+  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 my-agent`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.upstream, "upstream", "", "the `URL` of the API, version included; "+noUpstream+" serves without one")
+	f.StringVar(&o.listen, "listen", "", "the `address` to listen on, or unix: and a path; default from the configuration")
+	f.StringVar(&o.log, "log", "text", "log as `text` or json")
+	f.BoolVar(&o.debug, "debug", false, "log more, such as each request for /healthz and /metrics")
+	cmd.AddCommand(a.serveKeyCommand())
+	return cmd
+}
+
+func (a *commands) serve(ctx context.Context, o serveOptions) error {
+	log, err := a.serveLog(o)
+	if err != nil {
+		return err
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // before anything that takes long: it must not end the process
+	defer signal.Stop(hangups)
+	cfg, from, err := a.serveConfiguration(o, log)
+	if err != nil {
+		return err
+	}
+	keyed, err := a.withHandedOut(cfg)
+	if err != nil {
+		return err
+	}
+	in, err := gateway.Listen(keyed.Gateway)
+	if err != nil {
+		return err
+	}
+	debug, err := gateway.ListenDebug(cfg.Gateway)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	if debug != nil {
+		defer func() { _ = debug.Close() }() // it may be closed already
+	}
+	up, err := serveUpstream(o.upstream, cfg, in.Addr())
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	p := a.Progress()
+	defer p.Done()
+	s, err := newServing(ctx, cfg, log, up)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	l, err := a.Layer(ctx, p, func(lo *middleware.Options) {
+		lo.Config, lo.Strict, lo.Foreground, lo.Watch, lo.Log, lo.Progress = &cfg, false, false, true, log, nil
+		lo.OnReceipt = s.receipt
+	})
+	if err != nil {
+		return errors.Join(err, in.Close(), s.tracer.Close())
+	}
+	p.Done()
+	g, err := s.gateway(l)
+	if err == nil {
+		err = a.announce(cfg, up, in.Addr())
+	}
+	if err != nil {
+		return errors.Join(err, in.Close(), l.Close(), s.tracer.Close())
+	}
+	now, stop := secondSignal(ctx)
+	defer stop()
+	reloads := a.reloads(ctx, hangups, reloading{serving: s, options: o, gateway: g, layer: l, from: from})
+	var beside sync.WaitGroup
+	if debug != nil {
+		beside.Go(func() {
+			if err := g.ServeDebug(ctx, debug); err != nil {
+				log.Error("serve profiles", "cause", err)
+			}
+		})
+	}
+	err = g.Serve(ctx, now, in)
+	reloads.Wait()
+	beside.Wait()
+	err = errors.Join(err, s.Close(), l.Close(), s.tracer.Close())
+	log.Info("stopped", "harvested", l.Counts().Harvested)
+	return err
+}
+
+// serveLog is the log of requests and of the layer, on standard error.
+func (a *commands) serveLog(o serveOptions) (*slog.Logger, error) {
+	ho := &slog.HandlerOptions{Level: slog.LevelInfo}
+	switch {
+	case o.debug:
+		ho.Level = slog.LevelDebug
+	case a.Quiet:
+		ho.Level = slog.LevelWarn
+	}
+	switch o.log {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.Err, ho)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.Err, ho)), nil
+	}
+	return nil, cli.Usagef("--log: %q is neither text nor json", o.log)
+}
+
+// serveUpstream is the base URL of the upstream, "" for none. A gateway in front of
+// itself would ask itself forever.
+func serveUpstream(flag string, cfg config.Config, at net.Addr) (string, error) {
+	from, base := "--upstream", flag
+	if base == "" {
+		from, base = "upstream.base_url", cfg.Upstream.BaseURL
+	}
+	if base == "" {
+		// The variable is what clients are to set to this address, so one that has it
+		// already says nothing.
+		if base = os.Getenv("OPENAI_BASE_URL"); base == "" || itself(base, at) {
+			base = openAI
+		}
+		return base, nil
+	}
+	switch {
+	case base == noUpstream:
+		return "", nil
+	case itself(base, at):
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: from, Msg: base + " is this gateway itself", Try: "Give the address of the API that is to answer."}
+	}
+	return base, nil
+}
+
+// itself reports a base URL that leads to the address that is listened on.
+func itself(base string, at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	u, err := url.Parse(base)
+	if !ok || err != nil {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	if port != fmt.Sprint(tcp.Port) {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP))
+}
+
+// announce says where it listens, and what to set.
+func (a *commands) announce(cfg config.Config, up string, at net.Addr) error {
+	host := at.String()
+	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		host = fmt.Sprint("localhost:", tcp.Port) // as it is called from here
+	}
+	base := "http://" + host
+	if cfg.Gateway.TLSCert != "" {
+		base = "https://" + host
+	}
+	if at.Network() == "unix" {
+		path := strings.TrimPrefix(cfg.Gateway.Listen, "unix:")
+		fmt.Fprintf(a.Err, "ken: serving on the socket %s, in front of %s\n", path, cmp.Or(up, "nothing"))
+		if a.JSON {
+			return a.PrintJSON(map[string]string{"socket": path, "upstream": up})
+		}
+		return nil
+	}
+	fmt.Fprintf(a.Err, "ken: serving %s, in front of %s\n", base, cmp.Or(up, "nothing"))
+	told := map[string]string{"url": base, "upstream": up}
+	if cfg.Gateway.Console {
+		told["console"] = base + console.Prefix
+		fmt.Fprintf(a.Err, "ken: what it knows, and what waits for you: %s\n", told["console"])
+	}
+	if a.JSON {
+		return a.PrintJSON(told)
+	}
+	if !a.Quiet {
+		fmt.Fprintf(a.Out, "OPENAI_BASE_URL=%s/v1\nANTHROPIC_BASE_URL=%s\n", base, base)
+	}
+	return nil
+}
+
+// secondSignal returns a context that ends with the first signal that comes after
+// the one that ended ctx. A third one ends the process, as without ken.
+func secondSignal(ctx context.Context) (now context.Context, stop context.CancelFunc) {
+	now, stop = context.WithCancel(context.WithoutCancel(ctx))
+	again := make(chan os.Signal, 1)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-now.Done():
+			return
+		}
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		select {
+		case <-again:
+			stop()
+		case <-now.Done():
+		}
+		signal.Stop(again)
+	}()
+	return now, stop
+}
+
+func (a *commands) serveKeyCommand() *cobra.Command {
+	var project string
+	var rights []string
+	cmd := &cobra.Command{
+		Use:   "key NAME",
+		Short: "Make a key for the gateway",
+		Long: "Make a key, and print it once, with the lines that let it in. Put those under gateway.keys: they have the key's hash, from " +
+			"which nobody can make the key. The owner whose knowledge it opens is --owner.\n\n" +
+			"Rights are chat (model calls), read, write, and operate (forget, approve, export, and all else that is for a person). Without " +
+			"--right a key has the first three.",
+		Example: "  ken serve key ana --owner ana\n  ken serve key dashboard --right read --right operate",
+		Args:    cli.ExactArgs("a name"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.serveKey(config.GatewayKey{Name: args[0], Owner: a.Owner, Project: project, Rights: rights})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "the `project` that its turns belong to")
+	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `right`; may be given more than once")
+	return cmd
+}
+
+func (a *commands) serveKey(k config.GatewayKey) error {
+	key := access.NewKey()
+	k.Hash = access.HashKey(key).String()
+	c := config.Default()
+	c.Gateway.Keys = []config.GatewayKey{k}
+	if err := c.Validate(); err != nil {
+		return cli.UsageError(err)
+	}
+	line, err := c.Get("gateway.keys")
+	if err != nil {
+		return err
+	}
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "["), "]")
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line})
+	}
+	fmt.Fprintf(a.Out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
+	fmt.Fprintln(a.Err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
+	return nil
+}

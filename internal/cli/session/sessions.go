@@ -1,0 +1,428 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/cli"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := l.Journal(s.Owner()).List(ctx)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(cli.TimeFormat)+", "+string(all[i].State))
+	}
+	return out, err
+}
+
+func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := l.Jobs(s.Owner()).List(ctx)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
+	}
+	return out, err
+}
+
+func (a *commands) sessionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List sessions, and what was learned in each",
+		Long: "List sessions, the latest first, with what came of them. A session is open until nothing was said for session.idle, its " +
+			"program ends it, or its process is gone; then it is harvested. Its messages are kept for some days after that: " +
+			"journal_grace_days in .ken/knowledge/lifecycle.yaml.",
+		Example: `  ken sessions
+  ken sessions show 3f9a2c`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd.Context()) },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "show ID",
+			Short: "Show what came of a session",
+			Long: "Show a session: when it was, why it ended, where it stopped, and every claim that came of it as it stands now. The " +
+				"beginning of an id is enough, from six characters, if it is only one session's.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(sessionIDs),
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.showSession(cmd.Context(), args[0]) },
+		},
+		&cobra.Command{
+			Use:   "end ID",
+			Short: "End a session now, and harvest it",
+			Long: "End a session that is open, harvest it with whatever else is due, and show what came of it. A session that is over " +
+				"already stays as it is.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(sessionIDs),
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.endSession(cmd.Context(), args[0]) },
+		},
+		a.sessionsForgetCommand())
+	return cmd
+}
+
+func (a *commands) listSessions(ctx context.Context) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+		// With an error come the sessions that can be read.
+		all, failed := l.Journal(a.Owner).List(ctx)
+		if failed != nil && len(all) == 0 {
+			return failed
+		}
+		switch {
+		case a.JSON:
+			if err := a.PrintJSON(map[string]any{"sessions": all}); err != nil {
+				return err
+			}
+		case len(all) == 0:
+			fmt.Fprintln(a.Err, "ken: there was no session yet")
+		default:
+			a.printSessions(all)
+		}
+		return failed
+	})
+}
+
+func (a *commands) printSessions(all []session.Info) {
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	if cli.IsTerminal(a.Out) {
+		ids = cli.UniquePrefixes(ids)
+	}
+	rows := make([][]string, len(all))
+	for i := range all {
+		s := &all[i]
+		rows[i] = []string{ids[i], s.Active.UTC().Format(cli.TimeFormat), string(s.State), fmt.Sprint(s.Messages), s.Agent, cameOfIt(s)}
+	}
+	a.PrintTable([]string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
+}
+
+// cameOfIt is a session's outcome in a line.
+func cameOfIt(s *session.Info) string {
+	if s.Outcome == nil {
+		return "-"
+	}
+	return harvest.Describe(s.Outcome)
+}
+
+func (a *commands) endSession(ctx context.Context, id string) error {
+	return a.withHarvest(ctx, func(l *middleware.Layer) error {
+		info, err := l.Journal(a.Owner).Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if info.State != session.Open {
+			fmt.Fprintf(a.Err, "ken: session %s is %s already\n", cli.Cell(info.ID), info.State)
+		}
+		return l.End(ctx, a.Owner, info.ID, session.Closed)
+	})
+}
+
+func (a *commands) sessionsForgetCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget ID",
+		Short: "Delete a session's messages without harvesting them",
+		Long: "Delete what the journal holds of a session, also on the disk: its messages, and the note that it was there. Nothing more is " +
+			"learned from it. Claims that came of it stay; ken forget erases those. It can't be undone, so it asks first.",
+		Args:              cli.ExactArgs("ID"),
+		ValidArgsFunction: a.Complete(sessionIDs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.forgetSession(cmd.Context(), args[0], yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func (a *commands) forgetSession(ctx context.Context, id string, yes bool) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		info, err := l.Journal(a.Owner).Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			fmt.Fprintf(a.Err, "To be deleted:\n  session %s, %s, %d messages, %s to %s UTC\n", cli.Cell(info.ID), info.State, info.Messages,
+				info.Started.UTC().Format(cli.TimeFormat), info.Active.UTC().Format(cli.TimeFormat))
+			if err := a.Confirm("Delete for good?", "Nothing was deleted."); err != nil {
+				return err
+			}
+		}
+		if err := cli.ForgetJournal(ctx, l, s, info.ID); err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(map[string]any{"forgotten": []string{info.ID}})
+		}
+		fmt.Fprintln(a.Out, cli.Cell(info.ID))
+		return nil
+	})
+}
+
+// sessionView is a session with the claims that came of it, as they are now.
+type sessionView struct {
+	session.Info
+	Checkpoint *session.Checkpoint    `json:"checkpoint,omitempty"` // while its messages are there
+	Claims     []middleware.ClaimView `json:"claims"`
+}
+
+func (a *commands) showSession(ctx context.Context, id string) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		j := l.Journal(a.Owner)
+		info, err := j.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		v := sessionView{Info: info}
+		if cp, ok, err := j.Checkpoint(ctx, info.ID); err != nil {
+			return err
+		} else if ok {
+			v.Checkpoint = &cp
+		}
+		if v.Claims, err = l.CameOf(ctx, s, &info); err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(v)
+		}
+		a.printSession(&v)
+		return nil
+	})
+}
+
+func (a *commands) printSession(v *sessionView) {
+	line := func(name, text string) {
+		if text = cli.Cell(text); text != "" {
+			fmt.Fprintf(a.Out, "%-10s  %s\n", name, text)
+		}
+	}
+	line("session", v.ID)
+	line("state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "))
+	line("part of", v.Parent)
+	line("agent", v.Agent)
+	line("messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(cli.TimeFormat), v.Active.UTC().Format(cli.TimeFormat)))
+	if cp := v.Checkpoint; cp != nil {
+		line("goal", cp.Goal)
+		line("files", strings.Join(cp.Files, ", "))
+		line("open", strings.Join(cp.Open, " · "))
+		line("last step", cp.LastStep)
+	}
+	line("came of it", cameOfIt(&v.Info))
+	if len(v.Claims) == 0 {
+		return
+	}
+	fmt.Fprintln(a.Out)
+	rows := make([][]string, len(v.Claims))
+	for i := range v.Claims {
+		c := &v.Claims[i]
+		rows[i] = []string{a.ShortID(c.ID), string(c.Kind), string(c.Status), cli.Headline(&c.Claim)}
+	}
+	a.PrintTable([]string{"ID", "KIND", "STATUS", "TEXT"}, rows)
+}
+
+func (a *commands) harvestCommand() *cobra.Command {
+	var again string
+	cmd := &cobra.Command{
+		Use:   "harvest",
+		Short: "Harvest the sessions that are over",
+		Long: "End the sessions that are idle or were left by a process that is gone, and keep what they taught. The layer does so by " +
+			"itself, and ken chat when it starts and ends; this is for programs that don't run for long, and for seeing it happen. " +
+			"The exit status is 1 if a job fails: ken jobs says why.\n\n" +
+			"--again harvests one session once more, while its messages are still there: after a model was configured, for instance. What " +
+			"is known of it already changes nothing.",
+		Example: `  ken harvest
+  ken harvest --again 3f9a2c`,
+		Args: cli.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if again != "" {
+				return a.harvestAgain(cmd.Context(), again)
+			}
+			return a.withHarvest(cmd.Context(), func(*middleware.Layer) error { return nil })
+		},
+	}
+	cmd.Flags().StringVar(&again, "again", "", "the `session` to harvest once more")
+	return cmd
+}
+
+// withHarvest runs fn, and then every job that is due, with progress.
+func (a *commands) withHarvest(ctx context.Context, fn func(*middleware.Layer) error) error {
+	p := a.Progress()
+	defer p.Done()
+	l, err := a.Layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := fn(l); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	report, err := l.Harvest(ctx, a.Owner)
+	p.Done()
+	if len(report.Jobs) > 0 || err == nil {
+		err = errors.Join(err, a.printReport(&report))
+	}
+	return errors.Join(err, l.Close())
+}
+
+// printReport tells what came of the jobs that ran, and fails if one did.
+func (a *commands) printReport(r *jobs.Report) error {
+	switch {
+	case a.JSON:
+		if err := a.printJobsJSON(r.Jobs); err != nil {
+			return err
+		}
+	case len(r.Jobs) == 0:
+		fmt.Fprintln(a.Err, "ken: nothing is due")
+	default:
+		a.printJobs(r.Jobs)
+	}
+	if n := r.Retried + r.Dead; n > 0 {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("%d of %d jobs failed", n, len(r.Jobs)),
+			Try: "See ken jobs for the reason; ken jobs retry ID runs one again."}
+	}
+	return nil
+}
+
+func (a *commands) harvestAgain(ctx context.Context, id string) error {
+	p := a.Progress()
+	defer p.Done()
+	l, err := a.Layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	out, err := l.HarvestAgain(ctx, a.Owner, id)
+	p.Done()
+	switch {
+	case err != nil:
+	case a.JSON:
+		err = a.PrintJSON(struct {
+			Outcome session.Outcome `json:"outcome"`
+		}{out})
+	default:
+		fmt.Fprintln(a.Out, cli.Cell(harvest.Describe(&out)))
+	}
+	return errors.Join(err, l.Close())
+}
+
+func (a *commands) jobsCommand() *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List the jobs of the background, and run a dead one again",
+		Long: "List jobs: what waits, what runs, what was done, and what is dead, with the reason. A job that fails is tried again after " +
+			"longer and longer pauses; after eight attempts, or three in a row during which the process ended, it is dead, at once if another attempt can't help, and stays until somebody " +
+			"decides. What is done is remembered for done_jobs_days of lifecycle.yaml.",
+		Example: `  ken jobs --state dead
+  ken jobs retry 3f9a2c`,
+		Args: cli.OnlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listJobs(cmd.Context(), state) },
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only jobs in this `state`: queued, running, done or dead")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "retry ID",
+			Short: "Run a dead or waiting job again, now",
+			Long: "Run a job that is dead or waits for its time, with all its attempts before it, and whatever else is due. The exit status " +
+				"is 1 if it fails again.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(jobIDs),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.withHarvest(cmd.Context(), func(l *middleware.Layer) error {
+					_, err := l.Jobs(a.Owner).Retry(cmd.Context(), args[0])
+					return err
+				})
+			},
+		},
+		&cobra.Command{
+			Use:   "rm ID",
+			Short: "Remove a job that is not running",
+			Long: "Remove a job that is not running: it is not done then. The messages of a session whose job is removed stay, and ken " +
+				"harvest --again harvests them.",
+			Args:              cli.ExactArgs("ID"),
+			ValidArgsFunction: a.Complete(jobIDs),
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.removeJob(cmd.Context(), args[0]) },
+		})
+	return cmd
+}
+
+func (a *commands) listJobs(ctx context.Context, state string) error {
+	var states []jobs.State
+	if state != "" {
+		switch s := jobs.State(state); s {
+		case jobs.Queued, jobs.Running, jobs.Done, jobs.Dead:
+			states = append(states, s)
+		default:
+			return cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "--state", Msg: fmt.Sprintf("%q is no state of a job", state),
+				Try: "Use queued, running, done or dead."})
+		}
+	}
+	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+		// With an error come the jobs that can be read.
+		all, failed := l.Jobs(a.Owner).List(ctx, states...)
+		switch {
+		case failed != nil && len(all) == 0:
+		case a.JSON:
+			if err := a.printJobsJSON(all); err != nil {
+				return err
+			}
+		case len(all) == 0:
+			fmt.Fprintln(a.Err, "ken: there are no jobs")
+		default:
+			a.printJobs(all)
+		}
+		return failed
+	})
+}
+
+func (a *commands) removeJob(ctx context.Context, id string) error {
+	return a.WithStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+		q := l.Jobs(a.Owner)
+		if j, err := q.Get(ctx, id); err == nil { // one that can't be read is removed all the same
+			id = j.ID
+		}
+		if err := q.Remove(ctx, id); err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(map[string]any{"removed": []string{id}})
+		}
+		fmt.Fprintln(a.Out, id)
+		return nil
+	})
+}
+
+func (a *commands) printJobsJSON(all []jobs.Job) error {
+	if all == nil {
+		all = []jobs.Job{}
+	}
+	return a.PrintJSON(map[string]any{"jobs": all})
+}
+
+func (a *commands) printJobs(all []jobs.Job) {
+	rows := make([][]string, len(all))
+	for i := range all {
+		j := &all[i]
+		id := j.ID
+		if cli.IsTerminal(a.Out) { // a hash, which its beginning names
+			id = id[:min(cli.ShortIDLength, len(id))]
+		}
+		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), becameOf(j)}
+	}
+	a.PrintTable([]string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
+}
+
+// becameOf is a job's outcome in a line.
+func becameOf(j *jobs.Job) string {
+	switch {
+	case j.State == jobs.Running && j.Progress != nil:
+		return strings.TrimSpace(fmt.Sprintf("%s %d of %d", j.Progress.Stage, j.Progress.Done, j.Progress.Total))
+	case j.State != jobs.Done && j.Error != "":
+		return strings.TrimSpace(j.Error + " " + j.Try)
+	}
+	return j.Note
+}
