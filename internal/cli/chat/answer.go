@@ -23,8 +23,8 @@ import (
 	"github.com/kenlayer/ken/tools/openaitools"
 )
 
-// offers returns the tools that this conversation offers, nil for none.
-func (c *conversation) offers() *tools.Registry {
+// toolRegistry returns the tools that this conversation offers, nil for none.
+func (c *conversation) toolRegistry() *tools.Registry {
 	if !c.stored || c.noTools {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (c *conversation) caller() tools.Caller {
 // answer asks the model, runs what it calls, and returns what came of it, its answer
 // last. Of one that breaks off, what there was is returned with the error.
 func (c *conversation) answer(ctx context.Context, messages []openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, error) {
-	registry := c.offers()
+	registry := c.toolRegistry()
 	if registry == nil {
 		m, err := c.upstream.Exchange(ctx, c.client, messages, nil, c.a.Out)
 		if m.Content == "" {
@@ -47,24 +47,24 @@ func (c *conversation) answer(ctx context.Context, messages []openai.ChatComplet
 		}
 		return []openai.ChatCompletionMessage{m}, err
 	}
-	loop := openaitools.Loop{Registry: registry, Caller: c.caller(), Refuse: c.taints(messages), Called: c.called,
+	loop := openaitools.Loop{Registry: registry, Caller: c.caller(), Refuse: c.taintCheck(messages), Called: c.called,
 		Ask: func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error) {
 			return c.upstream.Exchange(ctx, c.client, messages, offered, c.a.Out)
 		}}
 	added, err := loop.Run(ctx, messages)
 	if errors.Is(err, cli.ErrNoTools) {
 		c.noTools = true
-		c.tell("ken: %s takes no tools; this chat goes on without them (--no-tools says so from the start)", c.upstream.Name)
+		c.printf("ken: %s takes no tools; this chat goes on without them (--no-tools says so from the start)", c.upstream.Name)
 		more, err := c.answer(ctx, append(slices.Clip(messages), added...))
 		return append(added, more...), err
 	}
 	return added, err
 }
 
-// taints looks for calls that repeat what an external source said and the person did not,
+// taintCheck looks for calls that repeat what an external source said and the person did not,
 // as the gateway does: the person is told, and where gateway.taint says block, they are
 // not run.
-func (c *conversation) taints(messages []openai.ChatCompletionMessage) func(openai.ToolCall) error {
+func (c *conversation) taintCheck(messages []openai.ChatCompletionMessage) func(openai.ToolCall) error {
 	t, action := c.who, c.layer.Config().Gateway.Taint
 	for _, m := range messages {
 		t.Messages = append(t.Messages, ken.Message{Role: m.Role, Text: m.Content})
@@ -82,7 +82,7 @@ func (c *conversation) taints(messages []openai.ChatCompletionMessage) func(open
 			return &ken.Error{Code: ken.CodeRefused, Msg: "it repeats what an external source said, claim " + found[0].Claim,
 				Try: "Ask the person, who may say so."}
 		}
-		c.tell("ken: %s repeats what an external source said: ken history %s", cli.Cell(call.Function.Name), c.a.ShortID(found[0].Claim))
+		c.printf("ken: %s repeats what an external source said: ken history %s", cli.Cell(call.Function.Name), c.a.ShortID(found[0].Claim))
 		return nil
 	}
 }
@@ -94,7 +94,7 @@ func (c *conversation) called(call openai.ToolCall, _ tools.Result, err error) {
 		said, _, _ := strings.Cut(tools.Explain(err), "\n")
 		outcome = ": " + said
 	}
-	c.tell("%s", cli.Truncate(cli.Cell("("+call.Function.Name+" "+call.Function.Arguments+")"+outcome), 200))
+	c.printf("%s", cli.Truncate(cli.Cell("("+call.Function.Name+" "+call.Function.Arguments+")"+outcome), 200))
 }
 
 // catchUpFor bounds what a chat that nobody watches waits for earlier sessions, so
@@ -127,22 +127,22 @@ func (c *conversation) catchUp(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case wait.Err() != nil:
-		c.tell("stopped; what is not harvested of earlier sessions waits for ken harvest, or the next ken chat")
+		c.printf("stopped; what is not harvested of earlier sessions waits for ken harvest, or the next ken chat")
 		return nil
 	case err != nil:
 		c.a.Report(err) // told; the chat goes on
 	}
-	c.tellFailed(report.Jobs)
+	c.reportFailed(report.Jobs)
 	if n := report.Done; n == 1 {
-		c.tell("kept of an earlier session: %s", cli.Cell(note(report.Jobs)))
+		c.printf("kept of an earlier session: %s", cli.Cell(summary(report.Jobs)))
 	} else if n > 1 {
-		c.tell("harvested %d earlier sessions; ken sessions lists them", n)
+		c.printf("harvested %d earlier sessions; ken sessions lists them", n)
 	}
 	return nil
 }
 
-// note is what the first job that was done says of itself.
-func note(ran []jobs.Job) string {
+// summary is what the first job that was done says of itself.
+func summary(ran []jobs.Job) string {
 	for i := range ran {
 		if ran[i].State == jobs.Done {
 			return ran[i].Note
@@ -167,14 +167,14 @@ func (c *conversation) finish(ctx context.Context) {
 	}
 	c.progress.Done()
 	if wait.Err() != nil {
-		c.tell("stopped; what is not harvested waits for ken harvest, or the next ken chat")
+		c.printf("stopped; what is not harvested waits for ken harvest, or the next ken chat")
 		return
 	}
 	if err != nil {
 		c.a.Report(err)
 		return
 	}
-	c.tellFailed(report.Jobs)
+	c.reportFailed(report.Jobs)
 	info, err := c.layer.Journal(c.a.Owner).Info(ctx, c.who.Session)
 	switch {
 	case errors.Is(err, ken.ErrNotFound): // nothing of it is kept
@@ -185,12 +185,12 @@ func (c *conversation) finish(ctx context.Context) {
 		if info.Outcome.Note != "" {
 			text += "; " + info.Outcome.Note
 		}
-		c.tell("kept: %s", cli.Cell(text))
+		c.printf("kept: %s", cli.Cell(text))
 	}
 }
 
-// tellFailed tells of jobs that failed, and are tried again or dead.
-func (c *conversation) tellFailed(ran []jobs.Job) {
+// reportFailed tells of jobs that failed, and are tried again or dead.
+func (c *conversation) reportFailed(ran []jobs.Job) {
 	for i := range ran {
 		if j := &ran[i]; j.Error != "" && j.State != jobs.Done {
 			c.a.Report(&ken.Error{Code: ken.CodeUnavailable, Msg: "job " + j.ID[:min(cli.ShortIDLength, len(j.ID))] + " failed: " + j.Error,
@@ -208,7 +208,7 @@ func (c *conversation) interruptible(ctx context.Context) (context.Context, cont
 }
 
 // tell says something that is no answer: what reads the answers must not get it.
-func (c *conversation) tell(format string, args ...any) {
+func (c *conversation) printf(format string, args ...any) {
 	if !c.a.Quiet {
 		fmt.Fprintf(c.a.Err, format+"\n", args...)
 	}

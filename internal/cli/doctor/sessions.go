@@ -36,16 +36,16 @@ func examineSearch(ctx context.Context, l *middleware.Layer, owner string) findi
 	}
 	f := finding{Check: check, State: stateOK, Data: c, Detail: fmt.Sprintf(
 		"%d questions made of the records: recall@10 %.2f by words, %.2f by likeness, %.2f by both; MRR %.2f, %.2f, %.2f. %s",
-		c.Questions, c.Keyword.RecallAt10, c.Vector.RecallAt10, both(c).RecallAt10, c.Keyword.MRR, c.Vector.MRR, both(c).MRR, verdict(c))}
+		c.Questions, c.Keyword.RecallAt10, c.Vector.RecallAt10, figures(c).RecallAt10, c.Keyword.MRR, c.Vector.MRR, figures(c).MRR, describeCalibration(c))}
 	if c.Factor < 1 {
-		f.State, f.Try = stateWarn, another(&cfg)
+		f.State, f.Try = stateWarn, suggestEmbedder(&cfg)
 	}
 	return f
 }
 
-// both is how words and likeness fare together where the likeness counts, for
+// figures is how words and likeness fare together where the likeness counts, for
 // comparison also where calibration leaves it out.
-func both(c *calibrate.Calibration) calibrate.Figures {
+func figures(c *calibrate.Calibration) calibrate.Figures {
 	for _, t := range c.Tried {
 		if t.Factor == 1 && c.Harms() {
 			return t.Figures
@@ -55,7 +55,7 @@ func both(c *calibrate.Calibration) calibrate.Figures {
 }
 
 // verdict says in a sentence what calibration made of the figures.
-func verdict(c *calibrate.Calibration) string {
+func describeCalibration(c *calibrate.Calibration) string {
 	switch {
 	case c.Harms():
 		return "The embedder does not help here: turns search by words alone (factor 0)"
@@ -68,7 +68,7 @@ func verdict(c *calibrate.Calibration) string {
 }
 
 // another says how to come by a better embedder.
-func another(cfg *config.Config) string {
+func suggestEmbedder(cfg *config.Config) string {
 	switch cfg.EmbedProvider() {
 	case config.ProviderBuiltin:
 		return "Run ken embed adapt, or set knowledge.embed_model to one that your gateway serves."

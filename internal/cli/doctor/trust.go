@@ -133,14 +133,14 @@ func (a *commands) showTrust(v trustView) {
 		return
 	}
 	fmt.Fprintf(a.Err, "The state in %s is not used, because %s.\n", cli.Cell(v.State), cli.Cell(v.Foreign))
-	for _, l := range holds(v.State) {
+	for _, l := range contents(v.State) {
 		fmt.Fprintf(a.Err, "  %s\n", cli.Cell(l))
 	}
 	fmt.Fprintln(a.Err, "  Its claims would be shown to the model as what you know.")
 }
 
 // holds lists what lies in a state folder, and where links in it lead.
-func holds(dir string) (lines []string) {
+func contents(dir string) (lines []string) {
 	const most = 20
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -104,14 +104,14 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 	}
 	m, err := drift.Read(root, o.manifest)
 	if err != nil {
-		return unusable(err)
+		return manifestError(err)
 	}
 	base, err := drift.ReadBaseline(root, o.baseline)
 	if errors.Is(err, ken.ErrNotFound) && (o.update || !o.flags.Changed("baseline")) {
 		base, err = nil, nil
 	}
 	if err != nil {
-		return unusable(err)
+		return manifestError(err)
 	}
 	g, read, err := a.ImportGraph(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 
 // unusable makes what is wrong with a manifest or a baseline exit status 2, so that a
 // build can tell it from a violation.
-func unusable(err error) error {
+func manifestError(err error) error {
 	if errors.Is(err, ken.ErrInvalid) || errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrRefused) {
 		return cli.UsageError(err)
 	}
@@ -172,7 +172,7 @@ type baselineView struct {
 func (a *commands) updateBaseline(root string, o *driftOptions, r *drift.Report) error {
 	changed, err := drift.WriteBaseline(root, o.baseline, drift.NewBaseline(r))
 	if err != nil {
-		return unusable(err)
+		return manifestError(err)
 	}
 	if o.format == "json" {
 		return a.PrintJSON(baselineView{o.baseline, changed, len(r.Violations), len(r.Known), r.Fixed})

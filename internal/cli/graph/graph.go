@@ -84,7 +84,7 @@ func graphID(v *codegraph.View, name string) (string, error) {
 	b.WriteString("say which one:")
 	for i := range found {
 		fmt.Fprintf(&b, "\n  %s", found[i].ID)
-		if at := place(found[i].Path, found[i].Line); at != "" {
+		if at := location(found[i].Path, found[i].Line); at != "" {
 			b.WriteString("  (" + at + ")")
 		}
 	}
@@ -94,8 +94,8 @@ func graphID(v *codegraph.View, name string) (string, error) {
 	return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "NAME", Msg: fmt.Sprintf("%q may be %d things", cli.Truncate(cli.Cell(name), 80), total), Try: b.String()})
 }
 
-// place is where something stands in a file.
-func place(path string, line int) string {
+// location is where something stands in a file.
+func location(path string, line int) string {
 	if path == "" || line == 0 {
 		return path
 	}
@@ -229,7 +229,7 @@ func (a *commands) printBuilt(b *built) error {
 	case t != nil:
 		fmt.Fprintf(a.Out, "types: %s, %d with errors\n", cli.Count(t.Packages, "Go package"), t.Broken)
 		for _, x := range t.Problems {
-			fmt.Fprintf(a.Err, "ken: types: %s: %s\n", cli.Cell(cmp.Or(place(x.Path, x.Line), x.Package, "the module")), cli.Cell(x.Text))
+			fmt.Fprintf(a.Err, "ken: types: %s: %s\n", cli.Cell(cmp.Or(location(x.Path, x.Line), x.Package, "the module")), cli.Cell(x.Text))
 		}
 	case b.NoTypes != "":
 		fmt.Fprintf(a.Out, "types were not checked: %s\n", cli.Cell(b.NoTypes))
@@ -254,7 +254,7 @@ func (a *commands) printUnread(r *codegraph.Report) {
 	}
 	shown := r.Problems[:min(len(r.Problems), mostUnread)]
 	for _, x := range shown {
-		fmt.Fprintf(a.Err, "ken: could not be read: %s: %s\n", cli.Cell(place(x.Path, x.Line)), cli.Cell(x.Text))
+		fmt.Fprintf(a.Err, "ken: could not be read: %s: %s\n", cli.Cell(location(x.Path, x.Line)), cli.Cell(x.Text))
 	}
 	if n := r.ProblemsTotal - len(shown); n > 0 {
 		fmt.Fprintf(a.Err, "ken: %d more places could not be read: --json lists them\n", n)
@@ -302,8 +302,8 @@ func checkKinds[K ~string](said, all []string) (out []K, err error) {
 	return out, nil
 }
 
-// more tells how to see what did not fit on a page.
-func (a *commands) more(shown int, p codegraph.Page, total int) {
+// noteMore tells how to see what did not fit on a page.
+func (a *commands) noteMore(shown int, p codegraph.Page, total int) {
 	switch next := p.Offset + shown; {
 	case total == 0:
 		fmt.Fprintln(a.Err, "ken: nothing found")

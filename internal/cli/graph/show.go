@@ -68,7 +68,7 @@ func (a *commands) printNode(s *codegraph.Shown) {
 	}
 	a.PrintHeading("declared", len(s.Places))
 	for _, p := range s.Places {
-		fmt.Fprintln(a.Out, "  "+cli.Cell(place(p.Path, p.Line)))
+		fmt.Fprintln(a.Out, "  "+cli.Cell(location(p.Path, p.Line)))
 	}
 	a.rest(s.PlaceMore)
 	if s.Parent != nil {
@@ -76,17 +76,17 @@ func (a *commands) printNode(s *codegraph.Shown) {
 	}
 	a.PrintHeading("governed by", len(s.Governed))
 	for _, r := range s.Governed {
-		fmt.Fprintf(a.Out, "  %s %s (%s)%s\n", cli.Cell(r.From.ID), cli.Cell(r.From.Signature), r.How, at(r.Path, r.Line))
+		fmt.Fprintf(a.Out, "  %s %s (%s)%s\n", cli.Cell(r.From.ID), cli.Cell(r.From.Signature), r.How, locationSuffix(r.Path, r.Line))
 	}
 	a.PrintHeading("defines", len(s.Members))
 	members := s.Members[:min(len(s.Members), shownLines)]
 	for i := range members {
-		fmt.Fprintf(a.Out, "  %-9s  %s%s\n", members[i].Kind, cli.Cell(members[i].Name), at(members[i].Path, members[i].Line))
+		fmt.Fprintf(a.Out, "  %-9s  %s%s\n", members[i].Kind, cli.Cell(members[i].Name), locationSuffix(members[i].Path, members[i].Line))
 	}
 	a.rest(s.MemberAll - len(members))
 	a.printEdges(s)
 	for _, p := range s.Problems {
-		fmt.Fprintf(a.Out, "\ncould not be read: %s: %s\n", place(s.Path, p.Line), cli.Cell(p.Text))
+		fmt.Fprintf(a.Out, "\ncould not be read: %s: %s\n", location(s.Path, p.Line), cli.Cell(p.Text))
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *commands) printEdges(s *codegraph.Shown) {
 	}
 	to := s.To[:min(len(s.To), shownLines)]
 	for _, e := range to {
-		fmt.Fprintf(a.Out, "  %-10s  %-5s  %s%s\n", e.Kind, e.How, cli.Cell(e.To.ID), at(e.Path, e.Line))
+		fmt.Fprintf(a.Out, "  %-10s  %-5s  %s%s\n", e.Kind, e.How, cli.Cell(e.To.ID), locationSuffix(e.Path, e.Line))
 	}
 	if len(to) > 0 {
 		all := 0
@@ -110,9 +110,9 @@ func (a *commands) printEdges(s *codegraph.Shown) {
 	}
 }
 
-// at is a place behind what is there.
-func at(path string, line int) string {
-	if p := place(path, line); p != "" {
+// locationSuffix is a place behind what is there.
+func locationSuffix(path string, line int) string {
+	if p := location(path, line); p != "" {
 		return "  " + cli.Cell(p)
 	}
 	return ""
@@ -168,10 +168,10 @@ func (a *commands) printSearch(found codebase.Found, p codegraph.Page) error {
 	rows := make([][]string, len(found.Results))
 	for i := range found.Results {
 		r := &found.Results[i]
-		rows[i] = []string{string(r.Kind), strconv.Itoa(r.In), place(r.Path, r.Line), r.ID}
+		rows[i] = []string{string(r.Kind), strconv.Itoa(r.In), location(r.Path, r.Line), r.ID}
 	}
 	a.PrintTable([]string{"KIND", "EDGES IN", "PLACE", "ID"}, rows)
-	a.more(len(rows), p, found.Total)
+	a.noteMore(len(rows), p, found.Total)
 	if found.Least {
 		fmt.Fprintf(a.Err, "ken: only the best %d names were looked at: more words find more exactly\n", codegraph.MaxLimit)
 	}
@@ -219,15 +219,15 @@ func (a *commands) printRefs(v *codegraph.View, name string, kinds []codegraph.E
 		return a.PrintJSON(refs)
 	}
 	if cli.IsTerminal(a.Out) {
-		fmt.Fprintf(a.Out, "%s %s\n%s\n", refs.Node.ID, place(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
+		fmt.Fprintf(a.Out, "%s %s\n%s\n", refs.Node.ID, location(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
 	}
 	rows := make([][]string, len(refs.Refs))
 	for i := range refs.Refs {
 		r := &refs.Refs[i]
-		rows[i] = []string{string(r.Kind), string(r.How), place(r.Path, r.Line), r.From.ID}
+		rows[i] = []string{string(r.Kind), string(r.How), location(r.Path, r.Line), r.From.ID}
 	}
 	a.PrintTable([]string{"KIND", "HOW", "PLACE", "FROM"}, rows)
-	a.more(len(rows), p, refs.Total)
+	a.noteMore(len(rows), p, refs.Total)
 	return nil
 }
 
@@ -283,15 +283,15 @@ func (a *commands) printDependents(v *codegraph.View, name string, depth int, p 
 		return a.PrintJSON(deps)
 	}
 	if cli.IsTerminal(a.Out) {
-		fmt.Fprintf(a.Out, "%s %s\n", deps.Node.ID, place(deps.Node.Path, deps.Node.Line))
+		fmt.Fprintf(a.Out, "%s %s\n", deps.Node.ID, location(deps.Node.Path, deps.Node.Line))
 	}
 	rows := make([][]string, len(deps.Dependents))
 	for i := range deps.Dependents {
 		d := &deps.Dependents[i]
-		rows[i] = []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), place(d.Path, d.Line), d.ID, d.Via}
+		rows[i] = []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), location(d.Path, d.Line), d.ID, d.Via}
 	}
 	a.PrintTable([]string{"STEPS", "KIND", "HOW", "PLACE", "DEPENDENT", "VIA"}, rows)
-	a.more(len(rows), p, deps.Total)
+	a.noteMore(len(rows), p, deps.Total)
 	if deps.More {
 		fmt.Fprintln(a.Err, "ken: there are others further away")
 	}
@@ -352,7 +352,7 @@ func (a *commands) printNeighbours(v *codegraph.View, args []string, limit int) 
 		if n.Out {
 			from, to = n.Of, n.ID
 		}
-		rows[i] = []string{fmt.Sprintf("%.2f", n.Score), string(n.How), place(n.Path, n.Line), from + " " + string(n.Kind) + " " + to}
+		rows[i] = []string{fmt.Sprintf("%.2f", n.Score), string(n.How), location(n.Path, n.Line), from + " " + string(n.Kind) + " " + to}
 	}
 	a.PrintTable([]string{"SCORE", "HOW", "PLACE", "EDGE"}, rows)
 	if len(list) < total {
@@ -391,7 +391,7 @@ func nodeNames(v *codegraph.View, begun string) (out []string) {
 		for _, form := range forms(n) {
 			if strings.HasPrefix(form, begun) && !seen[form] {
 				seen[form] = true
-				out = append(out, form+"\t"+cli.Cell(string(n.Kind)+" "+place(n.Path, n.Line)))
+				out = append(out, form+"\t"+cli.Cell(string(n.Kind)+" "+location(n.Path, n.Line)))
 				break
 			}
 		}

@@ -143,7 +143,7 @@ func (a *commands) verifyCommand() *cobra.Command {
 				return err
 			}
 			now := time.Now().UTC()
-			evidence, err := ev.mechanical(root, now)
+			evidence, err := ev.mechanicalEvidence(root, now)
 			if err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func (a *commands) importFile(ctx context.Context, im *importer, file string) er
 		return err
 	}
 	defer in.Close()
-	for line := range until(ctx, jsonl.Read(in, filepath.Base(file))) {
+	for line := range untilDone(ctx, jsonl.Read(in, filepath.Base(file))) {
 		if im.stopped != nil {
 			break
 		}
@@ -115,7 +115,7 @@ func (a *commands) importFile(ctx context.Context, im *importer, file string) er
 // until yields what seq yields, and ends when ctx does although seq may still
 // wait for a terminal or a pipe: seq runs in a goroutine of its own, which ends
 // with the next value that comes.
-func until[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
+func untilDone[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -103,7 +103,7 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 		if c, err = s.Get(ctx, id); err != nil {
 			return err
 		}
-		deps, err := stated(ctx, s, &c)
+		deps, err := storedDependencies(ctx, s, &c)
 		if err != nil {
 			return err
 		}
@@ -123,11 +123,11 @@ func (a *commands) learn(ctx context.Context, text string, o *learnOptions) erro
 
 // claim builds the claim that the flags describe.
 func (o *learnOptions) claim(text, root string, now time.Time) (ken.Claim, error) {
-	ev, err := o.evidence.mechanical(root, now)
+	ev, err := o.evidence.mechanicalEvidence(root, now)
 	if err != nil {
 		return ken.Claim{}, err
 	}
-	if o.evidence.asserts() || len(ev) == 0 {
+	if o.evidence.hasAssertion() || len(ev) == 0 {
 		ev = append(ev, o.evidence.assertion(now))
 	}
 	c := ken.Claim{Text: text, Evidence: ev, Kind: ken.Kind(o.kind), Heading: o.heading, Status: ken.Status(o.status),
@@ -167,8 +167,8 @@ func spelled(names []string) (out []string) {
 	return out
 }
 
-// stated are the dependencies that were read from a claim.
-func stated(ctx context.Context, s store.Engine, c *ken.Claim) ([]ken.Claim, error) {
+// storedDependencies are the dependencies that were read from a claim.
+func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ken.Claim, error) {
 	f := &ken.Filter{Unscoped: true}
 	outlines, err := s.Outlines(ctx, c.Entities, f, store.OutlineOptions{Aspects: 1, Top: 1})
 	if err != nil {
@@ -216,8 +216,8 @@ func (e *evidenceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&e.note, "note", "", "`what` that person checked")
 }
 
-// mechanical returns the evidence that is not somebody's word.
-func (e *evidenceFlags) mechanical(root string, now time.Time) ([]ken.Evidence, error) {
+// mechanicalEvidence returns the evidence that is not somebody's word.
+func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Evidence, error) {
 	if e.flags.Changed("exit") && e.command == "" {
 		return nil, cli.Usagef("--exit is the status of a --command, and there is none")
 	}
@@ -244,10 +244,10 @@ func (e *evidenceFlags) mechanical(root string, now time.Time) ([]ken.Evidence, 
 	return out, nil
 }
 
-// asserts reports whether somebody's word was given as evidence.
-func (e *evidenceFlags) asserts() bool { return e.by != "" || e.note != "" }
+// hasAssertion reports whether somebody's word was given as evidence.
+func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
 
-// person is who vouches: the one that was named, else who runs the command.
+// isTerminal is who vouches: the one that was named, else who runs the command.
 func (e *evidenceFlags) person() string {
 	if e.by != "" {
 		return e.by

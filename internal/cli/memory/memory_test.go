@@ -24,7 +24,7 @@ func TestUntilEndsAlthoughTheInputWaits(t *testing.T) {
 		<-forever
 	}
 	var got []int
-	for v := range until(ctx, seq) {
+	for v := range untilDone(ctx, seq) {
 		got = append(got, v)
 		cancel()
 	}
@@ -38,7 +38,7 @@ func TestUntilYieldsEverythingInOrder(t *testing.T) {
 	for i := range want {
 		want[i] = i
 	}
-	if got := slices.Collect(until(t.Context(), slices.Values(want))); !slices.Equal(got, want) {
+	if got := slices.Collect(untilDone(t.Context(), slices.Values(want))); !slices.Equal(got, want) {
 		t.Errorf("got %d values", len(got))
 	}
 }

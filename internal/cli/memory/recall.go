@@ -225,7 +225,7 @@ func (a *commands) recallBatch(ctx context.Context, file string, q *middleware.R
 		enc := json.NewEncoder(a.Out)
 		enc.SetEscapeHTML(false)
 		asked, failed := 0, 0
-		for line := range until(ctx, readLines(in)) {
+		for line := range untilDone(ctx, readLines(in)) {
 			if line.err == nil && strings.TrimSpace(line.text) == "" {
 				continue
 			}

@@ -187,14 +187,14 @@ func (a *commands) keyReader() *keyReader {
 	return k
 }
 
-// person reports whether somebody presses the keys.
-func (k *keyReader) person() bool { return k.fd >= 0 }
+// isTerminal reports whether somebody presses the keys.
+func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
 // key asks, and returns a letter in lower case, '\n' for an empty line, noKey for
 // what means nothing, and io.EOF at the end. The terminal is raw before anybody is
 // asked: it would keep a key that is pressed earlier for a line.
 func (k *keyReader) key(ctx context.Context, ask func()) (rune, error) {
-	if !k.person() {
+	if !k.isTerminal() {
 		ask()
 		line, err := k.line(ctx)
 		if err != nil {
@@ -301,7 +301,7 @@ func (a *commands) review(ctx context.Context, all, list bool) error {
 			rows := make([][]string, len(claims))
 			for i := range claims {
 				c := &claims[i]
-				rows[i] = []string{a.ShortID(c.ID), kindOf(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
+				rows[i] = []string{a.ShortID(c.ID), claimKind(c), string(c.Status), fmt.Sprint(c.Reinforcements + 1), c.Text}
 			}
 			a.PrintTable([]string{"ID", "KIND", "STATUS", "SEEN", "TEXT"}, rows)
 			return nil
@@ -336,7 +336,7 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 			}
 			did := ""
 			if err == nil {
-				did, err = r.obey(ctx, key, &claims[i])
+				did, err = r.handleKey(ctx, key, &claims[i])
 			}
 			if err != nil {
 				fmt.Fprintln(r.a.Out)
@@ -350,7 +350,7 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 }
 
 // kindOf names what is decided about.
-func kindOf(c *ken.Claim) string {
+func claimKind(c *ken.Claim) string {
 	if c.RuleCandidate {
 		return "candidate rule"
 	}
@@ -359,7 +359,7 @@ func kindOf(c *ken.Claim) string {
 
 // show prints a claim, and what speaks for it.
 func (r *reviewer) show(c *ken.Claim, n, of int) {
-	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, kindOf(c), c.Status, seen(c), cli.Printable(c.Text))
+	fmt.Fprintf(r.a.Out, "\n%d of %d  %s, %s, seen %s\n  %s\n", n, of, claimKind(c), c.Status, seenCount(c), cli.Printable(c.Text))
 	const some = 4
 	for _, e := range c.Evidence[:min(len(c.Evidence), some)] {
 		fmt.Fprintf(r.a.Out, "  · %s\n", cli.Cell(cli.EvidenceLabel(e)+" "+e.Detail))
@@ -369,8 +369,8 @@ func (r *reviewer) show(c *ken.Claim, n, of int) {
 	}
 }
 
-// obey does what a key asks for and says so; "" for a key that asks for nothing.
-func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
+// handleKey does what a key asks for and says so; "" for a key that asks for nothing.
+func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did string, err error) {
 	v := operator.Verdict{ID: c.ID}
 	switch key {
 	case 'a':
@@ -395,7 +395,7 @@ func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string
 	case 's', '\r', '\n':
 		return "skipped", nil
 	default:
-		if !r.in.person() { // one wrong line would shift all decisions after it
+		if !r.in.isTerminal() { // one wrong line would shift all decisions after it
 			return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q is no key", key), Try: "Use a, r, e, s or q."})
 		}
 		return "", nil
@@ -408,7 +408,7 @@ func (r *reviewer) obey(ctx context.Context, key rune, c *ken.Claim) (did string
 }
 
 // seen says how often a claim was seen, and when last.
-func seen(c *ken.Claim) string {
+func seenCount(c *ken.Claim) string {
 	last := c.UpdatedAt
 	if !c.ReinforcedAt.IsZero() {
 		last = c.ReinforcedAt

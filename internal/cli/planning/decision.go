@@ -55,7 +55,7 @@ func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) err
 
 // named offers things of the project's files for arguments: an id, and after a tab what it
 // is. Each argument has a list of its own; the last one is for all that follow when more.
-func (a *commands) named(more bool, lists ...func(context.Context) []string) cobra.CompletionFunc {
+func (a *commands) completeNames(more bool, lists ...func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const noFiles = cobra.ShellCompDirectiveNoFileComp
 		i := len(args)
@@ -76,8 +76,8 @@ func (a *commands) named(more bool, lists ...func(context.Context) []string) cob
 }
 
 // offer completes the values of a flag from the project's files.
-func (a *commands) offer(cmd *cobra.Command, flag string, list func(context.Context) []string) {
-	complete := a.named(true, list)
+func (a *commands) completeFlagWith(cmd *cobra.Command, flag string, list func(context.Context) []string) {
+	complete := a.completeNames(true, list)
 	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd, nil, begun)
 	}); err != nil {
@@ -118,8 +118,8 @@ func (a *commands) decisionAcceptCommand() *cobra.Command {
 		Short:             "Accept proposed decisions",
 		Long:              "Accept decisions: ken decision status ID accepted, for each.",
 		Example:           `  ken decision accept ADR-0042`,
-		Args:              some("ID"),
-		ValidArgsFunction: a.named(true, a.decisionIDs),
+		Args:              atLeastOne("ID"),
+		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
 				return r.SetStatus(ctx, id, adr.Accepted)
@@ -136,7 +136,7 @@ func (a *commands) decisionStatusCommand() *cobra.Command {
 			"ken decision supersede is for what has a successor.",
 		Example:           `  ken decision status 42 deprecated`,
 		Args:              cli.ExactArgs("ID", "STATUS"),
-		ValidArgsFunction: a.named(false, a.decisionIDs, fixed(decisionStatuses(false)...)),
+		ValidArgsFunction: a.completeNames(false, a.decisionIDs, fixed(decisionStatuses(false)...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := decisionStatus(args[1], false)
 			if err != nil {
@@ -156,8 +156,8 @@ func (a *commands) decisionArchiveCommand() *cobra.Command {
 		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
 			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
 		Example:           `  ken decision archive ADR-0007 ADR-0009`,
-		Args:              some("ID"),
-		ValidArgsFunction: a.named(true, a.decisionIDs),
+		Args:              atLeastOne("ID"),
+		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
 				return r.Archive(ctx, id)
@@ -267,7 +267,7 @@ func (a *commands) decisionFilterFlags(cmd *cobra.Command, o *decisionFilter) {
 	f.StringVar(&o.since, "since", "", "only those of this `day`, as YYYY-MM-DD, or later")
 	f.StringVar(&o.until, "until", "", "only those of this `day` or earlier")
 	f.BoolVar(&o.noArchive, "no-archive", false, "leave out what is in the archive")
-	a.offer(cmd, "status", fixed(decisionStatuses(true)...))
+	a.completeFlagWith(cmd, "status", fixed(decisionStatuses(true)...))
 }
 
 func (a *commands) decisionListCommand() *cobra.Command {

@@ -46,7 +46,7 @@ func (a *commands) decisionCreateCommand() *cobra.Command {
 	}
 	a.draftFlags(cmd, &o, string(adr.Proposed))
 	cmd.Flags().StringVar(&replaces, "supersedes", "", "the `decision` that it supersedes; its status is accepted then unless --status says otherwise")
-	a.offer(cmd, "supersedes", a.decisionIDs)
+	a.completeFlagWith(cmd, "supersedes", a.decisionIDs)
 	return cmd
 }
 
@@ -61,9 +61,9 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 		Example: `  ken decision supersede ADR-0007 --by ADR-0012
   ken decision supersede 7 --title "Use a queue" --decision "NATS carries the jobs."`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return errors.Join(some("OLD")(cmd, args), cli.MaxArgs("OLD", "-")(cmd, args))
+			return errors.Join(atLeastOne("OLD")(cmd, args), cli.MaxArgs("OLD", "-")(cmd, args))
 		},
-		ValidArgsFunction: a.named(false, a.decisionIDs),
+		ValidArgsFunction: a.completeNames(false, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 && args[1] != "-" {
 				return cli.Usagef("supersede: give the successor with --by %s", args[1])
@@ -89,7 +89,7 @@ func (a *commands) decisionSupersedeCommand() *cobra.Command {
 	}
 	a.draftFlags(cmd, &o, string(adr.Accepted))
 	cmd.Flags().StringVar(&by, "by", "", "the `decision` that takes its place, which is there already")
-	a.offer(cmd, "by", a.decisionIDs)
+	a.completeFlagWith(cmd, "by", a.decisionIDs)
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func (a *commands) printChanged(r *adr.Registry, changed ...adr.Record) error {
 }
 
 // some admits one argument or more.
-func some(name string) cobra.PositionalArgs {
+func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("%s: %s is missing", cmd.Name(), name)
@@ -158,7 +158,7 @@ func (a *commands) draftFlags(cmd *cobra.Command, o *draftFlags, status string) 
 	f.StringArrayVar(&o.informed, "informed", nil, "`who` was told (repeatable)")
 	f.StringVar(&o.date, "date", "", "the `day` of the decision, as YYYY-MM-DD; default today")
 	f.StringVar(&o.folder, "folder", "", "the `folder` for its file, one of those for decisions; default where most of them are")
-	a.offer(cmd, "status", fixed(decisionStatuses(false)...))
+	a.completeFlagWith(cmd, "status", fixed(decisionStatuses(false)...))
 }
 
 // draft is the decision that flags describe, or without --title standard input, which
@@ -296,7 +296,7 @@ func (a *commands) decisionShowCommand() *cobra.Command {
 		Example: `  ken decision show 42
   ken decision show docs/adr/0042-use-a-log.md --json`,
 		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.named(false, a.decisionIDs),
+		ValidArgsFunction: a.completeNames(false, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
 				d, err := r.Find(args[0])
@@ -321,7 +321,7 @@ func (a *commands) decisionHistoryCommand() *cobra.Command {
 		Long:              "List a decision with all that it superseded and all that superseded it, before and after that as well, the oldest first.",
 		Example:           `  ken decision history ADR-0042`,
 		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.named(false, a.decisionIDs),
+		ValidArgsFunction: a.completeNames(false, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
 				all, err := r.History(args[0])
@@ -441,7 +441,7 @@ func (a *commands) printDecision(v *decisionView) {
 	}
 	part("PREAMBLE", v.Preamble)
 	part("CONTEXT", v.Context)
-	part("DRIVERS", dashes("- ", v.Drivers))
+	part("DRIVERS", bulletList("- ", v.Drivers))
 	var options strings.Builder
 	for _, o := range v.Alternatives {
 		chosen := ""
@@ -452,7 +452,7 @@ func (a *commands) printDecision(v *decisionView) {
 		if o.Text != "" {
 			why = ": " + cli.Cell(o.Text)
 		}
-		options.WriteString("- " + cli.Cell(o.Title) + chosen + why + "\n" + dashes("  + ", o.Pros) + dashes("  - ", o.Cons))
+		options.WriteString("- " + cli.Cell(o.Title) + chosen + why + "\n" + bulletList("  + ", o.Pros) + bulletList("  - ", o.Cons))
 	}
 	part("OPTIONS", options.String())
 	part("DECISION", v.Decision)
@@ -464,8 +464,8 @@ func (a *commands) printDecision(v *decisionView) {
 	}
 }
 
-// dashes is a list with a mark before each item, a line each.
-func dashes(mark string, items []string) string {
+// bulletList is a list with a mark before each item, a line each.
+func bulletList(mark string, items []string) string {
 	var b strings.Builder
 	for _, i := range items {
 		b.WriteString(mark + cli.Cell(i) + "\n")

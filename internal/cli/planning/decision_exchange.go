@@ -26,7 +26,7 @@ func (a *commands) decisionExportCommand() *cobra.Command {
 			"governs, supersedes, supersededBy. With --folder each becomes a file ADR-0042.json of its own. ken decision import reads both.",
 		Example: `  ken decision export --out decisions.json
   ken decision export ADR-0042 | jq '.[0].decision'`,
-		ValidArgsFunction: a.named(true, a.decisionIDs),
+		ValidArgsFunction: a.completeNames(true, a.decisionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out != "" && folder != "" {
 				return cli.Usagef("--out and --folder: give one of the two")

@@ -110,19 +110,19 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.tellProblems(problems)
+				a.noteProblems(problems)
 				return a.printObjectives(list...)
 			})
 		},
 	}
 	cmd.Flags().StringArrayVar(&statuses, "status", nil, "only those of this `status`: "+strings.Join(objectiveStatuses(), ", ")+" (repeatable)")
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
-	a.offer(cmd, "status", fixed(objectiveStatuses()...))
+	a.completeFlagWith(cmd, "status", fixed(objectiveStatuses()...))
 	return cmd
 }
 
 // tellProblems says what could not be read, beside the output.
-func (a *commands) tellProblems(list []objective.Problem) {
+func (a *commands) noteProblems(list []objective.Problem) {
 	for _, p := range list {
 		a.Note(fileProblem(p).String())
 	}
@@ -163,15 +163,15 @@ type goalTask struct {
 func objectiveViewOf(o *objective.Objective) objectiveView {
 	p := o.Progress()
 	v := objectiveView{ID: o.ID, Title: o.Title, Status: string(o.Status), Progress: progressView{p.Done, p.Total, p.Share()}, Owner: o.Owner, Tags: o.Tags,
-		Decisions: o.Decisions, Sessions: o.Sessions, Description: o.Description, Created: whenever(o.Created), Updated: whenever(o.Updated), Path: o.Path, Tasks: []goalTask{}}
+		Decisions: o.Decisions, Sessions: o.Sessions, Description: o.Description, Created: optionalTime(o.Created), Updated: optionalTime(o.Updated), Path: o.Path, Tasks: []goalTask{}}
 	for _, t := range o.Tasks {
-		v.Tasks = append(v.Tasks, goalTask{t.Text, t.Done, whenever(t.DoneAt), t.By, t.Claim})
+		v.Tasks = append(v.Tasks, goalTask{t.Text, t.Done, optionalTime(t.DoneAt), t.By, t.Claim})
 	}
 	return v
 }
 
-// whenever is a time, or nothing for none.
-func whenever(t time.Time) *time.Time {
+// optionalTime is a time, or nothing for none.
+func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (a *commands) objectiveCreateCommand() *cobra.Command {
 	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag` (repeatable)")
 	f.StringArrayVar(&d.Decisions, "decision", nil, "a `decision` that it hangs on (repeatable)")
 	f.StringArrayVar(&d.Sessions, "session", nil, "a `session` that worked on it (repeatable)")
-	a.offer(cmd, "decision", a.decisionIDs)
+	a.completeFlagWith(cmd, "decision", a.decisionIDs)
 	return cmd
 }
 
@@ -269,7 +269,7 @@ func (a *commands) objectiveLinkCommand() *cobra.Command {
 		Example: `  ken objective link OBJ-0001 "Write the release notes"
   ken objective link 1 design --done`,
 		Args:              cli.ExactArgs("ID", "TASK"),
-		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		ValidArgsFunction: a.completeNames(false, a.objectiveIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.Task = args[1]
 			if l.By != "" && !l.Done {
@@ -314,7 +314,7 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 		Example: `  ken objective update OBJ-0001 --status done
   ken objective update 1 --tasks "Test,Ship" --decision ADR-0012`,
 		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		ValidArgsFunction: a.completeNames(false, a.objectiveIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if status != "" {
@@ -370,8 +370,8 @@ func (a *commands) objectiveUpdateCommand() *cobra.Command {
 	f.StringArrayVar(&each, "task", nil, "likewise, one task, whose `text` may have commas (repeatable)")
 	f.StringArrayVar(&u.AddDecisions, "decision", nil, "a `decision` that it hangs on as well (repeatable)")
 	f.StringArrayVar(&u.AddSessions, "session", nil, "a `session` that worked on it as well (repeatable)")
-	a.offer(cmd, "status", fixed(objectiveStatuses()...))
-	a.offer(cmd, "decision", a.decisionIDs)
+	a.completeFlagWith(cmd, "status", fixed(objectiveStatuses()...))
+	a.completeFlagWith(cmd, "decision", a.decisionIDs)
 	return cmd
 }
 
@@ -385,7 +385,7 @@ func (a *commands) objectiveStatusCommand() *cobra.Command {
 		Example: `  ken objective status OBJ-0001
   ken objective status 1 --json`,
 		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		ValidArgsFunction: a.completeNames(false, a.objectiveIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.showObjective(cmd.Context(), args[0], a.printProgress)
 		},
@@ -399,7 +399,7 @@ func (a *commands) objectiveShowCommand() *cobra.Command {
 		Long:              "Show all that an objective says: status, owner, tags, the decisions and sessions that it hangs on, its tasks with who did them and when, and its description.",
 		Example:           `  ken objective show OBJ-0001`,
 		Args:              cli.ExactArgs("ID"),
-		ValidArgsFunction: a.named(false, a.objectiveIDs),
+		ValidArgsFunction: a.completeNames(false, a.objectiveIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.showObjective(cmd.Context(), args[0], a.printObjective)
 		},
@@ -412,7 +412,7 @@ func (a *commands) showObjective(ctx context.Context, id string, show func(*obje
 		if err != nil {
 			return err
 		}
-		a.tellProblems(problems)
+		a.noteProblems(problems)
 		if a.JSON {
 			return a.PrintJSON(objectiveViewOf(&o))
 		}
@@ -442,14 +442,14 @@ func (a *commands) printTasksOf(o *objective.Objective, whole bool) {
 			mark = "x"
 		}
 		if whole {
-			behind = aside(t)
+			behind = taskNote(t)
 		}
 		fmt.Fprintf(a.Out, "[%s] %s%s\n", mark, cli.Cell(t.Text), behind)
 	}
 }
 
-// aside is what there is to say of a task beside its text, in parentheses.
-func aside(t objective.Task) string {
+// taskNote is what there is to say of a task beside its text, in parentheses.
+func taskNote(t objective.Task) string {
 	var parts []string
 	if !t.DoneAt.IsZero() {
 		parts = append(parts, t.DoneAt.UTC().Format(cli.TimeFormat))

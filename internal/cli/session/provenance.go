@@ -115,7 +115,7 @@ func (a *commands) printProvenance(v *provenance.View) {
 			fmt.Fprintf(a.Out, "  - %s\n", pieceLine(&c.Evidence[j]))
 		}
 	}
-	a.tellProvenance(v)
+	a.noteOmitted(v)
 }
 
 // pieceLine is a piece of evidence on one line.
@@ -146,7 +146,7 @@ func pieceLine(p *provenance.Piece) string {
 }
 
 // tellProvenance says what is not shown.
-func (a *commands) tellProvenance(v *provenance.View) {
+func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {
 		rest = append(rest, fmt.Sprintf("%d more (--offset %d)", n, v.Offset+len(v.Claims)))
@@ -165,7 +165,7 @@ func (a *commands) tellProvenance(v *provenance.View) {
 	}
 }
 
-type witnessOptions struct {
+type runOptions struct {
 	about    []string
 	expires  string
 	file     string
@@ -174,7 +174,7 @@ type witnessOptions struct {
 }
 
 func (a *commands) runCommand() *cobra.Command {
-	var o witnessOptions
+	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT …]",
 		Short: "Run a command and record what came of it",
@@ -209,32 +209,32 @@ func (a *commands) runCommand() *cobra.Command {
 	return cmd
 }
 
-// witnessView is what was recorded. It goes to standard error, since standard output is the
+// runView is what was recorded. It goes to standard error, since standard output is the
 // command's.
-type witnessView struct {
+type runView struct {
 	Command     string          `json:"command"`
 	ExitCode    int             `json:"exit_code"`
 	Interrupted string          `json:"interrupted,omitempty"` // the signal
 	DurationMS  int64           `json:"duration_ms"`
-	Tests       witnessTests    `json:"tests"`
+	Tests       runTests    `json:"tests"`
 	Changed     witness.Changes `json:"changed"`
-	Claims      []witnessClaim  `json:"claims"`
+	Claims      []runClaim  `json:"claims"`
 	Warning     string          `json:"warning,omitempty"` // why less was recorded
 }
 
-type witnessTests struct {
+type runTests struct {
 	Passed   int      `json:"passed"`
 	Failed   int      `json:"failed"`
 	Failing  []string `json:"failing,omitempty"`
 	Complete bool     `json:"complete"` // these are all
 }
 
-type witnessClaim struct {
+type runClaim struct {
 	provenance.Recorded
 	Text string `json:"text"`
 }
 
-func (a *commands) runAndRecord(ctx context.Context, args []string, o *witnessOptions) error {
+func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOptions) error {
 	// A signal is for the command: what comes after it is recorded all the same.
 	ctx = context.WithoutCancel(ctx)
 	root, err := a.Project()
@@ -261,11 +261,11 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *witnessOp
 	s := witness.Seen{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()},
 		Result: witness.Run(witness.Command{Args: args, Dir: dir, Stdin: a.In, Stdout: a.Out, Stderr: a.Err, Direct: o.direct, Signals: signals})}
 	if s.Err != nil {
-		fmt.Fprintf(a.Err, "ken: %s: %v\n", args[0], whyNot(s.Err))
+		fmt.Fprintf(a.Err, "ken: %s: %v\n", args[0], startError(s.Err))
 	}
 	if !o.noRecord {
 		s.Changes = before.Changed(ctx)
-		a.witnessed(ctx, &s, o)
+		a.record(ctx, &s, o)
 	}
 	if s.Exit != 0 {
 		return cli.ExitStatus(s.Exit)
@@ -273,8 +273,8 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *witnessOp
 	return nil
 }
 
-// whyNot is why a command could not be started, without what Go says around it.
-func whyNot(err error) error {
+// startError is why a command could not be started, without what Go says around it.
+func startError(err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return errors.New("command not found")
 	}
@@ -286,7 +286,7 @@ func whyNot(err error) error {
 }
 
 // targets are the names that the caller gave, paths as they are from the root.
-func (o *witnessOptions) targets(root, dir string) (out []string) {
+func (o *runOptions) targets(root, dir string) (out []string) {
 	for _, t := range o.about {
 		if p, ok := fromRoot(root, dir, t); ok {
 			t = p
@@ -300,11 +300,11 @@ func (o *witnessOptions) targets(root, dir string) (out []string) {
 const recordFor = time.Minute
 
 // witnessed records what was seen and tells about it. What fails is told, and no more.
-func (a *commands) witnessed(ctx context.Context, s *witness.Seen, o *witnessOptions) {
+func (a *commands) record(ctx context.Context, s *witness.Seen, o *runOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
-	v := witnessView{Command: witness.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []witnessClaim{},
-		Tests: witnessTests{Complete: s.Complete}}
+	v := runView{Command: witness.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []runClaim{},
+		Tests: runTests{Complete: s.Complete}}
 	if s.Interrupted != nil {
 		v.Interrupted = s.Interrupted.String()
 	}
@@ -323,7 +323,7 @@ func (a *commands) witnessed(ctx context.Context, s *witness.Seen, o *witnessOpt
 	if v.Changed.Files == nil {
 		v.Changed.Files = []witness.File{}
 	}
-	quiet := *a
+	quiet := *a.App
 	quiet.Quiet = true // no progress on top of what the command prints
 	err := quiet.WithStore(ctx, func(_ *middleware.Layer, st store.Engine) error {
 		now := time.Now()
@@ -333,7 +333,7 @@ func (a *commands) witnessed(ctx context.Context, s *witness.Seen, o *witnessOpt
 				return err
 			}
 			if r.Outcome != provenance.Nothing {
-				v.Claims = append(v.Claims, witnessClaim{r, store.Clean(c.Statement)})
+				v.Claims = append(v.Claims, runClaim{r, store.Clean(c.Statement)})
 			}
 		}
 		return nil
@@ -350,10 +350,10 @@ func (a *commands) witnessed(ctx context.Context, s *witness.Seen, o *witnessOpt
 	for _, p := range problems {
 		fmt.Fprintf(a.Err, "ken: %s\n", p)
 	}
-	a.tellRun(&v)
+	a.printRecorded(&v)
 }
 
-func writeRecord(name string, v *witnessView) error {
+func writeRecord(name string, v *runView) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -362,7 +362,7 @@ func writeRecord(name string, v *witnessView) error {
 }
 
 // tellRun says on one line of standard error what was recorded.
-func (a *commands) tellRun(v *witnessView) {
+func (a *commands) printRecorded(v *runView) {
 	if a.JSON {
 		if b, err := json.Marshal(v); err == nil {
 			fmt.Fprintf(a.Err, "%s\n", b)

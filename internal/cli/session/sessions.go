@@ -100,13 +100,13 @@ func (a *commands) printSessions(all []session.Info) {
 	rows := make([][]string, len(all))
 	for i := range all {
 		s := &all[i]
-		rows[i] = []string{ids[i], s.Active.UTC().Format(cli.TimeFormat), string(s.State), fmt.Sprint(s.Messages), s.Agent, cameOfIt(s)}
+		rows[i] = []string{ids[i], s.Active.UTC().Format(cli.TimeFormat), string(s.State), fmt.Sprint(s.Messages), s.Agent, outcomeOf(s)}
 	}
 	a.PrintTable([]string{"SESSION", "LAST (UTC)", "STATE", "MESSAGES", "AGENT", "CAME OF IT"}, rows)
 }
 
-// cameOfIt is a session's outcome in a line.
-func cameOfIt(s *session.Info) string {
+// outcomeOf is a session's outcome in a line.
+func outcomeOf(s *session.Info) string {
 	if s.Outcome == nil {
 		return "-"
 	}
@@ -213,7 +213,7 @@ func (a *commands) printSession(v *sessionView) {
 		line("open", strings.Join(cp.Open, " · "))
 		line("last step", cp.LastStep)
 	}
-	line("came of it", cameOfIt(&v.Info))
+	line("came of it", outcomeOf(&v.Info))
 	if len(v.Claims) == 0 {
 		return
 	}
@@ -411,13 +411,13 @@ func (a *commands) printJobs(all []jobs.Job) {
 		if cli.IsTerminal(a.Out) { // a hash, which its beginning names
 			id = id[:min(cli.ShortIDLength, len(id))]
 		}
-		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), becameOf(j)}
+		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(cli.TimeFormat), resultOf(j)}
 	}
 	a.PrintTable([]string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
 }
 
-// becameOf is a job's outcome in a line.
-func becameOf(j *jobs.Job) string {
+// resultOf is a job's outcome in a line.
+func resultOf(j *jobs.Job) string {
 	switch {
 	case j.State == jobs.Running && j.Progress != nil:
 		return strings.TrimSpace(fmt.Sprintf("%s %d of %d", j.Progress.Stage, j.Progress.Done, j.Progress.Total))
