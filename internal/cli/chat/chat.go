@@ -112,7 +112,7 @@ func (a *commands) chat(ctx context.Context, o chatOptions) error {
 	return errors.Join(err, lines.Close(), l.Close())
 }
 
-// conversation is one chat and what was said in it so far.
+// conversation holds one chat: its messages so far, the layer and the model.
 type conversation struct {
 	a        *commands
 	layer    *middleware.Layer

@@ -185,7 +185,7 @@ type forgottenCheck struct {
 	Checks []middleware.Check `json:"checks"`
 }
 
-// checkForgotten looks for what was forgotten, and fails when anything is left.
+// checkForgotten searches the project for forgotten texts and fails if it finds one.
 func (a *commands) checkForgotten(ctx context.Context, f checkFlags) error {
 	p := a.Progress()
 	defer p.Done()

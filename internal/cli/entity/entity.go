@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entityCommand groups what is about the things that claims speak of.
+// entityCommand groups the commands for entities, which are the things that claims name.
 func (a *commands) entityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "entity",

@@ -24,7 +24,7 @@ type entityShowOptions struct {
 	scopes  []string
 }
 
-// entityView is an entity, and with a depth of more than 1 what is further away.
+// entityView is an entity and, with a depth above 1, the entities further away.
 type entityView struct {
 	entity.View
 	Further []entity.Node `json:"further,omitempty"`

@@ -21,7 +21,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph/typed"
 )
 
-// graphCommand groups what is about the code in the project's files.
+// graphCommand groups the commands for the graph of the project's code.
 func (a *commands) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
@@ -94,7 +94,7 @@ func graphID(v *codegraph.View, name string) (string, error) {
 	return "", cli.UsageError(&ken.Error{Code: ken.CodeInvalid, Field: "NAME", Msg: fmt.Sprintf("%q may be %d things", cli.Truncate(cli.Cell(name), 80), total), Try: b.String()})
 }
 
-// location is where something stands in a file.
+// location formats a path and a line.
 func location(path string, line int) string {
 	if path == "" || line == 0 {
 		return path
@@ -241,7 +241,7 @@ func (a *commands) printBuilt(b *built) error {
 	return nil
 }
 
-// mostUnread is how many places that could not be read are told one by one.
+// mostUnread is how many unreadable places are listed.
 const mostUnread = 10
 
 // printUnread tells what of the files is not in the graph.

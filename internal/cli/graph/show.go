@@ -110,7 +110,7 @@ func (a *commands) printEdges(s *codegraph.Shown) {
 	}
 }
 
-// locationSuffix is a place behind what is there.
+// locationSuffix formats a location to print behind other text.
 func locationSuffix(path string, line int) string {
 	if p := location(path, line); p != "" {
 		return "  " + cli.Cell(p)
@@ -118,7 +118,7 @@ func locationSuffix(path string, line int) string {
 	return ""
 }
 
-// rest tells of what a list leaves out.
+// rest prints how many entries a list leaves out.
 func (a *commands) rest(n int) {
 	if n > 0 {
 		fmt.Fprintf(a.Out, "  … and %d more\n", n)

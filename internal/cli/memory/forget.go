@@ -90,10 +90,10 @@ func (a *commands) forget(ctx context.Context, id, reason string, yes bool) erro
 	})
 }
 
-// givenLines is how many turns are told one by one.
+// givenLines is how many turns are listed.
 const givenLines = 20
 
-// printGiven tells which turns had been given a claim.
+// printGiven lists the turns that a claim was given to.
 func (a *commands) printGiven(given []forgotten.Given) {
 	if len(given) == 0 {
 		return
@@ -104,7 +104,7 @@ func (a *commands) printGiven(given []forgotten.Given) {
 	}
 }
 
-// confirm shows what would go, and asks a person. Without one it refuses.
+// confirm shows what would be deleted and asks the user. Without a terminal it refuses.
 func (a *commands) confirm(ctx context.Context, l *middleware.Layer, owner, id string) error {
 	would, err := l.WouldForget(ctx, owner, id)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *commands) verifyCommand() *cobra.Command {
 	return cmd
 }
 
-// move sends a claim through its life cycle and prints what it has become.
+// move changes the status of a claim and prints the claim.
 func (a *commands) move(ctx context.Context, id, by string, decide func(d *operator.Desk, id string) error) error {
 	return a.WithStore(ctx, func(l *middleware.Layer, s store.Engine) error {
 		c, err := operator.Living(ctx, s, id)
@@ -248,7 +248,7 @@ func (a *commands) gcCommand() *cobra.Command {
 	return cmd
 }
 
-// gcView is a change, and what became of it.
+// gcView is a change and its outcome.
 type gcView struct {
 	lifecycle.Change
 	Outcome string `json:"outcome,omitempty"` // with --apply: done, skipped or failed
@@ -298,7 +298,7 @@ func (a *commands) gc(ctx context.Context, apply bool) error {
 	})
 }
 
-// collect makes the changes and says in views what became of them.
+// collect makes the changes and sets their outcomes in views.
 func (a *commands) collect(ctx context.Context, s store.Engine, d lifecycle.Deps, plan []lifecycle.Change, views []gcView) error {
 	p := a.Progress()
 	defer p.Done()

@@ -167,7 +167,7 @@ func spelled(names []string) (out []string) {
 	return out
 }
 
-// storedDependencies are the dependencies that were read from a claim.
+// storedDependencies returns the dependencies that were read from a claim.
 func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ken.Claim, error) {
 	f := &ken.Filter{Unscoped: true}
 	outlines, err := s.Outlines(ctx, c.Entities, f, store.OutlineOptions{Aspects: 1, Top: 1})
@@ -195,7 +195,7 @@ func storedDependencies(ctx context.Context, s store.Engine, c *ken.Claim) ([]ke
 	return out, nil
 }
 
-// evidenceFlags are the flags that say what backs a claim.
+// evidenceFlags holds the flags that give evidence for a claim.
 type evidenceFlags struct {
 	files, urls, tests []string
 	command            string
@@ -216,7 +216,7 @@ func (e *evidenceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&e.note, "note", "", "`what` that person checked")
 }
 
-// mechanicalEvidence returns the evidence that is not somebody's word.
+// mechanicalEvidence returns the evidence of files, URLs and tests.
 func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Evidence, error) {
 	if e.flags.Changed("exit") && e.command == "" {
 		return nil, cli.Usagef("--exit is the status of a --command, and there is none")
@@ -244,7 +244,7 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 	return out, nil
 }
 
-// hasAssertion reports whether somebody's word was given as evidence.
+// hasAssertion reports whether a person's statement was given as evidence.
 func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
 
 // isTerminal is who vouches: the one that was named, else who runs the command.

@@ -187,7 +187,7 @@ func (a *commands) keyReader() *keyReader {
 	return k
 }
 
-// isTerminal reports whether somebody presses the keys.
+// isTerminal reports whether the keys come from a terminal.
 func (k *keyReader) isTerminal() bool { return k.fd >= 0 }
 
 // key asks, and returns a letter in lower case, '\n' for an empty line, noKey for

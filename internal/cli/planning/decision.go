@@ -185,7 +185,7 @@ func (a *commands) changeDecisions(ctx context.Context, ids []string, change fun
 	})
 }
 
-// fileProblem is a place in a file that somebody should look at.
+// fileProblem is a problem at a place in a file.
 type fileProblem struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"` // from 1; 0 for the whole file

@@ -49,7 +49,7 @@ func newServing(ctx context.Context, cfg config.Config, log *slog.Logger, upstre
 	return s, err
 }
 
-// receipt is told of each turn.
+// receipt takes the receipt of each turn.
 func (s *serving) receipt(ctx context.Context, r ken.Receipt) {
 	s.metrics.Turn(&r)
 	s.tracer.Turn(ctx, &r)
@@ -88,7 +88,7 @@ func (s *serving) openUsage(l *middleware.Layer) *keyusage.Store {
 	return u
 }
 
-// admitted is told of the keys in force.
+// admitted takes the keys in force.
 func (s *serving) admitted(l *middleware.Layer, r *access.Ring) {
 	if s.console != nil {
 		s.console.Admit(r)

@@ -61,7 +61,7 @@ func (a *commands) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// caller is who the client is, as far as the command line says.
+// caller returns the identity of the client, from the flags.
 func (o *mcpOptions) caller(owner string) (tools.Caller, error) {
 	c := tools.Caller{Owner: owner, Project: o.project, Agent: o.agent, Rights: []tools.Right{tools.Read, tools.Write}}
 	if o.readOnly {

@@ -209,7 +209,7 @@ func (a *commands) runCommand() *cobra.Command {
 	return cmd
 }
 
-// runView is what was recorded. It goes to standard error, since standard output is the
+// runView is the record of a run. It goes to standard error, since standard output is the
 // command's.
 type runView struct {
 	Command     string          `json:"command"`
