@@ -3,12 +3,16 @@ package console
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -210,4 +214,232 @@ func movesFrom(from ken.Status) (out []ken.Status) {
 		}
 	}
 	return out
+}
+
+// claimText is all that a claim says, as plain text, whatever its length.
+func claimText(v *visit) error {
+	return v.withStore(func(s store.Engine) error {
+		c, err := s.Get(v.ctx(), v.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		h := v.w.Header()
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		v.w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(v.w, c.Text) // the visitor is gone, if it fails
+		return nil
+	})
+}
+
+// deciding is a handler that changes the claim of the path and goes back to its page,
+// or to where the form came from.
+func deciding(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
+	return func(v *visit) error {
+		id := v.r.PathValue("id")
+		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
+		if err != nil {
+			return err
+		}
+		return v.did(v.back(pathOf("claims", id)), did)
+	}
+}
+
+func verifyClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.text("note")))
+}
+
+func disputeClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+}
+
+func archiveClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Archive(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+}
+
+// supersedeClaim replaces a claim: by another that is there, named by its id, or by one
+// with the text that was written for it.
+func supersedeClaim(v *visit) error {
+	id, text := v.r.PathValue("id"), strings.TrimSpace(v.text("text"))
+	by, reason := strings.TrimSpace(v.text("by")), strings.TrimSpace(v.text("reason"))
+	return v.withStore(func(s store.Engine) error {
+		switch d := v.desk(s); {
+		case by != "" && text != "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
+		case by != "":
+			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page will do
+				by = by[i+1:]
+			}
+			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
+				return err
+			}
+			return v.did(pathOf("claims", id), "superseded")
+		case text == "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
+		default:
+			now, err := d.Replace(v.ctx(), id, text, reason)
+			if err != nil {
+				return err
+			}
+			return v.did(pathOf("claims", now), "replaced")
+		}
+	})
+}
+
+// writeBody is the form of a new claim, as it was filled in.
+type writeBody struct {
+	Kinds    []ken.Kind
+	Statuses []ken.Status
+}
+
+func newClaimPage(v *visit) error {
+	return v.page("write", page{Title: "Write a claim", Section: secStore, Tab: "Claims", Body: writeBody{
+		Kinds:    []ken.Kind{ken.KindFact, ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindFinding},
+		Statuses: []ken.Status{ken.StatusObserved, ken.StatusVerified, ken.StatusHypothesis}}})
+}
+
+// writeClaim writes what a person says, on that person's word, and on a file or an
+// address if one is named.
+func writeClaim(v *visit) error {
+	now := v.now().UTC()
+	c, err := ken.NewClaim(strings.TrimSpace(v.text("text")), ken.FromHumanAssertion(v.who.Name, now, strings.TrimSpace(v.text("note"))))
+	if err != nil {
+		return err
+	}
+	if path := strings.TrimSpace(v.text("file")); path != "" {
+		e, err := v.fileEvidence(path)
+		if err != nil {
+			return err
+		}
+		c.Evidence = append(c.Evidence, e)
+	}
+	if url := strings.TrimSpace(v.text("url")); url != "" {
+		c.Evidence = append(c.Evidence, ken.FromURL(url, now, ""))
+	}
+	c.Kind, c.Status, c.Heading = ken.Kind(v.text("kind")), ken.Status(v.text("status")), strings.TrimSpace(v.text("heading"))
+	c.Tags, c.Entities, c.Constraint = commas(v.text("tags")), commas(v.text("entities")), v.text("constraint") != ""
+	c.SourceType, c.Actor, c.Project, c.Importance = "console", v.actor(), v.who.Project, 0.5
+	if s := strings.TrimSpace(v.text("scope")); s != "" {
+		if c.Scope, err = ken.ParseScope(s); err != nil {
+			return err
+		}
+	}
+	if s := strings.TrimSpace(v.text("days")); s != "" {
+		days, err := strconv.Atoi(s)
+		if err != nil || days < 1 || days > 36500 {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "days", Msg: "not a number of days from 1 to 36500", Try: "Leave it empty for a claim that does not expire."}
+		}
+		c.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
+	}
+	if c.Kind == ken.KindDocument || c.Kind.Structural() {
+		return &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "a claim of kind " + string(c.Kind) + " is not written by hand",
+			Try: "Documents are files of the project; what things are and depend on is changed on their pages."}
+	}
+	return v.withStore(func(s store.Engine) error {
+		c.Owner = s.Owner()
+		id, err := s.WriteClaim(v.ctx(), c)
+		if err != nil {
+			return err
+		}
+		return v.did(pathOf("claims", id), "written")
+	})
+}
+
+// commas takes a list apart.
+func commas(s string) []string {
+	parts := strings.Split(s, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+}
+
+// blastBody is what forgetting a claim would take along.
+type blastBody struct {
+	middleware.Blast
+	Rows []blastRow
+	ID   string
+	More int // claims that are not listed
+}
+
+type blastRow struct {
+	row
+	Why string
+}
+
+// mostBlast is how many claims the preview lists; all are counted.
+const mostBlast = 100
+
+// forgetPage shows what forgetting a claim would take along, and asks. To find that
+// out, every claim and every journal is read.
+func forgetPage(v *visit) error {
+	id := v.r.PathValue("id")
+	var c middleware.ClaimView
+	err := v.withStore(func(s store.Engine) error {
+		found, err := operator.Living(v.ctx(), s, id)
+		c = v.con.l.View(found)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
+	return v.slowly("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
+		blast, err := v.con.l.WouldForget(v.ctx(), v.owner(), c.ID)
+		if err != nil {
+			return "", nil, err
+		}
+		b := blastBody{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-mostBlast, 0)}
+		for i := range blast.Claims[:len(blast.Claims)-b.More] {
+			b.Rows = append(b.Rows, blastRow{rowOf(&blast.Claims[i].ClaimView, v.now()), blast.Claims[i].Why})
+		}
+		return "blast", b, nil
+	})
+}
+
+// forgottenBody is what was erased, and what was found when it was looked for.
+type forgottenBody struct {
+	middleware.Forgotten
+	Checks []middleware.Check
+	Clean  bool
+	Failed string // why the check could not be made
+}
+
+// forget erases a claim and shows what went with it, and that it is gone.
+func forget(v *visit) error {
+	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.text("reason"))
+	err := v.withStore(func(s store.Engine) error {
+		_, err := operator.Living(v.ctx(), s, id) // what can't be forgotten is no page that has begun
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.slowly("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
+		was, err := v.con.l.WouldForget(v.ctx(), v.owner(), id)
+		if err != nil {
+			return "", nil, err
+		}
+		b := forgottenBody{Clean: true}
+		err = v.withStore(func(s store.Engine) (err error) {
+			b.Forgotten, err = v.desk(s).Forget(v.ctx(), id, reason)
+			return err
+		})
+		v.con.turns.Drop(v.owner()) // receipts went
+		if err != nil {
+			return "", nil, err
+		}
+		claims := make([]ken.Claim, len(was.Claims))
+		for i := range was.Claims {
+			claims[i] = was.Claims[i].Claim
+		}
+		b.Checks, err = v.con.l.CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
+		if err != nil {
+			b.Clean, b.Failed = false, err.Error()
+		}
+		for _, c := range b.Checks {
+			b.Clean = b.Clean && c.Clean
+		}
+		return "erased", b, nil
+	})
 }

@@ -31,3 +31,11 @@ var (
 )
 
 const MostText = mostText
+
+// StepFor is how a time is divided.
+var StepFor = stepFor
+
+const MostBuckets = mostBuckets
+
+// SweepHead reads the head of a report.
+var SweepHead = sweepHead

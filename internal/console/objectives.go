@@ -2,9 +2,13 @@ package console
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
@@ -91,4 +95,180 @@ func objectiveRowOf(o *objective.Objective) objectiveRow {
 		r.Next = o.Tasks[i].Text
 	}
 	return r
+}
+
+// objectiveBody is an objective's page.
+type objectiveBody struct {
+	Now       time.Time
+	Row       objectiveRow
+	Objective objective.Objective
+	FilePath  string
+	Tasks     []goalTask
+	Decisions []choice
+	Problems  []fileProblem
+	Moves     []objective.Status
+	Offered   []decisionRow // that it may hang on
+	Tags      string
+}
+
+// goalTask is a step of an objective.
+type goalTask struct {
+	objective.Task
+	Number    int    // from 1
+	ClaimPath string // "" for none
+}
+
+func objectivePage(v *visit) error {
+	store, err := v.objectives()
+	if err != nil {
+		return err
+	}
+	o, problems, err := store.Read(v.ctx(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	b := objectiveBody{Now: v.now(), Row: objectiveRowOf(&o), Objective: o, FilePath: filePath(o.Path), Tags: strings.Join(o.Tags, ", ")}
+	for i, t := range o.Tasks {
+		row := goalTask{Task: t, Number: i + 1}
+		if t.Claim != "" {
+			row.ClaimPath = pathOf("claims", t.Claim)
+		}
+		b.Tasks = append(b.Tasks, row)
+	}
+	for _, p := range problems {
+		b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
+	}
+	v.hangsOn(&b)
+	for _, s := range objective.Statuses() {
+		if s != o.Status {
+			b.Moves = append(b.Moves, s)
+		}
+	}
+	return v.page("objective", page{Title: o.ID + ": " + o.Title, Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
+}
+
+// hangsOn finds the decisions that the objective names, and those that it may name. Where
+// decisions are switched off, their names are all there is.
+func (v *visit) hangsOn(b *objectiveBody) {
+	reg, err := v.decisions()
+	for _, id := range b.Objective.Decisions {
+		c := choice{Name: id}
+		if err == nil {
+			if r, err := reg.Find(id); err == nil {
+				c.Name, c.Value, c.Path = r.Handle, r.Title.Text, decisionPath(&r)
+			}
+		}
+		b.Decisions = append(b.Decisions, c)
+	}
+	if err != nil || !v.operates() {
+		return
+	}
+	for _, r := range reg.List() {
+		if !r.Archived && len(b.Offered) < mostOffered {
+			b.Offered = append(b.Offered, decisionRowOf(r))
+		}
+	}
+}
+
+// changingObjective is a handler that changes the file of the objective of the path, and
+// goes back to its page.
+func changingObjective(change func(v *visit, s *objective.Store, id string) (did string, err error)) func(*visit) error {
+	return func(v *visit) error {
+		s, err := v.objectives()
+		if err != nil {
+			return err
+		}
+		id := v.r.PathValue("id")
+		did, err := change(v, s, id)
+		if err != nil {
+			return err
+		}
+		return v.did(v.back(pathOf("objectives", id)), did)
+	}
+}
+
+func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
+	to := objective.Status(v.said("to"))
+	if !to.Valid() {
+		var names []string
+		for _, st := range objective.Statuses() {
+			names = append(names, string(st))
+		}
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of an objective", to), Try: "Use one of " + strings.Join(names, ", ") + "."}
+	}
+	_, err := s.Update(v.ctx(), id, objective.Update{Status: &to})
+	return "moved", err
+}
+
+// editObjective changes what the objective says of itself: the form has all of it.
+func editObjective(v *visit, s *objective.Store, id string) (string, error) {
+	title, description, owner := v.said("title"), v.lines("description"), v.said("owner")
+	_, err := s.Update(v.ctx(), id, objective.Update{Title: &title, Description: &description, Owner: &owner, Tags: append([]string{}, commas(v.said("tags"))...)})
+	return "changed", err
+}
+
+func addTask(v *visit, s *objective.Store, id string) (string, error) {
+	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.said("task")})
+	return "added", err
+}
+
+// tickTask marks a task as done by the visitor. The form names it by its text: others may
+// have moved it meanwhile.
+func tickTask(v *visit, s *objective.Store, id string) (string, error) {
+	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.r.PostForm.Get("task"), Done: true, By: v.who.Name})
+	return "done", err
+}
+
+func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
+	u := objective.Update{AddDecisions: commas(v.said("decision")), AddSessions: commas(v.said("session"))}
+	if len(u.AddDecisions)+len(u.AddSessions) == 0 {
+		return "", &ken.Error{Code: ken.CodeInvalid, Msg: "nothing is named to link it with", Try: "Name a decision or a session."}
+	}
+	_, err := s.Update(v.ctx(), id, u)
+	return "added", err
+}
+
+// objectiveForm is the form of a new objective, as it was filled in.
+type objectiveForm struct {
+	Problem *problemPage // why it was not written; nil while nothing was tried
+	Offered []decisionRow
+
+	Title, Description, Owner, Tags, Tasks, Decision string
+}
+
+func newObjectivePage(v *visit) error {
+	if _, err := v.objectives(); err != nil {
+		return err
+	}
+	return v.objectiveForm(&objectiveForm{})
+}
+
+func (v *visit) objectiveForm(b *objectiveForm) error {
+	var offer objectiveBody
+	v.hangsOn(&offer)
+	b.Offered = offer.Offered
+	p := page{Title: "Set an objective", Section: secStructure, Tab: "Objectives", Body: b}
+	if b.Problem != nil {
+		p.Status = b.Problem.Status
+	}
+	return v.page("objective_new", p)
+}
+
+// writeObjective writes a new objective. What can't be written comes back in the form.
+func writeObjective(v *visit) error {
+	s, err := v.objectives()
+	if err != nil {
+		return err
+	}
+	b := objectiveForm{Title: v.said("title"), Description: v.lines("description"), Owner: v.said("owner"), Tags: v.said("tags"), Tasks: v.lines("tasks"), Decision: v.said("decision")}
+	o, err := s.Create(v.ctx(), objective.Draft{Title: b.Title, Description: b.Description, Owner: b.Owner, Tags: commas(b.Tags), Tasks: listed(b.Tasks), Decisions: commas(b.Decision)})
+	if err != nil {
+		p := problemOf(err)
+		if p.Status >= http.StatusInternalServerError {
+			return err
+		}
+		b.Problem = &p
+		return v.objectiveForm(&b)
+	}
+	return v.did(pathOf("objectives", o.ID), "put")
 }

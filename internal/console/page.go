@@ -2,10 +2,21 @@ package console
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console/chart"
 )
 
 // page is what a handler wants to be shown.
@@ -212,4 +223,143 @@ func sectionsFor(v *visit, p page) []section {
 		s.Tabs = tabs
 	}
 	return all
+}
+
+//go:embed pages/*.html parts/*.html
+var files embed.FS
+
+// templates are parsed when they are first asked for: a process that serves no page
+// pays nothing for them.
+var templates = library{pages: map[string]*template.Template{}}
+
+// library is safe for concurrent use.
+type library struct {
+	mu    sync.Mutex
+	parts *template.Template // the frame and what pages share
+	pages map[string]*template.Template
+}
+
+// page returns the template of a page, with the frame and the parts around it.
+func (l *library) page(name string) (*template.Template, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.pages[name]; t != nil {
+		return t, nil
+	}
+	if l.parts == nil {
+		parts, err := template.New("parts").Funcs(funcs).ParseFS(files, "parts/*.html")
+		if err != nil {
+			return nil, fmt.Errorf("parse the parts of pages: %w", err)
+		}
+		l.parts = parts
+	}
+	t, err := l.parts.Clone()
+	if err == nil {
+		t, err = t.ParseFS(files, "pages/"+name+".html")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parse page %s: %w", name, err)
+	}
+	l.pages[name] = t
+	return t, nil
+}
+
+// slowly shows a page of which a part takes its time: what stands before that part is
+// sent at once, and the part when it is there. The template of the page puts .Body.Later
+// where the part goes; fill returns the part's template and its data. What it fails with
+// is told in the part's place, since the page has begun.
+func (v *visit) slowly(name string, p page, body map[string]any, fill func() (part string, data any, err error)) error {
+	mark := secret()
+	hole := []byte("<!--" + hex.EncodeToString(mark[:]) + "-->")
+	body["Later"] = template.HTML(hole) // hexadecimal digits
+	p.Body = body
+	whole, err := v.render(name, p)
+	if err != nil {
+		return err
+	}
+	before, after, ok := bytes.Cut(whole, hole)
+	if !ok {
+		return errors.New("page " + name + " has no place for its slow part")
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(max(p.Status, http.StatusOK))
+	if v.r.Method == http.MethodHead {
+		return nil
+	}
+	_, _ = v.w.Write(before) // the visitor is gone, if it or what follows fails
+	_ = http.NewResponseController(v.w).Flush()
+	_, _ = v.w.Write(v.part(name, fill))
+	_, _ = v.w.Write(after)
+	return nil
+}
+
+// part renders the slow part of a page, or what went wrong with it.
+func (v *visit) part(name string, fill func() (string, any, error)) []byte {
+	part, data, err := fill()
+	if err == nil {
+		var b bytes.Buffer
+		var t *template.Template
+		if t, err = templates.page(name); err == nil {
+			if err = t.ExecuteTemplate(&b, part, map[string]any{"Visit": v.frame(), "Body": data}); err == nil {
+				return b.Bytes()
+			}
+		}
+	}
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError && v.ctx().Err() == nil {
+		v.con.o.Log.Error("a part of a page failed", "page", name, "cause", err, "try", ken.Hint(err))
+	}
+	return []byte(`<div class="note danger" role="alert"><p>` + template.HTMLEscapeString(p.Msg) + `</p><p>` + template.HTMLEscapeString(p.Try) + `</p></div>`)
+}
+
+//go:embed assets/*
+var assetFiles embed.FS
+
+// assetTypes are the types of what is served, by the end of the name.
+var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+// assets is every asset with its hash, which is part of its path: a browser may keep
+// it for ever, and asks anew when it is another one.
+var assets = sync.OnceValue(func() map[string]bundled {
+	out := map[string]bundled{}
+	entries, err := assetFiles.ReadDir("assets")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for _, e := range entries {
+		b, err := assetFiles.ReadFile("assets/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		if e.Name() == "console.css" {
+			b = append(b, chart.CSS...)
+		}
+		sum := sha256.Sum256(b)
+		out[e.Name()] = bundled{b, hex.EncodeToString(sum[:6])}
+	}
+	return out
+})
+
+type bundled struct {
+	bytes []byte
+	hash  string
+}
+
+// assetPath is where an asset is served.
+func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
+
+func asset(v *visit) error {
+	name := v.r.PathValue("name")
+	a, ok := assets()[name]
+	kind := assetTypes[name[max(strings.LastIndexByte(name, '.'), 0):]]
+	if !ok || kind == "" {
+		return notHere
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", kind)
+	if v.r.PathValue("hash") == a.hash {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeContent(v.w, v.r, "", time.Time{}, bytes.NewReader(a.bytes))
+	return nil
 }

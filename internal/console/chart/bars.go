@@ -3,6 +3,9 @@ package chart
 import (
 	"fmt"
 	"html/template"
+	"math"
+	"strconv"
+	"strings"
 )
 
 // Bar is one row of [Bars].
@@ -119,4 +122,145 @@ func tip(name, value, note string) string {
 		s += " – " + note
 	}
 	return s
+}
+
+// Interval is a value with how far it may be off. Low and High equal to Value, or no
+// numbers, draw no whisker.
+type Interval struct {
+	Value, Low, High float64
+}
+
+// Group is one setting or measure with a value for each name.
+type Group struct {
+	Label  string
+	Values []Interval // in the order of the names; NaN where there is none
+}
+
+// GroupsData compares several things side by side, in several settings.
+type GroupsData struct {
+	Title  string
+	Unit   string
+	Max    float64 // the top of the scale, such as 1 for recall; 0 to fit what is there
+	Names  []string
+	Groups []Group
+}
+
+// Groups draws a column for each value, with a whisker for its interval. Groups that do
+// not fit beside one another go on below. The scale begins at zero; what is below it has
+// no column.
+func Groups(d GroupsData) template.HTML {
+	f := figure{kind: "chart-groups", title: d.Title,
+		desc: fmt.Sprintf("%s in %s", plural(len(d.Names), "column", "columns"), plural(len(d.Groups), "group", "groups"))}
+	var entries []entry
+	for k, name := range d.Names {
+		entries = append(entries, entry{number: k + 1, class: Tone("").class(k), name: name})
+	}
+	f.legend = legend(entries)
+	high := bounded(d.Max)
+	for _, g := range d.Groups {
+		for k := range min(len(g.Values), len(d.Names)) {
+			high = max(high, bounded(g.Values[k].Value), bounded(g.Values[k].High))
+		}
+	}
+	if high <= 0 {
+		high = 1
+	}
+	scale := ticks(0, high, 4)
+	return f.draw(func(c *canvas, width float64) float64 {
+		const panel, below = 150.0, 42.0
+		left := 8 + widthOf(number(scale[len(scale)-1]), small)
+		for _, v := range scale {
+			left = max(left, min(width*.25, widthOf(number(v), small)+8))
+		}
+		room := width - left
+		names := max(1, float64(len(d.Names)))
+		least := names*15 + 16
+		row := max(1, min(len(d.Groups), int(room/least)))
+		rows := (len(d.Groups) + row - 1) / row
+		row = max(1, (len(d.Groups)+max(1, rows)-1)/max(1, rows)) // as many in each row
+		slot := min(room/float64(row), names*46+24)
+		column := min(38, (slot-16)/names)
+		for n := range rows {
+			top := float64(n)*(panel+below) + 16
+			r := frame{left: left, right: left + slot*float64(row), top: top, bottom: top + panel - 16}
+			y := func(v float64) float64 {
+				return r.bottom - max(0, bounded(v))/scale[len(scale)-1]*(r.bottom-r.top)
+			}
+			for _, v := range scale {
+				r.level(c, y(v), number(v))
+			}
+			for i := n * row; i < min(len(d.Groups), (n+1)*row); i++ {
+				from := left + float64(i-n*row)*slot
+				d.group(c, d.Groups[i], from+(slot-column*names)/2, column, r.bottom, y)
+				c.text(from+slot/2, r.bottom+32, "middle", "label", d.Groups[i].Label, slot-6)
+			}
+			c.line(r.left, r.bottom, r.right, r.bottom, "axis")
+		}
+		return max(1, float64(rows)*(panel+below))
+	})
+}
+
+// group draws the columns of a group, the first of them at x.
+func (d GroupsData) group(c *canvas, g Group, x, column, bottom float64, y func(float64) float64) {
+	for k, name := range d.Names {
+		if k >= len(g.Values) || math.IsNaN(g.Values[k].Value) {
+			x += column
+			continue
+		}
+		v, mid := g.Values[k], x+column/2
+		closing := c.open("", tip(g.Label, name+" "+d.says(v), ""), Tone("").class(k))
+		c.rect(x+1.5, y(v.Value), column-3, bottom-y(v.Value), min(2, column/4), "area")
+		top := y(v.Value)
+		if v.interval() {
+			low, high := y(v.Low), y(v.High)
+			c.put(`<path class="whisker" d="M%v %vV%vM%v %vh6M%v %vh6"/>`, mid, low, high, mid-3, low, mid-3, high)
+			top = min(top, high)
+		}
+		if s := short(v.Value); widthOf(s, small) <= column {
+			c.text(mid, top-4, "middle", "soft", s, column)
+		}
+		if column >= 13 {
+			c.text(mid, bottom+13, "middle", "soft", strconv.Itoa(k+1), column+4)
+		}
+		c.put(`%v`, closing)
+		x += column
+	}
+}
+
+// short is a value for above a column: two decimals of what is below 1.
+func short(v float64) string {
+	if v > 0 && v < .995 {
+		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', 2, 64), "0")
+	}
+	return number(v)
+}
+
+// interval reports whether there is one to draw.
+func (v Interval) interval() bool {
+	return v.Low < v.High // false for NaN
+}
+
+func (d GroupsData) says(v Interval) string {
+	s := amount(v.Value, d.Unit)
+	if v.interval() {
+		s += " (" + number(v.Low) + " to " + number(v.High) + ")"
+	}
+	return s
+}
+
+// Table is the data to read.
+func (d GroupsData) Table() template.HTML {
+	var rows [][]string
+	for _, g := range d.Groups {
+		row := []string{g.Label}
+		for k := range d.Names {
+			if k < len(g.Values) {
+				row = append(row, d.says(g.Values[k]))
+			} else {
+				row = append(row, number(math.NaN()))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return table(d.Title, 0, append([]string{""}, d.Names...), rows)
 }

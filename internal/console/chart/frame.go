@@ -1,6 +1,10 @@
 package chart
 
-import "time"
+import (
+	_ "embed" // the style sheet
+	"html/template"
+	"time"
+)
 
 // frame is the room of a chart with axes: y grows downwards from top to bottom.
 type frame struct {
@@ -77,3 +81,43 @@ func along(t, from, to time.Time) float64 {
 	at := float64(t.Unix()-from.Unix()) + float64(t.Nanosecond()-from.Nanosecond())/1e9
 	return max(0, min(1, at/span))
 }
+
+// table is a chart's data to read. The first column names the row, and those after
+// the words hold numbers.
+func table(title string, words int, head []string, rows [][]string) template.HTML {
+	c := &canvas{}
+	c.put(`<div class="chart-data"><table>`)
+	if title != "" {
+		c.put(`<caption>%v</caption>`, title)
+	}
+	class := func(i int) raw {
+		if i > words {
+			return ` class="num"`
+		}
+		return ""
+	}
+	c.put(`<thead><tr>`)
+	for i, s := range head {
+		c.put(`<th scope="col"%v>%v</th>`, class(i), s)
+	}
+	c.put(`</tr></thead><tbody>`)
+	for _, row := range rows {
+		c.put(`<tr>`)
+		for i, s := range row {
+			if i == 0 {
+				c.put(`<th scope="row">%v</th>`, s)
+				continue
+			}
+			c.put(`<td%v>%v</td>`, class(i), s)
+		}
+		c.put(`</tr>`)
+	}
+	c.put(`</tbody></table></div>`)
+	return template.HTML(c.b.String())
+}
+
+// CSS is the style sheet of the figures. It declares the colours as custom properties
+// of :root and touches no other element outside of .chart, .chart-list and .chart-data.
+//
+//go:embed chart.css
+var CSS string

@@ -1,14 +1,21 @@
 package consoletest
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/middleware"
@@ -113,4 +120,108 @@ func (f *furnisher) close() error {
 	l := f.layer
 	f.layer = nil
 	return l.Close()
+}
+
+// clock stands still until it is set. It is safe for concurrent use.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// Now is the time that it was set to.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+}
+
+// ids makes UUIDs of version 7 that are the same in every run. It is safe for concurrent use.
+type ids struct {
+	seed uint64
+
+	mu sync.Mutex
+	n  uint64
+}
+
+// next is an id that was not there before.
+func (i *ids) next(at time.Time) string {
+	i.mu.Lock()
+	i.n++
+	n := i.n
+	i.mu.Unlock()
+	return i.id(at, binary.BigEndian.AppendUint64(nil, n))
+}
+
+// named is the id that goes by a name.
+func (i *ids) named(at time.Time, name string) string { return i.id(at, []byte("name "+name)) }
+
+func (i *ids) id(at time.Time, of []byte) string {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, i.seed), of...))
+	var u uuid.UUID
+	copy(u[:], sum[:])
+	ms := uint64(at.UnixMilli())
+	for k := range 6 {
+		u[k] = byte(ms >> (40 - 8*k))
+	}
+	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
+	return u.String()
+}
+
+const day = 24 * time.Hour
+
+// step is something that happened so long before Options.Now.
+type step struct {
+	ago  time.Duration
+	name string
+	do   func(ctx context.Context) error
+}
+
+// vectorSince is when the leg of meaning was switched on: turns before that ran with
+// words alone.
+const vectorSince = 3*day + 12*time.Hour
+
+// tell has everything happen in its order: what came first was there first, in the log
+// too. Two layers after each other tell it, the first without the leg of meaning.
+func (f *furnisher) tell(ctx context.Context) (err error) {
+	steps := slices.Concat(f.synthetic(), f.knowledge(), f.patterns(), f.things(), f.hostile(), f.conversations(), f.changes(), f.bobs(), f.work())
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.ago, a.ago) })
+	defer func() { err = errors.Join(err, f.close()) }()
+	vector := false
+	f.clock.set(f.o.Now.Add(-steps[0].ago))
+	if err := f.open(ctx, vector); err != nil {
+		return err
+	}
+	for _, s := range steps {
+		f.clock.set(f.o.Now.Add(-s.ago))
+		if !vector && s.ago <= vectorSince {
+			vector = true
+			if err := errors.Join(f.close(), f.open(ctx, vector)); err != nil {
+				return err
+			}
+		}
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	f.clock.set(f.o.Now)
+	return f.finish(ctx)
+}
+
+// finish brings what works in the background up to date.
+func (f *furnisher) finish(ctx context.Context) error {
+	if err := f.layer.Recorded(ctx); err != nil {
+		return err
+	}
+	for _, owner := range []string{"", Bob} {
+		if _, err := f.layer.File(ctx, owner); err != nil {
+			return fmt.Errorf("file: %w", err)
+		}
+	}
+	return errors.Join(f.catchUp(ctx), f.orderPatterns(ctx))
 }
