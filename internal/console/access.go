@@ -26,54 +26,54 @@ import (
 const LoginPath = Prefix + "login"
 
 const (
-	visitCookie = "ken_visit"
-	visitLasts  = 12 * time.Hour // since the last page
-	maxVisits   = 1000           // at once; the oldest end
+	sessionCookie    = "ken_visit"
+	sessionIdleLimit = 12 * time.Hour // since the last page
+	maxLogins        = 1000           // at once; the oldest end
 )
 
-// visits remembers who logged in. They end with the process. The zero value with its
+// loginSessions remembers who logged in. They end with the process. The zero value with its
 // clock set is ready.
-type visits struct {
+type loginSessions struct {
 	now func() time.Time
 	mu  sync.Mutex
-	by  map[[sha256.Size]byte]*visitor // by the hash of the cookie's value
+	by  map[[sha256.Size]byte]*loginSession // by the hash of the cookie's value
 }
 
-// visitor is somebody who logged in.
-type visitor struct {
+// loginSession is somebody who logged in.
+type loginSession struct {
 	key   access.Hash
 	token [32]byte // of the forms
 	seen  time.Time
 }
 
 // begin returns the value of a new visit's cookie.
-func (s *visits) begin(with access.Hash) string {
-	id := secret()
+func (s *loginSessions) begin(with access.Hash) string {
+	id := randomToken()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	var oldest [sha256.Size]byte
-	var last *visitor
+	var last *loginSession
 	for key, v := range s.by {
-		if now.Sub(v.seen) > visitLasts {
+		if now.Sub(v.seen) > sessionIdleLimit {
 			delete(s.by, key)
 		} else if last == nil || v.seen.Before(last.seen) {
 			oldest, last = key, v
 		}
 	}
-	if len(s.by) >= maxVisits {
+	if len(s.by) >= maxLogins {
 		delete(s.by, oldest)
 	}
 	if s.by == nil {
-		s.by = map[[sha256.Size]byte]*visitor{}
+		s.by = map[[sha256.Size]byte]*loginSession{}
 	}
-	s.by[sha256.Sum256(id[:])] = &visitor{key: with, token: secret(), seen: now}
+	s.by[sha256.Sum256(id[:])] = &loginSession{key: with, token: randomToken(), seen: now}
 	return hex.EncodeToString(id[:])
 }
 
 // find returns whose visit a request belongs to, as long as ring has their key.
-func (s *visits) find(r *http.Request, ring *access.Ring) (in visitor, who access.Principal, ok bool) {
-	key, ok := visitKey(r)
+func (s *loginSessions) find(r *http.Request, ring *access.Ring) (in loginSession, who access.Principal, ok bool) {
+	key, ok := sessionKey(r)
 	if !ok || ring == nil {
 		return in, who, false
 	}
@@ -81,7 +81,7 @@ func (s *visits) find(r *http.Request, ring *access.Ring) (in visitor, who acces
 	defer s.mu.Unlock()
 	v := s.by[key]
 	now := s.now()
-	if v == nil || now.Sub(v.seen) > visitLasts {
+	if v == nil || now.Sub(v.seen) > sessionIdleLimit {
 		delete(s.by, key)
 		return in, who, false
 	}
@@ -94,16 +94,16 @@ func (s *visits) find(r *http.Request, ring *access.Ring) (in visitor, who acces
 }
 
 // end forgets the visit that a request belongs to.
-func (s *visits) end(r *http.Request) {
-	if key, ok := visitKey(r); ok {
+func (s *loginSessions) end(r *http.Request) {
+	if key, ok := sessionKey(r); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.by, key)
 	}
 }
 
-func visitKey(r *http.Request) (key [sha256.Size]byte, ok bool) {
-	c, err := r.Cookie(visitCookie)
+func sessionKey(r *http.Request) (key [sha256.Size]byte, ok bool) {
+	c, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return key, false
 	}
@@ -114,7 +114,7 @@ func visitKey(r *http.Request) (key [sha256.Size]byte, ok bool) {
 // cookie is what a browser keeps. Lax: a link in a message leads to the page, and no
 // form of another site is sent with it.
 func (v *visit) cookie(name, value string, lasts time.Duration) {
-	c := &http.Cookie{Name: name, Value: value, Path: Prefix, HttpOnly: true, Secure: v.con.o.Secure, SameSite: http.SameSiteLaxMode,
+	c := &http.Cookie{Name: name, Value: value, Path: Prefix, HttpOnly: true, Secure: v.con.opts.Secure, SameSite: http.SameSiteLaxMode,
 		MaxAge: int(lasts.Seconds())}
 	if value == "" {
 		c.MaxAge = -1
@@ -128,10 +128,10 @@ type loginPage struct {
 }
 
 func loginForm(v *visit) error {
-	if v.who.Owner != "" {
-		return v.to(v.next())
+	if v.principal.Owner != "" {
+		return v.redirect(v.loginNext())
 	}
-	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.next()}})
+	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext()}})
 }
 
 func login(v *visit) error {
@@ -139,23 +139,23 @@ func login(v *visit) error {
 	if ring := v.con.ring.Load(); ring != nil {
 		hash := access.HashKey(key)
 		if who, ok := ring.FindHash(hash); ok && !who.Expired(v.now()) {
-			v.con.visits.end(v.r)
-			v.cookie(visitCookie, v.con.visits.begin(hash), visitLasts)
-			return v.to(v.next())
+			v.con.logins.end(v.r)
+			v.cookie(sessionCookie, v.con.logins.begin(hash), sessionIdleLimit)
+			return v.redirect(v.loginNext())
 		}
 	}
-	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.next(), Unknown: true}})
+	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext(), Unknown: true}})
 }
 
 func logout(v *visit) error {
-	v.con.visits.end(v.r)
-	v.cookie(visitCookie, "", 0)
-	return v.to(LoginPath)
+	v.con.logins.end(v.r)
+	v.cookie(sessionCookie, "", 0)
+	return v.redirect(LoginPath)
 }
 
-// next is the page that somebody wanted to see before logging in: one of the
+// loginNext is the page that somebody wanted to see before logging in: one of the
 // console's own, whatever the request says.
-func (v *visit) next() string {
+func (v *visit) loginNext() string {
 	return ownPath(v.r.FormValue("next"))
 }
 
@@ -176,9 +176,9 @@ func ownPath(s string) string {
 var errLogin = &ken.Error{Code: ken.CodeRefused, Msg: "nobody is logged in", Try: "Log in with a key of the gateway."}
 
 const (
-	themeCookie = "ken_theme"
-	ownerCookie = "ken_owner"
-	choiceLasts = 400 * 24 * time.Hour // the longest that browsers allow
+	themeCookie     = "ken_theme"
+	ownerCookie     = "ken_owner"
+	choiceCookieAge = 400 * 24 * time.Hour // the longest that browsers allow
 )
 
 var themes = []string{"light", "dark"}
@@ -191,41 +191,41 @@ func theme(r *http.Request) string {
 	return ""
 }
 
-func chooseTheme(v *visit) error {
-	choice := v.text("theme")
+func setTheme(v *visit) error {
+	choice := v.param("theme")
 	if !slices.Contains(themes, choice) {
 		choice = ""
 	}
-	v.cookie(themeCookie, choice, choiceLasts)
-	return v.to(ownPath(v.text("back")))
+	v.cookie(themeCookie, choice, choiceCookieAge)
+	return v.redirect(ownPath(v.param("back")))
 }
 
-// chosenOwner is whose knowledge a visitor looks at where there are no keys, and so
+// ownerFromCookie is whose knowledge a visitor looks at where there are no keys, and so
 // everybody may: who was chosen, or who the gateway says.
-func (c *Console) chosenOwner(r *http.Request, otherwise string) string {
-	if k, err := r.Cookie(ownerCookie); err == nil && slices.Contains(c.owners(), k.Value) {
+func (c *Console) ownerFromCookie(r *http.Request, otherwise string) string {
+	if k, err := r.Cookie(ownerCookie); err == nil && slices.Contains(c.knownOwners(), k.Value) {
 		return k.Value
 	}
 	return otherwise
 }
 
-// ownersFor are the owners that a visitor can choose among; nil where a key decides,
+// selectableOwners are the owners that a visitor can choose among; nil where a key decides,
 // and where there is only one.
-func (c *Console) ownersFor(*visit) []string {
+func (c *Console) selectableOwners(*visit) []string {
 	if c.ring.Load() != nil {
 		return nil
 	}
-	if all := c.owners(); len(all) > 1 {
+	if all := c.knownOwners(); len(all) > 1 {
 		return all
 	}
 	return nil
 }
 
-// owners are those who have a store in this project, and the configured one.
-func (c *Console) owners() []string {
-	cfg := c.l.Config()
+// knownOwners are those who have a store in this project, and the configured one.
+func (c *Console) knownOwners() []string {
+	cfg := c.layer.Config()
 	out := []string{cfg.Knowledge.Owner}
-	state := cfg.State(c.l.Root())
+	state := cfg.State(c.layer.Root())
 	entries, err := os.ReadDir(state)
 	if err != nil { // there is nothing yet
 		return out
@@ -242,13 +242,13 @@ func (c *Console) owners() []string {
 	return out
 }
 
-func chooseOwner(v *visit) error {
-	choice := v.text("owner")
-	if v.con.ring.Load() != nil || !slices.Contains(v.con.owners(), choice) {
+func setOwner(v *visit) error {
+	choice := v.param("owner")
+	if v.con.ring.Load() != nil || !slices.Contains(v.con.knownOwners(), choice) {
 		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
 	}
-	v.cookie(ownerCookie, choice, choiceLasts)
-	return v.to(Prefix)
+	v.cookie(ownerCookie, choice, choiceCookieAge)
+	return v.redirect(Prefix)
 }
 
 // keysBody holds the data of the page: the usage of the keys, and the keys themselves for a
@@ -256,7 +256,7 @@ func chooseOwner(v *visit) error {
 type keysBody struct {
 	Now      time.Time
 	Days     []choice
-	Tables   []usedTable
+	Tables   []usageTable
 	Warnings []string
 
 	Manage bool
@@ -266,14 +266,14 @@ type keysBody struct {
 	Made   *madeKey // just now
 }
 
-// usedTable is usage summed up by one thing.
-type usedTable struct {
+// usageTable is usage summed up by one thing.
+type usageTable struct {
 	Title, By string
-	Rows      []usedRow
+	Rows      []usageRow
 	More      int // rows that are not shown
 }
 
-type usedRow struct {
+type usageRow struct {
 	Name                                       string
 	Requests, Input, Cached, Output, Unmetered int
 	Cost                                       string
@@ -298,14 +298,14 @@ type madeKey struct{ Name, Secret string }
 
 const (
 	usageDays = 30
-	mostUsed  = 50 // rows of a table
+	maxUsed   = 50 // rows of a table
 )
 
 func keysPage(v *visit) error { return v.keys(nil) }
 
 func (v *visit) keys(made *madeKey) error {
-	b := keysBody{Now: v.now(), Made: made, Manage: v.managesKeys()}
-	days := v.number("days", usageDays, 1, 366)
+	b := keysBody{Now: v.now(), Made: made, Manage: v.canManageKeys()}
+	days := v.intParam("days", usageDays, 1, 366)
 	for _, n := range []int{1, 7, usageDays, 366} {
 		name := "Last " + plural(n, "day", "days")
 		if n == 1 {
@@ -313,7 +313,7 @@ func (v *visit) keys(made *madeKey) error {
 		}
 		b.Days = append(b.Days, choice{Name: name, Path: pathOf("keys") + "?days=" + strconv.Itoa(n), Here: n == days})
 	}
-	if err := v.used(&b, days); err != nil {
+	if err := v.fillUsage(&b, days); err != nil {
 		return err
 	}
 	if b.Manage {
@@ -324,23 +324,23 @@ func (v *visit) keys(made *madeKey) error {
 	return v.page("keys", page{Title: "Keys and usage", Section: secHealth, Tab: "Keys", Body: b})
 }
 
-// managesKeys reports whether the visitor may hand out keys: an operator of the configured
+// canManageKeys reports whether the visitor may hand out keys: an operator of the configured
 // owner without limits. Another owner's could open that owner's knowledge.
-func (v *visit) managesKeys() bool {
-	return v.con.o.Keys != nil && v.operates() && v.owner() == v.con.l.Config().Knowledge.Owner && !v.who.Limited()
+func (v *visit) canManageKeys() bool {
+	return v.con.opts.Keys != nil && v.canOperate() && v.owner() == v.con.layer.Config().Knowledge.Owner && !v.principal.Limited()
 }
 
 // used sums up the usage that the visitor may see.
-func (v *visit) used(b *keysBody, days int) error {
-	if v.con.o.Usage == nil {
+func (v *visit) fillUsage(b *keysBody, days int) error {
+	if v.con.opts.Usage == nil {
 		return nil
 	}
-	rows, err := v.con.o.Usage.Rows(days)
-	if b.Warnings, err = missing(err); err != nil {
+	rows, err := v.con.opts.Usage.Rows(days)
+	if b.Warnings, err = splitCorrupt(err); err != nil {
 		return err
 	}
-	configured := v.con.l.Config().Knowledge.Owner
-	rows = slices.DeleteFunc(rows, func(r usage.Row) bool { return !usage.Visible(&r, v.who, configured) })
+	configured := v.con.layer.Config().Knowledge.Owner
+	rows = slices.DeleteFunc(rows, func(r usage.Row) bool { return !usage.Visible(&r, v.principal, configured) })
 	for _, t := range []struct {
 		title, by string
 		of        func(*usage.Row) string
@@ -350,13 +350,13 @@ func (v *visit) used(b *keysBody, days int) error {
 		{"By day", "Day", func(r *usage.Row) string { return r.Day }},
 	} {
 		if len(rows) > 0 {
-			b.Tables = append(b.Tables, summed(t.title, t.by, rows, t.of))
+			b.Tables = append(b.Tables, sumUsage(t.title, t.by, rows, t.of))
 		}
 	}
 	return nil
 }
 
-func summed(title, by string, rows []usage.Row, of func(*usage.Row) string) usedTable {
+func sumUsage(title, by string, rows []usage.Row, of func(*usage.Row) string) usageTable {
 	sums := map[string]*usage.Row{}
 	var names []string
 	for i := range rows {
@@ -373,10 +373,10 @@ func summed(title, by string, rows []usage.Row, of func(*usage.Row) string) used
 	if by != "Day" { // days are in order
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Input+sums[b].Output, sums[a].Input+sums[a].Output) })
 	}
-	t := usedTable{Title: title, By: by, More: max(0, len(names)-mostUsed)}
+	t := usageTable{Title: title, By: by, More: max(0, len(names)-maxUsed)}
 	for _, name := range names[:len(names)-t.More] {
 		s := sums[name]
-		t.Rows = append(t.Rows, usedRow{Name: name, Requests: int(s.Requests), Input: int(s.Input), Cached: int(s.Cached), Output: int(s.Output),
+		t.Rows = append(t.Rows, usageRow{Name: name, Requests: int(s.Requests), Input: int(s.Input), Cached: int(s.Cached), Output: int(s.Output),
 			Unmetered: int(s.Unmetered), Cost: cost(s)})
 	}
 	return t
@@ -397,11 +397,11 @@ func cost(r *usage.Row) string {
 
 // listKeys lists the keys, and what a new one may have.
 func (v *visit) listKeys(b *keysBody) error {
-	list, err := v.con.o.Keys.List()
+	list, err := v.con.opts.Keys.List()
 	if err != nil {
 		return err
 	}
-	cfg := v.con.l.Config()
+	cfg := v.con.layer.Config()
 	for _, k := range list {
 		b.Keys = append(b.Keys, v.rowOfKey(k, false))
 	}
@@ -410,7 +410,7 @@ func (v *visit) listKeys(b *keysBody) error {
 	}
 	b.First = len(b.Keys) == 0
 	for _, r := range access.Rights() {
-		if v.who.Can(r) {
+		if v.principal.Can(r) {
 			b.Rights = append(b.Rights, rightChoice{r, r != access.Operate && r != access.Upstream})
 		}
 	}
@@ -418,7 +418,7 @@ func (v *visit) listKeys(b *keysBody) error {
 }
 
 func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
-	row := keyRow{Key: k, Configured: configured, Owner: cmp.Or(k.Owner, v.con.l.Config().Knowledge.Owner), Rights: cmp.Or(strings.Join(k.Rights, ", "), "chat, read, write"),
+	row := keyRow{Key: k, Configured: configured, Owner: cmp.Or(k.Owner, v.con.layer.Config().Knowledge.Owner), Rights: cmp.Or(strings.Join(k.Rights, ", "), "chat, read, write"),
 		Models: cmp.Or(strings.Join(k.Models, ", "), "all models"), State: "valid", Tone: toneSuccess}
 	var limits []string
 	if k.RequestsPerDay > 0 {
@@ -443,14 +443,14 @@ var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "keys are handed out by an 
 
 // createKey makes a key, and shows it in the answer to the form alone.
 func createKey(v *visit) error {
-	if !v.managesKeys() {
+	if !v.canManageKeys() {
 		return errKeys
 	}
-	k := config.GatewayKey{Name: strings.TrimSpace(v.text("name")), Owner: strings.TrimSpace(v.text("owner")), Project: strings.TrimSpace(v.text("project")),
-		Models: commas(v.text("models")), Rights: v.r.PostForm["rights"]}
+	k := config.GatewayKey{Name: strings.TrimSpace(v.param("name")), Owner: strings.TrimSpace(v.param("owner")), Project: strings.TrimSpace(v.param("project")),
+		Models: commas(v.param("models")), Rights: v.r.PostForm["rights"]}
 	for _, r := range k.Rights {
-		if right, err := access.ParseRight(r); err != nil || !v.who.Can(right) {
-			return cmp.Or(err, v.who.Need(right))
+		if right, err := access.ParseRight(r); err != nil || !v.principal.Can(right) {
+			return cmp.Or(err, v.principal.Need(right))
 		}
 	}
 	if len(k.Rights) == 0 {
@@ -462,7 +462,7 @@ func createKey(v *visit) error {
 		to   *int
 		most int
 	}{{"ends", &days, 36500}, {"requests", &k.RequestsPerDay, 1e12}, {"tokens", &k.TokensPerDay, 1e12}} {
-		s := strings.TrimSpace(v.text(f.name))
+		s := strings.TrimSpace(v.param(f.name))
 		if s == "" {
 			continue
 		}
@@ -475,22 +475,22 @@ func createKey(v *visit) error {
 	if days > 0 {
 		k.Expires = v.now().UTC().Truncate(time.Second).AddDate(0, 0, days)
 	}
-	secret, made, err := v.con.o.Keys.Create(v.ctx(), k, v.con.l.Config().Gateway.Keys)
+	secret, made, err := v.con.opts.Keys.Create(v.ctx(), k, v.con.layer.Config().Gateway.Keys)
 	if err != nil {
 		return err
 	}
-	v.con.o.Log.Info("a key was handed out", "key", made.Name, "by", v.who.Name)
+	v.con.opts.Log.Info("a key was handed out", "key", made.Name, "by", v.principal.Name)
 	return v.keys(&madeKey{made.Name, secret})
 }
 
 func revokeKey(v *visit) error {
-	if !v.managesKeys() {
+	if !v.canManageKeys() {
 		return errKeys
 	}
-	k, err := v.con.o.Keys.Revoke(v.ctx(), v.r.PathValue("name"))
+	k, err := v.con.opts.Keys.Revoke(v.ctx(), v.r.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	v.con.o.Log.Info("a key was revoked", "key", k.Name, "by", v.who.Name)
-	return v.did(pathOf("keys"), "revoked")
+	v.con.opts.Log.Info("a key was revoked", "key", k.Name, "by", v.principal.Name)
+	return v.redirectDone(pathOf("keys"), "revoked")
 }

@@ -24,18 +24,18 @@ type claimBody struct {
 	Claim    middleware.ClaimView
 	Now      time.Time
 	Why      string // it has its tier
-	Evidence []piece
-	History  []step
+	Evidence []evidenceView
+	History  []historyEntry
 	Before   []row // what it replaced, the last first
 	After    []row // what replaced it, the next first
-	Shown    shownIn
+	Shown    turnsWithClaim
 	Steps    []ken.Status // where a person may move it
 	Document bool
 	Gone     bool // it was forgotten: the history is all there is
 }
 
-// piece is a piece of evidence, with where it leads.
-type piece struct {
+// evidenceView is a piece of evidence, with where it leads.
+type evidenceView struct {
 	provenance.Piece
 	Path   string // of a page that shows what it points at; "" for none
 	Link   string // to elsewhere: http and https alone; "" for none
@@ -44,15 +44,15 @@ type piece struct {
 	Commit string
 }
 
-// step is an entry of a history.
-type step struct {
+// historyEntry is an entry of a history.
+type historyEntry struct {
 	ken.ClaimEvent
 	Says string
 	Path string // of the other claim
 }
 
-// shownIn are the turns that were shown a claim.
-type shownIn struct {
+// turnsWithClaim are the turns that were shown a claim.
+type turnsWithClaim struct {
 	Turns []ledger.Turn
 	Total int
 }
@@ -60,17 +60,17 @@ type shownIn struct {
 // mostChain bounds how far a chain of supersessions is followed in each direction, and
 // mostShown how many turns are listed.
 const (
-	mostChain = 20
-	mostShown = 8
+	maxChain = 20
+	maxShown = 8
 )
 
 func claimPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := claimBody{Now: v.now()}
 	err := v.withStore(func(s store.Engine) error {
-		c, err := v.view(v.ctx(), s, id)
+		c, err := v.readClaim(v.ctx(), s, id)
 		if errors.Is(err, ken.ErrNotFound) {
-			return v.goneClaim(s, &b, id, err)
+			return v.showForgotten(s, &b, id, err)
 		}
 		if err != nil {
 			return err
@@ -86,15 +86,15 @@ func claimPage(v *visit) error {
 		if err != nil {
 			return err
 		}
-		b.History = steps(events)
-		if b.Before, err = v.chain(v.ctx(), s, &c, func(c *ken.Claim) string { return c.Supersedes }); err != nil {
+		b.History = historyEntries(events)
+		if b.Before, err = v.supersessions(v.ctx(), s, &c, func(c *ken.Claim) string { return c.Supersedes }); err != nil {
 			return err
 		}
-		if b.After, err = v.chain(v.ctx(), s, &c, func(c *ken.Claim) string { return c.SupersededBy }); err != nil {
+		if b.After, err = v.supersessions(v.ctx(), s, &c, func(c *ken.Claim) string { return c.SupersededBy }); err != nil {
 			return err
 		}
-		b.Steps = movesFrom(c.Status)
-		return v.shownTo(&b)
+		b.Steps = manualStatuses(c.Status)
+		return v.findTurns(&b)
 	})
 	if err != nil {
 		return err
@@ -107,33 +107,33 @@ func claimPage(v *visit) error {
 }
 
 // goneClaim shows what is left of a claim that was forgotten.
-func (v *visit) goneClaim(s store.Engine, b *claimBody, id string, missing error) error {
+func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing error) error {
 	events, err := s.History(v.ctx(), id)
 	if err != nil || len(events) == 0 {
 		return missing
 	}
-	b.Gone, b.Row.ID, b.Claim.ID, b.History = true, id, id, steps(events)
+	b.Gone, b.Row.ID, b.Claim.ID, b.History = true, id, id, historyEntries(events)
 	return nil
 }
 
 // evidence looks up what the claim rests on.
 func (v *visit) evidence(b *claimBody) error {
-	cfg := v.con.l.Config()
-	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.o.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.l.RootOf(v.owner())})
+	cfg := v.con.layer.Config()
+	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
 	if err != nil {
 		return err
 	}
 	b.Why, b.Row.Tier = one.Why, one.Tier.String()
 	for i := range one.Evidence {
 		e := &b.Claim.Evidence[i]
-		p := piece{Piece: one.Evidence[i], Worth: "words", Who: e.Speaker().String(), Commit: e.CommitSHA}
+		p := evidenceView{Piece: one.Evidence[i], Worth: "words", Who: e.Speaker().String(), Commit: e.CommitSHA}
 		switch {
 		case e.Hard():
 			p.Worth = "proof"
 		case e.Backed():
 			p.Worth = "backed"
 		}
-		p.Path, p.Link = leads(e)
+		p.Path, p.Link = evidenceLinks(e)
 		b.Evidence = append(b.Evidence, p)
 	}
 	return nil
@@ -141,7 +141,7 @@ func (v *visit) evidence(b *claimBody) error {
 
 // leads says where a piece of evidence can be looked at: a page of the console, or an
 // address of the web. Only what is one becomes a link.
-func leads(e *ken.Evidence) (path, link string) {
+func evidenceLinks(e *ken.Evidence) (path, link string) {
 	switch {
 	case e.Path != "":
 		path = pathOf("files") + "?path=" + escapeQuery(e.Path)
@@ -160,11 +160,11 @@ func leads(e *ken.Evidence) (path, link string) {
 }
 
 // steps words a history, the latest first.
-func steps(events []ken.ClaimEvent) []step {
-	out := make([]step, 0, len(events))
+func historyEntries(events []ken.ClaimEvent) []historyEntry {
+	out := make([]historyEntry, 0, len(events))
 	for i := len(events) - 1; i >= 0; i-- {
 		e := events[i]
-		s := step{ClaimEvent: e, Says: strings.ReplaceAll(strings.TrimPrefix(string(e.Type), "claim."), "_", " ")}
+		s := historyEntry{ClaimEvent: e, Says: strings.ReplaceAll(strings.TrimPrefix(string(e.Type), "claim."), "_", " ")}
 		if e.From != "" && e.To != "" && e.From != e.To {
 			s.Says = string(e.From) + " → " + string(e.To)
 		}
@@ -178,13 +178,13 @@ func steps(events []ken.ClaimEvent) []step {
 
 // chain follows supersessions from a claim on. A circle ends it, and so does a claim
 // that was forgotten.
-func (v *visit) chain(ctx context.Context, s store.Engine, from *middleware.ClaimView, next func(*ken.Claim) string) ([]row, error) {
+func (v *visit) supersessions(ctx context.Context, s store.Engine, from *middleware.ClaimView, next func(*ken.Claim) string) ([]row, error) {
 	var out []row
 	seen := map[string]bool{from.ID: true}
 	at := from.Claim
-	for id := next(&at); id != "" && !seen[id] && len(out) < mostChain; id = next(&at) {
+	for id := next(&at); id != "" && !seen[id] && len(out) < maxChain; id = next(&at) {
 		seen[id] = true
-		c, err := v.view(ctx, s, id)
+		c, err := v.readClaim(ctx, s, id)
 		if errors.Is(err, ken.ErrNotFound) {
 			return append(out, row{ID: id, Text: "(forgotten)", Status: "forgotten"}), nil
 		}
@@ -196,18 +196,18 @@ func (v *visit) chain(ctx context.Context, s store.Engine, from *middleware.Clai
 	return out, nil
 }
 
-// shownTo finds the turns that were given the claim, as far as receipts are kept.
-func (v *visit) shownTo(b *claimBody) error {
-	if _, err := v.remember(); err != nil {
+// findTurns finds the turns that were given the claim, as far as receipts are kept.
+func (v *visit) findTurns(b *claimBody) error {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	b.Shown.Turns, b.Shown.Total = v.con.turns.ShownIn(v.owner(), b.Claim.ID, mostShown)
+	b.Shown.Turns, b.Shown.Total = v.con.turns.ShownIn(v.owner(), b.Claim.ID, maxShown)
 	return nil
 }
 
-// movesFrom are the statuses that a claim may get from a person who gives a reason, the
+// manualStatuses are the statuses that a claim may get from a person who gives a reason, the
 // ones with a button of their own left out.
-func movesFrom(from ken.Status) (out []ken.Status) {
+func manualStatuses(from ken.Status) (out []ken.Status) {
 	for _, to := range ken.Statuses() {
 		if to != ken.StatusVerified && to != ken.StatusDisputed && to != ken.StatusSuperseded && to != from && ken.CheckTransition(from, to, "") == nil {
 			out = append(out, to)
@@ -232,36 +232,36 @@ func claimText(v *visit) error {
 	})
 }
 
-// deciding is a handler that changes the claim of the path and goes back to its page,
+// claimAction is a handler that changes the claim of the path and goes back to its page,
 // or to where the form came from.
-func deciding(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
+func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
 	return func(v *visit) error {
 		id := v.r.PathValue("id")
 		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
 		if err != nil {
 			return err
 		}
-		return v.did(v.back(pathOf("claims", id)), did)
+		return v.redirectDone(v.returnPath(pathOf("claims", id)), did)
 	}
 }
 
 func verifyClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.text("note")))
+	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.param("note")))
 }
 
 func disputeClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
 func archiveClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Archive(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+	return d.Archive(v.ctx(), id, strings.TrimSpace(v.param("reason")))
 }
 
 // supersedeClaim replaces a claim: by another that is there, named by its id, or by one
 // with the text that was written for it.
 func supersedeClaim(v *visit) error {
-	id, text := v.r.PathValue("id"), strings.TrimSpace(v.text("text"))
-	by, reason := strings.TrimSpace(v.text("by")), strings.TrimSpace(v.text("reason"))
+	id, text := v.r.PathValue("id"), strings.TrimSpace(v.param("text"))
+	by, reason := strings.TrimSpace(v.param("by")), strings.TrimSpace(v.param("reason"))
 	return v.withStore(func(s store.Engine) error {
 		switch d := v.desk(s); {
 		case by != "" && text != "":
@@ -273,7 +273,7 @@ func supersedeClaim(v *visit) error {
 			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
 				return err
 			}
-			return v.did(pathOf("claims", id), "superseded")
+			return v.redirectDone(pathOf("claims", id), "superseded")
 		case text == "":
 			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
 		default:
@@ -281,7 +281,7 @@ func supersedeClaim(v *visit) error {
 			if err != nil {
 				return err
 			}
-			return v.did(pathOf("claims", now), "replaced")
+			return v.redirectDone(pathOf("claims", now), "replaced")
 		}
 	})
 }
@@ -302,29 +302,29 @@ func newClaimPage(v *visit) error {
 // address if one is named.
 func writeClaim(v *visit) error {
 	now := v.now().UTC()
-	c, err := ken.NewClaim(strings.TrimSpace(v.text("text")), ken.FromHumanAssertion(v.who.Name, now, strings.TrimSpace(v.text("note"))))
+	c, err := ken.NewClaim(strings.TrimSpace(v.param("text")), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
 	if err != nil {
 		return err
 	}
-	if path := strings.TrimSpace(v.text("file")); path != "" {
+	if path := strings.TrimSpace(v.param("file")); path != "" {
 		e, err := v.fileEvidence(path)
 		if err != nil {
 			return err
 		}
 		c.Evidence = append(c.Evidence, e)
 	}
-	if url := strings.TrimSpace(v.text("url")); url != "" {
+	if url := strings.TrimSpace(v.param("url")); url != "" {
 		c.Evidence = append(c.Evidence, ken.FromURL(url, now, ""))
 	}
-	c.Kind, c.Status, c.Heading = ken.Kind(v.text("kind")), ken.Status(v.text("status")), strings.TrimSpace(v.text("heading"))
-	c.Tags, c.Entities, c.Constraint = commas(v.text("tags")), commas(v.text("entities")), v.text("constraint") != ""
-	c.SourceType, c.Actor, c.Project, c.Importance = "console", v.actor(), v.who.Project, 0.5
-	if s := strings.TrimSpace(v.text("scope")); s != "" {
+	c.Kind, c.Status, c.Heading = ken.Kind(v.param("kind")), ken.Status(v.param("status")), strings.TrimSpace(v.param("heading"))
+	c.Tags, c.Entities, c.Constraint = commas(v.param("tags")), commas(v.param("entities")), v.param("constraint") != ""
+	c.SourceType, c.Actor, c.Project, c.Importance = "console", v.actor(), v.principal.Project, 0.5
+	if s := strings.TrimSpace(v.param("scope")); s != "" {
 		if c.Scope, err = ken.ParseScope(s); err != nil {
 			return err
 		}
 	}
-	if s := strings.TrimSpace(v.text("days")); s != "" {
+	if s := strings.TrimSpace(v.param("days")); s != "" {
 		days, err := strconv.Atoi(s)
 		if err != nil || days < 1 || days > 36500 {
 			return &ken.Error{Code: ken.CodeInvalid, Field: "days", Msg: "not a number of days from 1 to 36500", Try: "Leave it empty for a claim that does not expire."}
@@ -341,7 +341,7 @@ func writeClaim(v *visit) error {
 		if err != nil {
 			return err
 		}
-		return v.did(pathOf("claims", id), "written")
+		return v.redirectDone(pathOf("claims", id), "written")
 	})
 }
 
@@ -354,21 +354,21 @@ func commas(s string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// blastBody is what forgetting a claim would take along.
-type blastBody struct {
+// forgetPreview is what forgetting a claim would take along.
+type forgetPreview struct {
 	middleware.Blast
-	Rows []blastRow
+	Rows []forgetPreviewRow
 	ID   string
 	More int // claims that are not listed
 }
 
-type blastRow struct {
+type forgetPreviewRow struct {
 	row
 	Why string
 }
 
-// mostBlast is how many claims the preview lists; all are counted.
-const mostBlast = 100
+// maxPreviewClaims is how many claims the preview lists; all are counted.
+const maxPreviewClaims = 100
 
 // forgetPage shows what forgetting a claim would take along, and asks. To find that
 // out, every claim and every journal is read.
@@ -377,28 +377,28 @@ func forgetPage(v *visit) error {
 	var c middleware.ClaimView
 	err := v.withStore(func(s store.Engine) error {
 		found, err := operator.Living(v.ctx(), s, id)
-		c = v.con.l.View(found)
+		c = v.con.layer.View(found)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
-	return v.slowly("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
-		blast, err := v.con.l.WouldForget(v.ctx(), v.owner(), c.ID)
+	return v.pageWithSlowPart("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
+		blast, err := v.con.layer.WouldForget(v.ctx(), v.owner(), c.ID)
 		if err != nil {
 			return "", nil, err
 		}
-		b := blastBody{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-mostBlast, 0)}
+		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
 		for i := range blast.Claims[:len(blast.Claims)-b.More] {
-			b.Rows = append(b.Rows, blastRow{rowOf(&blast.Claims[i].ClaimView, v.now()), blast.Claims[i].Why})
+			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].ClaimView, v.now()), blast.Claims[i].Why})
 		}
 		return "blast", b, nil
 	})
 }
 
-// forgottenBody is what was erased, and what was found when it was looked for.
-type forgottenBody struct {
+// deletionReport is what was erased, and what was found when it was looked for.
+type deletionReport struct {
 	middleware.Forgotten
 	Checks []middleware.Check
 	Clean  bool
@@ -406,8 +406,8 @@ type forgottenBody struct {
 }
 
 // forget erases a claim and shows what went with it, and that it is gone.
-func forget(v *visit) error {
-	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.text("reason"))
+func forgetClaim(v *visit) error {
+	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.param("reason"))
 	err := v.withStore(func(s store.Engine) error {
 		_, err := operator.Living(v.ctx(), s, id) // what can't be forgotten is no page that has begun
 		return err
@@ -415,12 +415,12 @@ func forget(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.slowly("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
-		was, err := v.con.l.WouldForget(v.ctx(), v.owner(), id)
+	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
+		was, err := v.con.layer.WouldForget(v.ctx(), v.owner(), id)
 		if err != nil {
 			return "", nil, err
 		}
-		b := forgottenBody{Clean: true}
+		b := deletionReport{Clean: true}
 		err = v.withStore(func(s store.Engine) (err error) {
 			b.Forgotten, err = v.desk(s).Forget(v.ctx(), id, reason)
 			return err
@@ -433,7 +433,7 @@ func forget(v *visit) error {
 		for i := range was.Claims {
 			claims[i] = was.Claims[i].Claim
 		}
-		b.Checks, err = v.con.l.CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
+		b.Checks, err = v.con.layer.CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
 		if err != nil {
 			b.Clean, b.Failed = false, err.Error()
 		}

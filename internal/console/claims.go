@@ -15,12 +15,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// mostFound is how many results of a search are looked at: who does not find it among
+// maxFound is how many results of a search are looked at: who does not find it among
 // these asks another question.
-const mostFound = 200
+const maxFound = 200
 
-// mostDocuments is how many pieces of the repository a search shows beside the claims.
-const mostDocuments = 6
+// maxDocuments is how many pieces of the repository a search shows beside the claims.
+const maxDocuments = 6
 
 // claimsPerPage is how many claims a list shows at once.
 const claimsPerPage = 40
@@ -33,7 +33,7 @@ type claimsBody struct {
 	Most      bool // there may be more: the search looks at no more than mostFound
 	Next      string
 	Chosen    []choice // what narrows the list, each with the way out
-	Kept      []kept
+	Kept      []hiddenField
 	Facets    []facetView
 	Counting  *facet.Progress // the facets are being counted for the first time
 	Orders    []choice
@@ -63,12 +63,12 @@ type facetValue struct {
 	Here        bool
 }
 
-// kept is a field of the address that stays when the question changes.
-type kept struct{ Name, Value string }
+// hiddenField is a field of the address that stays when the question changes.
+type hiddenField struct{ Name, Value string }
 
-// shownFacets are the facets in the order of the page, with what people call them.
+// pageFacets are the facets in the order of the page, with what people call them.
 // Those that say something of nearly every list are unfolded.
-var shownFacets = []struct {
+var pageFacets = []struct {
 	name, title string
 	open        bool
 }{
@@ -79,7 +79,7 @@ var shownFacets = []struct {
 }
 
 func claimsPage(v *visit) error {
-	b := claimsBody{Question: strings.TrimSpace(v.text("q"))}
+	b := claimsBody{Question: strings.TrimSpace(v.param("q"))}
 	q := v.r.URL.Query()
 	sel := selection(q)
 	err := v.withStore(func(s store.Engine) error {
@@ -88,7 +88,7 @@ func claimsPage(v *visit) error {
 		case err != nil:
 			return err
 		case !progress.Ready:
-			b.Counting, v.again = &progress, true
+			b.Counting, v.refresh = &progress, true
 		}
 		if b.Question != "" {
 			return v.searchClaims(s, &b, sel)
@@ -98,14 +98,14 @@ func claimsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b.Chosen = chosen(q)
-	for _, f := range shownFacets {
+	b.Chosen = activeFilters(q)
+	for _, f := range pageFacets {
 		for _, value := range q[f.name] {
-			b.Kept = append(b.Kept, kept{f.name, value})
+			b.Kept = append(b.Kept, hiddenField{f.name, value})
 		}
 	}
 	if b.Question == "" {
-		b.Orders = orders(q)
+		b.Orders = sortChoices(q)
 	}
 	return v.page("claims", page{Title: "Claims", Section: secStore, Tab: "Claims", Live: []string{liveClaims}, Body: b})
 }
@@ -114,12 +114,12 @@ func claimsPage(v *visit) error {
 func selection(q url.Values) facet.Selection {
 	return facet.Selection{Kinds: q[facet.Kind], Statuses: q[facet.Status], Tiers: q[facet.Tier], Trusts: q[facet.Trust], Scopes: q[facet.Scope],
 		Entities: q[facet.Entity], Tags: q[facet.Tag], Sources: q[facet.Source], Sessions: q[facet.Session], Projects: q[facet.Project],
-		Agents: q[facet.Agent], Files: q[facet.File], Constraint: want(q, facet.Constraint), Archived: want(q, facet.Archived),
-		Expired: want(q, facet.Expired), Order: facet.Order(q.Get("order")), Before: q.Get("before"), Limit: claimsPerPage}
+		Agents: q[facet.Agent], Files: q[facet.File], Constraint: yesNoFilter(q, facet.Constraint), Archived: yesNoFilter(q, facet.Archived),
+		Expired: yesNoFilter(q, facet.Expired), Order: facet.Order(q.Get("order")), Before: q.Get("before"), Limit: claimsPerPage}
 }
 
-// want reads a facet of two values: both chosen, and none, is either.
-func want(q url.Values, name string) facet.Want {
+// yesNoFilter reads a facet of two values: both chosen, and none, is either.
+func yesNoFilter(q url.Values, name string) facet.Want {
 	yes, no := slices.Contains(q[name], "yes"), slices.Contains(q[name], "no")
 	switch {
 	case yes && !no:
@@ -144,7 +144,7 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 				ids = append(ids, r.ID)
 			}
 		}
-		b.Rows, err = v.rows(s, ids)
+		b.Rows, err = v.readRows(s, ids)
 		return err
 	}
 	p, err := v.con.claims.Select(s.Owner(), sel)
@@ -153,27 +153,27 @@ func (v *visit) listClaims(s store.Engine, b *claimsBody, sel facet.Selection) e
 	}
 	b.Total, b.Facets = p.Total, v.facets(p.Facets, s.Owner())
 	if p.Next != "" {
-		b.Next = with(v.r.URL, "before", p.Next)
+		b.Next = withParam(v.r.URL, "before", p.Next)
 	}
-	b.Rows, err = v.rows(s, p.IDs)
+	b.Rows, err = v.readRows(s, p.IDs)
 	return err
 }
 
 // searchClaims shows what bears on a question, as ken recall finds it, whatever its
 // status.
 func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection) error {
-	found, err := v.con.l.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: mostFound,
+	found, err := v.con.layer.Recall(v.ctx(), middleware.RecallQuery{Owner: s.Owner(), Own: true, Question: b.Question, Limit: maxFound,
 		Filter: ken.Filter{Statuses: ken.Statuses(), MinTrust: ken.TrustExternal}})
 	if err != nil {
 		return err
 	}
-	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= mostFound
+	b.Mode, b.Cause, b.Most = found.Mode, found.Cause, len(found.Claims) >= maxFound
 	ids := make([]string, 0, len(found.Claims))
 	by := make(map[string]*middleware.ClaimView, len(found.Claims))
 	for i := range found.Claims {
 		c := &found.Claims[i].ClaimView
 		if c.Kind == ken.KindDocument {
-			if len(b.Documents) < mostDocuments {
+			if len(b.Documents) < maxDocuments {
 				b.Documents = append(b.Documents, rowOf(c, v.now()))
 			}
 			continue
@@ -187,20 +187,20 @@ func (v *visit) searchClaims(s store.Engine, b *claimsBody, sel facet.Selection)
 		}
 	}
 	b.Total = len(ids)
-	for _, id := range ids[:min(len(ids), v.number("show", claimsPerPage, 1, mostFound))] {
+	for _, id := range ids[:min(len(ids), v.intParam("show", claimsPerPage, 1, maxFound))] {
 		b.Rows = append(b.Rows, rowOf(by[id], v.now()))
 	}
 	if len(b.Rows) < len(ids) {
-		b.Next = with(v.r.URL, "show", "200")
+		b.Next = withParam(v.r.URL, "show", "200")
 	}
 	return nil
 }
 
-// rows reads claims for a list. One that was forgotten meanwhile is left out.
-func (v *visit) rows(s store.Engine, ids []string) ([]row, error) {
+// readRows reads claims for a list. One that was forgotten meanwhile is left out.
+func (v *visit) readRows(s store.Engine, ids []string) ([]row, error) {
 	out := make([]row, 0, len(ids))
 	for _, id := range ids {
-		c, err := v.view(v.ctx(), s, id)
+		c, err := v.readClaim(v.ctx(), s, id)
 		if errors.Is(err, ken.ErrNotFound) {
 			continue
 		}
@@ -212,10 +212,10 @@ func (v *visit) rows(s store.Engine, ids []string) ([]row, error) {
 	return out, nil
 }
 
-// view reads a claim with what is computed from its evidence.
-func (v *visit) view(ctx context.Context, s store.Engine, id string) (middleware.ClaimView, error) {
+// readClaim reads a claim with what is computed from its evidence.
+func (v *visit) readClaim(ctx context.Context, s store.Engine, id string) (middleware.ClaimView, error) {
 	c, err := s.Get(ctx, id)
-	return v.con.l.View(c), err
+	return v.con.layer.View(c), err
 }
 
 // facets makes ways to narrow the list of counts. The one that the address names in
@@ -223,7 +223,7 @@ func (v *visit) view(ctx context.Context, s store.Engine, id string) (middleware
 func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
 	q := v.r.URL.Query()
 	var out []facetView
-	for _, f := range shownFacets {
+	for _, f := range pageFacets {
 		i := slices.IndexFunc(counted, func(c facet.Facet) bool { return c.Name == f.name })
 		if i < 0 || len(counted[i].Values) == 0 {
 			continue
@@ -237,11 +237,11 @@ func (v *visit) facets(counted []facet.Facet, owner string) []facetView {
 				values, view.More = all, max(c.More+len(values)-len(all), 0)
 			}
 		} else if c.More > 0 {
-			view.MorePath = with(v.r.URL, "more", f.name)
+			view.MorePath = withParam(v.r.URL, "more", f.name)
 		}
 		for _, x := range values {
 			view.Values = append(view.Values, facetValue{Label: labelOf(f.name, x.Value), Count: x.Count, Here: slices.Contains(q[f.name], x.Value),
-				Path: toggled(v.r.URL, f.name, x.Value)})
+				Path: toggleParam(v.r.URL, f.name, x.Value)})
 		}
 		out = append(out, view)
 	}
@@ -262,31 +262,31 @@ func labelOf(name, value string) string {
 	return value
 }
 
-// chosen is what the address narrows the list by.
-func chosen(q url.Values) (out []choice) {
-	for _, f := range shownFacets {
+// activeFilters is what the address narrows the list by.
+func activeFilters(q url.Values) (out []choice) {
+	for _, f := range pageFacets {
 		for _, value := range q[f.name] {
-			out = append(out, choice{Name: f.title, Value: labelOf(f.name, value), Path: toggled(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, f.name, value)})
+			out = append(out, choice{Name: f.title, Value: labelOf(f.name, value), Path: toggleParam(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, f.name, value)})
 		}
 	}
 	return out
 }
 
-// orders are the ways to sort the list.
-func orders(q url.Values) (out []choice) {
+// sortChoices are the ways to sort the list.
+func sortChoices(q url.Values) (out []choice) {
 	names := map[facet.Order]string{facet.Newest: "newest", facet.Updated: "last changed", facet.Reinforced: "most often seen", facet.Confidence: "surest"}
 	now := facet.Order(q.Get("order"))
 	if now == "" {
 		now = facet.Newest
 	}
 	for _, o := range facet.Orders() {
-		out = append(out, choice{Name: names[o], Here: o == now, Path: with(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, "order", string(o))})
+		out = append(out, choice{Name: names[o], Here: o == now, Path: withParam(&url.URL{Path: Prefix + "claims", RawQuery: q.Encode()}, "order", string(o))})
 	}
 	return out
 }
 
-// with is an address with a value set, from the first page on.
-func with(u *url.URL, name, value string) string {
+// withParam is an address with a value set, from the first page on.
+func withParam(u *url.URL, name, value string) string {
 	q := u.Query()
 	for _, gone := range []string{"before", "show", "did"} {
 		q.Del(gone)
@@ -295,8 +295,8 @@ func with(u *url.URL, name, value string) string {
 	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
 }
 
-// toggled is an address with a value of a facet added, or taken out.
-func toggled(u *url.URL, name, value string) string {
+// toggleParam is an address with a value of a facet added, or taken out.
+func toggleParam(u *url.URL, name, value string) string {
 	q := u.Query()
 	for _, gone := range []string{"before", "show", "did", "more"} {
 		q.Del(gone)
@@ -330,17 +330,17 @@ type row struct {
 func rowOf(c *middleware.ClaimView, now time.Time) row {
 	_, tone := c.Severity()
 	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: tone, Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
-		Says: standing(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
+		Says: statusLine(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
 		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
 }
 
 // standing says in a line why a claim stands where it does: "confidence 0.9 · from
 // tool_result", "2 conflicting evidence refs", "by ana · 2026-05-20".
-func standing(c *ken.Claim, now time.Time) string {
+func statusLine(c *ken.Claim, now time.Time) string {
 	var parts []string
 	switch c.Status {
 	case ken.StatusVerified:
-		if e := voucher(c); e != nil {
+		if e := verifiedBy(c); e != nil {
 			parts = append(parts, "by "+e.ID, e.FetchedAt.UTC().Format(time.DateOnly))
 		}
 	case ken.StatusDisputed:
@@ -360,8 +360,8 @@ func standing(c *ken.Claim, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// voucher is the last piece of evidence by which a person verified a claim; nil for none.
-func voucher(c *ken.Claim) *ken.Evidence {
+// verifiedBy is the last piece of evidence by which a person verified a claim; nil for none.
+func verifiedBy(c *ken.Claim) *ken.Evidence {
 	for i := len(c.Evidence) - 1; i >= 0; i-- {
 		if e := &c.Evidence[i]; e.Kind == ken.EvidenceHumanAssertion && e.ID != "" {
 			return e
@@ -390,24 +390,24 @@ type changedDay struct {
 
 type changedRow struct {
 	row
-	Step step // the last thing that happened to it
+	Step historyEntry // the last thing that happened to it
 }
 
-// spans are the stretches of time that can be chosen.
-var spans = []struct {
+// timeSpans are the stretches of time that can be chosen.
+var timeSpans = []struct {
 	name string
 	long time.Duration
 }{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
 
 func changesPage(v *visit) error {
 	b := changesBody{Now: v.now()}
-	chosen := v.text("span")
-	if at, err := time.Parse(time.DateOnly, v.text("since")); err == nil {
-		b.Since, chosen, b.Custom = at, "", v.text("since")
+	chosen := v.param("span")
+	if at, err := time.Parse(time.DateOnly, v.param("since")); err == nil {
+		b.Since, chosen, b.Custom = at, "", v.param("since")
 	} else if chosen == "" {
 		chosen = "week"
 	}
-	for _, s := range spans {
+	for _, s := range timeSpans {
 		here := s.name == chosen
 		if here {
 			b.Since = b.Now.Add(-s.long)
@@ -422,13 +422,13 @@ func changesPage(v *visit) error {
 		if err != nil || !p.Ready {
 			return err
 		}
-		got, err := v.con.claims.Select(s.Owner(), facet.Selection{ChangedSince: b.Since, Order: facet.Updated, Before: v.text("before"), Limit: claimsPerPage, Structural: true})
+		got, err := v.con.claims.Select(s.Owner(), facet.Selection{ChangedSince: b.Since, Order: facet.Updated, Before: v.param("before"), Limit: claimsPerPage, Structural: true})
 		if err != nil {
 			return err
 		}
 		b.Total = got.Total
 		if got.Next != "" {
-			b.Next = with(v.r.URL, "before", got.Next)
+			b.Next = withParam(v.r.URL, "before", got.Next)
 		}
 		for _, f := range got.Facets {
 			if f.Name == facet.Status {
@@ -437,7 +437,7 @@ func changesPage(v *visit) error {
 				}
 			}
 		}
-		return v.changed(s, &b, got.IDs)
+		return v.addChangesByDay(s, &b, got.IDs)
 	})
 	if err != nil {
 		return err
@@ -445,9 +445,9 @@ func changesPage(v *visit) error {
 	return v.page("changes", page{Title: "What changed", Section: secStore, Tab: "Changes", Live: []string{liveClaims}, Body: b})
 }
 
-// changed reads claims with the last thing that happened to each, by day.
-func (v *visit) changed(s store.Engine, b *changesBody, ids []string) error {
-	rows, err := v.rows(s, ids)
+// addChangesByDay reads claims with the last thing that happened to each, by day.
+func (v *visit) addChangesByDay(s store.Engine, b *changesBody, ids []string) error {
+	rows, err := v.readRows(s, ids)
 	if err != nil {
 		return err
 	}
@@ -456,7 +456,7 @@ func (v *visit) changed(s store.Engine, b *changesBody, ids []string) error {
 		if err != nil || len(events) == 0 { // forgotten meanwhile
 			continue
 		}
-		last := steps(events)[0]
+		last := historyEntries(events)[0]
 		day := last.At.UTC().Format("Monday, 2 January 2006")
 		if n := len(b.Days); n == 0 || b.Days[n-1].Day != day {
 			b.Days = append(b.Days, changedDay{Day: day})

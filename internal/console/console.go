@@ -64,37 +64,37 @@ func (o Options) withDefaults() Options {
 // Console serves the pages. It is safe for concurrent use; the layer must be open as
 // long as it is used. Close it before the layer.
 type Console struct {
-	l        *middleware.Layer
-	o        Options
-	mux      *http.ServeMux
-	origin   *http.CrossOriginProtection
-	visits   visits
-	ring     atomic.Pointer[access.Ring] // the keys that may log in
-	token    [32]byte                    // of forms where nobody logs in
-	claims   *facet.Index
-	turns    *ledger.Ledger
-	tallies  behind[string, tally]  // by owner
-	catching behind[string, caught] // of turns, by owner
-	began    time.Time
-	health   health // what its pages remember
-	drift    behind[struct{}, driftFound]
-	streams  atomic.Int64 // pages that follow changes
-	running  background
+	layer      *middleware.Layer
+	opts       Options
+	mux        *http.ServeMux
+	origin     *http.CrossOriginProtection
+	logins     loginSessions
+	ring       atomic.Pointer[access.Ring] // the keys that may log in
+	token      [32]byte                    // of forms where nobody logs in
+	claims     *facet.Index
+	turns      *ledger.Ledger
+	pending    backgroundCache[string, pendingCounts] // by owner
+	turnReads  backgroundCache[string, turnRead]      // of turns, by owner
+	started    time.Time
+	health     healthCache // what its pages remember
+	drift      backgroundCache[struct{}, driftResult]
+	streams    atomic.Int64 // pages that follow changes
+	background background
 
-	stop    context.Context // done when the console is closed
-	closing context.CancelFunc
+	stop   context.Context // done when the console is closed
+	cancel context.CancelFunc
 }
 
 // New returns the console of a layer. It opens nothing.
 func New(l *middleware.Layer, o Options) *Console {
 	o = o.withDefaults()
-	c := &Console{l: l, o: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
+	c := &Console{layer: l, opts: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		claims: facet.New(facet.Options{Now: o.Now, DecayDays: l.Config().Knowledge.DecayDays, Log: o.Log, Open: l.Store}),
 		turns:  ledger.New(ledger.Options{Now: o.Now})}
-	c.visits.now, c.began = o.Now, o.Now()
-	c.token = secret()
+	c.logins.now, c.started = o.Now, o.Now()
+	c.token = randomToken()
 	c.ring.Store(o.Ring)
-	c.stop, c.closing = context.WithCancel(context.Background())
+	c.stop, c.cancel = context.WithCancel(context.Background())
 	for _, rt := range routes() {
 		c.mux.Handle(rt.method+" "+rt.path, c.handler(rt))
 	}
@@ -107,15 +107,15 @@ func (c *Console) Admit(r *access.Ring) { c.ring.Store(r) }
 
 // Close ends what goes on behind the pages. Live pages notice and ask again later.
 func (c *Console) Close() error {
-	c.closing()
-	c.running.close()
+	c.cancel()
+	c.background.close()
 	c.claims.Close()
 	return nil
 }
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	secure(w.Header())
+	setSecurityHeaders(w.Header())
 	if r.URL.Path == "/console" {
 		http.Redirect(w, r, Prefix, http.StatusPermanentRedirect)
 		return
@@ -126,20 +126,20 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// What the mux would say of a path or a method that is not there is no page.
 	v := c.visit(w, r)
-	v.fail(notHere)
+	v.renderError(errNoPage)
 }
 
 // handler runs a page with all that its line in the table promises.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := c.visit(w, r)
-		if err := v.admit(rt); err != nil {
-			v.fail(err)
+		if err := v.authorize(rt); err != nil {
+			v.renderError(err)
 			return
 		}
-		v.from = v.seq() // before anything is read
+		v.logSeq = v.seq() // before anything is read
 		if err := rt.serve(v); err != nil {
-			v.fail(err)
+			v.renderError(err)
 		}
 	})
 }
@@ -147,12 +147,12 @@ func (c *Console) handler(rt route) http.Handler {
 // policy lets a page have what this origin serves, and nothing else: no inline script
 // or style, no frame around it, no form to elsewhere. Markup that a script puts into
 // the page has to pass the one policy that console.js declares for what it fetched.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ken"
 
 // secure sets what keeps a browser from doing more with a page than to show it.
-func secure(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+func setSecurityHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -162,8 +162,8 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// secret is 256 random bits.
-func secret() (b [32]byte) {
+// randomToken is 256 random bits.
+func randomToken() (b [32]byte) {
 	_, _ = rand.Read(b[:]) // it never fails
 	return b
 }
@@ -186,32 +186,32 @@ const (
 func routes() []route {
 	return []route{
 		{get, Prefix + "{$}", access.Read, home},
-		{get, Prefix + "events", access.Read, events},
+		{get, Prefix + "events", access.Read, serveEvents},
 		{get, Prefix + "assets/{hash}/{name}", "", asset},
 		{get, LoginPath, "", loginForm},
 		{post, LoginPath, "", login},
 		{post, Prefix + "logout", "", logout},
-		{post, Prefix + "theme", "", chooseTheme},
-		{post, Prefix + "owner", access.Operate, chooseOwner},
+		{post, Prefix + "theme", "", setTheme},
+		{post, Prefix + "owner", access.Operate, setOwner},
 
 		{get, Prefix + "claims", access.Read, claimsPage},
 		{get, Prefix + "claims/{id}", access.Read, claimPage},
 		{get, Prefix + "claims/{id}/text", access.Read, claimText},
-		{post, Prefix + "claims/{id}/verify", access.Operate, deciding("verified", verifyClaim)},
-		{post, Prefix + "claims/{id}/dispute", access.Operate, deciding("disputed", disputeClaim)},
-		{post, Prefix + "claims/{id}/archive", access.Operate, deciding("archived", archiveClaim)},
+		{post, Prefix + "claims/{id}/verify", access.Operate, claimAction("verified", verifyClaim)},
+		{post, Prefix + "claims/{id}/dispute", access.Operate, claimAction("disputed", disputeClaim)},
+		{post, Prefix + "claims/{id}/archive", access.Operate, claimAction("archived", archiveClaim)},
 		{post, Prefix + "claims/{id}/supersede", access.Operate, supersedeClaim},
 		{get, Prefix + "claims/{id}/forget", access.Operate, forgetPage},
-		{post, Prefix + "claims/{id}/forget", access.Operate, forget},
+		{post, Prefix + "claims/{id}/forget", access.Operate, forgetClaim},
 		{get, Prefix + "claims/new", access.Operate, newClaimPage},
 		{post, Prefix + "claims", access.Operate, writeClaim},
 
 		// Lenses: what a session learned, what an agent knows, what changed, what rests on a file.
 		{get, Prefix + "sessions", access.Operate, sessionsPage},
 		{get, Prefix + "sessions/{id}", access.Read, sessionPage},
-		{post, Prefix + "sessions/{id}/end", access.Operate, changingSession("ended", endSession)},
-		{post, Prefix + "sessions/{id}/harvest", access.Operate, changingSession("harvested", harvestSession)},
-		{post, Prefix + "sessions/{id}/forget", access.Operate, changingSession("forgotten", forgetSession)},
+		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
+		{post, Prefix + "sessions/{id}/harvest", access.Operate, sessionAction("harvested", harvestSession)},
+		{post, Prefix + "sessions/{id}/forget", access.Operate, sessionAction("forgotten", forgetSession)},
 		{get, Prefix + "agents", access.Read, agentsPage},
 		{get, Prefix + "agents/{name}", access.Read, agentPage},
 		{get, Prefix + "changes", access.Read, changesPage},
@@ -221,14 +221,14 @@ func routes() []route {
 		{get, Prefix + "entities", access.Read, entitiesPage},
 		{post, Prefix + "entities", access.Operate, describeNew},
 		{get, Prefix + "entities/{name}", access.Read, entityPage},
-		{post, Prefix + "entities/{name}/describe", access.Operate, editing("described", describeEntity)},
+		{post, Prefix + "entities/{name}/describe", access.Operate, entityAction("described", describeEntity)},
 		{post, Prefix + "entities/{name}/rename", access.Operate, renameEntity},
-		{post, Prefix + "entities/{name}/merge", access.Operate, editing("merged", mergeEntity)},
-		{post, Prefix + "entities/{name}/alias", access.Operate, editing("named", aliasEntity)},
-		{post, Prefix + "entities/{name}/split", access.Operate, editing("split", splitEntity)},
-		{post, Prefix + "entities/{name}/rule", access.Operate, editing("ruled", ruleEntity)},
-		{post, Prefix + "entities/{name}/link", access.Operate, editing("linked", linkEntity)},
-		{post, Prefix + "entities/{name}/unlink", access.Operate, editing("unlinked", unlinkEntity)},
+		{post, Prefix + "entities/{name}/merge", access.Operate, entityAction("merged", mergeEntity)},
+		{post, Prefix + "entities/{name}/alias", access.Operate, entityAction("named", aliasEntity)},
+		{post, Prefix + "entities/{name}/split", access.Operate, entityAction("split", splitEntity)},
+		{post, Prefix + "entities/{name}/rule", access.Operate, entityAction("ruled", ruleEntity)},
+		{post, Prefix + "entities/{name}/link", access.Operate, entityAction("linked", linkEntity)},
+		{post, Prefix + "entities/{name}/unlink", access.Operate, entityAction("unlinked", unlinkEntity)},
 		{get, Prefix + "tasks", access.Read, tasksPage},
 		{get, Prefix + "code", access.Read, codePage},
 		{get, Prefix + "code/symbol", access.Read, symbolPage},
@@ -245,18 +245,18 @@ func routes() []route {
 		{get, Prefix + "decisions/new", access.Operate, newDecisionPage},
 		{get, Prefix + "decisions/{id}", access.Read, decisionPage},
 		{post, Prefix + "decisions", access.Operate, writeDecision},
-		{post, Prefix + "decisions/{id}/status", access.Operate, changingDecision(moveDecision)},
-		{post, Prefix + "decisions/{id}/supersede", access.Operate, changingDecision(supersedeDecision)},
-		{post, Prefix + "decisions/{id}/archive", access.Operate, changingDecision(archiveDecision)},
+		{post, Prefix + "decisions/{id}/status", access.Operate, decisionAction(moveDecision)},
+		{post, Prefix + "decisions/{id}/supersede", access.Operate, decisionAction(supersedeDecision)},
+		{post, Prefix + "decisions/{id}/archive", access.Operate, decisionAction(archiveDecision)},
 		{get, Prefix + "objectives", access.Read, objectivesPage},
 		{get, Prefix + "objectives/new", access.Operate, newObjectivePage},
 		{get, Prefix + "objectives/{id}", access.Read, objectivePage},
 		{post, Prefix + "objectives", access.Operate, writeObjective},
-		{post, Prefix + "objectives/{id}", access.Operate, changingObjective(editObjective)},
-		{post, Prefix + "objectives/{id}/status", access.Operate, changingObjective(moveObjective)},
-		{post, Prefix + "objectives/{id}/task", access.Operate, changingObjective(addTask)},
-		{post, Prefix + "objectives/{id}/done", access.Operate, changingObjective(tickTask)},
-		{post, Prefix + "objectives/{id}/link", access.Operate, changingObjective(linkObjective)},
+		{post, Prefix + "objectives/{id}", access.Operate, objectiveAction(editObjective)},
+		{post, Prefix + "objectives/{id}/status", access.Operate, objectiveAction(moveObjective)},
+		{post, Prefix + "objectives/{id}/task", access.Operate, objectiveAction(addTask)},
+		{post, Prefix + "objectives/{id}/done", access.Operate, objectiveAction(completeTask)},
+		{post, Prefix + "objectives/{id}/link", access.Operate, objectiveAction(linkObjective)},
 		{get, Prefix + "drift", access.Read, driftPage},
 		{get, Prefix + "drift/proposal", access.Read, driftProposal},
 
@@ -273,9 +273,9 @@ func routes() []route {
 
 		// What waits for a person.
 		{get, Prefix + "review", access.Read, reviewPage},
-		{post, Prefix + "review", access.Operate, review},
+		{post, Prefix + "review", access.Operate, decideReview},
 		{get, Prefix + "attention", access.Read, attentionPage},
 		{get, Prefix + "attention/{item}", access.Read, attentionItemPage},
-		{post, Prefix + "attention/{item}/{what}", access.Operate, settle},
+		{post, Prefix + "attention/{item}/{what}", access.Operate, decideAttention},
 	}
 }

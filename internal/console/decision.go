@@ -47,9 +47,9 @@ type governed struct{ Name, Path string }
 // Most targets that are looked up, claims that are shown, and decisions that a form
 // offers.
 const (
-	mostTargets = 60
-	mostResting = 5
-	mostOffered = 500
+	maxTargets = 60
+	maxResting = 5
+	maxOffered = 500
 )
 
 func decisionPage(v *visit) error {
@@ -65,12 +65,12 @@ func decisionPage(v *visit) error {
 	if said := r.StatusText.Text; !strings.HasPrefix(strings.ToLower(said), b.Row.Status) {
 		b.StatusSays = said
 	}
-	b.say(&r)
+	b.fillText(&r)
 	for _, t := range decision.Targets(r) {
 		switch {
-		case t.Exact && len(b.Governs) < mostTargets:
+		case t.Exact && len(b.Governs) < maxTargets:
 			b.Governs = append(b.Governs, governed{t.Name, v.namedPath(t.Name)})
-		case !t.Exact && len(b.Names) < mostTargets:
+		case !t.Exact && len(b.Names) < maxTargets:
 			b.Names = append(b.Names, governed{t.Name, v.namedPath(t.Name)})
 		}
 	}
@@ -82,21 +82,21 @@ func decisionPage(v *visit) error {
 	b.Supersedes, b.Successors = references(r.Supersedes, line), references(r.SupersededBy, line)
 	for _, p := range reg.Problems() {
 		if p.Path == r.Path {
-			b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
+			b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
 		}
 	}
-	if v.operates() {
-		b.offer(reg, &r)
+	if v.canOperate() {
+		b.fillActions(reg, &r)
 	}
-	if err := v.restingOn(r.Path, &b); err != nil {
+	if err := v.addClaimsOnFile(r.Path, &b); err != nil {
 		return err
 	}
 	return v.page("decision", page{Title: b.Row.Handle + ": " + b.Row.Title, Section: secStructure, Tab: "Decisions", Live: []string{liveProject}, Body: b})
 }
 
-// say takes what the record says apart, the options left out, in the order in which
+// fillText takes what the record says apart, the options left out, in the order in which
 // people read it.
-func (b *decisionBody) say(r *decision.Record) {
+func (b *decisionBody) fillText(r *decision.Record) {
 	add := func(to *[]passage, title, text string) {
 		if strings.TrimSpace(text) != "" {
 			*to = append(*to, passage{title, text})
@@ -110,15 +110,15 @@ func (b *decisionBody) say(r *decision.Record) {
 	add(&b.After, "Confirmation", r.Confirmation.Text)
 	add(&b.After, "More", r.More.Text)
 	for i, s := range r.Sections {
-		if s.Kind == "" && !saidAbove(r, i) {
+		if s.Kind == "" && !shownAbove(r, i) {
 			add(&b.After, s.Title, s.Text.Text)
 		}
 	}
 }
 
-// saidAbove reports whether a section stands within another one, whose text has it, or is an
+// shownAbove reports whether a section stands within another one, whose text has it, or is an
 // option that is shown as one.
-func saidAbove(r *decision.Record, section int) bool {
+func shownAbove(r *decision.Record, section int) bool {
 	s := &r.Sections[section]
 	for i := range r.Sections[:section] {
 		switch over := &r.Sections[i]; {
@@ -167,18 +167,18 @@ func chainOf(r *decision.Record, line []decision.Record) template.HTML {
 		}
 		d.Versions = append(d.Versions, version)
 		for _, ref := range x.Supersedes {
-			add(referred(ref, line), x.Path)
+			add(referencedPath(ref, line), x.Path)
 		}
 		for _, ref := range x.SupersededBy {
-			add(x.Path, referred(ref, line))
+			add(x.Path, referencedPath(ref, line))
 		}
 	}
 	return chart.Chain(d)
 }
 
-// referred is the path of the record in a line of decisions that a reference means, ""
+// referencedPath is the path of the record in a line of decisions that a reference means, ""
 // for none of them.
-func referred(ref decision.Reference, line []decision.Record) string {
+func referencedPath(ref decision.Reference, line []decision.Record) string {
 	i := slices.IndexFunc(line, func(r decision.Record) bool { return ref.Path != "" && r.Path == ref.Path })
 	if i < 0 {
 		i = slices.IndexFunc(line, func(r decision.Record) bool { return ref.ID != "" && strings.EqualFold(r.ID.Text, ref.ID) })
@@ -199,7 +199,7 @@ func references(refs []decision.Reference, line []decision.Record) (out []choice
 		if ref.Partial {
 			c.Value = "in part"
 		}
-		if path := referred(ref, line); path != "" {
+		if path := referencedPath(ref, line); path != "" {
 			i := slices.IndexFunc(line, func(r decision.Record) bool { return r.Path == path })
 			c.Path = decisionPath(&line[i])
 		}
@@ -208,16 +208,16 @@ func references(refs []decision.Reference, line []decision.Record) (out []choice
 	return out
 }
 
-// likely are the statuses that a decision gets as a rule, by the one that it has.
-var likely = map[decision.Status][]decision.Status{decision.Proposed: {decision.Accepted, decision.Rejected}, decision.Unknown: {decision.Proposed, decision.Accepted, decision.Rejected},
+// likelyStatuses are the statuses that a decision gets as a rule, by the one that it has.
+var likelyStatuses = map[decision.Status][]decision.Status{decision.Proposed: {decision.Accepted, decision.Rejected}, decision.Unknown: {decision.Proposed, decision.Accepted, decision.Rejected},
 	decision.Accepted: {decision.Deprecated}}
 
 // offer says what a person may do about the record.
-func (b *decisionBody) offer(reg *decision.Registry, r *decision.Record) {
+func (b *decisionBody) fillActions(reg *decision.Registry, r *decision.Record) {
 	for _, s := range decision.Statuses() {
 		switch {
 		case s == r.Status || s == decision.Superseded:
-		case slices.Contains(likely[r.Status], s):
+		case slices.Contains(likelyStatuses[r.Status], s):
 			b.Moves = append(b.Moves, s)
 		default:
 			b.Rarely = append(b.Rarely, s)
@@ -228,34 +228,34 @@ func (b *decisionBody) offer(reg *decision.Registry, r *decision.Record) {
 		b.Archivable = !r.Archived
 	}
 	for _, o := range reg.List() {
-		if (o.Status == decision.Accepted || o.Status == decision.Proposed) && !o.Archived && o.Path != r.Path && len(b.Others) < mostOffered {
+		if (o.Status == decision.Accepted || o.Status == decision.Proposed) && !o.Archived && o.Path != r.Path && len(b.Others) < maxOffered {
 			b.Others = append(b.Others, decisionRowOf(o))
 		}
 	}
 }
 
-// restingOn finds claims whose evidence is the record's file, once they are counted.
-func (v *visit) restingOn(file string, b *decisionBody) error {
+// addClaimsOnFile finds claims whose evidence is the record's file, once they are counted.
+func (v *visit) addClaimsOnFile(file string, b *decisionBody) error {
 	return v.withStore(func(s store.Engine) error {
 		progress, err := v.con.claims.Catch(v.ctx(), s)
 		if err != nil || !progress.Ready {
 			return err
 		}
-		p, err := v.con.claims.Select(s.Owner(), facet.Selection{Files: []string{file}, Limit: mostResting})
+		p, err := v.con.claims.Select(s.Owner(), facet.Selection{Files: []string{file}, Limit: maxResting})
 		if err != nil || p.Total == 0 {
 			return err
 		}
-		if p.Total > mostResting {
+		if p.Total > maxResting {
 			b.AllClaims = pathOf("claims") + "?file=" + escapeQuery(file)
 		}
-		b.Claims, err = v.rows(s, p.IDs)
+		b.Claims, err = v.readRows(s, p.IDs)
 		return err
 	})
 }
 
-// changingDecision is a handler that changes the file of the decision of the path, and
+// decisionAction is a handler that changes the file of the decision of the path, and
 // goes on to its page.
-func changingDecision(change func(v *visit, reg *decision.Registry, r *decision.Record) (now decision.Record, did string, err error)) func(*visit) error {
+func decisionAction(change func(v *visit, reg *decision.Registry, r *decision.Record) (now decision.Record, did string, err error)) func(*visit) error {
 	return func(v *visit) error {
 		reg, err := v.decisions()
 		if err != nil {
@@ -265,26 +265,26 @@ func changingDecision(change func(v *visit, reg *decision.Registry, r *decision.
 		if err != nil {
 			return err
 		}
-		if seen := v.said("hash"); seen != "" && seen != r.Hash {
-			return changedMeanwhile(r.Path)
+		if seen := v.formValue("hash"); seen != "" && seen != r.Hash {
+			return fileChangedError(r.Path)
 		}
 		now, did, err := change(v, reg, &r)
 		if err != nil {
 			return err
 		}
-		v.con.govern()
-		return v.did(decisionPath(&now), did)
+		v.con.refreshGovernance()
+		return v.redirectDone(decisionPath(&now), did)
 	}
 }
 
 // changedMeanwhile refuses to change a file that says something else than the page with
 // the form did: who decides has not read it.
-func changedMeanwhile(file string) error {
+func fileChangedError(file string) error {
 	return &ken.Error{Code: ken.CodeExists, Msg: file + " has changed since the page was made", Try: "Read it as it is now, and decide again."}
 }
 
 func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
-	to, err := decisionStatus(v.said("to"))
+	to, err := decisionStatus(v.formValue("to"))
 	if err != nil {
 		return *r, "", err
 	}
@@ -295,7 +295,7 @@ func moveDecision(v *visit, reg *decision.Registry, r *decision.Record) (decisio
 // supersedeDecision stays at the one that was superseded: what took its place is a link
 // away.
 func supersedeDecision(v *visit, reg *decision.Registry, r *decision.Record) (decision.Record, string, error) {
-	by := v.said("by")
+	by := v.formValue("by")
 	if by == "" {
 		return *r, "", &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "nothing is named that takes its place", Try: "Name a decision that is there, or write a new one."}
 	}
@@ -325,7 +325,7 @@ func decisionStatus(s string) (decision.Status, error) {
 
 // decisionForm is the form of a new decision, as it was filled in.
 type decisionForm struct {
-	Problem  *problemPage // why it was not written; nil while nothing was tried
+	Problem  *errorPage   // why it was not written; nil while nothing was tried
 	Old      *decisionRow // that it supersedes; nil for none
 	OldHash  string
 	Statuses []decision.Status
@@ -343,7 +343,7 @@ func newDecisionPage(v *visit) error {
 		return err
 	}
 	b := decisionForm{Status: string(decision.Proposed), Date: v.now().Format(time.DateOnly)}
-	if old := v.text("supersedes"); old != "" {
+	if old := v.param("supersedes"); old != "" {
 		r, err := reg.Find(old)
 		if err != nil {
 			return err
@@ -379,11 +379,11 @@ func writeDecision(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := decisionForm{Title: v.said("title"), Status: v.said("status"), Date: v.said("date"), Folder: v.said("folder"), Context: v.lines("context"),
-		Decision: v.lines("decision"), Consequences: v.lines("consequences"), Confirmation: v.lines("confirmation"), More: v.lines("more"), Chosen: v.said("chosen"),
-		Alternatives: v.lines("alternatives"), Drivers: v.lines("drivers"), Governs: v.lines("governs"), Tags: v.said("tags"), Deciders: v.said("deciders"),
-		Consulted: v.said("consulted"), Informed: v.said("informed")}
-	old := v.said("supersedes")
+	b := decisionForm{Title: v.formValue("title"), Status: v.formValue("status"), Date: v.formValue("date"), Folder: v.formValue("folder"), Context: v.formText("context"),
+		Decision: v.formText("decision"), Consequences: v.formText("consequences"), Confirmation: v.formText("confirmation"), More: v.formText("more"), Chosen: v.formValue("chosen"),
+		Alternatives: v.formText("alternatives"), Drivers: v.formText("drivers"), Governs: v.formText("governs"), Tags: v.formValue("tags"), Deciders: v.formValue("deciders"),
+		Consulted: v.formValue("consulted"), Informed: v.formValue("informed")}
+	old := v.formValue("supersedes")
 	if old != "" { // which the form must name again, whatever is wrong with it
 		r, err := reg.Find(old)
 		if err != nil {
@@ -393,18 +393,18 @@ func writeDecision(v *visit) error {
 	}
 	now, err := b.write(v, reg, old)
 	if err != nil {
-		p := problemOf(err)
+		p := errorPageOf(err)
 		if p.Status >= http.StatusInternalServerError {
 			return err
 		}
 		b.Problem = &p
 		return v.decisionForm(&b)
 	}
-	v.con.govern()
+	v.con.refreshGovernance()
 	if old != "" {
-		return v.did(decisionPath(&now), "succeeded")
+		return v.redirectDone(decisionPath(&now), "succeeded")
 	}
-	return v.did(decisionPath(&now), "put")
+	return v.redirectDone(decisionPath(&now), "put")
 }
 
 // write writes the decision that the form describes.
@@ -415,8 +415,8 @@ func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (deci
 		return decision.Record{}, err
 	case old == "":
 		return reg.Create(v.ctx(), d)
-	case v.said("hash") != "" && v.said("hash") != b.OldHash:
-		return decision.Record{}, changedMeanwhile(b.Old.File)
+	case v.formValue("hash") != "" && v.formValue("hash") != b.OldHash:
+		return decision.Record{}, fileChangedError(b.Old.File)
 	}
 	_, now, err := reg.SupersedeBy(v.ctx(), old, d)
 	return now, err
@@ -425,9 +425,9 @@ func (b *decisionForm) write(v *visit, reg *decision.Registry, old string) (deci
 // draft is the decision that the form describes.
 func (b *decisionForm) draft() (d decision.Draft, err error) {
 	d = decision.Draft{Title: b.Title, Folder: b.Folder, Context: b.Context, Decision: b.Decision, Consequences: b.Consequences, Confirmation: b.Confirmation,
-		More: b.More, Drivers: listed(b.Drivers), Governs: listed(b.Governs), Tags: commas(b.Tags), Deciders: commas(b.Deciders), Consulted: commas(b.Consulted),
+		More: b.More, Drivers: nonEmptyLines(b.Drivers), Governs: nonEmptyLines(b.Governs), Tags: commas(b.Tags), Deciders: commas(b.Deciders), Consulted: commas(b.Consulted),
 		Informed: commas(b.Informed)}
-	for _, s := range listed(b.Alternatives) {
+	for _, s := range nonEmptyLines(b.Alternatives) {
 		d.Options = append(d.Options, alternative(s, false))
 	}
 	if b.Chosen != "" {
@@ -450,14 +450,14 @@ func alternative(s string, chosen bool) decision.Alternative {
 	return decision.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(why), Chosen: chosen}
 }
 
-// lines is a text of the form with the ends of lines that files have: a browser sends
+// formText is a text of the form with the ends of lines that files have: a browser sends
 // those of mail.
-func (v *visit) lines(name string) string {
+func (v *visit) formText(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n"))
 }
 
-// listed are the lines of a text that say something.
-func listed(s string) (out []string) {
+// nonEmptyLines are the lines of a text that say something.
+func nonEmptyLines(s string) (out []string) {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
 			out = append(out, line)

@@ -15,7 +15,7 @@ import (
 // of anything a page shows that was asked for more and more.
 const (
 	decisionsPerPage = 50
-	mostListed       = 10_000
+	maxListed        = 10_000
 )
 
 // decisionsBody is the list of decisions: all of them, or what a search found.
@@ -28,7 +28,7 @@ type decisionsBody struct {
 	All      int
 	Facets   []facetView
 	Chosen   []choice
-	Kept     []kept
+	Kept     []hiddenField
 	Next     string
 	Problems []fileProblem
 }
@@ -46,7 +46,7 @@ type decisionRow struct {
 }
 
 func decisionsPage(v *visit) error {
-	b := decisionsBody{Question: v.text("q"), Governs: v.text("governs"), Ours: v.ownsFiles()}
+	b := decisionsBody{Question: v.param("q"), Governs: v.param("governs"), Ours: v.ownsFiles()}
 	if b.Ours {
 		r, err := v.decisions()
 		if err != nil {
@@ -59,34 +59,34 @@ func decisionsPage(v *visit) error {
 
 func (v *visit) listDecisions(r *decision.Registry, b *decisionsBody) {
 	q := v.r.URL.Query()
-	found := decisionsFor(r, strings.TrimSpace(b.Question), strings.TrimSpace(b.Governs))
-	chosen, counts := amongDecisions(found, q)
+	found := findDecisions(r, strings.TrimSpace(b.Question), strings.TrimSpace(b.Governs))
+	chosen, counts := filterDecisions(found, q)
 	b.All, b.Total, b.Facets = len(found), len(chosen), decisionFacets(v.r.URL, counts)
-	show := v.number("show", decisionsPerPage, 1, mostListed)
+	show := v.intParam("show", decisionsPerPage, 1, maxListed)
 	for i := range chosen[:min(len(chosen), show)] {
 		b.Rows = append(b.Rows, decisionRowOf(chosen[i]))
 	}
 	if show < len(chosen) {
-		b.Next = with(v.r.URL, "show", strconv.Itoa(show+decisionsPerPage))
+		b.Next = withParam(v.r.URL, "show", strconv.Itoa(show+decisionsPerPage))
 	}
 	for _, f := range facetsOfDecisions {
 		for _, value := range q[f.name] {
-			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: labelOf("", value), Path: toggled(v.r.URL, f.name, value)})
-			b.Kept = append(b.Kept, kept{f.name, value})
+			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: labelOf("", value), Path: toggleParam(v.r.URL, f.name, value)})
+			b.Kept = append(b.Kept, hiddenField{f.name, value})
 		}
 	}
 	if b.Governs != "" {
-		b.Chosen = append(b.Chosen, choice{Name: "Governs", Value: b.Governs, Path: toggled(v.r.URL, "governs", b.Governs)})
-		b.Kept = append(b.Kept, kept{"governs", b.Governs})
+		b.Chosen = append(b.Chosen, choice{Name: "Governs", Value: b.Governs, Path: toggleParam(v.r.URL, "governs", b.Governs)})
+		b.Kept = append(b.Kept, hiddenField{"governs", b.Governs})
 	}
 	for _, p := range r.Problems() {
-		b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
+		b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
 	}
 }
 
-// decisionsFor are those that fit: the best first, or the last by number, which is what
+// findDecisions are those that fit: the best first, or the last by number, which is what
 // who just looks in wants to see.
-func decisionsFor(r *decision.Registry, words, governs string) (found []decision.Record) {
+func findDecisions(r *decision.Registry, words, governs string) (found []decision.Record) {
 	if words == "" && governs == "" {
 		found = r.List()
 	}
@@ -131,7 +131,7 @@ func statusName(s decision.Status) string {
 
 // amongDecisions picks the records that the address selects, and counts the values of each facet
 // as package facet does: without the facet's own selection.
-func amongDecisions(records []decision.Record, q url.Values) (chosen []decision.Record, counts []map[string]int) {
+func filterDecisions(records []decision.Record, q url.Values) (chosen []decision.Record, counts []map[string]int) {
 	counts = make([]map[string]int, len(facetsOfDecisions))
 	for i := range counts {
 		counts[i] = map[string]int{}
@@ -157,8 +157,8 @@ func amongDecisions(records []decision.Record, q url.Values) (chosen []decision.
 	return chosen, counts
 }
 
-// mostTags is how many tags the list is narrowed by.
-const mostTags = 30
+// maxTags is how many tags the list is narrowed by.
+const maxTags = 30
 
 // decisionFacets are ways to narrow the list. A facet of one value tells nothing.
 func decisionFacets(u *url.URL, counts []map[string]int) (out []facetView) {
@@ -173,12 +173,12 @@ func decisionFacets(u *url.URL, counts []map[string]int) (out []facetView) {
 		}
 		view := facetView{Name: f.name, Title: f.title, Open: f.name != "tag" || len(here) > 0 || len(counts[k]) <= 8}
 		for value, n := range counts[k] {
-			view.Values = append(view.Values, facetValue{Label: value, Path: toggled(u, f.name, value), Count: n, Here: slices.Contains(here, value)})
+			view.Values = append(view.Values, facetValue{Label: value, Path: toggleParam(u, f.name, value), Count: n, Here: slices.Contains(here, value)})
 		}
 		slices.SortFunc(view.Values, func(a, b facetValue) int {
 			return cmp.Or(cmp.Compare(order[a.Label], order[b.Label]), cmp.Compare(b.Count, a.Count), strings.Compare(a.Label, b.Label))
 		})
-		view.Values = view.Values[:min(len(view.Values), mostTags)]
+		view.Values = view.Values[:min(len(view.Values), maxTags)]
 		out = append(out, view)
 	}
 	return out

@@ -19,8 +19,8 @@ import (
 // and in no index.
 const (
 	entitiesPerPage = 50
-	mostDescribed   = 500
-	mostSkipped     = 100_000
+	maxDescribed    = 500
+	maxSkipped      = 100_000
 )
 
 // entitiesBody is the list of entities.
@@ -37,20 +37,20 @@ type entitiesBody struct {
 
 func entitiesPage(v *visit) error {
 	q := v.r.URL.Query()
-	b := entitiesBody{Question: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Describe: describable()}
+	b := entitiesBody{Question: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Describe: describableTypes()}
 	if !slices.Contains(b.Describe, b.Type) {
 		b.Type = ""
 	}
-	b.Types = []choice{{Name: "all", Path: without(v, "type"), Here: b.Type == ""}}
+	b.Types = []choice{{Name: "all", Path: withoutParam(v, "type"), Here: b.Type == ""}}
 	for _, t := range b.Describe {
-		b.Types = append(b.Types, choice{Name: t, Path: with(v.r.URL, "type", t), Here: t == b.Type})
+		b.Types = append(b.Types, choice{Name: t, Path: withParam(v.r.URL, "type", t), Here: t == b.Type})
 	}
-	skip := v.number("before", 0, 0, mostSkipped)
+	skip := v.intParam("before", 0, 0, maxSkipped)
 	err := v.withStore(func(s store.Engine) error {
 		var found entity.Matches
 		var err error
 		if b.Type == "" {
-			found, err = entity.SearchFrom(v.ctx(), s, b.Question, v.stands(), skip, entitiesPerPage)
+			found, err = entity.SearchFrom(v.ctx(), s, b.Question, v.currentFilter(), skip, entitiesPerPage)
 		} else {
 			found, b.Most, err = v.ofType(s, b.Type, b.Question, skip)
 		}
@@ -61,16 +61,16 @@ func entitiesPage(v *visit) error {
 		return err
 	}
 	if n := skip + len(b.Hits); n < b.Total && len(b.Hits) > 0 {
-		b.Next = with(v.r.URL, "before", strconv.Itoa(n))
+		b.Next = withParam(v.r.URL, "before", strconv.Itoa(n))
 	}
 	return v.page("entities", page{Title: "Entities", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// stands is the filter of what holds now, in every scope.
-func (v *visit) stands() *ken.Filter { return &ken.Filter{Unscoped: true, Now: v.now().UTC()} }
+// currentFilter is the filter of what holds now, in every scope.
+func (v *visit) currentFilter() *ken.Filter { return &ken.Filter{Unscoped: true, Now: v.now().UTC()} }
 
-// describable are the types that an entity can be said to have.
-func describable() []string {
+// describableTypes are the types that an entity can be said to have.
+func describableTypes() []string {
 	return slices.DeleteFunc(entity.Types(), func(t string) bool { return t == entity.Unknown || t == task.Type })
 }
 
@@ -78,9 +78,9 @@ func describable() []string {
 // it if one is asked for. more says that only the latest descriptions were looked at.
 func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity.Matches, more bool, err error) {
 	found.Hits = []entity.Hit{}
-	f := v.stands()
+	f := v.currentFilter()
 	f.Kinds = []ken.Kind{ken.KindEntity}
-	newest, err := s.Newest(v.ctx(), f, mostDescribed)
+	newest, err := s.Newest(v.ctx(), f, maxDescribed)
 	if err != nil {
 		return found, false, err
 	}
@@ -111,7 +111,7 @@ func (v *visit) ofType(s store.Engine, typ, part string, skip int) (found entity
 	found.Total = len(found.Hits)
 	slices.SortFunc(found.Hits, func(a, b entity.Hit) int { return strings.Compare(a.Name, b.Name) })
 	found.Hits = found.Hits[min(skip, found.Total):min(skip+entitiesPerPage, found.Total)]
-	return found, len(newest.Hits) == mostDescribed, v.countHits(v.ctx(), s, found.Hits)
+	return found, len(newest.Hits) == maxDescribed, v.countHits(v.ctx(), s, found.Hits)
 }
 
 // displayed is an entity's name as its description writes it, as in "Payments: moves
@@ -130,7 +130,7 @@ func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit
 	for i := range hits {
 		names[i] = hits[i].Name
 	}
-	outlines, err := s.Outlines(ctx, names, v.stands(), store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
+	outlines, err := s.Outlines(ctx, names, v.currentFilter(), store.OutlineOptions{Aspects: 1, Top: 1, Links: 1})
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit
 	return nil
 }
 
-// without is the page's address with a value taken out, from the first page on.
-func without(v *visit, name string) string {
+// withoutParam is the page's address with a value taken out, from the first page on.
+func withoutParam(v *visit, name string) string {
 	u := *v.r.URL
 	q := u.Query()
 	for _, gone := range []string{name, "before", "did"} {
@@ -169,12 +169,12 @@ type tasksBody struct {
 // tasksPage lists tasks, the newest first: those that are not over, unless the address
 // asks for a state or for all.
 func tasksPage(v *visit) error {
-	state := v.text("state")
+	state := v.param("state")
 	b := tasksBody{All: state == "all"}
-	b.States = []choice{{Name: "not over", Path: without(v, "state"), Here: true}, {Name: "all", Path: with(v.r.URL, "state", "all"), Here: b.All}}
+	b.States = []choice{{Name: "not over", Path: withoutParam(v, "state"), Here: true}, {Name: "all", Path: withParam(v.r.URL, "state", "all"), Here: b.All}}
 	for _, s := range task.Statuses() {
 		name := taskLineOf(task.Task{Body: task.Body{Status: s}}).State
-		b.States = append(b.States, choice{Name: name, Path: with(v.r.URL, "state", string(s)), Here: state == string(s)})
+		b.States = append(b.States, choice{Name: name, Path: withParam(v.r.URL, "state", string(s)), Here: state == string(s)})
 	}
 	b.States[0].Here = !slices.ContainsFunc(b.States[1:], func(c choice) bool { return c.Here })
 	wanted := func(t *task.Task) bool {
@@ -201,9 +201,9 @@ func tasksPage(v *visit) error {
 
 // taskNames are the names of the tasks before the one of the address, the newest first.
 func (v *visit) taskNames(s store.Engine) (names []string, err error) {
-	before, _ := strconv.ParseUint(v.text("before"), 10, 64)
+	before, _ := strconv.ParseUint(v.param("before"), 10, 64)
 	numbers := map[string]uint64{}
-	for n, err := range s.Names(v.ctx(), v.stands()) {
+	for n, err := range s.Names(v.ctx(), v.currentFilter()) {
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted f
 	for at := 0; at < len(names); at += some {
 		end := min(at+some, len(names))
 		var read []task.Task
-		for t, err := range entity.Tasks(v.ctx(), s, names[at:end], v.stands(), v.now()) {
+		for t, err := range entity.Tasks(v.ctx(), s, names[at:end], v.currentFilter(), v.now()) {
 			if err != nil {
 				return err
 			}
@@ -238,7 +238,7 @@ func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted f
 		}
 		if end < len(names) && (len(b.Tasks) >= tasksPerPage || end >= tasksRead) {
 			if id, is := task.IDOf(names[end-1]); is {
-				b.Next = with(v.r.URL, "before", strconv.FormatUint(task.Number(id), 10))
+				b.Next = withParam(v.r.URL, "before", strconv.FormatUint(task.Number(id), 10))
 			}
 			return nil
 		}

@@ -91,16 +91,16 @@ type neighbourhood struct {
 const attributesShown = 8
 
 func entityPage(v *visit) error {
-	name, old := v.r.PathValue("name"), v.text("old") == "yes"
-	b := entityBody{Now: v.now(), Types: describable(), Ways: structure.DependencyTypes()}
+	name, old := v.r.PathValue("name"), v.param("old") == "yes"
+	b := entityBody{Now: v.now(), Types: describableTypes(), Ways: structure.DependencyTypes()}
 	err := v.withStore(func(s store.Engine) (err error) {
-		b.View, err = entity.Show(v.ctx(), s, name, v.stands(), func(o *entity.Options) {
-			o.Now, o.DecayDays, o.Superseded, o.Attributes = v.con.o.Now, v.con.l.Config().Knowledge.DecayDays, old, attributesShown
+		b.View, err = entity.Show(v.ctx(), s, name, v.currentFilter(), func(o *entity.Options) {
+			o.Now, o.DecayDays, o.Superseded, o.Attributes = v.con.opts.Now, v.con.layer.Config().Knowledge.DecayDays, old, attributesShown
 		})
 		if err != nil {
 			return err
 		}
-		b.Around, err = v.aroundEntity(s, b.View.Name)
+		b.Around, err = v.entityGraph(s, b.View.Name)
 		return err
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func entityPage(v *visit) error {
 	}
 	v.fillEntity(&b)
 	if !old {
-		b.OldPath = with(v.r.URL, "old", "yes")
+		b.OldPath = withParam(v.r.URL, "old", "yes")
 	}
 	return v.page("entity", page{Title: b.View.Display, Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
@@ -118,7 +118,7 @@ func (v *visit) fillEntity(b *entityBody) {
 	e := &b.View
 	for i := range e.Constraints {
 		c := &e.Constraints[i]
-		r := ruleRow{v.known(&c.Claim), c.Via, c.Says}
+		r := ruleRow{v.claimRow(&c.Claim), c.Via, c.Says}
 		if c.Distance == 0 {
 			b.Own = append(b.Own, r)
 		} else {
@@ -130,7 +130,7 @@ func (v *visit) fillEntity(b *entityBody) {
 		if len(a.Attributes) == 0 { // rules alone, which are listed already
 			continue
 		}
-		b.Aspects = append(b.Aspects, aspectView{Name: a.Name, Weight: a.Weight, Rows: v.knownAll(a.Attributes), Rules: a.Constraints,
+		b.Aspects = append(b.Aspects, aspectView{Name: a.Name, Weight: a.Weight, Rows: v.claimRows(a.Attributes), Rules: a.Constraints,
 			More: max(a.Claims-a.Constraints-len(a.Attributes), 0)})
 	}
 	b.Links = []linkTable{{"Depends on", "What", true, dependencies(e.Dependencies)}, {"Needed by", "By what", false, dependencies(e.Dependents)}}
@@ -142,7 +142,7 @@ func (v *visit) fillEntity(b *entityBody) {
 	}) {
 		b.Evidence = append(b.Evidence, pieceCount{spaced(string(k)), e.Evidence[k]})
 	}
-	b.Saying, b.Old = v.knownAll(e.Descriptions), v.knownAll(e.Superseded)
+	b.Saying, b.Old = v.claimRows(e.Descriptions), v.claimRows(e.Superseded)
 	b.Known = slices.ContainsFunc(e.Descriptions, func(c entity.Claim) bool { return c.Kind == ken.KindEntity })
 }
 
@@ -157,16 +157,16 @@ func dependencies(links []entity.Dependency) []dependency {
 // spaced is a word of ours as people write it.
 func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
-// known is a claim of a view as a line of a list.
-func (v *visit) known(c *entity.Claim) row {
-	whole := v.con.l.View(c.Whole)
+// claimRow is a claim of a view as a line of a list.
+func (v *visit) claimRow(c *entity.Claim) row {
+	whole := v.con.layer.View(c.Whole)
 	return rowOf(&whole, v.now())
 }
 
-func (v *visit) knownAll(claims []entity.Claim) []row {
+func (v *visit) claimRows(claims []entity.Claim) []row {
 	out := make([]row, len(claims))
 	for i := range claims {
-		out[i] = v.known(&claims[i])
+		out[i] = v.claimRow(&claims[i])
 	}
 	return out
 }
@@ -183,9 +183,9 @@ func taskLineOf(t task.Task) taskLine {
 }
 
 // aroundEntity draws what is around an entity, as far as the address asks for.
-func (v *visit) aroundEntity(s store.Engine, name string) (neighbourhood, error) {
-	depth := v.number("depth", 1, 1, entity.MaxDepth)
-	g, err := entity.Neighbourhood(v.ctx(), s, name, depth, v.stands(), func(o *entity.Options) { o.Now = v.con.o.Now })
+func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) {
+	depth := v.intParam("depth", 1, 1, entity.MaxDepth)
+	g, err := entity.Neighbourhood(v.ctx(), s, name, depth, v.currentFilter(), func(o *entity.Options) { o.Now = v.con.opts.Now })
 	if err != nil {
 		return neighbourhood{}, err
 	}
@@ -204,36 +204,36 @@ func (v *visit) aroundEntity(s store.Engine, name string) (neighbourhood, error)
 	for _, e := range g.Edges {
 		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: spaced(e.Type), Weight: e.Strength})
 	}
-	return v.drawn(&d, depth, entity.MaxDepth, g.Left), nil
+	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }
 
 // drawn draws a neighbourhood, with links to others of another depth.
-func (v *visit) drawn(d *chart.GraphData, depth, deepest, left int) neighbourhood {
+func (v *visit) drawGraph(d *chart.GraphData, depth, deepest, left int) neighbourhood {
 	out := neighbourhood{Drawn: chart.Graph(*d), List: chart.GraphList(*d), Nodes: len(d.Nodes), Left: left}
 	for i := 1; i <= deepest; i++ {
-		out.Depths = append(out.Depths, choice{Name: strconv.Itoa(i), Here: i == depth, Path: with(v.r.URL, "depth", strconv.Itoa(i)) + "#around"})
+		out.Depths = append(out.Depths, choice{Name: strconv.Itoa(i), Here: i == depth, Path: withParam(v.r.URL, "depth", strconv.Itoa(i)) + "#around"})
 	}
 	return out
 }
 
-// editing is a handler that changes the entity of the path and goes back to its page.
-func editing(did string, do func(v *visit, e *edit.Editor, name string) error) func(*visit) error {
+// entityAction is a handler that changes the entity of the path and goes back to its page.
+func entityAction(did string, do func(v *visit, e *edit.Editor, name string) error) func(*visit) error {
 	return func(v *visit) error {
 		name := v.r.PathValue("name")
 		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s).Editor(), name) })
 		if err != nil {
 			return err
 		}
-		return v.did(v.back(pathOf("entities", name)), did)
+		return v.redirectDone(v.returnPath(pathOf("entities", name)), did)
 	}
 }
 
-// said is a value of the form without what surrounds it.
-func (v *visit) said(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
+// formValue is a value of the form without what surrounds it.
+func (v *visit) formValue(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
 
 // renameEntity goes on to the page under the new name.
 func renameEntity(v *visit) error {
-	name := v.said("to")
+	name := v.formValue("to")
 	err := v.withStore(func(s store.Engine) error {
 		_, err := v.desk(s).Editor().Rename(v.ctx(), v.r.PathValue("name"), name)
 		return err
@@ -241,41 +241,41 @@ func renameEntity(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.did(pathOf("entities", name), "renamed")
+	return v.redirectDone(pathOf("entities", name), "renamed")
 }
 
 func mergeEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Merge(v.ctx(), name, v.said("into"), v.said("reason"))
+	_, err := e.Merge(v.ctx(), name, v.formValue("into"), v.formValue("reason"))
 	return err
 }
 
 func aliasEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Alias(v.ctx(), name, v.said("other"), v.said("reason"))
+	_, err := e.Alias(v.ctx(), name, v.formValue("other"), v.formValue("reason"))
 	return err
 }
 
 func splitEntity(v *visit, e *edit.Editor, _ string) error {
-	_, err := e.Split(v.ctx(), v.said("alias"), v.said("reason"))
+	_, err := e.Split(v.ctx(), v.formValue("alias"), v.formValue("reason"))
 	return err
 }
 
 func describeEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.Describe(v.ctx(), name, v.said("type"), v.said("text"))
+	_, err := e.Describe(v.ctx(), name, v.formValue("type"), v.formValue("text"))
 	return err
 }
 
 // describeNew describes an entity that may not be known yet, by the name in the form.
 func describeNew(v *visit) error {
-	name := v.said("name")
+	name := v.formValue("name")
 	err := v.withStore(func(s store.Engine) error { return describeEntity(v, v.desk(s).Editor(), name) })
 	if err != nil {
 		return err
 	}
-	return v.did(pathOf("entities", name), "described")
+	return v.redirectDone(pathOf("entities", name), "described")
 }
 
 func ruleEntity(v *visit, e *edit.Editor, name string) error {
-	_, err := e.AddConstraint(v.ctx(), edit.NewConstraint{Text: v.said("text"), Entities: []string{name}, Aspect: v.said("aspect")})
+	_, err := e.AddConstraint(v.ctx(), edit.NewConstraint{Text: v.formValue("text"), Entities: []string{name}, Aspect: v.formValue("aspect")})
 	return err
 }
 
@@ -286,8 +286,8 @@ const (
 )
 
 func linkEntity(v *visit, e *edit.Editor, name string) error {
-	source, target := name, v.said("other")
-	switch v.said("way") {
+	source, target := name, v.formValue("other")
+	switch v.formValue("way") {
 	case dependsOn:
 	case neededBy:
 		source, target = target, source
@@ -295,17 +295,17 @@ func linkEntity(v *visit, e *edit.Editor, name string) error {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "way", Msg: "says neither which of the two depends on the other", Try: "Choose one of the two ways."}
 	}
 	strength := 0.0
-	if s := v.said("strength"); s != "" {
+	if s := v.formValue("strength"); s != "" {
 		var err error
 		if strength, err = strconv.ParseFloat(s, 64); err != nil {
 			return &ken.Error{Code: ken.CodeInvalid, Field: "strength", Msg: "is no number", Try: "Give a number from 0 to 1."}
 		}
 	}
-	_, err := e.AddDependency(v.ctx(), source, v.said("type"), target, strength)
+	_, err := e.AddDependency(v.ctx(), source, v.formValue("type"), target, strength)
 	return err
 }
 
 func unlinkEntity(v *visit, e *edit.Editor, _ string) error {
-	_, err := e.RemoveDependency(v.ctx(), v.said("source"), v.said("type"), v.said("target"), v.said("reason"))
+	_, err := e.RemoveDependency(v.ctx(), v.formValue("source"), v.formValue("type"), v.formValue("target"), v.formValue("reason"))
 	return err
 }

@@ -34,15 +34,15 @@ const heartbeat = 15
 // jobTicks is how many ticks pass between two looks at jobs, which are read one by one.
 const jobTicks = 3
 
-// events is a stream of the names of topics of which something has changed. A page
+// serveEvents is a stream of the names of topics of which something has changed. A page
 // asks for itself again then: what it shows is made in one place.
-func events(v *visit) error {
+func serveEvents(v *visit) error {
 	if v.con.streams.Add(1) > maxStreams {
 		v.con.streams.Add(-1)
 		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages follow changes already", Try: "Close some of them; this one still shows what is there when it is loaded."}
 	}
 	defer v.con.streams.Add(-1)
-	topics := strings.Split(v.text("topics"), ",")
+	topics := strings.Split(v.param("topics"), ",")
 	ctx, cancel := context.WithCancel(v.ctx())
 	defer cancel()
 	defer context.AfterFunc(v.con.stop, cancel)()
@@ -51,16 +51,16 @@ func events(v *visit) error {
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("X-Accel-Buffering", "no") // of a proxy that would collect them
 		v.w.WriteHeader(http.StatusOK)
-		out := &stream{w: v.w, c: http.NewResponseController(v.w)}
-		w := watch{v: v, s: s, topics: topics}
+		out := &eventStream{w: v.w, c: http.NewResponseController(v.w)}
+		w := topicWatcher{v: v, s: s, topics: topics}
 		seq := s.Seq()
-		w.look(ctx, 0) // before the page hears that it is followed: what comes then is told
-		grown := w.follow(ctx, seq)
+		w.changedTopics(ctx, 0) // before the page hears that it is followed: what comes then is told
+		grown := w.watchLog(ctx, seq)
 		out.send("ready")
-		for _, topic := range w.missed(v.text("at"), seq) {
+		for _, topic := range w.missedTopics(v.param("at"), seq) {
 			out.send(topic)
 		}
-		tick := time.NewTicker(v.con.o.Tick)
+		tick := time.NewTicker(v.con.opts.Tick)
 		defer tick.Stop()
 		for n := 1; ctx.Err() == nil && out.err == nil; {
 			select {
@@ -72,11 +72,11 @@ func events(v *visit) error {
 				}
 			case <-tick.C:
 				n++
-				for _, topic := range w.look(ctx, n) {
+				for _, topic := range w.changedTopics(ctx, n) {
 					out.send(topic)
 				}
 				if n%heartbeat == 0 {
-					out.beat()
+					out.heartbeat()
 				}
 			}
 		}
@@ -84,17 +84,17 @@ func events(v *visit) error {
 	})
 }
 
-// stream is a response that goes on. After a failed write it does nothing.
-type stream struct {
+// eventStream is a response that goes on. After a failed write it does nothing.
+type eventStream struct {
 	w   http.ResponseWriter
 	c   *http.ResponseController
 	err error
 }
 
-func (s *stream) send(topic string) { s.put("event: change\ndata: " + topic + "\n\n") }
-func (s *stream) beat()             { s.put(":\n\n") }
+func (s *eventStream) send(topic string) { s.put("event: change\ndata: " + topic + "\n\n") }
+func (s *eventStream) heartbeat()        { s.put(":\n\n") }
 
-func (s *stream) put(text string) {
+func (s *eventStream) put(text string) {
 	if s.err == nil {
 		if _, s.err = fmt.Fprint(s.w, text); s.err == nil {
 			s.err = s.c.Flush()
@@ -103,7 +103,7 @@ func (s *stream) put(text string) {
 }
 
 // watch knows what a stream has told of.
-type watch struct {
+type topicWatcher struct {
 	v       *visit
 	s       store.Engine
 	topics  []string
@@ -115,14 +115,14 @@ type watch struct {
 }
 
 // moment says what a page was made of: how far the log had come, and the last turn.
-func (v *visit) moment() string {
+func (v *visit) pageState() string {
 	turn, _, _ := v.con.turns.Latest(v.owner())
-	return fmt.Sprintf("%d.%s", v.from, turn)
+	return fmt.Sprintf("%d.%s", v.logSeq, turn)
 }
 
-// missed are the topics of which something has changed between a page's moment and the
+// missedTopics are the topics of which something has changed between a page's moment and the
 // stream's.
-func (w *watch) missed(moment string, seq uint64) (topics []string) {
+func (w *topicWatcher) missedTopics(moment string, seq uint64) (topics []string) {
 	then, turn, ok := strings.Cut(moment, ".")
 	if !ok { // it did not say
 		return nil
@@ -136,10 +136,10 @@ func (w *watch) missed(moment string, seq uint64) (topics []string) {
 	return slices.DeleteFunc(topics, func(t string) bool { return !slices.Contains(w.topics, t) })
 }
 
-// follow is told each time the log has grown, from a number on. It ends with ctx.
-func (w *watch) follow(ctx context.Context, seq uint64) <-chan struct{} {
+// watchLog is told each time the log has grown, from a number on. It ends with ctx.
+func (w *topicWatcher) watchLog(ctx context.Context, seq uint64) <-chan struct{} {
 	grown := make(chan struct{}, 1)
-	w.v.con.running.Go(func() {
+	w.v.con.background.Go(func() {
 		for w.s.Wait(ctx, seq) == nil && ctx.Err() == nil {
 			seq = w.s.Seq()
 			select {
@@ -151,26 +151,26 @@ func (w *watch) follow(ctx context.Context, seq uint64) <-chan struct{} {
 	return grown
 }
 
-// look returns the topics of which something has changed since the last look.
-func (w *watch) look(ctx context.Context, n int) (changed []string) {
+// changedTopics returns the topics of which something has changed since the last look.
+func (w *topicWatcher) changedTopics(ctx context.Context, n int) (changed []string) {
 	for _, topic := range w.topics {
 		different := false
 		switch topic {
 		case liveTurns:
-			different = swap(&w.turn, w.lastTurn(ctx))
+			different = replace(&w.turn, w.lastTurn(ctx))
 		case liveAttention:
-			if t := w.v.count(0); t != nil {
-				different = swap(&w.waits, fmt.Sprint(t.Review, t.Attention, t.Dead))
+			if t := w.v.cachedPending(0); t != nil {
+				different = replace(&w.waits, fmt.Sprint(t.Review, t.Attention, t.Dead))
 			}
 		case liveProject:
 			if n%jobTicks == 0 {
-				different = swap(&w.project, w.v.projectState())
+				different = replace(&w.project, w.v.projectState())
 			}
 		case liveCode:
-			different = swap(&w.code, w.v.codeState())
+			different = replace(&w.code, w.v.codeState())
 		case liveJobs:
 			if n%jobTicks == 0 {
-				different = swap(&w.jobs, w.jobStates(ctx))
+				different = replace(&w.jobs, w.jobStates(ctx))
 			}
 		}
 		if different {
@@ -180,7 +180,7 @@ func (w *watch) look(ctx context.Context, n int) (changed []string) {
 	return changed
 }
 
-func swap[T comparable](have *T, now T) bool {
+func replace[T comparable](have *T, now T) bool {
 	was := *have
 	*have = now
 	return was != now
@@ -188,16 +188,16 @@ func swap[T comparable](have *T, now T) bool {
 
 // lastTurn names the newest receipt as it is: what its answer turned out to do is
 // written later.
-func (w *watch) lastTurn(ctx context.Context) string {
-	list, _, err := w.v.con.l.Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
+func (w *topicWatcher) lastTurn(ctx context.Context) string {
+	list, _, err := w.v.con.layer.Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
 	if err != nil || len(list) == 0 {
 		return ""
 	}
 	return fmt.Sprintln(list[0].Turn, list[0].At.UnixNano(), len(list[0].Used), len(list[0].Taint))
 }
 
-func (w *watch) jobStates(ctx context.Context) string {
-	list, err := w.v.con.l.Jobs(w.v.owner()).List(ctx)
+func (w *topicWatcher) jobStates(ctx context.Context) string {
+	list, err := w.v.con.layer.Jobs(w.v.owner()).List(ctx)
 	if err != nil {
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 // funcs are what templates may call. What needs the time gets it as an argument, so
 // that a page shows one moment.
 var funcs = template.FuncMap{
-	"text":   func(s string) template.HTML { return shown(s, mostText) },
-	"line":   func(s string) template.HTML { return oneLine(s, mostLine) },
+	"text":   func(s string) template.HTML { return escapeVisible(s, maxText) },
+	"line":   func(s string) template.HTML { return oneLine(s, maxLine) },
 	"name":   func(s string) template.HTML { return oneLine(s, 80) },
 	"title":  windowTitle,
 	"asset":  assetPath,
@@ -32,7 +32,7 @@ var funcs = template.FuncMap{
 	"short":  shortID,
 	"words":  words,
 	"symbol": symbolName,
-	"said":   func(s string) template.HTML { return shown(s, mostMessageRunes) },
+	"said":   func(s string) template.HTML { return escapeVisible(s, maxMessageRunes) },
 	"int64":  func(n int) int64 { return int64(n) },
 	"dict":   dict,
 	"add":    func(a, b int) int { return a + b },
@@ -160,14 +160,14 @@ func words(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", "
 // Most code points of a text that a page shows: of a whole one, and of a line in a
 // list. What is longer is cut, and says so.
 const (
-	mostText = 20_000
-	mostLine = 280
+	maxText = 20_000
+	maxLine = 280
 )
 
 // shown writes a text that anybody may have written, cut to most code points: escaped,
 // isolated from the direction of what surrounds it, and with what can't be seen but
 // changes what is seen made visible.
-func shown(s string, most int) template.HTML {
+func escapeVisible(s string, most int) template.HTML {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	b.WriteString("<bdi>")
@@ -180,7 +180,7 @@ func shown(s string, most int) template.HTML {
 			fmt.Fprintf(&b, `</bdi><span class="cut-off" title="%d more characters">…</span>`, utf8.RuneCountInString(s[i:]))
 			return template.HTML(b.String()) // every piece is escaped
 		}
-		if concealed(r, size) {
+		if isInvisible(r, size) {
 			flush(i)
 			if r == utf8.RuneError && size == 1 {
 				fmt.Fprintf(&b, `<span class="concealed" title="a byte that is no text">%02X</span>`, s[i])
@@ -197,11 +197,11 @@ func shown(s string, most int) template.HTML {
 	return template.HTML(b.String()) // every piece is escaped
 }
 
-// concealed reports a character that hides or reorders others: controls, overrides and
+// isInvisible reports a character that hides or reorders others: controls, overrides and
 // embeddings of direction, tags, and what has no width, but for the joiners that
 // scripts and emoji are written with, and the marks of direction, which reorder
 // nothing but themselves.
-func concealed(r rune, size int) bool {
+func isInvisible(r rune, size int) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', '\u200e', '\u200f', '\u061c', '\u00ad':
 		return false
@@ -216,7 +216,7 @@ func oneLine(s string, most int) template.HTML {
 	if len(s) > 4*most+4096 { // of a long text only the beginning is looked at
 		s = strings.ToValidUTF8(s[:4*most+4096], "")
 	}
-	return shown(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' || r == ' ' }), " "), most)
+	return escapeVisible(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' || r == ' ' }), " "), most)
 }
 
 // windowTitle is a text for the title of a window, where no mark-up is: one line, without
@@ -227,7 +227,7 @@ func windowTitle(s string) string {
 	n := 0
 	for _, word := range strings.Fields(s[:min(len(s), 8*most)]) {
 		for i, r := range " " + word {
-			if i == 0 && n == 0 || concealed(r, utf8.RuneLen(r)) || r == utf8.RuneError {
+			if i == 0 && n == 0 || isInvisible(r, utf8.RuneLen(r)) || r == utf8.RuneError {
 				continue
 			}
 			if n++; n > most {

@@ -23,12 +23,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// health is what its pages remember.
-type health struct {
-	censuses behind[string, census] // by owner
-	lately   behind[latelyKey, lately]
-	sweeps   sweepFiles
-	weighed  behind[string, weighed] // by the files
+// healthCache is what its pages remember.
+type healthCache struct {
+	stats         backgroundCache[string, ownerStats] // by owner
+	recent        backgroundCache[recentTurnsKey, recentTurns]
+	sweeps        reportFiles
+	sweepFindings backgroundCache[string, sweepFindings] // by the files
 }
 
 // healthBody is how Ken does: what needs a person, how a search runs, how turns went
@@ -36,10 +36,10 @@ type health struct {
 type healthBody struct {
 	Now      time.Time
 	Concerns []concern
-	Search   searching
+	Search   searchStatus
 
 	Stretches []choice
-	Lately    *lately // nil while the turns are read for the first time
+	Lately    *recentTurns // nil while the turns are read for the first time
 	Modes     drawn
 	Latency   drawn
 	Stages    drawn
@@ -52,9 +52,9 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *census // nil while it is taken for the first time
-	Sessions  []named
-	Jobs      []named
+	Census    *ownerStats // nil while it is taken for the first time
+	Sessions  []namedCount
+	Jobs      []namedCount
 	Graph     *codegraph.Counts // nil where no code was read
 
 	Work     middleware.Counts
@@ -66,8 +66,8 @@ type healthBody struct {
 // drawn is a picture, and the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
-// named is a number with what it counts.
-type named struct {
+// namedCount is a number with what it counts.
+type namedCount struct {
 	Name  string
 	Count int
 }
@@ -81,12 +81,12 @@ func (b *healthBody) dead() int {
 }
 
 func healthPage(v *visit) error {
-	l := v.con.l
-	b := healthBody{Now: v.now(), Work: l.Counts(), Began: v.con.began, Upstream: upstreamShown(v.con.o.Upstream)}
-	b.Lately = v.lately(stretchOf(v.text("range")))
-	b.Census = v.census()
+	l := v.con.layer
+	b := healthBody{Now: v.now(), Work: l.Counts(), Began: v.con.started, Upstream: upstreamShown(v.con.opts.Upstream)}
+	b.Lately = v.recentTurns(timeRangeNamed(v.param("range")))
+	b.Census = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
-		b.Search = v.searchesNow(s)
+		b.Search = v.searchStatus(s)
 		b.Events = s.Seq()
 		return v.healthClaims(s, &b)
 	})
@@ -101,18 +101,18 @@ func healthPage(v *visit) error {
 	if n := b.Census; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
-			b.Sessions = append(b.Sessions, named{string(st), n.Sessions[st]})
+			b.Sessions = append(b.Sessions, namedCount{string(st), n.Sessions[st]})
 		}
 		for _, st := range jobStates {
-			b.Jobs = append(b.Jobs, named{string(st), n.Jobs[st]})
+			b.Jobs = append(b.Jobs, namedCount{string(st), n.Jobs[st]})
 		}
 	}
 	if b.Lately != nil {
 		b.Warnings = append(b.Warnings, b.Lately.Unread...)
 		b.draw()
 	}
-	now := stretchOf(v.text("range"))
-	for _, s := range stretches {
+	now := timeRangeNamed(v.param("range"))
+	for _, s := range timeRanges {
 		b.Stretches = append(b.Stretches, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
 	}
 	b.Concerns = v.concerns(&b)
@@ -178,7 +178,7 @@ func upstreamShown(base string) string {
 
 // Hybrid is the part of the turns that search by words and by meaning, among those
 // that ask for something; 0 where none does.
-func (w *lately) Hybrid() float64 {
+func (w *recentTurns) Hybrid() float64 {
 	asking := w.Whole.Turns - w.Whole.Modes[ken.ModeNone]
 	if asking == 0 {
 		return 0
@@ -187,11 +187,11 @@ func (w *lately) Hybrid() float64 {
 }
 
 // Counts is how many turns ran in each mode.
-func (w *lately) Counts() (out []named) {
-	for _, m := range modes {
-		out = append(out, named{string(m.mode), w.Whole.Modes[m.mode]})
+func (w *recentTurns) Counts() (out []namedCount) {
+	for _, m := range retrievalModes {
+		out = append(out, namedCount{string(m.mode), w.Whole.Modes[m.mode]})
 	}
-	return slices.DeleteFunc(out, func(n named) bool { return n.Count == 0 })
+	return slices.DeleteFunc(out, func(n namedCount) bool { return n.Count == 0 })
 }
 
 // Tones of what the pages of health say, as the style sheet has them.
@@ -201,8 +201,8 @@ const (
 	toneDanger  = "danger"
 )
 
-// searching is how a search runs now, and what it would take to run better.
-type searching struct {
+// searchStatus is how a search runs now, and what it would take to run better.
+type searchStatus struct {
 	Mode  ken.Mode
 	Cause string // why that is less than hybrid; "" when it isn't
 
@@ -217,11 +217,11 @@ type searching struct {
 	Verdict     string                 // of it, in a sentence
 }
 
-// searchesNow looks at the store and at the embedder, and asks neither.
-func (v *visit) searchesNow(s store.Engine) searching {
-	l := v.con.l
+// searchStatus looks at the store and at the embedder, and asks neither.
+func (v *visit) searchStatus(s store.Engine) searchStatus {
+	l := v.con.layer
 	cfg := l.Config()
-	out := searching{Calibration: l.Calibration(s.Owner())}
+	out := searchStatus{Calibration: l.Calibration(s.Owner())}
 	out.Mode, out.Cause = l.Recaller(s, middleware.RecallQuery{}).Mode()
 	out.Embedded, out.Total = s.Coverage()
 	if out.Mode != ken.ModeHybrid {
@@ -235,18 +235,18 @@ func (v *visit) searchesNow(s store.Engine) searching {
 	case state == breaker.Closed:
 		out.State, out.Tone, out.Model = "answers", toneSuccess, e.Model()
 	default:
-		out.Model, out.Waits = e.Model(), waits(state, cfg.Breaker.Open)
+		out.Model, out.Waits = e.Model(), breakerWait(state, cfg.Breaker.Open)
 		out.State, out.Tone = "does not answer", toneDanger
 		if out.Mode == ken.ModeHybrid {
 			out.Mode, out.Cause = ken.ModeKeyword, e.Cause()
 		}
 	}
-	out.Verdict = verdict(&cfg, out.Calibration, out.Model != "", out.Total)
+	out.Verdict = calibrationText(&cfg, out.Calibration, out.Model != "", out.Total)
 	return out
 }
 
 // waits says what has to happen for an open circuit to close.
-func waits(state breaker.State, every time.Duration) string {
+func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
 		return "One word is being tried now. If it is answered, searches go by meaning again at once."
 	}
@@ -261,7 +261,7 @@ func orDefault(every time.Duration) time.Duration {
 }
 
 // verdict says what a calibration found, or why there is none.
-func verdict(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
+func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
 	switch {
 	case !embeds:
 		return ""
@@ -296,13 +296,13 @@ type concern struct {
 func (v *visit) concerns(b *healthBody) (out []concern) {
 	now := &b.Search
 	if now.Tone == toneDanger {
-		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.l.Embedder().Cause(), Try: "ken doctor"}
+		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.layer.Embedder().Cause(), Try: "ken doctor"}
 		if t, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{Mode: ken.ModeHybrid}); len(t) > 0 {
 			c.Since = ago(b.Now, t[0].At)
 		}
 		out = append(out, c)
 	}
-	if n := b.dead(); n > 0 && v.operates() {
+	if n := b.dead(); n > 0 && v.canOperate() {
 		out = append(out, concern{Tone: toneDanger, Says: plural(n, "job was given up on: its work is", "jobs were given up on: their work is") + " not done.", Path: pathOf("jobs"), Name: "Look at them"})
 	}
 	if n := b.Work.Lost; n > 0 {

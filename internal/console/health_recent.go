@@ -20,14 +20,14 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// stretch is how far back the charts look, and in which steps.
-type stretch struct {
+// timeRange is how far back the charts look, and in which steps.
+type timeRange struct {
 	Name, Title string
 	Span, Step  time.Duration // a zero Span is all that is kept
 }
 
-// stretches are those that can be chosen; the second is what a page begins with.
-var stretches = []stretch{
+// timeRanges are those that can be chosen; the second is what a page begins with.
+var timeRanges = []timeRange{
 	{"hour", "the last hour", time.Hour, 2 * time.Minute},
 	{"day", "the last day", 24 * time.Hour, 30 * time.Minute},
 	{"week", "the last week", 7 * 24 * time.Hour, 4 * time.Hour},
@@ -39,25 +39,25 @@ var bucketSteps = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute
 	7 * 24 * time.Hour, 28 * 24 * time.Hour}
 
 const (
-	mostBuckets = 48   // of a chart
-	mostCauses  = 6    // that are listed
-	mostAsked   = 2000 // turns that are asked for their cause, the newest
-	mostStages  = 6    // that have a line
+	maxBuckets = 48   // of a chart
+	maxCauses  = 6    // that are listed
+	maxAsked   = 2000 // turns that are asked for their cause, the newest
+	maxStages  = 6    // that have a line
 )
 
-// stretchOf is the one that an address asks for.
-func stretchOf(name string) stretch {
-	for _, s := range stretches {
+// timeRangeNamed is the one that an address asks for.
+func timeRangeNamed(name string) timeRange {
+	for _, s := range timeRanges {
 		if s.Name == name {
 			return s
 		}
 	}
-	return stretches[1]
+	return timeRanges[1]
 }
 
-// lately is what turns of a stretch of time come to.
-type lately struct {
-	stretch
+// recentTurns is what turns of a stretch of time come to.
+type recentTurns struct {
+	timeRange
 	Series []ledger.Bucket
 	Whole  ledger.Bucket
 	Causes []causeCount
@@ -78,26 +78,26 @@ type causeCount struct {
 	Path  string // of these turns
 }
 
-// latelyLasts is after how long it is looked whether there are new turns.
-const latelyLasts = time.Second
+// recentTurnsMaxAge is after how long it is looked whether there are new turns.
+const recentTurnsMaxAge = time.Second
 
-// latelyKey is whose turns, and of which stretch.
-type latelyKey struct{ owner, stretch string }
+// recentTurnsKey is whose turns, and of which stretch.
+type recentTurnsKey struct{ owner, stretch string }
 
-// lately is what the visitor's owner's turns come to; nil while that is found out for
+// recentTurns is what the visitor's owner's turns come to; nil while that is found out for
 // the first time.
-func (v *visit) lately(s stretch) *lately {
+func (v *visit) recentTurns(s timeRange) *recentTurns {
 	owner := v.owner()
-	return v.con.health.lately.get(v, latelyKey{owner, s.Name}, newerThan[lately](v.con, latelyLasts), func(ctx context.Context, before *lately) *lately {
-		return v.con.sum(ctx, owner, s, before)
+	return v.con.health.recent.get(v, recentTurnsKey{owner, s.Name}, newerThan[recentTurns](v.con, recentTurnsMaxAge), func(ctx context.Context, before *recentTurns) *recentTurns {
+		return v.con.sumTurns(ctx, owner, s, before)
 	})
 }
 
 // sum brings the ledger up to date and sums it up. Where nothing has changed it is what
 // it was before.
-func (c *Console) sum(ctx context.Context, owner string, s stretch, before *lately) *lately {
-	out := &lately{stretch: s}
-	if err := c.turns.Catch(ctx, owner, c.l.Receipts(owner)); err != nil {
+func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, before *recentTurns) *recentTurns {
+	out := &recentTurns{timeRange: s}
+	if err := c.turns.Catch(ctx, owner, c.layer.Receipts(owner)); err != nil {
 		if ctx.Err() != nil {
 			return before
 		}
@@ -106,7 +106,7 @@ func (c *Console) sum(ctx context.Context, owner string, s stretch, before *late
 			return out
 		}
 	}
-	now := c.o.Now()
+	now := c.opts.Now()
 	from := now.Add(-s.Span)
 	if s.Span == 0 {
 		oldest, ok := c.turns.Oldest(owner)
@@ -129,23 +129,23 @@ func (c *Console) sum(ctx context.Context, owner string, s stretch, before *late
 	for _, whole := range c.turns.Series(owner, from, out.to, 1) {
 		out.Whole = whole
 	}
-	out.causes(c.turns.Turns(owner, from, mostAsked, ledger.Match{}))
+	out.causes(c.turns.Turns(owner, from, maxAsked, ledger.Match{}))
 	return out
 }
 
 // stepFor is the least of bucketSteps that divides a time into few enough buckets.
 func stepFor(span time.Duration) time.Duration {
 	for _, step := range bucketSteps {
-		if span/step < mostBuckets {
+		if span/step < maxBuckets {
 			return step
 		}
 	}
-	return span/(mostBuckets-1) + 1
+	return span/(maxBuckets-1) + 1
 }
 
 // causes counts why turns ran with less than was configured. A message that asks for
 // nothing is no fault.
-func (w *lately) causes(turns []ledger.Turn, _ int) {
+func (w *recentTurns) causes(turns []ledger.Turn, _ int) {
 	type key struct {
 		cause string
 		mode  ken.Mode
@@ -172,21 +172,21 @@ func (w *lately) causes(turns []ledger.Turn, _ int) {
 		}
 	}
 	slices.SortStableFunc(w.Causes, func(a, b causeCount) int { return cmp.Compare(b.Turns, a.Turns) })
-	w.Causes = w.Causes[:min(len(w.Causes), mostCauses)]
+	w.Causes = w.Causes[:min(len(w.Causes), maxCauses)]
 }
 
 // latencies are the percentiles of the whole turn.
-func (w *lately) latencies() chart.LinesData {
+func (w *recentTurns) latencies() chart.LinesData {
 	return w.lines("How long turns took before the model was called", "ms", true, []string{"p50", "p95", "p99"}, func(b *ledger.Bucket, i int) float64 {
 		return []float64{b.P50, b.P95, b.P99}[i]
 	})
 }
 
 // stages are the medians of the stages that take longest.
-func (w *lately) stages() chart.LinesData {
+func (w *recentTurns) stages() chart.LinesData {
 	longest := slices.Clone(w.Whole.Stages)
 	slices.SortStableFunc(longest, func(a, b ledger.Stage) int { return cmp.Compare(b.MS, a.MS) })
-	longest = longest[:min(len(longest), mostStages)]
+	longest = longest[:min(len(longest), maxStages)]
 	names := make([]string, len(longest))
 	for i, s := range longest {
 		names[i] = s.Name
@@ -202,13 +202,13 @@ func (w *lately) stages() chart.LinesData {
 }
 
 // chars is what turns were given.
-func (w *lately) chars() chart.LinesData {
+func (w *recentTurns) chars() chart.LinesData {
 	return w.lines("Characters given to a turn: the median", "characters", false, []string{"characters"}, func(b *ledger.Bucket, _ int) float64 { return float64(b.Chars) })
 }
 
 // lines draws a value of each bucket in which there was a turn: where there was none
 // the line goes on to the next. The axis is that of all buckets.
-func (w *lately) lines(title, unit string, log bool, names []string, value func(*ledger.Bucket, int) float64) chart.LinesData {
+func (w *recentTurns) lines(title, unit string, log bool, names []string, value func(*ledger.Bucket, int) float64) chart.LinesData {
 	d := chart.LinesData{Title: title, Unit: unit, Log: log, Series: make([]chart.Series, len(names))}
 	for i := range w.Series {
 		b := &w.Series[i]
@@ -228,7 +228,7 @@ func (w *lately) lines(title, unit string, log bool, names []string, value func(
 }
 
 // cached is how much of the prompts the model's server had read before.
-func (w *lately) cached() chart.SharesData {
+func (w *recentTurns) cached() chart.SharesData {
 	d := chart.SharesData{Title: "Bytes of requests: as in the one before, and new", Unit: "bytes", Names: []string{"cached", "new"},
 		Tones: []chart.Tone{chart.OK, ""}, Width: w.Step}
 	for i := range w.Series {
@@ -238,8 +238,8 @@ func (w *lately) cached() chart.SharesData {
 	return d
 }
 
-// census is what takes a look at each session, job and file of an owner.
-type census struct {
+// ownerStats is what takes a look at each session, job and file of an owner.
+type ownerStats struct {
 	Sessions map[session.State]int
 	Jobs     map[jobs.State]int
 	Files    []fileSize // of the owner's folder, by name
@@ -253,35 +253,35 @@ type fileSize struct {
 	Bytes int64
 }
 
-// censusLasts is after how long a census is taken anew.
-const censusLasts = 3 * time.Second
+// ownerStatsMaxAge is after how long a census is taken anew.
+const ownerStatsMaxAge = 3 * time.Second
 
-// census is the visitor's owner's; nil while the first one is being taken.
-func (v *visit) census() *census {
+// ownerStats is the visitor's owner's; nil while the first one is being taken.
+func (v *visit) ownerStats() *ownerStats {
 	owner := v.owner()
-	return v.con.health.censuses.get(v, owner, newerThan[census](v.con, censusLasts), func(ctx context.Context, _ *census) *census { return v.con.takeCensus(ctx, owner) })
+	return v.con.health.stats.get(v, owner, newerThan[ownerStats](v.con, ownerStatsMaxAge), func(ctx context.Context, _ *ownerStats) *ownerStats { return v.con.countOwner(ctx, owner) })
 }
 
 // takeCensus counts. What can't be read is said, and counts as nothing.
-func (c *Console) takeCensus(ctx context.Context, owner string) *census {
-	out := &census{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
+func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
+	out := &ownerStats{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
 	unread := func(err error) {
 		if err != nil && ctx.Err() == nil {
 			out.Unread = append(out.Unread, err.Error())
 		}
 	}
-	infos, err := c.l.Journal(owner).List(ctx)
+	infos, err := c.layer.Journal(owner).List(ctx)
 	unread(err)
 	for i := range infos {
 		out.Sessions[infos[i].State]++
 	}
-	list, err := c.l.Jobs(owner).List(ctx)
+	list, err := c.layer.Jobs(owner).List(ctx)
 	unread(err)
 	for i := range list {
 		out.Jobs[list[i].State]++
 	}
-	cfg := c.l.Config()
-	out.Files, out.Bytes, err = folderSizes(filepath.Join(cfg.State(c.l.Root()), bolt.FolderName(owner)))
+	cfg := c.layer.Config()
+	out.Files, out.Bytes, err = folderSizes(filepath.Join(cfg.State(c.layer.Root()), bolt.FolderName(owner)))
 	unread(err)
 	return out
 }

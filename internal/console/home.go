@@ -48,13 +48,13 @@ const (
 )
 
 func home(v *visit) error {
-	b := homeBody{Now: v.now(), Review: v.con.tally(v).Review}
+	b := homeBody{Now: v.now(), Review: v.con.pendingFor(v).Review}
 	err := v.withStore(func(s store.Engine) error {
-		b.Mode, b.Cause = v.con.l.Recaller(s, middleware.RecallQuery{}).Mode()
+		b.Mode, b.Cause = v.con.layer.Recaller(s, middleware.RecallQuery{}).Mode()
 		if err := v.homeClaims(s, &b); err != nil {
 			return err
 		}
-		b.Waiting = open(v.con.tally(v).queue)
+		b.Waiting = notDismissed(v.con.pendingFor(v).queue)
 		b.Waiting = b.Waiting[:min(len(b.Waiting), homeWaiting)]
 		return v.homeTurns(&b)
 	})
@@ -71,7 +71,7 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 		return err
 	}
 	if !progress.Ready {
-		b.Counting, v.again = &progress, true
+		b.Counting, v.refresh = &progress, true
 		return nil
 	}
 	p, err := v.con.claims.Select(s.Owner(), facet.Selection{Limit: homeClaims})
@@ -84,16 +84,16 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 			b.Statuses = chart.Stack(statusParts(f.Values))
 		}
 	}
-	b.Learned, err = v.rows(s, p.IDs)
+	b.Learned, err = v.readRows(s, p.IDs)
 	return err
 }
 
 // homeTurns is what agents were told in the last day.
 func (v *visit) homeTurns(b *homeBody) error {
-	if _, err := v.remember(); err != nil {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	if v.who.Can(access.Operate) {
+	if v.principal.Can(access.Operate) {
 		b.Turns, _ = v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, ledger.Match{})
 	}
 	const hours = 24
@@ -107,8 +107,8 @@ func (v *visit) homeTurns(b *homeBody) error {
 	return nil
 }
 
-// modes are the ways in which retrieval runs, the best first, with the tone of each.
-var modes = []struct {
+// retrievalModes are the ways in which retrieval runs, the best first, with the tone of each.
+var retrievalModes = []struct {
 	mode ken.Mode
 	tone chart.Tone
 }{{ken.ModeHybrid, chart.OK}, {ken.ModeVector, ""}, {ken.ModeKeyword, ""}, {ken.ModeLate, chart.Warn}, {ken.ModeNone, chart.Muted}}
@@ -116,13 +116,13 @@ var modes = []struct {
 // modeShares is how retrieval ran over time.
 func modeShares(title string, series []ledger.Bucket) chart.SharesData {
 	d := chart.SharesData{Title: title, Unit: "turns"}
-	for _, m := range modes {
+	for _, m := range retrievalModes {
 		d.Names, d.Tones = append(d.Names, string(m.mode)), append(d.Tones, m.tone)
 	}
 	for i := range series {
 		x := &series[i]
-		b := chart.Bucket{At: x.From, Counts: make([]float64, len(modes))}
-		for j, m := range modes {
+		b := chart.Bucket{At: x.From, Counts: make([]float64, len(retrievalModes))}
+		for j, m := range retrievalModes {
 			b.Counts[j] = float64(x.Modes[m.mode])
 		}
 		d.Buckets, d.Width = append(d.Buckets, b), x.To.Sub(x.From)
@@ -143,9 +143,9 @@ func statusParts(values []facet.Value) chart.StackData {
 	return d
 }
 
-// tally is what waits for a person: the numbers in the navigation, and the queue.
+// pendingCounts is what waits for a person: the numbers in the navigation, and the queue.
 // Counting looks at every claim that stands, so pages don't wait for it.
-type tally struct {
+type pendingCounts struct {
 	Review, Attention, Dead int
 
 	queue  []attention.Item // what needs attention, and what was dismissed of it; not to be changed
@@ -155,44 +155,44 @@ type tally struct {
 	took   time.Duration
 }
 
-// tallyLasts is after how long a tally is counted anew, whatever the log says: refused
+// pendingMaxAge is after how long a tally is counted anew, whatever the log says: refused
 // writes and marks of agents are in no log.
-const tallyLasts = 5 * time.Second
+const pendingMaxAge = 5 * time.Second
 
 // tallyShare bounds what counting costs while the log grows all the time: one part in so
 // many of the time.
-const tallyShare = 10
+const pendingCostShare = 10
 
-// tally is the visitor's owner's, as last counted: every page waits a little for the numbers
+// pendingFor is the visitor's owner's, as last counted: every page waits a little for the numbers
 // of its navigation, which follow by themselves.
-func (c *Console) tally(v *visit) tally {
-	if v.tallied == nil {
-		t := tally{}
-		if last := v.count(v.con.o.Patience / 4); last != nil {
+func (c *Console) pendingFor(v *visit) pendingCounts {
+	if v.pending == nil {
+		t := pendingCounts{}
+		if last := v.cachedPending(v.con.opts.Patience / 4); last != nil {
 			t = *last
 		}
-		if !v.who.Can(access.Operate) {
+		if !v.principal.Can(access.Operate) {
 			t.Dead = 0
 		}
-		v.tallied = &t
+		v.pending = &t
 	}
-	return *v.tallied
+	return *v.pending
 }
 
-// count returns the last tally, or a new one if that comes within a moment; nil while
+// cachedPending returns the last tally, or a new one if that comes within a moment; nil while
 // there is none.
-func (v *visit) count(wait time.Duration) *tally {
+func (v *visit) cachedPending(wait time.Duration) *pendingCounts {
 	owner := v.owner()
 	seq := v.seq()
-	return v.con.tallies.within(v, owner, func(t *tally, at time.Time) bool {
+	return v.con.pending.getWithin(v, owner, func(t *pendingCounts, at time.Time) bool {
 		age := v.now().Sub(at)
-		return t.seq == seq && age <= tallyLasts || age < tallyShare*t.took
-	}, func(ctx context.Context, _ *tally) *tally { return v.con.countFor(ctx, owner) }, wait)
+		return t.seq == seq && age <= pendingMaxAge || age < pendingCostShare*t.took
+	}, func(ctx context.Context, _ *pendingCounts) *pendingCounts { return v.con.countPending(ctx, owner) }, wait)
 }
 
 // seq is how far the visitor's log has come.
 func (v *visit) seq() (seq uint64) {
-	if v.who.Owner == "" {
+	if v.principal.Owner == "" {
 		return 0
 	}
 	_ = v.withStore(func(s store.Engine) error { // what can't be opened is told by the page itself
@@ -202,45 +202,45 @@ func (v *visit) seq() (seq uint64) {
 	return seq
 }
 
-// countFor counts what waits for an owner.
-func (c *Console) countFor(ctx context.Context, owner string) *tally {
-	s, release, err := c.l.Store(ctx, owner)
+// countPending counts what waits for an owner.
+func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts {
+	s, release, err := c.layer.Store(ctx, owner)
 	if err != nil {
-		return &tally{failed: err}
+		return &pendingCounts{failed: err}
 	}
 	defer release()
-	begun := c.o.Now()
-	t := &tally{seq: s.Seq()}
-	desk := operator.New(c.l, s, operator.Options{Now: c.o.Now})
+	begun := c.opts.Now()
+	t := &pendingCounts{seq: s.Seq()}
+	desk := operator.New(c.layer, s, operator.Options{Now: c.opts.Now})
 	if waiting, err := desk.Candidates(ctx); err == nil {
 		t.Review = len(waiting.Memory) + len(waiting.Others)
 	}
 	t.queue, t.unread, t.failed = desk.Attention(ctx, true)
-	t.Attention = len(open(t.queue))
-	if dead, err := c.l.Jobs(owner).List(ctx, jobs.Dead); err == nil {
+	t.Attention = len(notDismissed(t.queue))
+	if dead, err := c.layer.Jobs(owner).List(ctx, jobs.Dead); err == nil {
 		t.Dead = len(dead)
 	}
-	t.took = c.o.Now().Sub(begun)
+	t.took = c.opts.Now().Sub(begun)
 	return t
 }
 
-// open is what of a queue was not dismissed.
-func open(queue []attention.Item) []attention.Item {
+// notDismissed is what of a queue was not dismissed.
+func notDismissed(queue []attention.Item) []attention.Item {
 	return slices.DeleteFunc(slices.Clone(queue), func(i attention.Item) bool { return i.Dismissed })
 }
 
-// decidedPatience is how long a page that shows what a decision left waits for it.
-const decidedPatience = 5 * time.Second
+// decisionWait is how long a page that shows what a decision left waits for it.
+const decisionWait = 5 * time.Second
 
 // queue lists what needs attention, with all also what was dismissed. unread is what is
 // missing from the list. made is false while it is made for the first time.
-func (v *visit) queue(all bool, wait time.Duration) (items []attention.Item, made bool, unread, err error) {
-	switch t := v.count(wait); {
+func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.Item, made bool, unread, err error) {
+	switch t := v.cachedPending(wait); {
 	case t == nil:
 		return nil, false, nil, nil
 	case t.failed != nil || all:
 		return slices.Clone(t.queue), true, t.unread, t.failed
 	default:
-		return open(t.queue), true, t.unread, nil
+		return notDismissed(t.queue), true, t.unread, nil
 	}
 }

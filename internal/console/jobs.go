@@ -51,7 +51,7 @@ var jobTitles = map[jobs.State]string{jobs.Dead: "Given up on", jobs.Running: "R
 var jobTones = map[jobs.State]string{jobs.Dead: toneDanger, jobs.Running: "info", jobs.Done: toneSuccess}
 
 func jobsPage(v *visit) error {
-	b := jobsBody{Now: v.now(), State: jobs.State(v.text("state"))}
+	b := jobsBody{Now: v.now(), State: jobs.State(v.param("state"))}
 	shown := jobStates[:3]
 	if b.State != "" {
 		if _, ok := jobTitles[b.State]; !ok {
@@ -60,8 +60,8 @@ func jobsPage(v *visit) error {
 		shown = []jobs.State{b.State}
 	}
 	for _, state := range shown {
-		list, err := v.con.l.Jobs(v.owner()).List(v.ctx(), state)
-		warnings, err := missing(err)
+		list, err := v.con.layer.Jobs(v.owner()).List(v.ctx(), state)
+		warnings, err := splitCorrupt(err)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 	}
 	most := jobsPerPage
 	if b.State != "" {
-		from := min(v.number("from", 0, 0, 1<<30), len(list))
+		from := min(v.intParam("from", 0, 0, 1<<30), len(list))
 		list = list[from:]
 		if len(list) > most {
 			b.Next = Prefix + "jobs?state=" + string(state) + "&from=" + strconv.Itoa(from+most)
@@ -101,7 +101,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 
 // jobChoices are the ways to narrow the list, with the numbers of the last census.
 func (v *visit) jobChoices(b *jobsBody) {
-	n := v.census()
+	n := v.ownerStats()
 	name := func(words string, states ...jobs.State) string {
 		if n == nil {
 			return words
@@ -166,7 +166,7 @@ func jobPage(v *visit) error {
 // job is the one of the path, by its whole id.
 func (v *visit) job() (jobs.Job, error) {
 	id := v.r.PathValue("id")
-	j, err := v.con.l.Jobs(v.owner()).Get(v.ctx(), id)
+	j, err := v.con.layer.Jobs(v.owner()).Get(v.ctx(), id)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
 		return j, &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such job", Try: "It may have been removed: look at the list of jobs."}
 	}
@@ -179,18 +179,18 @@ func retryJob(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.con.l.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
+	if _, err := v.con.layer.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
 		return err
 	}
-	return v.did(v.back(pathOf("jobs")), "retried")
+	return v.redirectDone(v.returnPath(pathOf("jobs")), "retried")
 }
 
 // retryDead makes all that was given up on due now. A job that somebody else retried or
 // removed meanwhile is none of them any more.
 func retryDead(v *visit) error {
-	q := v.con.l.Jobs(v.owner())
+	q := v.con.layer.Jobs(v.owner())
 	list, err := q.List(v.ctx(), jobs.Dead)
-	if _, err = missing(err); err != nil {
+	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
 	did := "nothing"
@@ -202,5 +202,5 @@ func retryDead(v *visit) error {
 			return err
 		}
 	}
-	return v.did(v.back(pathOf("jobs")), did)
+	return v.redirectDone(v.returnPath(pathOf("jobs")), did)
 }

@@ -49,7 +49,7 @@ func objectivesPage(v *visit) error {
 		}
 		v.listObjectives(all, &b)
 		for _, p := range problems {
-			b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
+			b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
 		}
 	}
 	return v.page("objectives", page{Title: "Objectives", Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
@@ -59,7 +59,7 @@ func objectivesPage(v *visit) error {
 const openObjectives = "open"
 
 func (v *visit) listObjectives(all []objective.Objective, b *objectivesBody) {
-	here := cmp.Or(v.text("status"), openObjectives)
+	here := cmp.Or(v.param("status"), openObjectives)
 	counts := map[string]int{}
 	b.All = len(all)
 	for i := range all {
@@ -81,7 +81,7 @@ func (v *visit) listObjectives(all []objective.Objective, b *objectivesBody) {
 	}
 	for _, n := range append(names, "all") {
 		if counts[n] > 0 || n == here {
-			b.Statuses = append(b.Statuses, facetValue{Label: n, Count: counts[n], Here: n == here, Path: with(v.r.URL, "status", n)})
+			b.Statuses = append(b.Statuses, facetValue{Label: n, Count: counts[n], Here: n == here, Path: withParam(v.r.URL, "status", n)})
 		}
 	}
 }
@@ -103,7 +103,7 @@ type objectiveBody struct {
 	Row       objectiveRow
 	Objective objective.Objective
 	FilePath  string
-	Tasks     []goalTask
+	Tasks     []objectiveTask
 	Decisions []choice
 	Problems  []fileProblem
 	Moves     []objective.Status
@@ -111,8 +111,8 @@ type objectiveBody struct {
 	Tags      string
 }
 
-// goalTask is a step of an objective.
-type goalTask struct {
+// objectiveTask is a step of an objective.
+type objectiveTask struct {
 	objective.Task
 	Number    int    // from 1
 	ClaimPath string // "" for none
@@ -129,16 +129,16 @@ func objectivePage(v *visit) error {
 	}
 	b := objectiveBody{Now: v.now(), Row: objectiveRowOf(&o), Objective: o, FilePath: filePath(o.Path), Tags: strings.Join(o.Tags, ", ")}
 	for i, t := range o.Tasks {
-		row := goalTask{Task: t, Number: i + 1}
+		row := objectiveTask{Task: t, Number: i + 1}
 		if t.Claim != "" {
 			row.ClaimPath = pathOf("claims", t.Claim)
 		}
 		b.Tasks = append(b.Tasks, row)
 	}
 	for _, p := range problems {
-		b.Problems = append(b.Problems, problemIn(p.Path, p.Line, p.Text, p.Try))
+		b.Problems = append(b.Problems, newFileProblem(p.Path, p.Line, p.Text, p.Try))
 	}
-	v.hangsOn(&b)
+	v.addDecisions(&b)
 	for _, s := range objective.Statuses() {
 		if s != o.Status {
 			b.Moves = append(b.Moves, s)
@@ -147,9 +147,9 @@ func objectivePage(v *visit) error {
 	return v.page("objective", page{Title: o.ID + ": " + o.Title, Section: secStructure, Tab: "Objectives", Live: []string{liveProject}, Body: b})
 }
 
-// hangsOn finds the decisions that the objective names, and those that it may name. Where
+// addDecisions finds the decisions that the objective names, and those that it may name. Where
 // decisions are switched off, their names are all there is.
-func (v *visit) hangsOn(b *objectiveBody) {
+func (v *visit) addDecisions(b *objectiveBody) {
 	reg, err := v.decisions()
 	for _, id := range b.Objective.Decisions {
 		c := choice{Name: id}
@@ -160,19 +160,19 @@ func (v *visit) hangsOn(b *objectiveBody) {
 		}
 		b.Decisions = append(b.Decisions, c)
 	}
-	if err != nil || !v.operates() {
+	if err != nil || !v.canOperate() {
 		return
 	}
 	for _, r := range reg.List() {
-		if !r.Archived && len(b.Offered) < mostOffered {
+		if !r.Archived && len(b.Offered) < maxOffered {
 			b.Offered = append(b.Offered, decisionRowOf(r))
 		}
 	}
 }
 
-// changingObjective is a handler that changes the file of the objective of the path, and
+// objectiveAction is a handler that changes the file of the objective of the path, and
 // goes back to its page.
-func changingObjective(change func(v *visit, s *objective.Store, id string) (did string, err error)) func(*visit) error {
+func objectiveAction(change func(v *visit, s *objective.Store, id string) (did string, err error)) func(*visit) error {
 	return func(v *visit) error {
 		s, err := v.objectives()
 		if err != nil {
@@ -183,12 +183,12 @@ func changingObjective(change func(v *visit, s *objective.Store, id string) (did
 		if err != nil {
 			return err
 		}
-		return v.did(v.back(pathOf("objectives", id)), did)
+		return v.redirectDone(v.returnPath(pathOf("objectives", id)), did)
 	}
 }
 
 func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
-	to := objective.Status(v.said("to"))
+	to := objective.Status(v.formValue("to"))
 	if !to.Valid() {
 		var names []string
 		for _, st := range objective.Statuses() {
@@ -202,25 +202,25 @@ func moveObjective(v *visit, s *objective.Store, id string) (string, error) {
 
 // editObjective changes what the objective says of itself: the form has all of it.
 func editObjective(v *visit, s *objective.Store, id string) (string, error) {
-	title, description, owner := v.said("title"), v.lines("description"), v.said("owner")
-	_, err := s.Update(v.ctx(), id, objective.Update{Title: &title, Description: &description, Owner: &owner, Tags: append([]string{}, commas(v.said("tags"))...)})
+	title, description, owner := v.formValue("title"), v.formText("description"), v.formValue("owner")
+	_, err := s.Update(v.ctx(), id, objective.Update{Title: &title, Description: &description, Owner: &owner, Tags: append([]string{}, commas(v.formValue("tags"))...)})
 	return "changed", err
 }
 
 func addTask(v *visit, s *objective.Store, id string) (string, error) {
-	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.said("task")})
+	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.formValue("task")})
 	return "added", err
 }
 
 // tickTask marks a task as done by the visitor. The form names it by its text: others may
 // have moved it meanwhile.
-func tickTask(v *visit, s *objective.Store, id string) (string, error) {
-	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.r.PostForm.Get("task"), Done: true, By: v.who.Name})
+func completeTask(v *visit, s *objective.Store, id string) (string, error) {
+	_, err := s.Link(v.ctx(), id, objective.Link{Task: v.r.PostForm.Get("task"), Done: true, By: v.principal.Name})
 	return "done", err
 }
 
 func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
-	u := objective.Update{AddDecisions: commas(v.said("decision")), AddSessions: commas(v.said("session"))}
+	u := objective.Update{AddDecisions: commas(v.formValue("decision")), AddSessions: commas(v.formValue("session"))}
 	if len(u.AddDecisions)+len(u.AddSessions) == 0 {
 		return "", &ken.Error{Code: ken.CodeInvalid, Msg: "nothing is named to link it with", Try: "Name a decision or a session."}
 	}
@@ -230,7 +230,7 @@ func linkObjective(v *visit, s *objective.Store, id string) (string, error) {
 
 // objectiveForm is the form of a new objective, as it was filled in.
 type objectiveForm struct {
-	Problem *problemPage // why it was not written; nil while nothing was tried
+	Problem *errorPage // why it was not written; nil while nothing was tried
 	Offered []decisionRow
 
 	Title, Description, Owner, Tags, Tasks, Decision string
@@ -245,7 +245,7 @@ func newObjectivePage(v *visit) error {
 
 func (v *visit) objectiveForm(b *objectiveForm) error {
 	var offer objectiveBody
-	v.hangsOn(&offer)
+	v.addDecisions(&offer)
 	b.Offered = offer.Offered
 	p := page{Title: "Set an objective", Section: secStructure, Tab: "Objectives", Body: b}
 	if b.Problem != nil {
@@ -260,15 +260,15 @@ func writeObjective(v *visit) error {
 	if err != nil {
 		return err
 	}
-	b := objectiveForm{Title: v.said("title"), Description: v.lines("description"), Owner: v.said("owner"), Tags: v.said("tags"), Tasks: v.lines("tasks"), Decision: v.said("decision")}
-	o, err := s.Create(v.ctx(), objective.Draft{Title: b.Title, Description: b.Description, Owner: b.Owner, Tags: commas(b.Tags), Tasks: listed(b.Tasks), Decisions: commas(b.Decision)})
+	b := objectiveForm{Title: v.formValue("title"), Description: v.formText("description"), Owner: v.formValue("owner"), Tags: v.formValue("tags"), Tasks: v.formText("tasks"), Decision: v.formValue("decision")}
+	o, err := s.Create(v.ctx(), objective.Draft{Title: b.Title, Description: b.Description, Owner: b.Owner, Tags: commas(b.Tags), Tasks: nonEmptyLines(b.Tasks), Decisions: commas(b.Decision)})
 	if err != nil {
-		p := problemOf(err)
+		p := errorPageOf(err)
 		if p.Status >= http.StatusInternalServerError {
 			return err
 		}
 		b.Problem = &p
 		return v.objectiveForm(&b)
 	}
-	return v.did(pathOf("objectives", o.ID), "put")
+	return v.redirectDone(pathOf("objectives", o.ID), "put")
 }

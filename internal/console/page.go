@@ -31,18 +31,18 @@ type page struct {
 	Body any // what the template gets as .Body
 }
 
-// framed is a page with what surrounds it.
-type framed struct {
+// framedPage is a page with what surrounds it.
+type framedPage struct {
 	page
-	Visit    frame
+	Visit    visitInfo
 	Again    bool   // something is still being found out
 	Moment   string // that the page is of; see watch.missed
 	Sections []section
 	Did      string // what was just done, in a sentence
 }
 
-// frame is what every template may ask about the visit.
-type frame struct {
+// visitInfo is what every template may ask about the visit.
+type visitInfo struct {
 	Name, Owner string
 	Owners      []string // that can be chosen among; nil where the key says whose
 	Keyed       bool     // can log out
@@ -52,7 +52,7 @@ type frame struct {
 	Query       string   // of the search
 	Theme       string   // light, dark, or "" for what the browser prefers
 	Version     string
-	Tally       tally
+	Tally       pendingCounts
 }
 
 // page renders a page whole before it sends any of it, so that a template that fails
@@ -74,10 +74,10 @@ func (v *visit) page(name string, p page) error {
 
 // render is the page with what surrounds it.
 func (v *visit) render(name string, p page) ([]byte, error) {
-	f := framed{page: p, Visit: v.frame(), Sections: sectionsFor(v, p), Did: doings[v.r.URL.Query().Get("did")]}
-	f.Again = v.again
+	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
+	f.Again = v.refresh
 	if len(p.Live) > 0 {
-		f.Moment = v.moment()
+		f.Moment = v.pageState()
 	}
 	t, err := templates.page(name)
 	if err != nil {
@@ -88,13 +88,13 @@ func (v *visit) render(name string, p page) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// frame is what templates may ask about the visit.
-func (v *visit) frame() frame {
-	f := frame{Name: v.who.Name, Owner: v.who.Owner, Keyed: v.keyed, Operate: v.operates(), Token: v.token, Path: v.r.URL.RequestURI(),
-		Query: v.question(), Theme: theme(v.r), Version: v.con.o.Version}
-	if v.who.Can(access.Read) {
-		f.Tally = v.con.tally(v)
-		f.Owners = v.con.ownersFor(v)
+// visitInfo is what templates may ask about the visit.
+func (v *visit) visitInfo() visitInfo {
+	f := visitInfo{Name: v.principal.Name, Owner: v.principal.Owner, Keyed: v.loggedIn, Operate: v.canOperate(), Token: v.token, Path: v.r.URL.RequestURI(),
+		Query: v.question(), Theme: theme(v.r), Version: v.con.opts.Version}
+	if v.principal.Can(access.Read) {
+		f.Tally = v.con.pendingFor(v)
+		f.Owners = v.con.selectableOwners(v)
 	}
 	return f
 }
@@ -107,9 +107,9 @@ func (v *visit) question() string {
 	return v.r.URL.Query().Get("q")
 }
 
-// doings are the sentences of what a form did, by the word that the address has, so
+// doneMessages are the sentences of what a form did, by the word that the address has, so
 // that a link can't put words into the page's mouth.
-var doings = map[string]string{
+var doneMessages = map[string]string{
 	"verified":   "Verified, on your word.",
 	"disputed":   "Disputed. No turn gets it any more.",
 	"superseded": "Replaced. The old claim stays in the log, with a link to the new one.",
@@ -175,10 +175,10 @@ const (
 
 // sectionsFor is the navigation as the visitor sees it.
 func sectionsFor(v *visit, p page) []section {
-	if !v.who.Can(access.Read) {
+	if !v.principal.Can(access.Read) {
 		return nil
 	}
-	n := v.con.tally(v)
+	n := v.con.pendingFor(v)
 	all := []section{
 		{Name: secHome, Path: Prefix, Key: "o"},
 		{Name: secStore, Path: Prefix + "claims", Key: "s", Tabs: []tab{
@@ -215,7 +215,7 @@ func sectionsFor(v *visit, p page) []section {
 		s.Here = s.Name == p.Section
 		tabs := s.Tabs[:0]
 		for _, t := range s.Tabs {
-			if t.right == "" || v.who.Can(t.right) {
+			if t.right == "" || v.principal.Can(t.right) {
 				t.Here = s.Here && t.Name == p.Tab
 				tabs = append(tabs, t)
 			}
@@ -230,17 +230,17 @@ var files embed.FS
 
 // templates are parsed when they are first asked for: a process that serves no page
 // pays nothing for them.
-var templates = library{pages: map[string]*template.Template{}}
+var templates = templateCache{pages: map[string]*template.Template{}}
 
-// library is safe for concurrent use.
-type library struct {
+// templateCache is safe for concurrent use.
+type templateCache struct {
 	mu    sync.Mutex
 	parts *template.Template // the frame and what pages share
 	pages map[string]*template.Template
 }
 
 // page returns the template of a page, with the frame and the parts around it.
-func (l *library) page(name string) (*template.Template, error) {
+func (l *templateCache) page(name string) (*template.Template, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := l.pages[name]; t != nil {
@@ -268,8 +268,8 @@ func (l *library) page(name string) (*template.Template, error) {
 // sent at once, and the part when it is there. The template of the page puts .Body.Later
 // where the part goes; fill returns the part's template and its data. What it fails with
 // is told in the part's place, since the page has begun.
-func (v *visit) slowly(name string, p page, body map[string]any, fill func() (part string, data any, err error)) error {
-	mark := secret()
+func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill func() (part string, data any, err error)) error {
+	mark := randomToken()
 	hole := []byte("<!--" + hex.EncodeToString(mark[:]) + "-->")
 	body["Later"] = template.HTML(hole) // hexadecimal digits
 	p.Body = body
@@ -288,26 +288,26 @@ func (v *visit) slowly(name string, p page, body map[string]any, fill func() (pa
 	}
 	_, _ = v.w.Write(before) // the visitor is gone, if it or what follows fails
 	_ = http.NewResponseController(v.w).Flush()
-	_, _ = v.w.Write(v.part(name, fill))
+	_, _ = v.w.Write(v.renderPart(name, fill))
 	_, _ = v.w.Write(after)
 	return nil
 }
 
 // part renders the slow part of a page, or what went wrong with it.
-func (v *visit) part(name string, fill func() (string, any, error)) []byte {
+func (v *visit) renderPart(name string, fill func() (string, any, error)) []byte {
 	part, data, err := fill()
 	if err == nil {
 		var b bytes.Buffer
 		var t *template.Template
 		if t, err = templates.page(name); err == nil {
-			if err = t.ExecuteTemplate(&b, part, map[string]any{"Visit": v.frame(), "Body": data}); err == nil {
+			if err = t.ExecuteTemplate(&b, part, map[string]any{"Visit": v.visitInfo(), "Body": data}); err == nil {
 				return b.Bytes()
 			}
 		}
 	}
-	p := problemOf(err)
+	p := errorPageOf(err)
 	if p.Status >= http.StatusInternalServerError && v.ctx().Err() == nil {
-		v.con.o.Log.Error("a part of a page failed", "page", name, "cause", err, "try", ken.Hint(err))
+		v.con.opts.Log.Error("a part of a page failed", "page", name, "cause", err, "try", ken.Hint(err))
 	}
 	return []byte(`<div class="note danger" role="alert"><p>` + template.HTMLEscapeString(p.Msg) + `</p><p>` + template.HTMLEscapeString(p.Try) + `</p></div>`)
 }
@@ -353,7 +353,7 @@ func asset(v *visit) error {
 	a, ok := assets()[name]
 	kind := assetTypes[name[max(strings.LastIndexByte(name, '.'), 0):]]
 	if !ok || kind == "" {
-		return notHere
+		return errNoPage
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", kind)

@@ -18,14 +18,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// errNotTheirs is what a visitor is told who is another owner than the project's. It is
+// errNotOwner is what a visitor is told who is another owner than the project's. It is
 // the same for what is there and for what is not.
-var errNotTheirs error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
+var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
 	Try: "Look at the claims: they are what this owner's agents know."}
 
 // ownsFiles reports whether the project's files are the visitor's owner's: those of the
 // one that is configured, and nobody else's, as turns and tools have it.
-func (v *visit) ownsFiles() bool { return v.con.l.RootOf(v.owner()) != "" }
+func (v *visit) ownsFiles() bool { return v.con.layer.RootOf(v.owner()) != "" }
 
 // fileEvidence is a file that a claim is to rest on: one of the project with its hash, so
 // that it shows when it has changed. Another owner's is a name alone.
@@ -33,7 +33,7 @@ func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
 	if !v.ownsFiles() {
 		return ken.FromFile(path, "", ""), nil
 	}
-	e, err := provenance.Evidence(v.con.l.Root(), path)
+	e, err := provenance.Evidence(v.con.layer.Root(), path)
 	if why, ok := errors.AsType[*ken.Error](err); ok {
 		why.Field = "file"
 	}
@@ -43,27 +43,27 @@ func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
 // decisions are the project's, as their files are now.
 func (v *visit) decisions() (*decision.Registry, error) {
 	if !v.ownsFiles() {
-		return nil, errNotTheirs
+		return nil, errNotOwner
 	}
-	base := v.con.l.Codebase()
+	base := v.con.layer.Codebase()
 	if base == nil {
-		_, err := v.con.l.ReadCode(v.ctx()) // which says why
+		_, err := v.con.layer.ReadCode(v.ctx()) // which says why
 		return nil, err
 	}
 	r := base.Decisions()
 	changed, err := r.Refresh(v.ctx())
 	if len(changed.Added)+len(changed.Changed)+len(changed.Removed) > 0 {
-		v.con.govern()
+		v.con.refreshGovernance()
 	}
 	return r, err
 }
 
-// govern has the graph hear of decisions that have changed. It may have to wait until
+// refreshGovernance has the graph hear of decisions that have changed. It may have to wait until
 // the code was read, which a page does not.
-func (c *Console) govern() {
-	c.running.Go(func() {
-		if err := c.l.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
-			c.o.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
+func (c *Console) refreshGovernance() {
+	c.background.Go(func() {
+		if err := c.layer.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
+			c.opts.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
 		}
 	})
 }
@@ -71,9 +71,9 @@ func (c *Console) govern() {
 // objectives are the project's.
 func (v *visit) objectives() (*objective.Store, error) {
 	if !v.ownsFiles() {
-		return nil, errNotTheirs
+		return nil, errNotOwner
 	}
-	if s := v.con.l.Objectives(); s != nil {
+	if s := v.con.layer.Objectives(); s != nil {
 		return s, nil
 	}
 	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
@@ -87,7 +87,7 @@ type fileProblem struct {
 	Text, Try  string
 }
 
-func problemIn(file string, line int, text, try string) fileProblem {
+func newFileProblem(file string, line int, text, try string) fileProblem {
 	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
 }
 
@@ -97,7 +97,7 @@ func filePath(file string) string { return pathOf("files") + "?path=" + escapeQu
 // namedPath leads to what a name stands for in the code: a file, a folder's package or a
 // declaration. It is "" where that is nothing, or several things.
 func (v *visit) namedPath(name string) string {
-	base := v.con.l.Codebase()
+	base := v.con.layer.Codebase()
 	if base == nil {
 		return ""
 	}
@@ -129,7 +129,7 @@ func (v *visit) projectState() string {
 			fmt.Fprintln(sum, list[i].Path, list[i].Hash)
 		}
 	}
-	return fmt.Sprint(sum.Sum64(), v.con.stampOf(drift.DefaultManifest), v.con.stampOf(drift.DefaultBaseline))
+	return fmt.Sprint(sum.Sum64(), v.con.fileStamp(drift.DefaultManifest), v.con.fileStamp(drift.DefaultBaseline))
 }
 
 // filesBody lists the files that claims rest on.
@@ -156,20 +156,20 @@ type fileClaim struct {
 }
 
 const (
-	mostFiles     = 200
+	maxFiles      = 200
 	claimsOfAFile = 50
 )
 
 func filesPage(v *visit) error {
-	if path := strings.TrimSpace(v.text("path")); path != "" {
+	if path := strings.TrimSpace(v.param("path")); path != "" {
 		return v.filePage(path)
 	}
-	b := filesBody{Question: strings.TrimSpace(v.text("q"))}
+	b := filesBody{Question: strings.TrimSpace(v.param("q"))}
 	err := v.withStore(func(s store.Engine) error {
 		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
 			return err
 		}
-		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, mostFiles)
+		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
 		for _, x := range values {
 			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: pathOf("files") + "?path=" + escapeQuery(x.Value)})
 		}
@@ -182,11 +182,11 @@ func filesPage(v *visit) error {
 }
 
 func (v *visit) filePage(path string) error {
-	b := fileBody{Now: v.now(), Path: path, Old: v.text("old") != ""}
-	from := v.number("from", 0, 0, 1<<30)
+	b := fileBody{Now: v.now(), Path: path, Old: v.param("old") != ""}
+	from := v.intParam("from", 0, 0, 1<<30)
 	err := v.withStore(func(s store.Engine) (err error) {
 		b.View, err = provenance.Of(v.ctx(), s, provenance.Query{Target: path, Expired: b.Old, Superseded: b.Old, Offset: from, Limit: claimsOfAFile},
-			provenance.Options{Now: v.con.o.Now, DecayDays: v.con.l.Config().Knowledge.DecayDays, Root: v.con.l.RootOf(v.owner())})
+			provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
 		return err
 	})
 	if err != nil {
@@ -203,7 +203,7 @@ func (v *visit) filePage(path string) error {
 		b.Claims = append(b.Claims, f)
 	}
 	if n := from + len(b.Claims); n < b.View.Total && len(b.Claims) > 0 {
-		b.Next = with(v.r.URL, "from", strconv.Itoa(n))
+		b.Next = withParam(v.r.URL, "from", strconv.Itoa(n))
 	}
 	return v.page("file", page{Title: "What rests on a file", Section: secStore, Tab: "Files", Live: []string{liveClaims}, Body: b})
 }

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	sessionsPerPage  = 40
-	messagesPerPage  = 100
-	turnsOfASession  = 12
-	mostMessageRunes = 4000
+	sessionsPerPage = 40
+	messagesPerPage = 100
+	turnsOfASession = 12
+	maxMessageRunes = 4000
 )
 
 // sessionsBody lists the sessions, the last that was active first.
@@ -35,17 +35,17 @@ type sessionsBody struct {
 }
 
 func sessionsPage(v *visit) error {
-	all, err := v.con.l.Journal(v.owner()).List(v.ctx())
+	all, err := v.con.layer.Journal(v.owner()).List(v.ctx())
 	b := sessionsBody{Now: v.now(), Total: len(all)}
-	if b.Warnings, err = missing(err); err != nil {
+	if b.Warnings, err = splitCorrupt(err); err != nil {
 		return err
 	}
 	slices.SortFunc(all, func(a, b session.Info) int { return cmp.Or(b.Active.Compare(a.Active), cmp.Compare(a.ID, b.ID)) })
-	from := v.number("from", 0, 0, len(all))
+	from := v.intParam("from", 0, 0, len(all))
 	to := min(from+sessionsPerPage, len(all))
 	b.Sessions = all[from:to]
 	if to < len(all) {
-		b.Next = with(v.r.URL, "from", strconv.Itoa(to))
+		b.Next = withParam(v.r.URL, "from", strconv.Itoa(to))
 	}
 	return v.page("sessions", page{Title: "Sessions", Section: secStore, Tab: "Sessions", Live: []string{liveTurns, liveClaims, liveJobs}, Body: b})
 }
@@ -54,7 +54,7 @@ func sessionsPage(v *visit) error {
 type sessionBody struct {
 	Now     time.Time
 	Info    session.Info
-	Learned []lesson
+	Learned []learnedClaim
 	Dropped []dropped
 	Turns   []ledger.Turn
 	More    int // turns that are not listed
@@ -67,8 +67,8 @@ type sessionBody struct {
 	Talk       bool // it may be shown
 }
 
-// lesson is a claim that came of a session, and how.
-type lesson struct {
+// learnedClaim is a claim that came of a session, and how.
+type learnedClaim struct {
 	row
 	How string
 }
@@ -80,14 +80,14 @@ type dropped struct {
 
 func sessionPage(v *visit) error {
 	id := v.r.PathValue("id")
-	info, err := v.con.l.Journal(v.owner()).Info(v.ctx(), id)
+	info, err := v.con.layer.Journal(v.owner()).Info(v.ctx(), id)
 	if err != nil {
-		return noSession(err)
+		return sessionError(err)
 	}
-	b := sessionBody{Now: v.now(), Info: info, Talk: v.who.Can(access.Operate)}
+	b := sessionBody{Now: v.now(), Info: info, Talk: v.principal.Can(access.Operate)}
 	if err := v.withStore(func(s store.Engine) error {
-		claims, err := v.con.l.CameOf(v.ctx(), s, &info)
-		b.Learned = lessons(claims, &info, b.Now)
+		claims, err := v.con.layer.CameOf(v.ctx(), s, &info)
+		b.Learned = learnedClaims(claims, &info, b.Now)
 		return err
 	}); err != nil {
 		return err
@@ -98,12 +98,12 @@ func sessionPage(v *visit) error {
 		}
 		slices.SortFunc(b.Dropped, func(a, b dropped) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Why, b.Why)) })
 	}
-	if _, err := v.remember(); err != nil {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
 	b.Turns, b.More = v.con.turns.Turns(v.owner(), time.Time{}, turnsOfASession, ledger.Match{Session: id})
 	if b.Talk {
-		if err := v.talk(&b); err != nil {
+		if err := v.addTranscript(&b); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func sessionPage(v *visit) error {
 }
 
 // noSession words that there is none: another owner's is none either.
-func noSession(err error) error {
+func sessionError(err error) error {
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) {
 		return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no such session", Try: "Look at the list of sessions: what was forgotten is not in it."}
 	}
@@ -119,22 +119,22 @@ func noSession(err error) error {
 }
 
 // talk adds what was said.
-func (v *visit) talk(b *sessionBody) error {
-	tr, err := v.con.l.Transcript(v.ctx(), v.owner(), b.Info.ID)
+func (v *visit) addTranscript(b *sessionBody) error {
+	tr, err := v.con.layer.Transcript(v.ctx(), v.owner(), b.Info.ID)
 	if err != nil {
-		return noSession(err)
+		return sessionError(err)
 	}
-	from := v.number("from", 0, 0, len(tr.Entries))
+	from := v.intParam("from", 0, 0, len(tr.Entries))
 	to := min(from+messagesPerPage, len(tr.Entries))
 	b.Entries, b.Injected, b.Checkpoint = tr.Entries[from:to], len(tr.Injected), tr.Checkpoint
 	if to < len(tr.Entries) {
-		b.Next = with(v.r.URL, "from", strconv.Itoa(to))
+		b.Next = withParam(v.r.URL, "from", strconv.Itoa(to))
 	}
 	return nil
 }
 
 // lessons says how each claim came of a session.
-func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) []lesson {
+func learnedClaims(claims []middleware.ClaimView, info *session.Info, now time.Time) []learnedClaim {
 	how := map[string]string{}
 	if o := info.Outcome; o != nil {
 		how[o.Episode] = "what happened"
@@ -145,36 +145,36 @@ func lessons(claims []middleware.ClaimView, info *session.Info, now time.Time) [
 			}
 		}
 	}
-	out := make([]lesson, len(claims))
+	out := make([]learnedClaim, len(claims))
 	for i := range claims {
-		out[i] = lesson{rowOf(&claims[i], now), how[claims[i].ID]}
+		out[i] = learnedClaim{rowOf(&claims[i], now), how[claims[i].ID]}
 	}
 	return out
 }
 
-// changingSession is a handler that does something with the session of the path.
-func changingSession(did string, do func(v *visit, id string) error) func(*visit) error {
+// sessionAction is a handler that does something with the session of the path.
+func sessionAction(did string, do func(v *visit, id string) error) func(*visit) error {
 	return func(v *visit) error {
-		info, err := v.con.l.Journal(v.owner()).Info(v.ctx(), v.r.PathValue("id"))
+		info, err := v.con.layer.Journal(v.owner()).Info(v.ctx(), v.r.PathValue("id"))
 		if err != nil {
-			return noSession(err)
+			return sessionError(err)
 		}
 		if err := do(v, info.ID); err != nil {
 			return err
 		}
 		if did == "forgotten" {
-			return v.did(pathOf("sessions"), did)
+			return v.redirectDone(pathOf("sessions"), did)
 		}
-		return v.did(pathOf("sessions", info.ID), did)
+		return v.redirectDone(pathOf("sessions", info.ID), did)
 	}
 }
 
 func endSession(v *visit, id string) error {
-	return v.con.l.End(v.ctx(), v.owner(), id, session.Closed)
+	return v.con.layer.End(v.ctx(), v.owner(), id, session.Closed)
 }
 
 func harvestSession(v *visit, id string) error {
-	_, err := v.con.l.HarvestAgain(v.ctx(), v.owner(), id)
+	_, err := v.con.layer.HarvestAgain(v.ctx(), v.owner(), id)
 	return err
 }
 
@@ -183,7 +183,7 @@ func harvestSession(v *visit, id string) error {
 func forgetSession(v *visit, id string) error {
 	ctx := context.WithoutCancel(v.ctx())
 	return v.withStore(func(s store.Engine) error {
-		if err := v.con.l.ForgetSession(ctx, v.owner(), id); err != nil {
+		if err := v.con.layer.ForgetSession(ctx, v.owner(), id); err != nil {
 			return err
 		}
 		v.con.turns.Drop(v.owner())
@@ -207,7 +207,7 @@ type agentRow struct {
 	Last   time.Time
 }
 
-const mostAgents = 500
+const maxAgents = 500
 
 func agentsPage(v *visit) error {
 	b := agentsBody{Now: v.now()}
@@ -222,7 +222,7 @@ func agentsPage(v *visit) error {
 		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
 			return err
 		}
-		values, err := v.con.claims.Values(s.Owner(), facet.Agent, "", mostAgents)
+		values, err := v.con.claims.Values(s.Owner(), facet.Agent, "", maxAgents)
 		for _, x := range values {
 			of(x.Value).Claims = x.Count
 		}
@@ -231,7 +231,7 @@ func agentsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.remember(); err != nil {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
 	for _, a := range v.con.turns.Agents(v.owner()) {
@@ -285,16 +285,16 @@ func agentPage(v *visit) error {
 				}
 			}
 		}
-		if b.Only, err = v.rows(s, only.IDs); err != nil {
+		if b.Only, err = v.readRows(s, only.IDs); err != nil {
 			return err
 		}
-		b.Wrote, err = v.rows(s, wrote.IDs)
+		b.Wrote, err = v.readRows(s, wrote.IDs)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := v.remember(); err != nil {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
 	b.Turns, b.More = v.con.turns.Turns(v.owner(), time.Time{}, turnsOfASession, ledger.Match{Agent: name})

@@ -17,23 +17,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// picture is a turn's receipt as pages show it: of a turn that was, or of one that is
+// receiptView is a turn's receipt as pages show it: of a turn that was, or of one that is
 // only tried.
-type picture struct {
+type receiptView struct {
 	Receipt *ken.Receipt
-	Items   []shownItem
+	Items   []itemView
 	Cuts    []cutGroup
 	Fusion  *drawing
 	Bytes   *drawing
-	Time    spent
+	Time    turnTime
 	Faults  []fault
-	Taints  []shownTaint
+	Taints  []taintView
 	Memory  int // items that are in every turn
 	Tried   bool
 }
 
-// shownItem is an item of a block.
-type shownItem struct {
+// itemView is an item of a block.
+type itemView struct {
 	middleware.KeptItem
 	Place  int
 	Label  string // a few words for it
@@ -42,8 +42,8 @@ type shownItem struct {
 	Says   string // what became of it since
 	Now    *row   // the claim as it stands; nil for what is none
 	Found  []foundBy
-	Parts  []namedPart // of what the ranker counted
-	Marks  []mark
+	Parts  []signalValue // of what the ranker counted
+	Marks  []badge
 	Decide bool // a person can decide about it
 }
 
@@ -53,7 +53,7 @@ type foundBy struct {
 	Rank int
 }
 
-type namedPart struct {
+type signalValue struct {
 	Name  string
 	Value float64
 }
@@ -69,8 +69,8 @@ type cutGroup struct {
 
 type cutItem struct{ ID, Label, Path, Detail string }
 
-// shownTaint is a tool call that repeats what an external claim said.
-type shownTaint struct {
+// taintView is a tool call that repeats what an external claim said.
+type taintView struct {
 	ken.Taint
 	Label, Path string
 }
@@ -81,15 +81,15 @@ const (
 	restCuts  = 12
 )
 
-// picture looks up what a receipt names by ids. Items carry their words already.
-func (v *visit) picture(s store.Engine, r *ken.Receipt, items []middleware.KeptItem, used []ken.Use) (picture, error) {
-	p := picture{Receipt: r, Faults: faults(r.Degraded), Bytes: cachedParts(r), Time: timed(r)}
+// receiptView looks up what a receipt names by ids. Items carry their words already.
+func (v *visit) receiptView(s store.Engine, r *ken.Receipt, items []middleware.KeptItem, used []ken.Use) (receiptView, error) {
+	p := receiptView{Receipt: r, Faults: faults(r.Degraded), Bytes: cachedParts(r), Time: turnTimeOf(r)}
 	k := lookup{v: v, s: s, labels: map[string]cutItem{}}
 	for i := range items {
 		it := k.item(&items[i], i+1, r.Session)
 		for _, u := range used {
 			if u.ID == it.ID {
-				it.Marks = useMarks(u)
+				it.Marks = useBadges(u)
 			}
 		}
 		if it.Memory {
@@ -99,25 +99,25 @@ func (v *visit) picture(s store.Engine, r *ken.Receipt, items []middleware.KeptI
 		p.Items = append(p.Items, it)
 	}
 	p.Cuts = k.cuts(r.Cut)
-	p.Fusion = fusion(fusedList(r), func(id string) (string, string) {
+	p.Fusion = drawFusion(fusedList(r), func(id string) (string, string) {
 		c := k.label(id)
 		return c.Label, c.Path
 	})
 	for _, t := range r.Taint {
 		c := k.label(t.Claim)
-		p.Taints = append(p.Taints, shownTaint{t, c.Label, c.Path})
+		p.Taints = append(p.Taints, taintView{t, c.Label, c.Path})
 	}
 	return p, k.err
 }
 
-// pictureOf is the picture of a turn that was tried: its items have the words that they
+// dryRunView is the picture of a turn that was tried: its items have the words that they
 // have in the block.
-func (v *visit) pictureOf(s store.Engine, r *ken.Receipt) (picture, error) {
+func (v *visit) dryRunView(s store.Engine, r *ken.Receipt) (receiptView, error) {
 	items := make([]middleware.KeptItem, len(r.Items))
 	for i := range r.Items {
 		items[i] = middleware.KeptItem{Item: r.Items[i], State: middleware.ItemSame}
 	}
-	p, err := v.picture(s, r, items, nil)
+	p, err := v.receiptView(s, r, items, nil)
 	p.Tried = true
 	return p, err
 }
@@ -131,15 +131,15 @@ type lookup struct {
 }
 
 // item shows an item of a block.
-func (k *lookup) item(kept *middleware.KeptItem, place int, session string) shownItem {
-	it := shownItem{KeptItem: *kept, Place: place, Says: stateWords[kept.State], Label: labelled(kept.Heading, kept.Text)}
-	for _, leg := range legOrder {
+func (k *lookup) item(kept *middleware.KeptItem, place int, session string) itemView {
+	it := itemView{KeptItem: *kept, Place: place, Says: stateLabels[kept.State], Label: shortLabel(kept.Heading, kept.Text)}
+	for _, leg := range retrieverOrder {
 		if s, ok := kept.Legs[leg]; ok {
 			it.Found = append(it.Found, foundBy{leg, s.Rank})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept.Signals)) {
-		it.Parts = append(it.Parts, namedPart{name, kept.Signals[name]})
+		it.Parts = append(it.Parts, signalValue{name, kept.Signals[name]})
 	}
 	switch kept.Kind {
 	case budgeter.KindSymbol:
@@ -153,7 +153,7 @@ func (k *lookup) item(kept *middleware.KeptItem, place int, session string) show
 		}
 		it.Label = cmp.Or(it.Label, "Where the session stood")
 	default:
-		k.stands(&it)
+		k.addCurrentClaim(&it)
 	}
 	it.Cut = strings.HasSuffix(it.Label, "…")
 	if it.State == middleware.ItemForgotten {
@@ -163,9 +163,9 @@ func (k *lookup) item(kept *middleware.KeptItem, place int, session string) show
 	return it
 }
 
-// stands looks up how the claim of an item stands now.
-func (k *lookup) stands(it *shownItem) {
-	c, err := k.v.view(k.v.ctx(), k.s, it.ID)
+// addCurrentClaim looks up how the claim of an item stands now.
+func (k *lookup) addCurrentClaim(it *itemView) {
+	c, err := k.v.readClaim(k.v.ctx(), k.s, it.ID)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
 		if it.Kind == ken.KindDecision && it.State != middleware.ItemForgotten { // a file of the project says so
@@ -190,7 +190,7 @@ func (k *lookup) label(id string) cutItem {
 	claim, err := k.s.Get(k.v.ctx(), id)
 	switch {
 	case err == nil:
-		c.Label, c.Path = cmp.Or(labelled(claim.Heading, claim.Text), id), pathOf("claims", id)
+		c.Label, c.Path = cmp.Or(shortLabel(claim.Heading, claim.Text), id), pathOf("claims", id)
 	case !errors.Is(err, ken.ErrNotFound):
 		k.err = err
 	case strings.Count(id, "-") == 4: // a claim's id
@@ -206,7 +206,7 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	for _, c := range cuts {
 		by[c.Reason] = append(by[c.Reason], c)
 	}
-	for _, w := range cutWords {
+	for _, w := range cutLabels {
 		of := by[w.reason]
 		if len(of) == 0 {
 			continue
@@ -229,8 +229,8 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	return out
 }
 
-// labelled are a few words for a text: its heading, or how it begins.
-func labelled(heading, text string) string {
+// shortLabel are a few words for a text: its heading, or how it begins.
+func shortLabel(heading, text string) string {
 	const most = 120
 	s := heading
 	if s == "" {
@@ -244,18 +244,18 @@ func labelled(heading, text string) string {
 	return s
 }
 
-// legOrder is the order in which pictures have the legs.
-var legOrder = []string{retriever.LegKeyword, retriever.LegVector, retriever.LegStructure, graphLeg, retriever.LegLate,
+// retrieverOrder is the order in which pictures have the legs.
+var retrieverOrder = []string{retriever.LegKeyword, retriever.LegVector, retriever.LegStructure, graphRetriever, retriever.LegLate,
 	retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks}
 
-// graphLeg is what brings symbols of the code, and decisions about them.
-const graphLeg = "graph"
+// graphRetriever is what brings symbols of the code, and decisions about them.
+const graphRetriever = "graph"
 
 // mostRanked bounds the items of the picture of a retrieval.
-const mostRanked = 60
+const maxRanked = 60
 
-// ranked is something that a turn's legs found, with where each had it.
-type ranked struct {
+// fusedItem is something that a turn's legs found, with where each had it.
+type fusedItem struct {
 	id    string
 	ranks map[string]int // by leg, from 1
 	block bool
@@ -268,8 +268,8 @@ type ranked struct {
 // item of the block the receipt has the ranks, of what was cut only where a learned order
 // was offered it, too; the rest of it is not here. Memory is in the block beside that
 // list, and was never in it.
-func fusedList(r *ken.Receipt) []ranked {
-	var out []ranked
+func fusedList(r *ken.Receipt) []fusedItem {
+	var out []fusedItem
 	at := map[string]int{}
 	for i := range r.Items {
 		it := &r.Items[i]
@@ -277,7 +277,7 @@ func fusedList(r *ken.Receipt) []ranked {
 			at[it.ID] = -1
 			continue
 		}
-		x := ranked{id: it.ID, ranks: map[string]int{}, block: true, fused: it.Fused}
+		x := fusedItem{id: it.ID, ranks: map[string]int{}, block: true, fused: it.Fused}
 		for leg, s := range it.Legs {
 			x.ranks[leg] = s.Rank
 		}
@@ -300,16 +300,16 @@ func fusedList(r *ken.Receipt) []ranked {
 			if !known {
 				n = len(out)
 				at[c.ID] = n
-				out = append(out, ranked{id: c.ID, cut: why[c.ID],
+				out = append(out, fusedItem{id: c.ID, cut: why[c.ID],
 					ranks: map[string]int{retriever.LegKeyword: c.Keyword, retriever.LegVector: c.Vector, retriever.LegStructure: c.Structure}})
 			}
 			out[n].order = c.Rank
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ranked) int {
+	slices.SortStableFunc(out, func(a, b fusedItem) int {
 		return cmp.Or(zeroLast(a.order, b.order), cmp.Compare(b.fused, a.fused))
 	})
-	return out[:min(len(out), mostRanked)]
+	return out[:min(len(out), maxRanked)]
 }
 
 // zeroLast compares places in a list, of which 0 is none.
@@ -324,10 +324,10 @@ func zeroLast(a, b int) int {
 }
 
 // fusion draws them. label gives the words of an item, and where it leads.
-func fusion(list []ranked, label func(id string) (words, path string)) *drawing {
+func drawFusion(list []fusedItem, label func(id string) (words, path string)) *drawing {
 	d := chart.FusionData{Title: "How the legs became one list"}
-	for _, leg := range legOrder {
-		if slices.ContainsFunc(list, func(x ranked) bool { return x.ranks[leg] > 0 }) {
+	for _, leg := range retrieverOrder {
+		if slices.ContainsFunc(list, func(x fusedItem) bool { return x.ranks[leg] > 0 }) {
 			d.Legs = append(d.Legs, leg)
 		}
 	}
@@ -348,10 +348,10 @@ func fusion(list []ranked, label func(id string) (words, path string)) *drawing 
 // drawing is a chart with its figures as a table.
 type drawing struct{ Chart, Table template.HTML }
 
-// tall is a chart's data.
-type tall interface{ Table() template.HTML }
+// tabular is a chart's data.
+type tabular interface{ Table() template.HTML }
 
-func draw[T tall](d T, how func(T) template.HTML) *drawing { return &drawing{how(d), d.Table()} }
+func draw[T tabular](d T, how func(T) template.HTML) *drawing { return &drawing{how(d), d.Table()} }
 
 // cachedParts is what of a request a provider's prompt cache could serve; nil for a turn
 // that sent nothing.
@@ -364,22 +364,22 @@ func cachedParts(r *ken.Receipt) *drawing {
 		{Label: "new", Value: float64(r.NewBytes), Tone: chart.Warn, Note: "the provider’s cache can’t have them"}}}, chart.Stack)
 }
 
-// inRow are the stages that run one after the other, in that order. Everything else that a
+// sequentialStages are the stages that run one after the other, in that order. Everything else that a
 // receipt has times of is a leg, and runs within retrieve; total and assemble hold them
 // all.
-var inRow = []string{"guard", "intent", "graph", "retrieve", "budget"}
+var sequentialStages = []string{"guard", "intent", "graph", "retrieve", "budget"}
 
-// spent is where the milliseconds of a turn went.
-type spent struct {
+// turnTime is where the milliseconds of a turn went.
+type turnTime struct {
 	Drawing *drawing
 	Total   float64
 	Around  float64 // what no stage took; below 0 where that is not known
 	Earlier float64 // an earlier request of the turn took so long for these stages; 0 where it was this one
 }
 
-// timed is the time that a receipt tells of.
-func timed(r *ken.Receipt) spent {
-	out := spent{Total: r.MS["total"], Around: -1}
+// turnTimeOf is the time that a receipt tells of.
+func turnTimeOf(r *ken.Receipt) turnTime {
+	out := turnTime{Total: r.MS["total"], Around: -1}
 	stages, sum := stagesOf(r)
 	if len(stages) == 0 {
 		return out
@@ -399,29 +399,29 @@ func timed(r *ken.Receipt) spent {
 // time is part of retrieve's, and is not added to it. When a stage began was not kept, but
 // follows from those before it.
 func stagesOf(r *ken.Receipt) (stages []chart.Stage, sum float64) {
-	for _, name := range inRow {
+	for _, name := range sequentialStages {
 		ms, ran := r.MS[name]
 		if !ran {
 			continue
 		}
-		stages = append(stages, chart.Stage{Label: name, Start: sum, MS: ms, Note: stageWords[name]})
+		stages = append(stages, chart.Stage{Label: name, Start: sum, MS: ms, Note: stageLabels[name]})
 		if name == "retrieve" {
-			stages = append(stages, legTimes(r, sum)...)
+			stages = append(stages, retrieverTimes(r, sum)...)
 		}
 		sum += ms
 	}
 	return stages, sum
 }
 
-// legTimes are the legs of a search that began at a moment, the longest first, behind the
+// retrieverTimes are the legs of a search that began at a moment, the longest first, behind the
 // look-up that they wait for.
-func legTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
+func retrieverTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
 	if ms, ok := r.MS[retriever.LegStructure]; ok {
 		out = append(out, chart.Stage{Label: "· " + retriever.LegStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})
 		at += ms
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.MS), func(a, b string) int { return cmp.Or(cmp.Compare(r.MS[b], r.MS[a]), cmp.Compare(a, b)) }) {
-		if slices.Contains(inRow, name) || name == "total" || name == "assemble" || name == retriever.LegStructure || math.IsNaN(r.MS[name]) {
+		if slices.Contains(sequentialStages, name) || name == "total" || name == "assemble" || name == retriever.LegStructure || math.IsNaN(r.MS[name]) {
 			continue
 		}
 		out = append(out, chart.Stage{Label: "· " + name, Start: at, MS: r.MS[name], Tone: chart.Muted, Note: "within retrieve, beside the other legs"})

@@ -39,7 +39,7 @@ type turnRow struct {
 	ledger.Turn
 	Path, OfSession, OfAgent string
 	Tone                     string
-	Marks                    []mark
+	Marks                    []badge
 }
 
 // turnFilters are the names in the address that narrow the list.
@@ -51,11 +51,11 @@ func turnsPage(v *visit) error {
 	q := v.r.URL.Query()
 	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
 	p := page{Title: "Turns", Section: secTurns, Tab: "Live", Body: &b}
-	if b.Barred = b.Session == "" && !v.operates(); b.Barred {
+	if b.Barred = b.Session == "" && !v.canOperate(); b.Barred {
 		return v.page("turns", p)
 	}
 	var err error
-	if b.Unread, err = v.remember(); err != nil {
+	if b.Unread, err = v.catchUpTurns(); err != nil {
 		return err
 	}
 	m := ledger.Match{Session: b.Session, Agent: q.Get("agent"), Mode: ken.Mode(q.Get("mode")), Before: q.Get("before")}
@@ -64,15 +64,15 @@ func turnsPage(v *visit) error {
 		b.Rows = append(b.Rows, turnRowOf(turns[i], v.r.URL))
 	}
 	if more > 0 {
-		b.Next = with(v.r.URL, "before", turns[len(turns)-1].ID)
+		b.Next = withParam(v.r.URL, "before", turns[len(turns)-1].ID)
 	}
 	if m.Before != "" {
-		b.Newest = without(v, "hold")
+		b.Newest = withoutParam(v, "hold")
 	}
 	b.narrowing(v)
-	b.HoldOr = with(v.r.URL, "hold", "yes")
+	b.HoldOr = withParam(v.r.URL, "hold", "yes")
 	if b.Held {
-		b.HoldOr = without(v, "hold")
+		b.HoldOr = withoutParam(v, "hold")
 	} else {
 		p.Live = []string{liveTurns}
 	}
@@ -84,12 +84,12 @@ func (b *turnsBody) narrowing(v *visit) {
 	q := v.r.URL.Query()
 	for _, f := range turnFilters {
 		if value := q.Get(f.name); value != "" && f.name != "mode" {
-			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: value, Path: without(v, f.name)})
+			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: value, Path: withoutParam(v, f.name)})
 		}
 	}
-	b.Modes = []choice{{Name: "all", Here: q.Get("mode") == "", Path: without(v, "mode")}}
-	for _, m := range modes {
-		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: with(v.r.URL, "mode", string(m.mode))})
+	b.Modes = []choice{{Name: "all", Here: q.Get("mode") == "", Path: withoutParam(v, "mode")}}
+	for _, m := range retrievalModes {
+		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
 	}
 }
 
@@ -97,17 +97,17 @@ func (b *turnsBody) narrowing(v *visit) {
 func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
 	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
 	if t.Session != "" {
-		r.OfSession = with(u, "session", t.Session)
+		r.OfSession = withParam(u, "session", t.Session)
 	}
 	if t.Agent != "" {
-		r.OfAgent = with(u, "agent", t.Agent)
+		r.OfAgent = withParam(u, "agent", t.Agent)
 	}
-	r.Marks = countMarks(t.Corrected, t.Taint, t.Degraded, 0, t.Helped)
+	r.Marks = countBadges(t.Corrected, t.Taint, t.Degraded, 0, t.Helped)
 	return r
 }
 
 // noTurn words that there is no such turn for somebody who looks at a page.
-func noTurn(err error) error {
+func turnError(err error) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
 		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no receipt of that turn",
@@ -116,21 +116,21 @@ func noTurn(err error) error {
 	return err
 }
 
-// caught is how a reading of receipts ended.
-type caught struct{ err error }
+// turnRead is how a reading of receipts ended.
+type turnRead struct{ err error }
 
 // remember brings what is remembered of turns up to the receipts, or as far as that comes
 // within a moment: usually that is all, and for the first page after the start it may take
 // seconds. unread says what could not be read, and is missing.
-func (v *visit) remember() (unread []string, err error) {
+func (v *visit) catchUpTurns() (unread []string, err error) {
 	owner := v.owner()
-	c := v.con.catching.get(v, owner, never, func(ctx context.Context, _ *caught) *caught {
-		return &caught{v.con.turns.Catch(ctx, owner, v.con.l.Receipts(owner))}
+	c := v.con.turnReads.get(v, owner, alwaysStale, func(ctx context.Context, _ *turnRead) *turnRead {
+		return &turnRead{v.con.turns.Catch(ctx, owner, v.con.layer.Receipts(owner))}
 	})
 	if c == nil || errors.Is(c.err, context.Canceled) {
 		return nil, v.ctx().Err()
 	}
-	return missing(c.err)
+	return splitCorrupt(c.err)
 }
 
 // turnBody is a turn's page.
@@ -138,9 +138,9 @@ type turnBody struct {
 	Now     time.Time
 	Turn    receipt.Record
 	Tone    string // of its mode
-	Picture picture
+	Picture receiptView
 	Chars   *drawing // where the context's characters went; nil where that was not kept
-	Marks   []mark
+	Marks   []badge
 	Views   []choice
 	Block   *middleware.Replay // nil for whoever may not see what was said in sessions
 	Asked   string             // the claim that was asked about
@@ -153,10 +153,10 @@ type turnBody struct {
 // it takes the right to see what was said in sessions.
 func turnPage(v *visit) error {
 	id := v.r.PathValue("id")
-	b := turnBody{Now: v.now(), Asked: claimNamed(v.text("claim"))}
+	b := turnBody{Now: v.now(), Asked: claimNamed(v.param("claim"))}
 	kept, err := v.keptTurn(&b, id)
 	if err != nil {
-		return noTurn(err)
+		return turnError(err)
 	}
 	b.Turn, b.Tone = kept.Record, modeTone(kept.Mode)
 	b.Views = v.turnViews(id, "")
@@ -166,30 +166,30 @@ func turnPage(v *visit) error {
 		}
 	}
 	err = v.withStore(func(s store.Engine) (err error) {
-		b.Picture, err = v.picture(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
+		b.Picture, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	b.Chars = contextParts(&b.Turn)
-	b.Marks = marksOf(&b.Turn)
+	b.Marks = turnBadges(&b.Turn)
 	return v.page("turn", page{Title: "Turn", Section: secTurns, Tab: "Live", Live: []string{liveTurns}, Body: &b})
 }
 
 // keptTurn is the turn with its items, and for an operator with its block.
 func (v *visit) keptTurn(b *turnBody, id string) (middleware.KeptTurn, error) {
-	if !v.operates() {
-		return v.con.l.Turn(v.ctx(), v.owner(), id)
+	if !v.canOperate() {
+		return v.con.layer.Turn(v.ctx(), v.owner(), id)
 	}
-	again, err := v.con.l.Replay(v.ctx(), v.owner(), id)
+	again, err := v.con.layer.Replay(v.ctx(), v.owner(), id)
 	b.Block = &again
 	return again.Turn, err
 }
 
 // turnViews are the pages of a turn; here is the name of the one that it is for.
 func (v *visit) turnViews(id, here string) []choice {
-	if !v.operates() {
+	if !v.canOperate() {
 		return nil
 	}
 	out := []choice{{Name: "Receipt", Path: pathOf("turns", id)}, {Name: "Then and now", Value: "replay", Path: pathOf("turns", id, "replay")},
@@ -209,16 +209,16 @@ func claimNamed(s string) string {
 
 // explain answers why a claim was in the turn, or was not.
 func (v *visit) explain(b *turnBody) error {
-	e, err := v.con.l.Explain(v.ctx(), v.owner(), b.Turn.Turn, b.Asked)
+	e, err := v.con.layer.Explain(v.ctx(), v.owner(), b.Turn.Turn, b.Asked)
 	if err != nil {
-		p := problemOf(err)
+		p := errorPageOf(err)
 		if p.Status >= 500 {
 			return err
 		}
 		b.Wrong = p.Msg + ". " + p.Try
 		return nil
 	}
-	b.Answer, b.Heads = &e, verdictWords[e.Verdict]
+	b.Answer, b.Heads = &e, verdictLabels[e.Verdict]
 	return nil
 }
 
@@ -237,7 +237,7 @@ func contextParts(r *receipt.Record) *drawing {
 }
 
 // marksOf say in a word each what is remarkable about a turn.
-func marksOf(r *receipt.Record) []mark {
+func turnBadges(r *receipt.Record) []badge {
 	used, corrected := 0, 0
 	for _, u := range r.Used {
 		if u.Helped() {
@@ -247,11 +247,11 @@ func marksOf(r *receipt.Record) []mark {
 			corrected++
 		}
 	}
-	return countMarks(corrected, len(r.Taint), len(r.Degraded), r.OverflowedConstraints, used)
+	return countBadges(corrected, len(r.Taint), len(r.Degraded), r.OverflowedConstraints, used)
 }
 
 // stageWords say what a stage of a turn does, or what a leg looks for.
-var stageWords = map[string]string{
+var stageLabels = map[string]string{
 	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
 	retriever.LegKeyword: "search by words", retriever.LegVector: "search by meaning", retriever.LegPinned: "what is in every turn",
 	retriever.LegSessions: "the last sessions", retriever.LegPlaybooks: "playbooks that fit", retriever.LegStructure: "what is filed under its entities",
@@ -269,19 +269,19 @@ func faults(degraded []string) (out []fault) {
 		if !ok {
 			stage, why = "", d
 		}
-		out = append(out, fault{stage, stageWords[stage], why})
+		out = append(out, fault{stage, stageLabels[stage], why})
 	}
 	return out
 }
 
 // cutWord says what a reason to leave something out means.
-type cutWord struct {
+type cutLabel struct {
 	reason ken.CutReason
 	says   string
 }
 
-// cutWords are all reasons, in the order of the page.
-var cutWords = []cutWord{
+// cutLabels are all reasons, in the order of the page.
+var cutLabels = []cutLabel{
 	{ken.CutBudget, "did not fit into the block"},
 	{ken.CutPool, "others bore on the question more"},
 	{ken.CutFloor, "too little says that it bears on the question"},
@@ -295,29 +295,29 @@ var cutWords = []cutWord{
 }
 
 // stateWords say what became of an item since its turn; what is as it was says nothing.
-var stateWords = map[middleware.ItemState]string{
+var stateLabels = map[middleware.ItemState]string{
 	middleware.ItemChanged:   "perhaps changed since: these are its words now",
 	middleware.ItemForgotten: "forgotten since",
 	middleware.ItemMade:      "made for this turn",
 }
 
 // verdictWords head the answer to why a claim was there or not.
-var verdictWords = map[middleware.Verdict]string{
+var verdictLabels = map[middleware.Verdict]string{
 	middleware.VerdictInjected: "It was given.", middleware.VerdictCut: "It was found and left out.", middleware.VerdictUnseen: "It was not found.",
 	middleware.VerdictUnknown: "It was not there.", middleware.VerdictSilent: "Nothing was looked for.",
 }
 
-// mark is something about a turn or an item in a word, with the tone of it.
-type mark struct{ Tone, Says string }
+// badge is something about a turn or an item in a word, with the tone of it.
+type badge struct{ Tone, Says string }
 
 // useMarks say what the model's answer made of an item.
-func useMarks(u ken.Use) (out []mark) {
+func useBadges(u ken.Use) (out []badge) {
 	for _, m := range []struct {
 		is   bool
-		mark mark
+		mark badge
 	}{
-		{u.Cited, mark{"success", "the answer cites it"}}, {u.Repeated, mark{"success", "the answer repeats it"}},
-		{u.ToolOK, mark{"success", "a tool was called with it"}}, {u.Corrected, mark{"danger", "the person says it is wrong"}},
+		{u.Cited, badge{"success", "the answer cites it"}}, {u.Repeated, badge{"success", "the answer repeats it"}},
+		{u.ToolOK, badge{"success", "a tool was called with it"}}, {u.Corrected, badge{"danger", "the person says it is wrong"}},
 	} {
 		if m.is {
 			out = append(out, m.mark)
@@ -340,7 +340,7 @@ func modeTone(m ken.Mode) string {
 }
 
 // countMarks say in a word each what is remarkable about a turn, the worst first.
-func countMarks(corrected, tainted, degraded, overflowed, used int) (out []mark) {
+func countBadges(corrected, tainted, degraded, overflowed, used int) (out []badge) {
 	for _, m := range []struct {
 		n         int
 		tone      string
@@ -351,7 +351,7 @@ func countMarks(corrected, tainted, degraded, overflowed, used int) (out []mark)
 		{used, "success", "item used", "items used"},
 	} {
 		if m.n > 0 {
-			out = append(out, mark{m.tone, plural(m.n, m.one, m.many)})
+			out = append(out, badge{m.tone, plural(m.n, m.one, m.many)})
 		}
 	}
 	return out
