@@ -282,21 +282,21 @@ var attentionActions = map[string]attentionAction{
 		return v.desk(s).Dismiss(v.ctx(), it.ID)
 	}},
 	"verify": {"verified", []attention.Event{attention.Disputed, attention.Unsure, attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
-		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.written("note")) // of two, the one that stands now
+		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("note")) // of two, the one that stands now
 	}},
 	"correct": {"replaced", []attention.Event{attention.Disputed, attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
-		text := v.written("text")
+		text := v.formText("text")
 		if text == "" {
 			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead."}
 		}
-		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.written("reason"))
+		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.formText("reason"))
 		return err
 	}},
 	"discard": {"rejected", []attention.Event{attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
 		return v.desk(s).Reject(v.ctx(), it.Claims[0])
 	}},
 	"restore": {"restored", []attention.Event{attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
-		_, err := v.desk(s).Restore(v.ctx(), it.Claims[0], v.written("note"))
+		_, err := v.desk(s).Restore(v.ctx(), it.Claims[0], v.formText("note"))
 		return err
 	}},
 	"stand":   {"decided", []attention.Event{attention.Contradicts}, resolveContradiction},
@@ -345,17 +345,17 @@ func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 // dispute disputes what an agent asks to dispute, and of a supersession the claim that
 // has replaced the other.
 func disputeItem(v *visit, s store.Engine, it *attention.Item) error {
-	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.written("reason"))
+	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("reason"))
 }
 
 // writeRefused writes on a person's word what an agent was not let write. The key keeps
 // the form from writing it twice.
 func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
-	c, err := ken.NewClaim(v.written("text"), ken.FromHumanAssertion(v.principal.Name, v.now().UTC(), v.written("note")))
+	c, err := ken.NewClaim(v.formText("text"), ken.FromHumanAssertion(v.principal.Name, v.now().UTC(), v.formText("note")))
 	if err != nil {
 		return err
 	}
-	if path := v.written("file"); path != "" {
+	if path := v.formText("file"); path != "" {
 		e, err := v.fileEvidence(path)
 		if err != nil {
 			return err

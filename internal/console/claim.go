@@ -144,7 +144,7 @@ func (v *visit) evidence(b *claimBody) error {
 func evidenceLinks(e *ken.Evidence) (path, link string) {
 	switch {
 	case e.Path != "":
-		path = pathOf("files") + "?path=" + escapeQuery(e.Path)
+		path = filePath(e.Path)
 	case e.SessionID != "":
 		path = pathOf("sessions", e.SessionID)
 		if e.MessageID != "" {

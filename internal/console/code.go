@@ -305,7 +305,7 @@ func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.Shown) (neighbour
 		d.Nodes = append(d.Nodes, node)
 	}
 	for _, e := range p.Edges {
-		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: spaced(string(e.Kind)), Weight: e.Strength, Dashed: e.Strength < exactEdge})
+		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: words(e.Kind), Weight: e.Strength, Dashed: e.Strength < exactEdge})
 	}
 	return v.drawGraph(&d, depth, deepestPicture, p.Left), nil
 }

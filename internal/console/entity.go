@@ -140,7 +140,7 @@ func (v *visit) fillEntity(b *entityBody) {
 	for _, k := range slices.SortedFunc(maps.Keys(e.Evidence), func(a, b ken.EvidenceKind) int {
 		return cmp.Or(cmp.Compare(e.Evidence[b], e.Evidence[a]), cmp.Compare(a, b))
 	}) {
-		b.Evidence = append(b.Evidence, pieceCount{spaced(string(k)), e.Evidence[k]})
+		b.Evidence = append(b.Evidence, pieceCount{words(k), e.Evidence[k]})
 	}
 	b.Saying, b.Old = v.claimRows(e.Descriptions), v.claimRows(e.Superseded)
 	b.Known = slices.ContainsFunc(e.Descriptions, func(c entity.Claim) bool { return c.Kind == ken.KindEntity })
@@ -149,13 +149,10 @@ func (v *visit) fillEntity(b *entityBody) {
 func dependencies(links []entity.Dependency) []dependency {
 	out := make([]dependency, len(links))
 	for i := range links {
-		out[i] = dependency{links[i], spaced(links[i].Type)}
+		out[i] = dependency{links[i], words(links[i].Type)}
 	}
 	return out
 }
-
-// spaced is a word of ours as people write it.
-func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
 // claimRow is a claim of a view as a line of a list.
 func (v *visit) claimRow(c *entity.Claim) row {
@@ -175,7 +172,7 @@ func (v *visit) claimRows(claims []entity.Claim) []row {
 var taskTones = map[task.Status]string{task.InProgress: "info", task.Blocked: "warning", task.Done: "success"}
 
 func taskLineOf(t task.Task) taskLine {
-	r := taskLine{Task: t, Tone: taskTones[t.Status], State: spaced(string(t.Status))}
+	r := taskLine{Task: t, Tone: taskTones[t.Status], State: words(t.Status)}
 	if t.Expired {
 		r.State, r.Tone = r.State+", expired", "warning"
 	}
@@ -202,7 +199,7 @@ func (v *visit) entityGraph(s store.Engine, name string) (neighbourhood, error) 
 		d.Nodes = append(d.Nodes, node)
 	}
 	for _, e := range g.Edges {
-		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: spaced(e.Type), Weight: e.Strength})
+		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: words(e.Type), Weight: e.Strength})
 	}
 	return v.drawGraph(&d, depth, entity.MaxDepth, g.Left), nil
 }

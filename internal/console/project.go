@@ -171,7 +171,7 @@ func filesPage(v *visit) error {
 		}
 		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
 		for _, x := range values {
-			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: pathOf("files") + "?path=" + escapeQuery(x.Value)})
+			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)})
 		}
 		return err
 	})

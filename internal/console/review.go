@@ -236,12 +236,6 @@ func listOffset(s string, n int) int {
 // several it is "decided".
 var reviewMessages = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
 
-// written is a text of the form as it was typed: a browser sends the ends of lines as
-// two characters.
-func (v *visit) written(name string) string {
-	return strings.TrimSpace(strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n"))
-}
-
 // review carries out one decision about the chosen candidates, each by itself. When one
 // fails, the answer is the list with what became of each, since no address can hold
 // that.
@@ -256,7 +250,7 @@ func decideReview(v *visit) error {
 	}
 	verdicts := make([]operator.Verdict, len(ids))
 	for i, id := range ids {
-		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.written("text")}
+		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.formText("text")}
 	}
 	b := reviewBody{Now: v.now()}
 	status := http.StatusOK

@@ -143,7 +143,7 @@ func (k *lookup) item(kept *middleware.KeptItem, place int, session string) item
 	}
 	switch kept.Kind {
 	case budgeter.KindSymbol:
-		it.Path = pathOf("code", "symbol") + "?id=" + escapeQuery(kept.ID)
+		it.Path = symbolPath(kept.ID, 1)
 		it.Label = cmp.Or(it.Label, kept.ID)
 	case budgeter.KindObjectives:
 		it.Path, it.Label = pathOf("objectives"), cmp.Or(it.Label, "The project’s objectives")
