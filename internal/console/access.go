@@ -31,15 +31,15 @@ const (
 	maxLogins        = 1000           // at once; the oldest end
 )
 
-// loginSessions remembers who logged in. They end with the process. The zero value with its
-// clock set is ready.
+// loginSessions holds the logged-in visitors in memory; they end with the process. The zero
+// value is ready once its clock is set.
 type loginSessions struct {
 	now func() time.Time
 	mu  sync.Mutex
 	by  map[[sha256.Size]byte]*loginSession // by the hash of the cookie's value
 }
 
-// loginSession is somebody who logged in.
+// loginSession is one logged-in visitor.
 type loginSession struct {
 	key   access.Hash
 	token [32]byte // of the forms
@@ -183,7 +183,7 @@ const (
 
 var themes = []string{"light", "dark"}
 
-// theme is what the visitor chose, "" for what the browser prefers.
+// theme returns the colour scheme that the visitor chose; "" follows the browser.
 func theme(r *http.Request) string {
 	if c, err := r.Cookie(themeCookie); err == nil && slices.Contains(themes, c.Value) {
 		return c.Value

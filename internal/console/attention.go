@@ -141,7 +141,7 @@ type attentionItemBody struct {
 	Least bool        // there may be more turns than were looked at
 }
 
-// pastEvent is an entry of the history of one of several claims.
+// pastEvent is one entry in the joint history of an item's claims.
 type pastEvent struct {
 	historyEntry
 	Claim  string
@@ -149,7 +149,7 @@ type pastEvent struct {
 	Cause  bool   // what the item is about
 }
 
-// turnShown is a turn that was shown a claim.
+// turnShown is a turn that received a claim.
 type turnShown struct {
 	ledger.Turn
 	Claim  string
@@ -267,7 +267,7 @@ func (i attentionItem) InEveryTurn() bool {
 	return len(i.Sides) > 0 && operator.InMemory(i.Sides[0].Claim.Kind)
 }
 
-// attentionAction is a decision about items of some events.
+// attentionAction is a decision about items with certain events.
 type attentionAction struct {
 	did    string            // of doings
 	events []attention.Event // that it settles; nil for all

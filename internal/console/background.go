@@ -9,8 +9,8 @@ import (
 	panics "github.com/kenlayer/ken/internal/caught"
 )
 
-// background is what goes on behind the pages until the console is closed. The zero
-// value is ready.
+// background runs work outside of requests until the console is closed. The zero value is
+// ready to use.
 type background struct {
 	mu     sync.Mutex
 	closed bool
@@ -38,16 +38,15 @@ func (b *background) close() {
 	b.all.Wait()
 }
 
-// backgroundCache remembers what takes longer to find out than a page may take. It is found out
-// behind the page, which waits a moment for it and else shows what was found the last
-// time, and asks for itself again. The zero value is ready; it is safe for concurrent
-// use.
+// backgroundCache caches values that take longer to compute than a page may wait. It
+// computes them in the background. A page waits for a moment, then shows the previous value
+// and reloads itself. The zero value is ready to use; it is safe for concurrent use.
 type backgroundCache[K comparable, V any] struct {
 	mu sync.Mutex
 	by map[K]*cacheEntry[V]
 }
 
-// cacheEntry is what was found last, and who is at it again.
+// cacheEntry is one cached value and the state of its computation.
 type cacheEntry[V any] struct {
 	value     *V            // nil before the first time; not changed once it is there
 	startedAt time.Time     // when it was begun to be found
@@ -80,10 +79,10 @@ func (f *cacheEntry[V]) fresh(good func(*V, time.Time) bool) bool {
 	return f.value != nil && f.version == f.changes && good(f.value, f.startedAt)
 }
 
-// alwaysStale is for what has to be found out each time.
+// alwaysStale accepts no cached value, so that it is computed each time.
 func alwaysStale[V any](*V, time.Time) bool { return false }
 
-// newerThan is good enough for what only has to be about right.
+// newerThan accepts a cached value until it reaches the given age.
 func newerThan[V any](c *Console, lasts time.Duration) func(*V, time.Time) bool {
 	return func(_ *V, at time.Time) bool { return c.opts.Now().Sub(at) <= lasts }
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// claimBody is a claim's page.
+// claimBody holds the data of a claim's page.
 type claimBody struct {
 	Row      row
 	Claim    middleware.ClaimView
@@ -34,7 +34,7 @@ type claimBody struct {
 	Gone     bool // it was forgotten: the history is all there is
 }
 
-// evidenceView is a piece of evidence, with where it leads.
+// evidenceView is a piece of evidence with the page that shows it.
 type evidenceView struct {
 	provenance.Piece
 	Path   string // of a page that shows what it points at; "" for none
@@ -44,14 +44,14 @@ type evidenceView struct {
 	Commit string
 }
 
-// historyEntry is an entry of a history.
+// historyEntry is one entry of a claim's history.
 type historyEntry struct {
 	ken.ClaimEvent
 	Says string
 	Path string // of the other claim
 }
 
-// turnsWithClaim are the turns that were shown a claim.
+// turnsWithClaim lists turns that received a claim.
 type turnsWithClaim struct {
 	Turns []ledger.Turn
 	Total int
@@ -354,7 +354,7 @@ func commas(s string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// forgetPreview is what forgetting a claim would take along.
+// forgetPreview lists the claims that forgetting a claim would also delete.
 type forgetPreview struct {
 	middleware.Blast
 	Rows []forgetPreviewRow
@@ -397,7 +397,7 @@ func forgetPage(v *visit) error {
 	})
 }
 
-// deletionReport is what was erased, and what was found when it was looked for.
+// deletionReport lists what was deleted and the result of the check for remains.
 type deletionReport struct {
 	middleware.Forgotten
 	Checks []middleware.Check

@@ -63,7 +63,7 @@ type facetValue struct {
 	Here        bool
 }
 
-// hiddenField is a field of the address that stays when the question changes.
+// hiddenField is a query parameter that stays when the question changes.
 type hiddenField struct{ Name, Value string }
 
 // pageFacets are the facets in the order of the page, with what people call them.
@@ -118,7 +118,7 @@ func selection(q url.Values) facet.Selection {
 		Expired: yesNoFilter(q, facet.Expired), Order: facet.Order(q.Get("order")), Before: q.Get("before"), Limit: claimsPerPage}
 }
 
-// yesNoFilter reads a facet of two values: both chosen, and none, is either.
+// yesNoFilter reads a facet with two values. Both or none selected means any.
 func yesNoFilter(q url.Values, name string) facet.Want {
 	yes, no := slices.Contains(q[name], "yes"), slices.Contains(q[name], "no")
 	switch {
@@ -262,7 +262,7 @@ func labelOf(name, value string) string {
 	return value
 }
 
-// activeFilters is what the address narrows the list by.
+// activeFilters lists the filters in the address, each with a link that removes it.
 func activeFilters(q url.Values) (out []choice) {
 	for _, f := range pageFacets {
 		for _, value := range q[f.name] {
@@ -272,7 +272,7 @@ func activeFilters(q url.Values) (out []choice) {
 	return out
 }
 
-// sortChoices are the ways to sort the list.
+// sortChoices lists the ways to sort the list.
 func sortChoices(q url.Values) (out []choice) {
 	names := map[facet.Order]string{facet.Newest: "newest", facet.Updated: "last changed", facet.Reinforced: "most often seen", facet.Confidence: "surest"}
 	now := facet.Order(q.Get("order"))
@@ -285,7 +285,7 @@ func sortChoices(q url.Values) (out []choice) {
 	return out
 }
 
-// withParam is an address with a value set, from the first page on.
+// withParam returns the address with one parameter set, starting at the first page.
 func withParam(u *url.URL, name, value string) string {
 	q := u.Query()
 	for _, gone := range []string{"before", "show", "did"} {
@@ -295,7 +295,7 @@ func withParam(u *url.URL, name, value string) string {
 	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
 }
 
-// toggleParam is an address with a value of a facet added, or taken out.
+// toggleParam returns the address with a facet value added, or removed if it was there.
 func toggleParam(u *url.URL, name, value string) string {
 	q := u.Query()
 	for _, gone := range []string{"before", "show", "did", "more"} {
@@ -370,7 +370,7 @@ func verifiedBy(c *ken.Claim) *ken.Evidence {
 	return nil
 }
 
-// changesBody is what changed since a moment: the lens of a stretch of time.
+// changesBody holds the data of the page of changes since a moment.
 type changesBody struct {
 	Now    time.Time
 	Since  time.Time
@@ -382,7 +382,7 @@ type changesBody struct {
 	Custom string
 }
 
-// changedDay is what changed on a day, the latest first.
+// changedDay lists the changes of one day, the latest first.
 type changedDay struct {
 	Day  string
 	Rows []changedRow

@@ -25,7 +25,7 @@ const (
 	maxBegin    = 12
 )
 
-// codeProgress is how far the code was read, on a page that does not wait for it.
+// codeProgress tells how much of the code was read.
 type codeProgress struct {
 	Being bool                // it is still being read
 	Empty bool                // and nothing was kept of it from before
@@ -172,7 +172,7 @@ type governing struct {
 	Guess     bool
 }
 
-// dependentRing is what depends on a symbol over so many steps.
+// dependentRing holds the dependents at one distance from a symbol.
 type dependentRing struct {
 	Steps int
 	Nodes []codegraph.Dependent

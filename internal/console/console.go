@@ -21,11 +21,11 @@ const Prefix = "/console/"
 
 // Options configures a Console; the zero value works.
 type Options struct {
-	// Ring is the keys that may log in. Nil: there are none, and whoever comes without
-	// a Principal is turned away.
+	// Ring holds the keys that may log in. Nil: there are none, and a request without a
+	// Principal is refused.
 	Ring *access.Ring
-	// Keys are those that were handed out, which an operator of the configured owner adds
-	// to and revokes. The value is for the console alone. Nil: keys are not managed here.
+	// Keys are the managed keys. An operator of the configured owner creates and revokes
+	// them. The value is for the console alone. Nil: keys are not managed here.
 	Keys *operator.Keys
 	// Usage has the usage of the keys. Nil: none is counted.
 	Usage *usage.Store
@@ -34,14 +34,14 @@ type Options struct {
 	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.
 	Upstream string
 	Version  string
-	// Log hears of faults of ours. Never of what was asked or sent. Default slog.Default().
+	// Log receives internal errors, never the content of a request. Default slog.Default().
 	Log *slog.Logger
 	Now func() time.Time // default time.Now
-	// Patience is how long a page waits for what is found out behind it, before it is shown
-	// without, or with what was found the last time. Default 20 ms.
+	// Patience is how long a page waits for a value that is computed in the background,
+	// before it shows the previous value or none. Default 20 ms.
 	Patience time.Duration
-	// Tick is how long a page that follows changes waits between two looks at what has no
-	// signal of its own. Default one second.
+	// Tick is the interval at which a live page polls for changes that send no signal.
+	// Default one second.
 	Tick time.Duration
 }
 
@@ -101,8 +101,8 @@ func New(l *middleware.Layer, o Options) *Console {
 	return c
 }
 
-// Admit has the keys of r log in from now on, nil for none at all. Who logged in with a
-// key that r lacks is logged out, and the others have the rights that r says.
+// Admit replaces the keys that may log in; nil means none. Visitors whose key is not in r
+// are logged out, and the others get the rights in r.
 func (c *Console) Admit(r *access.Ring) { c.ring.Store(r) }
 
 // Close ends what goes on behind the pages. Live pages notice and ask again later.
@@ -162,7 +162,7 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// randomToken is 256 random bits.
+// randomToken returns 256 random bits.
 func randomToken() (b [32]byte) {
 	_, _ = rand.Read(b[:]) // it never fails
 	return b

@@ -116,8 +116,7 @@ func (b *decisionBody) fillText(r *decision.Record) {
 	}
 }
 
-// shownAbove reports whether a section stands within another one, whose text has it, or is an
-// option that is shown as one.
+// shownAbove reports whether another section already shows a section's text.
 func shownAbove(r *decision.Record, section int) bool {
 	s := &r.Sections[section]
 	for i := range r.Sections[:section] {
@@ -176,8 +175,7 @@ func chainOf(r *decision.Record, line []decision.Record) template.HTML {
 	return chart.Chain(d)
 }
 
-// referencedPath is the path of the record in a line of decisions that a reference means, ""
-// for none of them.
+// referencedPath returns the path of the record that a reference means, "" for none.
 func referencedPath(ref decision.Reference, line []decision.Record) string {
 	i := slices.IndexFunc(line, func(r decision.Record) bool { return ref.Path != "" && r.Path == ref.Path })
 	if i < 0 {
@@ -208,7 +206,7 @@ func references(refs []decision.Reference, line []decision.Record) (out []choice
 	return out
 }
 
-// likelyStatuses are the statuses that a decision gets as a rule, by the one that it has.
+// likelyStatuses lists, for each status, those that usually follow it.
 var likelyStatuses = map[decision.Status][]decision.Status{decision.Proposed: {decision.Accepted, decision.Rejected}, decision.Unknown: {decision.Proposed, decision.Accepted, decision.Rejected},
 	decision.Accepted: {decision.Deprecated}}
 
@@ -450,13 +448,12 @@ func alternative(s string, chosen bool) decision.Alternative {
 	return decision.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(why), Chosen: chosen}
 }
 
-// formText is a text of the form with the ends of lines that files have: a browser sends
-// those of mail.
+// formText returns a multi-line form value with "\n" line ends; browsers send "\r\n".
 func (v *visit) formText(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n"))
 }
 
-// nonEmptyLines are the lines of a text that say something.
+// nonEmptyLines returns the lines of a text that are not blank.
 func nonEmptyLines(s string) (out []string) {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {

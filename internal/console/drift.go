@@ -153,7 +153,7 @@ func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
 	}
 }
 
-// errorPages takes apart what is wrong with a manifest or a baseline: each line of it.
+// errorPages splits the errors of a manifest or a baseline, one per line.
 func errorPages(err error) (out []errorPage) {
 	var many interface{ Unwrap() []error }
 	if !errors.As(err, &many) {
@@ -193,7 +193,7 @@ func driftProposal(v *visit) error {
 	return nil
 }
 
-// driftResult is what was found, and when that was done.
+// driftResult is the result of a comparison and its time.
 type driftResult struct {
 	At time.Time
 
@@ -206,13 +206,13 @@ type driftResult struct {
 	err      error        // why there is nothing of this
 }
 
-// driftInputs is what a comparison goes by: the graph, and the two files.
+// driftInputs identifies what a comparison depends on: the graph and two files.
 type driftInputs struct {
 	version            uint64
 	manifest, baseline string
 }
 
-// driftMaxAge is how long a result stands where nobody follows the files.
+// driftMaxAge is how long a result is valid when files are not watched.
 const driftMaxAge = time.Minute
 
 // compares says what a comparison would go by now.

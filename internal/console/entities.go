@@ -66,7 +66,7 @@ func entitiesPage(v *visit) error {
 	return v.page("entities", page{Title: "Entities", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
 }
 
-// currentFilter is the filter of what holds now, in every scope.
+// currentFilter selects what is valid now, in every scope.
 func (v *visit) currentFilter() *ken.Filter { return &ken.Filter{Unscoped: true, Now: v.now().UTC()} }
 
 // describableTypes are the types that an entity can be said to have.
@@ -140,7 +140,7 @@ func (v *visit) countHits(ctx context.Context, s store.Engine, hits []entity.Hit
 	return nil
 }
 
-// withoutParam is the page's address with a value taken out, from the first page on.
+// withoutParam returns the page's address without one parameter, starting at the first page.
 func withoutParam(v *visit, name string) string {
 	u := *v.r.URL
 	q := u.Query()

@@ -225,7 +225,7 @@ func entityAction(did string, do func(v *visit, e *edit.Editor, name string) err
 	}
 }
 
-// formValue is a value of the form without what surrounds it.
+// formValue returns a form value without surrounding space.
 func (v *visit) formValue(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
 
 // renameEntity goes on to the page under the new name.

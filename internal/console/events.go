@@ -34,8 +34,8 @@ const heartbeat = 15
 // jobTicks is how many ticks pass between two looks at jobs, which are read one by one.
 const jobTicks = 3
 
-// serveEvents is a stream of the names of topics of which something has changed. A page
-// asks for itself again then: what it shows is made in one place.
+// serveEvents streams the names of topics that changed. The page then reloads itself, so
+// that all rendering stays in one place.
 func serveEvents(v *visit) error {
 	if v.con.streams.Add(1) > maxStreams {
 		v.con.streams.Add(-1)
@@ -84,7 +84,7 @@ func serveEvents(v *visit) error {
 	})
 }
 
-// eventStream is a response that goes on. After a failed write it does nothing.
+// eventStream writes server-sent events. After a failed write it does nothing.
 type eventStream struct {
 	w   http.ResponseWriter
 	c   *http.ResponseController

@@ -197,10 +197,9 @@ func escapeVisible(s string, most int) template.HTML {
 	return template.HTML(b.String()) // every piece is escaped
 }
 
-// isInvisible reports a character that hides or reorders others: controls, overrides and
-// embeddings of direction, tags, and what has no width, but for the joiners that
-// scripts and emoji are written with, and the marks of direction, which reorder
-// nothing but themselves.
+// isInvisible reports whether a character is hidden or reorders others: controls, direction
+// overrides, tags and zero-width characters. The joiners that scripts and emoji need, and
+// direction marks, which move nothing but themselves, are allowed.
 func isInvisible(r rune, size int) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', '\u200e', '\u200f', '\u061c', '\u00ad':

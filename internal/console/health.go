@@ -23,7 +23,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// healthCache is what its pages remember.
+// healthCache holds the cached values of the health pages.
 type healthCache struct {
 	stats         backgroundCache[string, ownerStats] // by owner
 	recent        backgroundCache[recentTurnsKey, recentTurns]
@@ -63,10 +63,10 @@ type healthBody struct {
 	Warnings []string
 }
 
-// drawn is a picture, and the same figures as a table.
+// drawn is a chart and the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
-// namedCount is a number with what it counts.
+// namedCount is a number with its name.
 type namedCount struct {
 	Name  string
 	Count int
@@ -201,7 +201,7 @@ const (
 	toneDanger  = "danger"
 )
 
-// searchStatus is how a search runs now, and what it would take to run better.
+// searchStatus tells how a search runs now, and what would make it better.
 type searchStatus struct {
 	Mode  ken.Mode
 	Cause string // why that is less than hybrid; "" when it isn't

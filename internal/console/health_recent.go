@@ -20,7 +20,7 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// timeRange is how far back the charts look, and in which steps.
+// timeRange is the period that the charts cover, and the width of their steps.
 type timeRange struct {
 	Name, Title string
 	Span, Step  time.Duration // a zero Span is all that is kept
@@ -45,7 +45,7 @@ const (
 	maxStages  = 6    // that have a line
 )
 
-// timeRangeNamed is the one that an address asks for.
+// timeRangeNamed returns the period that the address asks for.
 func timeRangeNamed(name string) timeRange {
 	for _, s := range timeRanges {
 		if s.Name == name {
@@ -55,7 +55,7 @@ func timeRangeNamed(name string) timeRange {
 	return timeRanges[1]
 }
 
-// recentTurns is what turns of a stretch of time come to.
+// recentTurns holds the summary of the turns in a period.
 type recentTurns struct {
 	timeRange
 	Series []ledger.Bucket
@@ -78,10 +78,10 @@ type causeCount struct {
 	Path  string // of these turns
 }
 
-// recentTurnsMaxAge is after how long it is looked whether there are new turns.
+// recentTurnsMaxAge is the age at which a summary is checked for new turns.
 const recentTurnsMaxAge = time.Second
 
-// recentTurnsKey is whose turns, and of which stretch.
+// recentTurnsKey identifies a summary: its owner and its period.
 type recentTurnsKey struct{ owner, stretch string }
 
 // recentTurns is what the visitor's owner's turns come to; nil while that is found out for
@@ -238,7 +238,7 @@ func (w *recentTurns) cached() chart.SharesData {
 	return d
 }
 
-// ownerStats is what takes a look at each session, job and file of an owner.
+// ownerStats counts the sessions, jobs and files of an owner.
 type ownerStats struct {
 	Sessions map[session.State]int
 	Jobs     map[jobs.State]int
@@ -253,7 +253,7 @@ type fileSize struct {
 	Bytes int64
 }
 
-// ownerStatsMaxAge is after how long a census is taken anew.
+// ownerStatsMaxAge is the age at which the counts are renewed.
 const ownerStatsMaxAge = 3 * time.Second
 
 // ownerStats is the visitor's owner's; nil while the first one is being taken.

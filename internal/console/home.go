@@ -143,8 +143,8 @@ func statusParts(values []facet.Value) chart.StackData {
 	return d
 }
 
-// pendingCounts is what waits for a person: the numbers in the navigation, and the queue.
-// Counting looks at every claim that stands, so pages don't wait for it.
+// pendingCounts holds the numbers in the navigation and the attention queue. Counting reads
+// every valid claim, so pages don't wait for it.
 type pendingCounts struct {
 	Review, Attention, Dead int
 
@@ -155,8 +155,8 @@ type pendingCounts struct {
 	took   time.Duration
 }
 
-// pendingMaxAge is after how long a tally is counted anew, whatever the log says: refused
-// writes and marks of agents are in no log.
+// pendingMaxAge is the age at which counts are renewed even if the log did not grow: refused
+// writes and requests by agents are not in the log.
 const pendingMaxAge = 5 * time.Second
 
 // tallyShare bounds what counting costs while the log grows all the time: one part in so
@@ -224,12 +224,12 @@ func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts
 	return t
 }
 
-// notDismissed is what of a queue was not dismissed.
+// notDismissed returns the items of a queue that were not dismissed.
 func notDismissed(queue []attention.Item) []attention.Item {
 	return slices.DeleteFunc(slices.Clone(queue), func(i attention.Item) bool { return i.Dismissed })
 }
 
-// decisionWait is how long a page that shows what a decision left waits for it.
+// decisionWait is how long a page waits for the queue after a decision about one of its items.
 const decisionWait = 5 * time.Second
 
 // queue lists what needs attention, with all also what was dismissed. unread is what is

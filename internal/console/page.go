@@ -31,7 +31,7 @@ type page struct {
 	Body any // what the template gets as .Body
 }
 
-// framedPage is a page with what surrounds it.
+// framedPage is a page with its navigation and frame.
 type framedPage struct {
 	page
 	Visit    visitInfo
@@ -107,8 +107,8 @@ func (v *visit) question() string {
 	return v.r.URL.Query().Get("q")
 }
 
-// doneMessages are the sentences of what a form did, by the word that the address has, so
-// that a link can't put words into the page's mouth.
+// doneMessages maps the word in the address to the sentence that reports what a form did.
+// A link cannot put its own text on the page that way.
 var doneMessages = map[string]string{
 	"verified":   "Verified, on your word.",
 	"disputed":   "Disputed. No turn gets it any more.",
@@ -318,8 +318,8 @@ var assetFiles embed.FS
 // assetTypes are the types of what is served, by the end of the name.
 var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// assets is every asset with its hash, which is part of its path: a browser may keep
-// it for ever, and asks anew when it is another one.
+// assets returns every asset with its hash. The hash is part of the path, so a browser may
+// cache a file forever and loads it again when it changes.
 var assets = sync.OnceValue(func() map[string]bundled {
 	out := map[string]bundled{}
 	entries, err := assetFiles.ReadDir("assets")
@@ -345,7 +345,7 @@ type bundled struct {
 	hash  string
 }
 
-// assetPath is where an asset is served.
+// assetPath returns the path that serves an asset.
 func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
 
 func asset(v *visit) error {

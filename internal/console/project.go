@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// errNotOwner is what a visitor is told who is another owner than the project's. It is
-// the same for what is there and for what is not.
+// errNotOwner is the error for a visitor who does not own the project's files. It is the same
+// whether or not a file exists.
 var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
 	Try: "Look at the claims: they are what this owner's agents know."}
 
@@ -27,8 +27,8 @@ var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of thi
 // one that is configured, and nobody else's, as turns and tools have it.
 func (v *visit) ownsFiles() bool { return v.con.layer.RootOf(v.owner()) != "" }
 
-// fileEvidence is a file that a claim is to rest on: one of the project with its hash, so
-// that it shows when it has changed. Another owner's is a name alone.
+// fileEvidence returns evidence for a file. A file of the project carries its hash, which
+// shows later changes. Another owner's file is only a name.
 func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
 	if !v.ownsFiles() {
 		return ken.FromFile(path, "", ""), nil
@@ -58,8 +58,8 @@ func (v *visit) decisions() (*decision.Registry, error) {
 	return r, err
 }
 
-// refreshGovernance has the graph hear of decisions that have changed. It may have to wait until
-// the code was read, which a page does not.
+// refreshGovernance updates the code graph after decisions changed. It may have to wait until
+// the code was read; a page does not wait for it.
 func (c *Console) refreshGovernance() {
 	c.background.Go(func() {
 		if err := c.layer.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {

@@ -195,7 +195,7 @@ func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 	return out, nil
 }
 
-// approvalEffect is what approving a claim does.
+// approvalEffect says what approving a claim does.
 func approvalEffect(c *ken.Claim) string {
 	switch {
 	case operator.InMemory(c.Kind):
@@ -222,8 +222,7 @@ func sessionsOf(c *ken.Claim) (out []string) {
 	return out
 }
 
-// listOffset is where in a list of n things an address says that a page begins; its beginning
-// for what is no such place.
+// listOffset parses the start of a page in a list of n items; 0 if it is invalid.
 func listOffset(s string, n int) int {
 	at, err := strconv.Atoi(s)
 	if err != nil || at < 0 || at > n {

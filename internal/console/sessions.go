@@ -67,7 +67,7 @@ type sessionBody struct {
 	Talk       bool // it may be shown
 }
 
-// learnedClaim is a claim that came of a session, and how.
+// learnedClaim is a claim that resulted from a session, and how.
 type learnedClaim struct {
 	row
 	How string
@@ -194,7 +194,7 @@ func forgetSession(v *visit, id string) error {
 	})
 }
 
-// agentsBody lists who wrote claims, or was told some.
+// agentsBody holds the data of the list of agents: those that wrote claims or received some.
 type agentsBody struct {
 	Now    time.Time
 	Agents []agentRow
@@ -247,7 +247,7 @@ func agentsPage(v *visit) error {
 	return v.page("agents", page{Title: "Agents", Section: secStore, Tab: "Agents", Live: []string{liveTurns, liveClaims}, Body: b})
 }
 
-// agentBody is what an agent knows: the lens of an agent.
+// agentBody holds the data of an agent's page: its claims and its turns.
 type agentBody struct {
 	Now     time.Time
 	Name    string

@@ -111,8 +111,8 @@ func sweepsPage(v *visit) error {
 	return v.page("sweeps", page{Title: "Recall sweeps", Section: secHealth, Tab: "Recall sweeps", Body: b})
 }
 
-// defaultReports are the reports that a page begins with: the newest, and those of the same data
-// set that add words alone or hybrid, if it lacks one.
+// defaultReports selects the reports to show first: the newest, and those of the same data
+// set that add keyword or hybrid search if it lacks one.
 func defaultReports(files []*sweepFile) (names []string) {
 	dataset := ""
 	wanted := map[evals.Mode]bool{evals.ModeKeyword: true, evals.ModeHybrid: true}
@@ -168,8 +168,8 @@ func (b *sweepsBody) runs(list []openedSweep) {
 	b.LeftOut, b.Sets = all-len(b.Runs), len(sets)
 }
 
-// modesInOrder is the modes of a report in the order of its run; by name where a program
-// that wrote it left the order out.
+// modesInOrder returns the modes of a report in the order of the run, by name if that is
+// unknown.
 func modesInOrder(r *evals.Report) []string {
 	order := slices.DeleteFunc(slices.Clone(r.Order), func(m string) bool { _, ok := r.Modes[m]; return !ok })
 	if len(order) == 0 {
@@ -280,15 +280,15 @@ type sweepFile struct {
 // key names what the file held.
 func (f *sweepFile) key() string { return fmt.Sprint(f.Name, "/", f.Size, "/", f.At.UnixNano()) }
 
-// reportFiles reads reports when they are asked for, and again when a file has changed.
-// The zero value is ready; it is safe for concurrent use.
+// reportFiles reads reports on demand, and again when a file changed. The zero value is ready;
+// it is safe for concurrent use.
 type reportFiles struct {
 	mu    sync.Mutex
 	heads map[string]*sweepFile // by name
 	whole []cachedReport        // those used last at the end
 }
 
-// cachedReport is a report with what it says of each question.
+// cachedReport is a report with its values for each question.
 type cachedReport struct {
 	key    string
 	report *evals.Report

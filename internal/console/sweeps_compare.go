@@ -49,7 +49,7 @@ type sweepChange struct {
 	Tone    string
 }
 
-// sweepFindings is what there is to say of some reports side by side.
+// sweepFindings is the comparison of several reports.
 type sweepFindings struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison
@@ -223,13 +223,13 @@ func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Scor
 	return a
 }
 
-// recallText is a change of recall@10.
+// recallText puts a change of recall@10 into a sentence.
 func recallText(ch sweepChange) string {
 	return fmt.Sprintf("Words and meaning together find %s of what is relevant among the first ten, words alone %s: %+.1f points, between %+.1f and %+.1f with 95 %% certainty, over %s.",
 		percent(ch.After), percent(ch.Before), 100*ch.Difference, 100*ch.CI[0], 100*ch.CI[1], plural(ch.Questions, "question", "questions"))
 }
 
-// latencyText is what hybrid costs in time.
+// latencyText compares the latency of two modes in a sentence.
 func latencyText(keyword, hybrid evals.Score) string {
 	a, b := keyword.Values["p50_ms"], hybrid.Values["p50_ms"]
 	if a <= 0 || b <= 0 {

@@ -17,8 +17,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// receiptView is a turn's receipt as pages show it: of a turn that was, or of one that is
-// only tried.
+// receiptView is a turn's receipt as pages show it, of a real turn or of a dry run.
 type receiptView struct {
 	Receipt *ken.Receipt
 	Items   []itemView
@@ -32,7 +31,7 @@ type receiptView struct {
 	Tried   bool
 }
 
-// itemView is an item of a block.
+// itemView is one item of a block.
 type itemView struct {
 	middleware.KeptItem
 	Place  int
@@ -229,7 +228,7 @@ func (k *lookup) cuts(cuts []ken.Cut) (out []cutGroup) {
 	return out
 }
 
-// shortLabel are a few words for a text: its heading, or how it begins.
+// shortLabel returns a short label for a text: its heading, or how it begins.
 func shortLabel(heading, text string) string {
 	const most = 120
 	s := heading
@@ -244,17 +243,17 @@ func shortLabel(heading, text string) string {
 	return s
 }
 
-// retrieverOrder is the order in which pictures have the legs.
+// retrieverOrder is the order of the retrievers in pictures.
 var retrieverOrder = []string{retriever.LegKeyword, retriever.LegVector, retriever.LegStructure, graphRetriever, retriever.LegLate,
 	retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks}
 
-// graphRetriever is what brings symbols of the code, and decisions about them.
+// graphRetriever finds symbols of the code and decisions about them.
 const graphRetriever = "graph"
 
 // mostRanked bounds the items of the picture of a retrieval.
 const maxRanked = 60
 
-// fusedItem is something that a turn's legs found, with where each had it.
+// fusedItem is an item that retrievers found, with its rank in each.
 type fusedItem struct {
 	id    string
 	ranks map[string]int // by leg, from 1
@@ -348,7 +347,7 @@ func drawFusion(list []fusedItem, label func(id string) (words, path string)) *d
 // drawing is a chart with its figures as a table.
 type drawing struct{ Chart, Table template.HTML }
 
-// tabular is a chart's data.
+// tabular is chart data that can be shown as a table.
 type tabular interface{ Table() template.HTML }
 
 func draw[T tabular](d T, how func(T) template.HTML) *drawing { return &drawing{how(d), d.Table()} }
@@ -364,12 +363,11 @@ func cachedParts(r *ken.Receipt) *drawing {
 		{Label: "new", Value: float64(r.NewBytes), Tone: chart.Warn, Note: "the provider’s cache can’t have them"}}}, chart.Stack)
 }
 
-// sequentialStages are the stages that run one after the other, in that order. Everything else that a
-// receipt has times of is a leg, and runs within retrieve; total and assemble hold them
-// all.
+// sequentialStages are the stages that run one after the other, in that order. Other times in
+// a receipt belong to retrievers, which run within retrieve; total and assemble include all.
 var sequentialStages = []string{"guard", "intent", "graph", "retrieve", "budget"}
 
-// turnTime is where the milliseconds of a turn went.
+// turnTime tells where the milliseconds of a turn went.
 type turnTime struct {
 	Drawing *drawing
 	Total   float64
@@ -377,7 +375,7 @@ type turnTime struct {
 	Earlier float64 // an earlier request of the turn took so long for these stages; 0 where it was this one
 }
 
-// turnTimeOf is the time that a receipt tells of.
+// turnTimeOf reads the times in a receipt.
 func turnTimeOf(r *ken.Receipt) turnTime {
 	out := turnTime{Total: r.MS["total"], Around: -1}
 	stages, sum := stagesOf(r)

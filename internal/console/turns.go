@@ -116,7 +116,7 @@ func turnError(err error) error {
 	return err
 }
 
-// turnRead is how a reading of receipts ended.
+// turnRead is the result of reading receipts.
 type turnRead struct{ err error }
 
 // remember brings what is remembered of turns up to the receipts, or as far as that comes
@@ -307,7 +307,7 @@ var verdictLabels = map[middleware.Verdict]string{
 	middleware.VerdictUnknown: "It was not there.", middleware.VerdictSilent: "Nothing was looked for.",
 }
 
-// badge is something about a turn or an item in a word, with the tone of it.
+// badge is a short remark about a turn or an item, with its colour.
 type badge struct{ Tone, Says string }
 
 // useMarks say what the model's answer made of an item.

@@ -143,7 +143,7 @@ func (v *visit) returnPath(otherwise string) string {
 	return otherwise
 }
 
-// splitCorrupt takes a complaint about what could not be read, and leaves other errors.
+// splitCorrupt turns an error about unreadable data into a warning and returns other errors.
 func splitCorrupt(err error) (warnings []string, rest error) {
 	if errors.Is(err, ken.ErrCorrupt) {
 		return []string{err.Error()}, nil
@@ -151,7 +151,7 @@ func splitCorrupt(err error) (warnings []string, rest error) {
 	return nil, err
 }
 
-// errNoPage is a path that leads nowhere.
+// errNoPage is the error for a path without a page.
 var errNoPage error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such page", Try: "Begin at the overview."}
 
 type errorPage struct {
