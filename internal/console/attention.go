@@ -40,8 +40,8 @@ type attentionItem struct {
 // itemsPerPage is how many items a page of the queue shows.
 const itemsPerPage = 50
 
-// eventWords are what people read for the events.
-var eventWords = map[attention.Event]string{
+// eventLabels are what people read for the events.
+var eventLabels = map[attention.Event]string{
 	attention.Disputed:         "was verified, now disputed",
 	attention.Contradicts:      "contradiction",
 	attention.Superseded:       "replaced by a less certain one",
@@ -52,13 +52,13 @@ var eventWords = map[attention.Event]string{
 }
 
 func attentionPage(v *visit) error {
-	b := attentionBody{Now: v.now(), All: v.text("all") == "1"}
+	b := attentionBody{Now: v.now(), All: v.param("all") == "1"}
 	err := v.withStore(func(s store.Engine) error {
-		wait := v.con.o.Patience
+		wait := v.con.opts.Patience
 		if v.r.URL.Query().Has("did") { // what was decided must not be in it any more
-			wait = decidedPatience
+			wait = decisionWait
 		}
-		items, made, unread, err := v.queue(b.All, wait)
+		items, made, unread, err := v.attentionQueue(b.All, wait)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func attentionPage(v *visit) error {
 				b.Warnings++
 			}
 		}
-		from := offset(v.text("from"), len(items))
+		from := listOffset(v.param("from"), len(items))
 		end := min(from+itemsPerPage, len(items))
 		for _, it := range items[from:end] {
 			row, err := v.attentionItem(s, it)
@@ -82,7 +82,7 @@ func attentionPage(v *visit) error {
 			b.Items = append(b.Items, row)
 		}
 		if end < len(items) {
-			b.Next = with(v.r.URL, "from", strconv.Itoa(end))
+			b.Next = withParam(v.r.URL, "from", strconv.Itoa(end))
 		}
 		return nil
 	})
@@ -95,7 +95,7 @@ func attentionPage(v *visit) error {
 // attentionItem reads the claims of an item, and what they rest on. One that is gone
 // since the list was made is left out.
 func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem, error) {
-	out := attentionItem{Item: it, Word: eventWords[it.Event]}
+	out := attentionItem{Item: it, Word: eventLabels[it.Event]}
 	switch {
 	case it.Refused != nil:
 		out.Session, out.Who = it.Refused.Session, nameOf(it.Refused.Actor)
@@ -103,7 +103,7 @@ func (v *visit) attentionItem(s store.Engine, it attention.Item) (attentionItem,
 		out.Session, out.Who = it.Asked.Session, nameOf(it.Asked.Actor)
 	}
 	for _, id := range it.Claims {
-		c, err := v.view(v.ctx(), s, id)
+		c, err := v.readClaim(v.ctx(), s, id)
 		if errors.Is(err, ken.ErrNotFound) {
 			continue
 		}
@@ -135,47 +135,47 @@ func nameOf(a ken.Actor) string {
 type attentionItemBody struct {
 	Now   time.Time
 	Item  attentionItem
-	Past  []historyEntry // of all its claims, the latest first
-	Since []shownTurn    // turns that were shown one of the claims since it happened
-	More  int            // turns that are not listed
-	Least bool           // there may be more turns than were looked at
+	Past  []pastEvent // of all its claims, the latest first
+	Since []turnShown // turns that were shown one of the claims since it happened
+	More  int         // turns that are not listed
+	Least bool        // there may be more turns than were looked at
 }
 
-// historyEntry is an entry of the history of one of several claims.
-type historyEntry struct {
-	step
+// pastEvent is one entry in the joint history of an item's claims.
+type pastEvent struct {
+	historyEntry
 	Claim  string
 	Letter string // of the claim, where there are several
 	Cause  bool   // what the item is about
 }
 
-// shownTurn is a turn that was shown a claim.
-type shownTurn struct {
+// turnShown is a turn that received a claim.
+type turnShown struct {
 	ledger.Turn
 	Claim  string
 	Letter string
 }
 
 // mostTold bounds the turns that are looked at for each claim.
-const mostTold = 200
+const maxTold = 200
 
 func attentionItemPage(v *visit) error {
 	b := attentionItemBody{Now: v.now()}
 	err := v.withStore(func(s store.Engine) error {
-		it, err := v.waiting(s, v.r.PathValue("item"))
+		it, err := v.attentionByID(s, v.r.PathValue("item"))
 		if err != nil {
 			return err
 		}
 		if b.Item, err = v.attentionItem(s, it); err != nil {
 			return err
 		}
-		if err := v.past(s, &b); err != nil {
+		if err := v.addHistory(s, &b); err != nil {
 			return err
 		}
-		if !v.who.Can(access.Operate) { // turns are everybody's conversations
+		if !v.principal.Can(access.Operate) { // turns are everybody's conversations
 			return nil
 		}
-		return v.toldSince(&b)
+		return v.turnsSince(&b)
 	})
 	if err != nil {
 		return err
@@ -184,36 +184,36 @@ func attentionItemPage(v *visit) error {
 		Live: []string{liveAttention, liveClaims, liveTurns}, Body: b})
 }
 
-// waiting returns the item of an id, dismissed or not. An id names an item as it was:
+// attentionByID returns the item of an id, dismissed or not. An id names an item as it was:
 // what was settled, and what has changed since, has it no more.
-func (v *visit) waiting(s store.Engine, id string) (attention.Item, error) {
-	for _, wait := range []time.Duration{v.con.o.Patience, decidedPatience} { // what is remembered may not have it yet
-		items, _, _, err := v.queue(true, wait)
+func (v *visit) attentionByID(s store.Engine, id string) (attention.Item, error) {
+	for _, wait := range []time.Duration{v.con.opts.Patience, decisionWait} { // what is remembered may not have it yet
+		items, _, _, err := v.attentionQueue(true, wait)
 		if err != nil {
 			return attention.Item{}, err
 		}
 		if i := slices.IndexFunc(items, func(i attention.Item) bool { return i.ID == id }); i >= 0 {
 			return items[i], nil
 		}
-		v.con.tallies.forget(s.Owner())
+		v.con.pending.invalidate(s.Owner())
 	}
 	return attention.Item{}, &ken.Error{Code: ken.CodeNotFound, Msg: "this is settled, or has changed since",
 		Try: "Look at the queue: what still needs a decision is there as it is now."}
 }
 
 // past merges the histories of the item's claims.
-func (v *visit) past(s store.Engine, b *attentionItemBody) error {
+func (v *visit) addHistory(s store.Engine, b *attentionItemBody) error {
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID
 		events, err := s.History(v.ctx(), id)
 		if err != nil {
 			return err
 		}
-		for _, st := range steps(events) {
-			b.Past = append(b.Past, historyEntry{step: st, Claim: id, Letter: b.Item.Letter(i), Cause: st.At.Equal(b.Item.At)})
+		for _, st := range historyEntries(events) {
+			b.Past = append(b.Past, pastEvent{historyEntry: st, Claim: id, Letter: b.Item.Letter(i), Cause: st.At.Equal(b.Item.At)})
 		}
 	}
-	slices.SortStableFunc(b.Past, func(x, y historyEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Seq, x.Seq)) })
+	slices.SortStableFunc(b.Past, func(x, y pastEvent) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Seq, x.Seq)) })
 	for i := range b.Past {
 		if m := &b.Past[i]; m.Cause && b.Item.Who == "" {
 			b.Item.Who = nameOf(m.Actor)
@@ -230,26 +230,26 @@ func (i attentionItem) Letter(n int) string {
 	return string(rune('A' + n))
 }
 
-// toldSince finds the turns that were shown one of the claims since it happened, as far
+// turnsSince finds the turns that were shown one of the claims since it happened, as far
 // as receipts are kept.
-func (v *visit) toldSince(b *attentionItemBody) error {
-	if _, err := v.remember(); err != nil {
+func (v *visit) turnsSince(b *attentionItemBody) error {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
 	for i := range b.Item.Sides {
 		id := b.Item.Sides[i].Claim.ID
-		turns, _ := v.con.turns.ShownIn(v.owner(), id, mostTold)
+		turns, _ := v.con.turns.ShownIn(v.owner(), id, maxTold)
 		n := 0
 		for _, t := range turns {
 			if !t.At.Before(b.Item.At) {
-				b.Since = append(b.Since, shownTurn{Turn: t, Claim: id, Letter: b.Item.Letter(i)})
+				b.Since = append(b.Since, turnShown{Turn: t, Claim: id, Letter: b.Item.Letter(i)})
 				n++
 			}
 		}
-		b.Least = b.Least || n == mostTold
+		b.Least = b.Least || n == maxTold
 	}
-	slices.SortStableFunc(b.Since, func(x, y shownTurn) int { return y.At.Compare(x.At) })
-	b.More = max(len(b.Since)-mostShown, 0)
+	slices.SortStableFunc(b.Since, func(x, y turnShown) int { return y.At.Compare(x.At) })
+	b.More = max(len(b.Since)-maxShown, 0)
 	b.Since = b.Since[:len(b.Since)-b.More]
 	return nil
 }
@@ -267,76 +267,76 @@ func (i attentionItem) InEveryTurn() bool {
 	return len(i.Sides) > 0 && operator.InMemory(i.Sides[0].Claim.Kind)
 }
 
-// settlement is a decision about items of some events.
-type settlement struct {
+// attentionAction is a decision about items with certain events.
+type attentionAction struct {
 	did    string            // of doings
 	events []attention.Event // that it settles; nil for all
 	do     func(v *visit, s store.Engine, it *attention.Item) error
 }
 
-// settlements are the decisions, by the last part of the address that a form goes to.
+// attentionActions are the decisions, by the last part of the address that a form goes to.
 // Whom it is about is not in the form: an item's id stands for the claims as the person
 // saw them.
-var settlements = map[string]settlement{
+var attentionActions = map[string]attentionAction{
 	"dismiss": {"dismissed", nil, func(v *visit, s store.Engine, it *attention.Item) error {
 		return v.desk(s).Dismiss(v.ctx(), it.ID)
 	}},
 	"verify": {"verified", []attention.Event{attention.Disputed, attention.Unsure, attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
-		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.written("note")) // of two, the one that stands now
+		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("note")) // of two, the one that stands now
 	}},
 	"correct": {"replaced", []attention.Event{attention.Disputed, attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
-		text := v.written("text")
+		text := v.formText("text")
 		if text == "" {
 			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead."}
 		}
-		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.written("reason"))
+		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.formText("reason"))
 		return err
 	}},
 	"discard": {"rejected", []attention.Event{attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
 		return v.desk(s).Reject(v.ctx(), it.Claims[0])
 	}},
 	"restore": {"restored", []attention.Event{attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
-		_, err := v.desk(s).Restore(v.ctx(), it.Claims[0], v.written("note"))
+		_, err := v.desk(s).Restore(v.ctx(), it.Claims[0], v.formText("note"))
 		return err
 	}},
-	"stand":   {"decided", []attention.Event{attention.Contradicts}, stand},
-	"dispute": {"disputed", []attention.Event{attention.DisputeRequested, attention.Superseded}, dispute},
+	"stand":   {"decided", []attention.Event{attention.Contradicts}, resolveContradiction},
+	"dispute": {"disputed", []attention.Event{attention.DisputeRequested, attention.Superseded}, disputeItem},
 	"write":   {"written", []attention.Event{attention.Rejected}, writeRefused},
 }
 
 // settle carries out a decision about an item and goes back to the queue: the item is
 // gone from it then, or another one.
-func settle(v *visit) error {
-	what, ok := settlements[v.r.PathValue("what")]
+func decideAttention(v *visit) error {
+	what, ok := attentionActions[v.r.PathValue("what")]
 	if !ok {
-		return notHere
+		return errNoPage
 	}
 	err := v.withStore(func(s store.Engine) error {
-		it, err := v.waiting(s, v.r.PathValue("item"))
+		it, err := v.attentionByID(s, v.r.PathValue("item"))
 		if err != nil {
 			return err
 		}
 		if what.events != nil && !slices.Contains(what.events, it.Event) {
 			return &ken.Error{Code: ken.CodeInvalid, Msg: "this can't be decided so", Try: "Choose one of the buttons that it has."}
 		}
-		defer v.con.tallies.forget(s.Owner())
+		defer v.con.pending.invalidate(s.Owner())
 		return what.do(v, s, &it)
 	})
 	if err != nil {
 		return err
 	}
-	back := v.back(Prefix + "attention")
+	back := v.returnPath(Prefix + "attention")
 	if strings.HasPrefix(back, Prefix+"attention/") { // the page of what is settled now
 		back = Prefix + "attention"
 	}
-	return v.did(back, what.did)
+	return v.redirectDone(back, what.did)
 }
 
 // stand decides a contradiction for one of the two.
-func stand(v *visit, s store.Engine, it *attention.Item) error {
+func resolveContradiction(v *visit, s store.Engine, it *attention.Item) error {
 	for i, id := range it.Claims {
-		if id == v.text("claim") {
-			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.text("fate")))
+		if id == v.param("claim") {
+			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.param("fate")))
 		}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "none of the two", Try: "Choose the one that stands."}
@@ -344,18 +344,18 @@ func stand(v *visit, s store.Engine, it *attention.Item) error {
 
 // dispute disputes what an agent asks to dispute, and of a supersession the claim that
 // has replaced the other.
-func dispute(v *visit, s store.Engine, it *attention.Item) error {
-	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.written("reason"))
+func disputeItem(v *visit, s store.Engine, it *attention.Item) error {
+	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.formText("reason"))
 }
 
 // writeRefused writes on a person's word what an agent was not let write. The key keeps
 // the form from writing it twice.
 func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
-	c, err := ken.NewClaim(v.written("text"), ken.FromHumanAssertion(v.who.Name, v.now().UTC(), v.written("note")))
+	c, err := ken.NewClaim(v.formText("text"), ken.FromHumanAssertion(v.principal.Name, v.now().UTC(), v.formText("note")))
 	if err != nil {
 		return err
 	}
-	if path := v.written("file"); path != "" {
+	if path := v.formText("file"); path != "" {
 		e, err := v.fileEvidence(path)
 		if err != nil {
 			return err
@@ -363,7 +363,7 @@ func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
 		c.Evidence = append(c.Evidence, e)
 	}
 	c.Key, c.Kind, c.Status = "attention:"+it.ID, ken.KindFact, ken.StatusObserved
-	c.Owner, c.SourceType, c.Actor, c.Project, c.Importance = s.Owner(), "console", v.actor(), v.who.Project, 0.5
+	c.Owner, c.SourceType, c.Actor, c.Project, c.Importance = s.Owner(), "console", v.actor(), v.principal.Project, 0.5
 	if _, err := s.WriteClaim(v.ctx(), c); err != nil {
 		return err
 	}

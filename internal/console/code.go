@@ -20,13 +20,13 @@ import (
 // codePerPage is how many symbols a search shows at once, mostProblems how many places
 // that could not be read, and mostBegin how many symbols a walk can begin with.
 const (
-	codePerPage  = 50
-	mostProblems = 100
-	mostBegin    = 12
+	codePerPage = 50
+	maxProblems = 100
+	maxBegin    = 12
 )
 
-// reading is how far the code was read, on a page that does not wait for it.
-type reading struct {
+// codeProgress tells how much of the code was read.
+type codeProgress struct {
 	Being bool                // it is still being read
 	Empty bool                // and nothing was kept of it from before
 	So    repository.Progress // zero before it began
@@ -34,7 +34,7 @@ type reading struct {
 
 // codeBody is what there is of the code, and what a search in it found.
 type codeBody struct {
-	Reading  reading
+	Reading  codeProgress
 	Query    codebase.Query
 	Kind     string
 	Kinds    []choice
@@ -62,17 +62,17 @@ func kindName(k codegraph.Kind) string {
 
 // code is the project's code as it was read so far. A page waits for nobody who reads
 // it. The files are those of the configured owner: others get nothing of them.
-func (v *visit) code() (*codebase.Codebase, reading, error) {
+func (v *visit) code() (*codebase.Codebase, codeProgress, error) {
 	if !v.ownsFiles() {
-		return nil, reading{}, errNotTheirs
+		return nil, codeProgress{}, errNotOwner
 	}
-	so, read := v.con.l.CodeRead()
-	base := v.con.l.Codebase()
+	so, read := v.con.layer.CodeRead()
+	base := v.con.layer.Codebase()
 	if base == nil {
-		_, err := v.con.l.ReadCode(v.ctx()) // says why, at once
-		return nil, reading{}, err
+		_, err := v.con.layer.ReadCode(v.ctx()) // says why, at once
+		return nil, codeProgress{}, err
 	}
-	r := reading{Being: !read, So: so}
+	r := codeProgress{Being: !read, So: so}
 	r.Empty = r.Being && base.View().Counts().Nodes == 0
 	return base, r, nil
 }
@@ -93,14 +93,14 @@ func codePage(v *visit) error {
 	}
 	view := base.View()
 	b.Counts = view.Counts()
-	b.Problems, b.Unread = view.Problems(mostProblems)
+	b.Problems, b.Unread = view.Problems(maxProblems)
 	if b.Query.Words == "" {
-		b.Begin = view.Beginning("", mostBegin)
+		b.Begin = view.Beginning("", maxBegin)
 	} else {
-		from := v.number("before", 0, 0, codegraph.MaxLimit)
+		from := v.intParam("before", 0, 0, codegraph.MaxLimit)
 		b.Found = codebase.Search(view, b.Query, codegraph.Page{Offset: from, Limit: codePerPage})
 		if n := from + len(b.Found.Results); len(b.Found.Results) > 0 && n < min(b.Found.Total, codegraph.MaxLimit) {
-			b.Next = with(v.r.URL, "before", strconv.Itoa(n))
+			b.Next = withParam(v.r.URL, "before", strconv.Itoa(n))
 		}
 	}
 	return v.page("code", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
@@ -133,176 +133,21 @@ func symbolPath(id string, depth int) string {
 	return p
 }
 
-// edgeWords are what people call an edge of a kind: seen from what it leads to, and from
-// what it comes from.
-var edgeWords = map[codegraph.EdgeKind]struct{ in, out string }{
-	codegraph.Defines: {"defines it", "Defines"}, codegraph.Imports: {"imports it", "Imports"}, codegraph.Inherits: {"inherits from it", "Inherits from"},
-	codegraph.Implements: {"implements it", "Implements"}, codegraph.References: {"refers to it", "Refers to"}, codegraph.Calls: {"calls it", "Calls"},
-	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
-}
-
-// refRow is something that leads to a symbol, as a line of a list.
-type refRow struct {
-	codegraph.Ref
-	Says string
-}
-
-func refRows(refs []codegraph.Ref) []refRow {
-	out := make([]refRow, len(refs))
-	for i := range refs {
-		out[i] = refRow{refs[i], edgeWords[refs[i].Kind].in}
-	}
-	return out
-}
-
-// outRow is how many edges of a kind a symbol has to others.
-type outRow struct {
-	codegraph.KindCount
-	Says string
-}
-
-func outRows(counts []codegraph.KindCount) []outRow {
-	out := make([]outRow, len(counts))
-	for i := range counts {
-		out[i] = outRow{counts[i], edgeWords[counts[i].Kind].out}
-	}
-	return out
-}
-
-// refKind is a kind of edges that lead to a symbol, and where its page shows those alone.
-type refKind struct {
-	choice
-	Count int
-}
-
-// refKinds are the kinds that there are, as ways to narrow the list.
-func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
-	chosen := v.text("kind")
-	for _, k := range counts {
-		here := chosen == string(k.Kind)
-		path := with(v.r.URL, "kind", string(k.Kind))
-		if here {
-			path = without(v, "kind")
-		}
-		out = append(out, refKind{choice{Name: edgeWords[k.Kind].in, Path: path + "#refs", Here: here}, k.Exact + k.Guesses})
-	}
-	return out
-}
-
-// wantedEdges are the kinds that a list has: the one that the address names, or all but
-// that something is declared somewhere, which the page says already.
-func wantedEdges(name string, counts []codegraph.KindCount) (out []codegraph.EdgeKind) {
-	for _, c := range counts {
-		if string(c.Kind) == name {
-			return []codegraph.EdgeKind{c.Kind}
-		}
-		out = append(out, c.Kind)
-	}
-	return out
-}
-
-// What is shown of a declaration at most: places, lines of each, and code points of a
-// line. A file beyond the size is not read.
-const (
-	mostPlaces     = 3
-	mostLines      = 60
-	widestLine     = 400
-	mostSourceFile = 2 << 20 // bytes
-)
-
-// excerpt is where something is declared, with the lines that do it.
-type excerpt struct {
-	codegraph.Place
-	Lines []sourceLine
-	More  int    // lines that are not shown
-	Why   string // there are none
-}
-
-type sourceLine struct {
-	N    int // from 1
-	Text string
-}
-
-// excerpts reads declarations from their files, as far as these are what the graph
-// knows: lines of another state of a file would show something else.
-func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
-	out := make([]excerpt, len(places))
-	for i := range places {
-		out[i].Place = places[i]
-	}
-	root, err := projectfile.Open(v.con.l.Root())
-	if err != nil {
-		v.con.o.Log.Warn("show source", "cause", err)
-		return out
-	}
-	defer root.Close() // nothing was written
-	shown := 0
-	for i := range out {
-		if shown == mostPlaces {
-			break
-		}
-		if out[i].Line > 0 {
-			shown++
-			out[i].read(root, view)
-		}
-	}
-	return out
-}
-
-// read takes the lines of the file. Credentials in them stay in the file: whoever may
-// read the knowledge need not be one who may read the repository.
-func (e *excerpt) read(root *projectfile.Folder, view *codegraph.View) {
-	f, err := root.Read(e.Path, mostSourceFile)
-	if err != nil {
-		e.Why = "The file can’t be read."
-		return
-	}
-	if f.Hash != view.Hash(e.Path) {
-		e.Why = "The file has changed since it was read: its lines are shown once it was read again."
-		return
-	}
-	lines := strings.Split(string(f.Bytes), "\n")
-	from, to := e.Line, max(e.End, e.Line)
-	if from > len(lines) {
-		e.Why = "The file has no such line."
-		return
-	}
-	to = min(to, len(lines))
-	if n := to - from + 1 - mostLines; n > 0 {
-		e.More, to = n, to-n
-	}
-	text, _ := guardrail.Redact(strings.Join(lines[from-1:to], "\n"))
-	for i, line := range strings.Split(text, "\n") {
-		e.Lines = append(e.Lines, sourceLine{from + i, clipLine(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    "))})
-	}
-}
-
-// clipLine cuts a line, and says so.
-func clipLine(s string) string {
-	if len(s) <= widestLine {
-		return s
-	}
-	if r := []rune(s[:min(len(s), 4*widestLine)]); len(r) > widestLine {
-		return string(r[:widestLine]) + "…"
-	}
-	return s
-}
-
 // Bounds of what a symbol's page lists: refs at once, dependents, how far away these
 // may be, members, claims, and nodes of the picture.
 const (
 	refsPerPage    = 40
-	mostDependents = 120
+	maxDependents  = 120
 	dependentSteps = 3
-	mostMembers    = 40
-	mostAbout      = 8
-	mostPictured   = 14 // for each step
+	maxMembers     = 40
+	maxAbout       = 8
+	maxPictured    = 14 // for each step
 	deepestPicture = 3
 )
 
 // symbolBody is the page of something that the code declares.
 type symbolBody struct {
-	Reading    reading
+	Reading    codeProgress
 	Symbol     codegraph.Shown
 	Says       string // what it is, in a few words
 	Excerpts   []excerpt
@@ -313,7 +158,7 @@ type symbolBody struct {
 	RefNext    string
 	Out        []outRow
 	Decisions  []governing
-	Rings      []ring
+	Rings      []dependentRing
 	Dependents codegraph.Dependents
 	Claims     []row
 	ClaimsMore bool
@@ -327,8 +172,8 @@ type governing struct {
 	Guess     bool
 }
 
-// ring is what depends on a symbol over so many steps.
-type ring struct {
+// dependentRing holds the dependents at one distance from a symbol.
+type dependentRing struct {
 	Steps int
 	Nodes []codegraph.Dependent
 }
@@ -338,7 +183,7 @@ func symbolPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	view, id := base.View(), v.text("id")
+	view, id := base.View(), v.param("id")
 	b := symbolBody{Reading: so}
 	b.Symbol, err = view.Show(id)
 	switch {
@@ -346,7 +191,7 @@ func symbolPage(v *visit) error {
 		b.Symbol.Name = id
 		return v.page("code_symbol", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
 	case errors.Is(err, ken.ErrInvalid) && id != "": // one of several
-		return v.to(pathOf("code") + "?q=" + escapeQuery(id))
+		return v.redirect(pathOf("code") + "?q=" + escapeQuery(id))
 	case err != nil:
 		return err
 	}
@@ -360,31 +205,31 @@ func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
 	s := &b.Symbol
 	b.Says = describeNode(s)
 	b.Excerpts = v.excerpts(view, s.Places)
-	b.Members = s.Members[:min(len(s.Members), mostMembers)]
+	b.Members = s.Members[:min(len(s.Members), maxMembers)]
 	b.MembersOut = s.MemberAll - len(b.Members)
 	b.Decisions = decisionsOf(s)
-	from := v.number("before", 0, 0, codegraph.MaxOffset)
+	from := v.intParam("before", 0, 0, codegraph.MaxOffset)
 	var refs codegraph.Refs
 	if len(s.In) > 0 {
-		if refs, err = view.Refs(s.ID, wantedEdges(v.text("kind"), s.In), codegraph.Page{Offset: from, Limit: refsPerPage}); err != nil {
+		if refs, err = view.Refs(s.ID, wantedEdges(v.param("kind"), s.In), codegraph.Page{Offset: from, Limit: refsPerPage}); err != nil {
 			return err
 		}
 	}
 	if n := from + len(refs.Refs); len(refs.Refs) > 0 && n < refs.Total {
-		b.RefNext = with(v.r.URL, "before", strconv.Itoa(n)) + "#refs"
+		b.RefNext = withParam(v.r.URL, "before", strconv.Itoa(n)) + "#refs"
 	}
 	b.Refs, b.Out, b.RefKinds = refRows(refs.Refs), outRows(s.Out), v.refKinds(s.In)
-	if b.Dependents, err = view.Dependents(s.ID, dependentSteps, codegraph.Page{Limit: mostDependents}); err != nil {
+	if b.Dependents, err = view.Dependents(s.ID, dependentSteps, codegraph.Page{Limit: maxDependents}); err != nil {
 		return err
 	}
 	for _, d := range b.Dependents.Dependents {
 		if n := len(b.Rings); n == 0 || b.Rings[n-1].Steps != d.Depth {
-			b.Rings = append(b.Rings, ring{Steps: d.Depth})
+			b.Rings = append(b.Rings, dependentRing{Steps: d.Depth})
 		}
 		last := &b.Rings[len(b.Rings)-1]
 		last.Nodes = append(last.Nodes, d)
 	}
-	if b.Around, err = v.aroundSymbol(view, s); err != nil {
+	if b.Around, err = v.symbolGraph(view, s); err != nil {
 		return err
 	}
 	return v.withStore(func(st store.Engine) error { return v.claimsAbout(st, b) })
@@ -423,8 +268,8 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 		return nil
 	}
 	b.Asked = names[0]
-	found, err := provenance.Of(v.ctx(), s, provenance.Query{Target: names[0], Names: names[1:], Limit: 4 * mostAbout},
-		provenance.Options{Now: v.con.o.Now, DecayDays: v.con.l.Config().Knowledge.DecayDays})
+	found, err := provenance.Of(v.ctx(), s, provenance.Query{Target: names[0], Names: names[1:], Limit: 4 * maxAbout},
+		provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays})
 	if err != nil {
 		return err
 	}
@@ -434,16 +279,16 @@ func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
 			ids = append(ids, c.ID)
 		}
 	}
-	b.ClaimsMore = len(ids) > mostAbout || len(found.Claims) < found.Total
-	ids = ids[:min(len(ids), mostAbout)]
-	b.Claims, err = v.rows(s, ids)
+	b.ClaimsMore = len(ids) > maxAbout || len(found.Claims) < found.Total
+	ids = ids[:min(len(ids), maxAbout)]
+	b.Claims, err = v.readRows(s, ids)
 	return err
 }
 
 // aroundSymbol draws what is around a node, as far as the address asks for.
-func (v *visit) aroundSymbol(view *codegraph.View, s *codegraph.Shown) (neighbourhood, error) {
-	depth := v.number("depth", 1, 1, deepestPicture)
-	p, err := view.Picture(s.ID, depth, depth*mostPictured)
+func (v *visit) symbolGraph(view *codegraph.View, s *codegraph.Shown) (neighbourhood, error) {
+	depth := v.intParam("depth", 1, 1, deepestPicture)
+	p, err := view.Picture(s.ID, depth, depth*maxPictured)
 	if err != nil {
 		return neighbourhood{}, err
 	}
@@ -460,11 +305,166 @@ func (v *visit) aroundSymbol(view *codegraph.View, s *codegraph.Shown) (neighbou
 		d.Nodes = append(d.Nodes, node)
 	}
 	for _, e := range p.Edges {
-		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: spaced(string(e.Kind)), Weight: e.Strength, Dashed: e.Strength < sureEdge})
+		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: words(e.Kind), Weight: e.Strength, Dashed: e.Strength < exactEdge})
 	}
-	return v.drawn(&d, depth, deepestPicture, p.Left), nil
+	return v.drawGraph(&d, depth, deepestPicture, p.Left), nil
 }
 
-// sureEdge is what the strength of an exact edge in a picture is above, and that of a
+// exactEdge is what the strength of an exact edge in a picture is above, and that of a
 // guess below; see codegraph.PictureEdge.
-const sureEdge = 0.5
+const exactEdge = 0.5
+
+// edgeLabels are what people call an edge of a kind: seen from what it leads to, and from
+// what it comes from.
+var edgeLabels = map[codegraph.EdgeKind]struct{ in, out string }{
+	codegraph.Defines: {"defines it", "Defines"}, codegraph.Imports: {"imports it", "Imports"}, codegraph.Inherits: {"inherits from it", "Inherits from"},
+	codegraph.Implements: {"implements it", "Implements"}, codegraph.References: {"refers to it", "Refers to"}, codegraph.Calls: {"calls it", "Calls"},
+	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
+}
+
+// refRow is something that leads to a symbol, as a line of a list.
+type refRow struct {
+	codegraph.Ref
+	Says string
+}
+
+func refRows(refs []codegraph.Ref) []refRow {
+	out := make([]refRow, len(refs))
+	for i := range refs {
+		out[i] = refRow{refs[i], edgeLabels[refs[i].Kind].in}
+	}
+	return out
+}
+
+// outRow is how many edges of a kind a symbol has to others.
+type outRow struct {
+	codegraph.KindCount
+	Says string
+}
+
+func outRows(counts []codegraph.KindCount) []outRow {
+	out := make([]outRow, len(counts))
+	for i := range counts {
+		out[i] = outRow{counts[i], edgeLabels[counts[i].Kind].out}
+	}
+	return out
+}
+
+// refKind is a kind of edges that lead to a symbol, and where its page shows those alone.
+type refKind struct {
+	choice
+	Count int
+}
+
+// refKinds are the kinds that there are, as ways to narrow the list.
+func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
+	chosen := v.param("kind")
+	for _, k := range counts {
+		here := chosen == string(k.Kind)
+		path := withParam(v.r.URL, "kind", string(k.Kind))
+		if here {
+			path = withoutParam(v, "kind")
+		}
+		out = append(out, refKind{choice{Name: edgeLabels[k.Kind].in, Path: path + "#refs", Here: here}, k.Exact + k.Guesses})
+	}
+	return out
+}
+
+// wantedEdges are the kinds that a list has: the one that the address names, or all but
+// that something is declared somewhere, which the page says already.
+func wantedEdges(name string, counts []codegraph.KindCount) (out []codegraph.EdgeKind) {
+	for _, c := range counts {
+		if string(c.Kind) == name {
+			return []codegraph.EdgeKind{c.Kind}
+		}
+		out = append(out, c.Kind)
+	}
+	return out
+}
+
+// What is shown of a declaration at most: places, lines of each, and code points of a
+// line. A file beyond the size is not read.
+const (
+	maxPlaces     = 3
+	maxLines      = 60
+	widestLine    = 400
+	maxSourceFile = 2 << 20 // bytes
+)
+
+// excerpt is where something is declared, with the lines that do it.
+type excerpt struct {
+	codegraph.Place
+	Lines []sourceLine
+	More  int    // lines that are not shown
+	Why   string // there are none
+}
+
+type sourceLine struct {
+	N    int // from 1
+	Text string
+}
+
+// excerpts reads declarations from their files, as far as these are what the graph
+// knows: lines of another state of a file would show something else.
+func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
+	out := make([]excerpt, len(places))
+	for i := range places {
+		out[i].Place = places[i]
+	}
+	root, err := projectfile.Open(v.con.layer.Root())
+	if err != nil {
+		v.con.opts.Log.Warn("show source", "cause", err)
+		return out
+	}
+	defer root.Close() // nothing was written
+	shown := 0
+	for i := range out {
+		if shown == maxPlaces {
+			break
+		}
+		if out[i].Line > 0 {
+			shown++
+			out[i].read(root, view)
+		}
+	}
+	return out
+}
+
+// read takes the lines of the file. Credentials in them stay in the file: whoever may
+// read the knowledge need not be one who may read the repository.
+func (e *excerpt) read(root *projectfile.Folder, view *codegraph.View) {
+	f, err := root.Read(e.Path, maxSourceFile)
+	if err != nil {
+		e.Why = "The file can’t be read."
+		return
+	}
+	if f.Hash != view.Hash(e.Path) {
+		e.Why = "The file has changed since it was read: its lines are shown once it was read again."
+		return
+	}
+	lines := strings.Split(string(f.Bytes), "\n")
+	from, to := e.Line, max(e.End, e.Line)
+	if from > len(lines) {
+		e.Why = "The file has no such line."
+		return
+	}
+	to = min(to, len(lines))
+	if n := to - from + 1 - maxLines; n > 0 {
+		e.More, to = n, to-n
+	}
+	text, _ := guardrail.Redact(strings.Join(lines[from-1:to], "\n"))
+	for i, line := range strings.Split(text, "\n") {
+		e.Lines = append(e.Lines, sourceLine{from + i, clipLine(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    "))})
+	}
+}
+
+// clipLine cuts a line, and says so.
+func clipLine(s string) string {
+	if len(s) <= widestLine {
+		return s
+	}
+	if r := []rune(s[:min(len(s), 4*widestLine)]); len(r) > widestLine {
+		return string(r[:widestLine]) + "…"
+	}
+	return s
+}

@@ -1,24 +1,14 @@
 package console
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
-	"fmt"
-	"html/template"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
-	panics "github.com/kenlayer/ken/internal/caught"
-	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/facet"
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
@@ -31,11 +21,11 @@ const Prefix = "/console/"
 
 // Options configures a Console; the zero value works.
 type Options struct {
-	// Ring is the keys that may log in. Nil: there are none, and whoever comes without
-	// a Principal is turned away.
+	// Ring holds the keys that may log in. Nil: there are none, and a request without a
+	// Principal is refused.
 	Ring *access.Ring
-	// Keys are those that were handed out, which an operator of the configured owner adds
-	// to and revokes. The value is for the console alone. Nil: keys are not managed here.
+	// Keys are the managed keys. An operator of the configured owner creates and revokes
+	// them. The value is for the console alone. Nil: keys are not managed here.
 	Keys *operator.Keys
 	// Usage has the usage of the keys. Nil: none is counted.
 	Usage *usage.Store
@@ -44,14 +34,14 @@ type Options struct {
 	// Upstream is the base URL of the API behind the gateway, to be shown; "" for none.
 	Upstream string
 	Version  string
-	// Log hears of faults of ours. Never of what was asked or sent. Default slog.Default().
+	// Log receives internal errors, never the content of a request. Default slog.Default().
 	Log *slog.Logger
 	Now func() time.Time // default time.Now
-	// Patience is how long a page waits for what is found out behind it, before it is shown
-	// without, or with what was found the last time. Default 20 ms.
+	// Patience is how long a page waits for a value that is computed in the background,
+	// before it shows the previous value or none. Default 20 ms.
 	Patience time.Duration
-	// Tick is how long a page that follows changes waits between two looks at what has no
-	// signal of its own. Default one second.
+	// Tick is the interval at which a live page polls for changes that send no signal.
+	// Default one second.
 	Tick time.Duration
 }
 
@@ -74,58 +64,58 @@ func (o Options) withDefaults() Options {
 // Console serves the pages. It is safe for concurrent use; the layer must be open as
 // long as it is used. Close it before the layer.
 type Console struct {
-	l        *middleware.Layer
-	o        Options
-	mux      *http.ServeMux
-	origin   *http.CrossOriginProtection
-	visits   visits
-	ring     atomic.Pointer[access.Ring] // the keys that may log in
-	token    [32]byte                    // of forms where nobody logs in
-	claims   *facet.Index
-	turns    *ledger.Ledger
-	tallies  behind[string, tally]     // by owner
-	catching behind[string, readError] // of turns, by owner
-	began    time.Time
-	health   health // what its pages remember
-	drift    behind[struct{}, driftFound]
-	streams  atomic.Int64 // pages that follow changes
-	running  background
+	layer      *middleware.Layer
+	opts       Options
+	mux        *http.ServeMux
+	origin     *http.CrossOriginProtection
+	logins     loginSessions
+	ring       atomic.Pointer[access.Ring] // the keys that may log in
+	token      [32]byte                    // of forms where nobody logs in
+	claims     *facet.Index
+	turns      *ledger.Ledger
+	pending    backgroundCache[string, pendingCounts] // by owner
+	turnReads  backgroundCache[string, turnRead]      // of turns, by owner
+	started    time.Time
+	health     healthCache // what its pages remember
+	drift      backgroundCache[struct{}, driftResult]
+	streams    atomic.Int64 // pages that follow changes
+	background background
 
-	stop    context.Context // done when the console is closed
-	closing context.CancelFunc
+	stop   context.Context // done when the console is closed
+	cancel context.CancelFunc
 }
 
 // New returns the console of a layer. It opens nothing.
 func New(l *middleware.Layer, o Options) *Console {
 	o = o.withDefaults()
-	c := &Console{l: l, o: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
+	c := &Console{layer: l, opts: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(),
 		claims: facet.New(facet.Options{Now: o.Now, DecayDays: l.Config().Knowledge.DecayDays, Log: o.Log, Open: l.Store}),
 		turns:  ledger.New(ledger.Options{Now: o.Now})}
-	c.visits.now, c.began = o.Now, o.Now()
-	c.token = secret()
+	c.logins.now, c.started = o.Now, o.Now()
+	c.token = randomToken()
 	c.ring.Store(o.Ring)
-	c.stop, c.closing = context.WithCancel(context.Background())
+	c.stop, c.cancel = context.WithCancel(context.Background())
 	for _, rt := range routes() {
 		c.mux.Handle(rt.method+" "+rt.path, c.handler(rt))
 	}
 	return c
 }
 
-// Admit has the keys of r log in from now on, nil for none at all. Who logged in with a
-// key that r lacks is logged out, and the others have the rights that r says.
+// Admit replaces the keys that may log in; nil means none. Visitors whose key is not in r
+// are logged out, and the others get the rights in r.
 func (c *Console) Admit(r *access.Ring) { c.ring.Store(r) }
 
 // Close ends what goes on behind the pages. Live pages notice and ask again later.
 func (c *Console) Close() error {
-	c.closing()
-	c.running.close()
+	c.cancel()
+	c.background.close()
 	c.claims.Close()
 	return nil
 }
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	secure(w.Header())
+	setSecurityHeaders(w.Header())
 	if r.URL.Path == "/console" {
 		http.Redirect(w, r, Prefix, http.StatusPermanentRedirect)
 		return
@@ -136,74 +126,46 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// What the mux would say of a path or a method that is not there is no page.
 	v := c.visit(w, r)
-	v.fail(notHere)
+	v.renderError(errNoPage)
 }
 
 // handler runs a page with all that its line in the table promises.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := c.visit(w, r)
-		if err := v.admit(rt); err != nil {
-			v.fail(err)
+		if err := v.authorize(rt); err != nil {
+			v.renderError(err)
 			return
 		}
-		v.from = v.seq() // before anything is read
+		v.logSeq = v.seq() // before anything is read
 		if err := rt.serve(v); err != nil {
-			v.fail(err)
+			v.renderError(err)
 		}
 	})
 }
 
-//go:embed assets/*
-var assetFiles embed.FS
+// policy lets a page have what this origin serves, and nothing else: no inline script
+// or style, no frame around it, no form to elsewhere. Markup that a script puts into
+// the page has to pass the one policy that console.js declares for what it fetched.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ken"
 
-// assetTypes are the types of what is served, by the end of the name.
-var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-
-// assets is every asset with its hash, which is part of its path: a browser may keep
-// it for ever, and asks anew when it is another one.
-var assets = sync.OnceValue(func() map[string]bundled {
-	out := map[string]bundled{}
-	entries, err := assetFiles.ReadDir("assets")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	for _, e := range entries {
-		b, err := assetFiles.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		if e.Name() == "console.css" {
-			b = append(b, chart.CSS...)
-		}
-		sum := sha256.Sum256(b)
-		out[e.Name()] = bundled{b, hex.EncodeToString(sum[:6])}
-	}
-	return out
-})
-
-type bundled struct {
-	bytes []byte
-	hash  string
+// secure sets what keeps a browser from doing more with a page than to show it.
+func setSecurityHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "same-origin") // what is searched for is in the address
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	h.Set("Cache-Control", "no-store")
 }
 
-// assetPath is where an asset is served.
-func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
-
-func asset(v *visit) error {
-	name := v.r.PathValue("name")
-	a, ok := assets()[name]
-	kind := assetTypes[name[max(strings.LastIndexByte(name, '.'), 0):]]
-	if !ok || kind == "" {
-		return notHere
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", kind)
-	if v.r.PathValue("hash") == a.hash {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
-	http.ServeContent(v.w, v.r, "", time.Time{}, bytes.NewReader(a.bytes))
-	return nil
+// randomToken returns 256 random bits.
+func randomToken() (b [32]byte) {
+	_, _ = rand.Read(b[:]) // it never fails
+	return b
 }
 
 // route is one line of the table: a page, or what a form does.
@@ -224,32 +186,32 @@ const (
 func routes() []route {
 	return []route{
 		{get, Prefix + "{$}", access.Read, home},
-		{get, Prefix + "events", access.Read, events},
+		{get, Prefix + "events", access.Read, serveEvents},
 		{get, Prefix + "assets/{hash}/{name}", "", asset},
 		{get, LoginPath, "", loginForm},
 		{post, LoginPath, "", login},
 		{post, Prefix + "logout", "", logout},
-		{post, Prefix + "theme", "", chooseTheme},
-		{post, Prefix + "owner", access.Operate, chooseOwner},
+		{post, Prefix + "theme", "", setTheme},
+		{post, Prefix + "owner", access.Operate, setOwner},
 
 		{get, Prefix + "claims", access.Read, claimsPage},
 		{get, Prefix + "claims/{id}", access.Read, claimPage},
 		{get, Prefix + "claims/{id}/text", access.Read, claimText},
-		{post, Prefix + "claims/{id}/verify", access.Operate, deciding("verified", verifyClaim)},
-		{post, Prefix + "claims/{id}/dispute", access.Operate, deciding("disputed", disputeClaim)},
-		{post, Prefix + "claims/{id}/archive", access.Operate, deciding("archived", archiveClaim)},
+		{post, Prefix + "claims/{id}/verify", access.Operate, claimAction("verified", verifyClaim)},
+		{post, Prefix + "claims/{id}/dispute", access.Operate, claimAction("disputed", disputeClaim)},
+		{post, Prefix + "claims/{id}/archive", access.Operate, claimAction("archived", archiveClaim)},
 		{post, Prefix + "claims/{id}/supersede", access.Operate, supersedeClaim},
 		{get, Prefix + "claims/{id}/forget", access.Operate, forgetPage},
-		{post, Prefix + "claims/{id}/forget", access.Operate, forget},
+		{post, Prefix + "claims/{id}/forget", access.Operate, forgetClaim},
 		{get, Prefix + "claims/new", access.Operate, newClaimPage},
 		{post, Prefix + "claims", access.Operate, writeClaim},
 
 		// Lenses: what a session learned, what an agent knows, what changed, what rests on a file.
 		{get, Prefix + "sessions", access.Operate, sessionsPage},
 		{get, Prefix + "sessions/{id}", access.Read, sessionPage},
-		{post, Prefix + "sessions/{id}/end", access.Operate, changingSession("ended", endSession)},
-		{post, Prefix + "sessions/{id}/harvest", access.Operate, changingSession("harvested", harvestSession)},
-		{post, Prefix + "sessions/{id}/forget", access.Operate, changingSession("forgotten", forgetSession)},
+		{post, Prefix + "sessions/{id}/end", access.Operate, sessionAction("ended", endSession)},
+		{post, Prefix + "sessions/{id}/harvest", access.Operate, sessionAction("harvested", harvestSession)},
+		{post, Prefix + "sessions/{id}/forget", access.Operate, sessionAction("forgotten", forgetSession)},
 		{get, Prefix + "agents", access.Read, agentsPage},
 		{get, Prefix + "agents/{name}", access.Read, agentPage},
 		{get, Prefix + "changes", access.Read, changesPage},
@@ -259,14 +221,14 @@ func routes() []route {
 		{get, Prefix + "entities", access.Read, entitiesPage},
 		{post, Prefix + "entities", access.Operate, describeNew},
 		{get, Prefix + "entities/{name}", access.Read, entityPage},
-		{post, Prefix + "entities/{name}/describe", access.Operate, editing("described", describeEntity)},
+		{post, Prefix + "entities/{name}/describe", access.Operate, entityAction("described", describeEntity)},
 		{post, Prefix + "entities/{name}/rename", access.Operate, renameEntity},
-		{post, Prefix + "entities/{name}/merge", access.Operate, editing("merged", mergeEntity)},
-		{post, Prefix + "entities/{name}/alias", access.Operate, editing("named", aliasEntity)},
-		{post, Prefix + "entities/{name}/split", access.Operate, editing("split", splitEntity)},
-		{post, Prefix + "entities/{name}/rule", access.Operate, editing("ruled", ruleEntity)},
-		{post, Prefix + "entities/{name}/link", access.Operate, editing("linked", linkEntity)},
-		{post, Prefix + "entities/{name}/unlink", access.Operate, editing("unlinked", unlinkEntity)},
+		{post, Prefix + "entities/{name}/merge", access.Operate, entityAction("merged", mergeEntity)},
+		{post, Prefix + "entities/{name}/alias", access.Operate, entityAction("named", aliasEntity)},
+		{post, Prefix + "entities/{name}/split", access.Operate, entityAction("split", splitEntity)},
+		{post, Prefix + "entities/{name}/rule", access.Operate, entityAction("ruled", ruleEntity)},
+		{post, Prefix + "entities/{name}/link", access.Operate, entityAction("linked", linkEntity)},
+		{post, Prefix + "entities/{name}/unlink", access.Operate, entityAction("unlinked", unlinkEntity)},
 		{get, Prefix + "tasks", access.Read, tasksPage},
 		{get, Prefix + "code", access.Read, codePage},
 		{get, Prefix + "code/symbol", access.Read, symbolPage},
@@ -283,18 +245,18 @@ func routes() []route {
 		{get, Prefix + "decisions/new", access.Operate, newDecisionPage},
 		{get, Prefix + "decisions/{id}", access.Read, decisionPage},
 		{post, Prefix + "decisions", access.Operate, writeDecision},
-		{post, Prefix + "decisions/{id}/status", access.Operate, changingDecision(moveDecision)},
-		{post, Prefix + "decisions/{id}/supersede", access.Operate, changingDecision(supersedeDecision)},
-		{post, Prefix + "decisions/{id}/archive", access.Operate, changingDecision(archiveDecision)},
+		{post, Prefix + "decisions/{id}/status", access.Operate, decisionAction(moveDecision)},
+		{post, Prefix + "decisions/{id}/supersede", access.Operate, decisionAction(supersedeDecision)},
+		{post, Prefix + "decisions/{id}/archive", access.Operate, decisionAction(archiveDecision)},
 		{get, Prefix + "objectives", access.Read, objectivesPage},
 		{get, Prefix + "objectives/new", access.Operate, newObjectivePage},
 		{get, Prefix + "objectives/{id}", access.Read, objectivePage},
 		{post, Prefix + "objectives", access.Operate, writeObjective},
-		{post, Prefix + "objectives/{id}", access.Operate, changingObjective(editObjective)},
-		{post, Prefix + "objectives/{id}/status", access.Operate, changingObjective(moveObjective)},
-		{post, Prefix + "objectives/{id}/task", access.Operate, changingObjective(addTask)},
-		{post, Prefix + "objectives/{id}/done", access.Operate, changingObjective(tickTask)},
-		{post, Prefix + "objectives/{id}/link", access.Operate, changingObjective(linkObjective)},
+		{post, Prefix + "objectives/{id}", access.Operate, objectiveAction(editObjective)},
+		{post, Prefix + "objectives/{id}/status", access.Operate, objectiveAction(moveObjective)},
+		{post, Prefix + "objectives/{id}/task", access.Operate, objectiveAction(addTask)},
+		{post, Prefix + "objectives/{id}/done", access.Operate, objectiveAction(completeTask)},
+		{post, Prefix + "objectives/{id}/link", access.Operate, objectiveAction(linkObjective)},
 		{get, Prefix + "drift", access.Read, driftPage},
 		{get, Prefix + "drift/proposal", access.Read, driftProposal},
 
@@ -311,113 +273,9 @@ func routes() []route {
 
 		// What waits for a person.
 		{get, Prefix + "review", access.Read, reviewPage},
-		{post, Prefix + "review", access.Operate, review},
+		{post, Prefix + "review", access.Operate, decideReview},
 		{get, Prefix + "attention", access.Read, attentionPage},
 		{get, Prefix + "attention/{item}", access.Read, attentionItemPage},
-		{post, Prefix + "attention/{item}/{what}", access.Operate, settle},
+		{post, Prefix + "attention/{item}/{what}", access.Operate, decideAttention},
 	}
-}
-
-//go:embed pages/*.html parts/*.html
-var files embed.FS
-
-// templates are parsed when they are first asked for: a process that serves no page
-// pays nothing for them.
-var templates = library{pages: map[string]*template.Template{}}
-
-// library is safe for concurrent use.
-type library struct {
-	mu    sync.Mutex
-	parts *template.Template // the frame and what pages share
-	pages map[string]*template.Template
-}
-
-// page returns the template of a page, with the frame and the parts around it.
-func (l *library) page(name string) (*template.Template, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t := l.pages[name]; t != nil {
-		return t, nil
-	}
-	if l.parts == nil {
-		parts, err := template.New("parts").Funcs(funcs).ParseFS(files, "parts/*.html")
-		if err != nil {
-			return nil, fmt.Errorf("parse the parts of pages: %w", err)
-		}
-		l.parts = parts
-	}
-	t, err := l.parts.Clone()
-	if err == nil {
-		t, err = t.ParseFS(files, "pages/"+name+".html")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("parse page %s: %w", name, err)
-	}
-	l.pages[name] = t
-	return t, nil
-}
-
-// modes are the ways in which retrieval runs, the best first, with the tone of each.
-var modes = []struct {
-	mode ken.Mode
-	tone chart.Tone
-}{{ken.ModeHybrid, chart.OK}, {ken.ModeVector, ""}, {ken.ModeKeyword, ""}, {ken.ModeLate, chart.Warn}, {ken.ModeNone, chart.Muted}}
-
-// modeShares is how retrieval ran over time.
-func modeShares(title string, series []ledger.Bucket) chart.SharesData {
-	d := chart.SharesData{Title: title, Unit: "turns"}
-	for _, m := range modes {
-		d.Names, d.Tones = append(d.Names, string(m.mode)), append(d.Tones, m.tone)
-	}
-	for i := range series {
-		x := &series[i]
-		b := chart.Bucket{At: x.From, Counts: make([]float64, len(modes))}
-		for j, m := range modes {
-			b.Counts[j] = float64(x.Modes[m.mode])
-		}
-		d.Buckets, d.Width = append(d.Buckets, b), x.To.Sub(x.From)
-	}
-	return d
-}
-
-// statusTones are the tones of statuses in charts.
-var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, string(ken.StatusDisputed): chart.Warn,
-	string(ken.StatusSuperseded): chart.Muted}
-
-// statusParts is how many claims stand where.
-func statusParts(values []facet.Value) chart.StackData {
-	d := chart.StackData{Title: "Claims by status", Unit: "claims"}
-	for _, v := range values {
-		d.Parts = append(d.Parts, chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]})
-	}
-	return d
-}
-
-// background is what goes on behind the pages until the console is closed. The zero
-// value is ready.
-type background struct {
-	mu     sync.Mutex
-	closed bool
-	all    sync.WaitGroup
-}
-
-// Go runs f on a goroutine of its own, unless the console is closed. A panic ends f alone.
-func (b *background) Go(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed {
-		b.all.Go(func() {
-			if err := panics.Run(func() error { f(); return nil }); err != nil {
-				slog.Default().Error("work behind the console's pages failed", "cause", err, "stack", panics.Stack(err))
-			}
-		})
-	}
-}
-
-// close waits for what runs, and lets nothing begin.
-func (b *background) close() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.all.Wait()
 }

@@ -1,27 +1,25 @@
-// Package console is the operator's web pages: what the agents know, why they were
-// told it, and what a person decides about it.
+// Package console serves Ken's web console. Its pages show what the agents know and which
+// knowledge a turn received and why. An operator can verify, correct and delete claims there.
 //
-// A Console is an http.Handler for the paths below Prefix. Pages are made on the
-// server with html/template, so that every text is escaped where it stands, and are
-// whole without a script. The one script adds what a page can't do by itself: search
-// as one types, live updates, single keys. Nothing is loaded from another host.
+// A Console is an http.Handler for the paths below Prefix. The server renders all pages
+// with html/template, which escapes every text. They work without JavaScript. One script
+// adds search while typing, live updates and keyboard shortcuts. Nothing is loaded from
+// another host.
 //
-// # Who may see what
+// # Access
 //
-// A request comes with an access.Principal in its context, as from the gateway, or
-// with the cookie of a visit that began with a key at LoginPath. It sees its own
-// owner's knowledge and nothing else. Without the right read there is nothing to
-// see; the turns of all sessions and what was said in them need operate, as over
-// the API; so does every change, and who lacks it is shown no buttons.
+// A request has an access.Principal in its context, set by the gateway, or the cookie of a
+// visitor who logged in with a key at LoginPath. It sees the knowledge of its own owner
+// only. Every page needs the right read. Turns and messages of all sessions need operate,
+// as in the API, and so does every change. Without operate, pages have no buttons.
 //
-// # What changes something
+// # Changes
 //
-// A change is a POST of a form with the visit's token, from a page of the same
-// origin. What it does is package operator's business. A GET changes nothing.
+// A change is a POST of a form with the visitor's token, from a page of the same origin.
+// Package operator carries it out. A GET changes nothing.
 //
-// # Where things are
+// # Layout
 //
-// Each page is a file with its handler and the data of its template, and the
-// template in pages; what several pages show alike is in parts. routes lists them
-// all.
+// routes in console.go lists all pages. A Go file holds the handlers of related pages and
+// the data of their templates. The templates are in pages, shared pieces in parts.
 package console

@@ -22,12 +22,12 @@ type driftBody struct {
 	Ours     bool
 	Now      time.Time
 	Busy     bool // it is being found anew
-	Reading  reading
-	Compared *driftFound // nil before the first time
+	Reading  codeProgress
+	Compared *driftResult // nil before the first time
 
-	Faults   []problemPage // why nothing can be said
-	Proposal string        // a manifest, where there is none
-	Bare     bool          // there is none, and no code either
+	Faults   []errorPage // why nothing can be said
+	Proposal string      // a manifest, where there is none
+	Bare     bool        // there is none, and no code either
 	Summary  string
 	Warnings []string
 	Layers   []layerRow
@@ -82,9 +82,9 @@ type violation struct {
 // Most layers that a matrix is drawn of, violations that are shown at once, and known
 // ones.
 const (
-	mostMatrix     = 60
+	maxMatrix      = 60
 	violationsPage = 200
-	mostKnown      = 200
+	maxKnown       = 200
 )
 
 func driftPage(v *visit) error {
@@ -96,28 +96,28 @@ func driftPage(v *visit) error {
 		}
 		b.Reading = so
 		b.Compared = v.compare()
-		b.Busy = v.again
+		b.Busy = v.refresh
 		if b.Compared != nil {
-			v.tellDrift(&b)
+			v.fillDrift(&b)
 		}
 	}
 	return v.page("drift", page{Title: "Drift", Section: secStructure, Tab: "Drift", Live: []string{liveProject, liveCode}, Body: b})
 }
 
 // tellDrift says what was found.
-func (v *visit) tellDrift(b *driftBody) {
+func (v *visit) fillDrift(b *driftBody) {
 	c := b.Compared
 	switch {
 	case c.proposal != nil:
 		b.Proposal, b.Bare = string(c.proposal), c.bare
 		return
 	case c.err != nil:
-		b.Faults = complaints(c.err)
+		b.Faults = errorPages(c.err)
 		return
 	}
 	b.Summary, b.Warnings, b.Fixed = c.report.Summary(), c.report.Warnings, c.report.Fixed
-	v.tellNew(c, b)
-	for i := range c.report.Known[:min(len(c.report.Known), mostKnown)] {
+	v.fillNewViolations(c, b)
+	for i := range c.report.Known[:min(len(c.report.Known), maxKnown)] {
 		b.Known = append(b.Known, v.violation(&c.report.Known[i]))
 	}
 	b.MoreOf = len(c.report.Known) - len(b.Known)
@@ -126,15 +126,15 @@ func (v *visit) tellDrift(b *driftBody) {
 
 // tellNew says what is new, pair by pair of layers: of those that the address names, as
 // much as it asks for.
-func (v *visit) tellNew(c *driftFound, b *driftBody) {
-	show := v.number("show", violationsPage, 1, mostListed)
+func (v *visit) fillNewViolations(c *driftResult, b *driftBody) {
+	show := v.intParam("show", violationsPage, 1, maxListed)
 	groups := c.pairs
 	for _, name := range []string{"from", "to"} {
 		if layer, ok := v.r.URL.Query()[name]; ok {
 			groups = slices.DeleteFunc(slices.Clone(groups), func(g driftGroup) bool {
 				return name == "from" && g.From != layer[0] || name == "to" && g.To != layer[0]
 			})
-			b.Of = append(b.Of, choice{Name: name, Value: layer[0], Path: toggled(v.r.URL, name, layer[0])})
+			b.Of = append(b.Of, choice{Name: name, Value: layer[0], Path: toggleParam(v.r.URL, name, layer[0])})
 		}
 	}
 	for _, g := range groups {
@@ -149,18 +149,18 @@ func (v *visit) tellNew(c *driftFound, b *driftBody) {
 		b.New, show = append(b.New, g), show-len(g.all)
 	}
 	if show < 0 || b.Pairs > 0 {
-		b.Next = with(v.r.URL, "show", strconv.Itoa(v.number("show", violationsPage, 1, mostListed)+violationsPage))
+		b.Next = withParam(v.r.URL, "show", strconv.Itoa(v.intParam("show", violationsPage, 1, maxListed)+violationsPage))
 	}
 }
 
-// complaints takes apart what is wrong with a manifest or a baseline: each line of it.
-func complaints(err error) (out []problemPage) {
+// errorPages splits the errors of a manifest or a baseline, one per line.
+func errorPages(err error) (out []errorPage) {
 	var many interface{ Unwrap() []error }
 	if !errors.As(err, &many) {
-		return []problemPage{problemOf(err)}
+		return []errorPage{errorPageOf(err)}
 	}
 	for _, err := range many.Unwrap() {
-		out = append(out, complaints(err)...)
+		out = append(out, errorPages(err)...)
 	}
 	return out
 }
@@ -193,11 +193,11 @@ func driftProposal(v *visit) error {
 	return nil
 }
 
-// driftFound is what was found, and when that was done.
-type driftFound struct {
+// driftResult is the result of a comparison and its time.
+type driftResult struct {
 	At time.Time
 
-	of       compares
+	of       driftInputs
 	manifest *drift.Manifest
 	report   drift.Report
 	pairs    []driftGroup // of what is new
@@ -206,23 +206,23 @@ type driftFound struct {
 	err      error        // why there is nothing of this
 }
 
-// compares is what a comparison goes by: the graph, and the two files.
-type compares struct {
+// driftInputs identifies what a comparison depends on: the graph and two files.
+type driftInputs struct {
 	version            uint64
 	manifest, baseline string
 }
 
-// driftLasts is how long a result stands where nobody follows the files.
-const driftLasts = time.Minute
+// driftMaxAge is how long a result is valid when files are not watched.
+const driftMaxAge = time.Minute
 
 // compares says what a comparison would go by now.
-func (c *Console) compares() compares {
-	return compares{version: c.l.Codebase().View().Version(), manifest: c.stampOf(drift.DefaultManifest), baseline: c.stampOf(drift.DefaultBaseline)}
+func (c *Console) driftInputs() driftInputs {
+	return driftInputs{version: c.layer.Codebase().View().Version(), manifest: c.fileStamp(drift.DefaultManifest), baseline: c.fileStamp(drift.DefaultBaseline)}
 }
 
 // stampOf changes when a file of the project does; "" for none.
-func (c *Console) stampOf(file string) string {
-	info, err := os.Lstat(filepath.Join(c.l.Root(), filepath.FromSlash(file)))
+func (c *Console) fileStamp(file string) string {
+	info, err := os.Lstat(filepath.Join(c.layer.Root(), filepath.FromSlash(file)))
 	if err != nil {
 		return ""
 	}
@@ -231,42 +231,42 @@ func (c *Console) stampOf(file string) string {
 
 // compare returns what comparing the project's imports with its layers found last, nil for
 // nothing yet. A large project takes longer than a page may.
-func (v *visit) compare() *driftFound {
+func (v *visit) compare() *driftResult {
 	c := v.con
-	follows, now := c.l.Config().Graph.Watch, c.compares()
-	return c.drift.get(v, struct{}{}, func(last *driftFound, _ time.Time) bool {
-		return last.of == now && (follows || c.o.Now().Sub(last.At) < driftLasts)
-	}, func(context.Context, *driftFound) *driftFound { return c.look(follows) })
+	follows, now := c.layer.Config().Graph.Watch, c.driftInputs()
+	return c.drift.get(v, struct{}{}, func(last *driftResult, _ time.Time) bool {
+		return last.of == now && (follows || c.opts.Now().Sub(last.At) < driftMaxAge)
+	}, func(context.Context, *driftResult) *driftResult { return c.compareDrift(follows) })
 }
 
 // look compares. Files that nobody follows are looked at first. It returns nil when the
 // console ends meanwhile.
-func (c *Console) look(followed bool) *driftFound {
-	base, err := c.l.ReadCode(c.stop)
+func (c *Console) compareDrift(followed bool) *driftResult {
+	base, err := c.layer.ReadCode(c.stop)
 	if err == nil && !followed {
 		_, err = base.Build(c.stop)
 	}
-	out := &driftFound{of: c.compares(), err: err}
+	out := &driftResult{of: c.driftInputs(), err: err}
 	if err == nil {
-		out.find(c)
+		out.compare(c)
 	}
 	if c.stop.Err() != nil {
 		return nil
 	}
-	out.At = c.o.Now()
+	out.At = c.opts.Now()
 	return out
 }
 
-// find reads what says how it should be, and compares the graph with that.
-func (f *driftFound) find(c *Console) {
-	view := c.l.Codebase().View()
+// compare reads what says how it should be, and compares the graph with that.
+func (f *driftResult) compare(c *Console) {
+	view := c.layer.Codebase().View()
 	f.of.version = view.Version()
-	f.manifest, f.err = drift.Read(c.l.Root(), drift.DefaultManifest)
+	f.manifest, f.err = drift.Read(c.layer.Root(), drift.DefaultManifest)
 	if errors.Is(f.err, ken.ErrNotFound) {
 		f.proposal, f.bare, f.err = drift.Propose(view), view.Counts().Files == 0, nil
 		return
 	}
-	known, err := drift.ReadBaseline(c.l.Root(), drift.DefaultBaseline)
+	known, err := drift.ReadBaseline(c.layer.Root(), drift.DefaultBaseline)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		f.err = errors.Join(f.err, err)
 	}
@@ -277,7 +277,7 @@ func (f *driftFound) find(c *Console) {
 }
 
 // Known is what the baseline has of what was found.
-func (f *driftFound) Known() []drift.Violation { return f.report.Known }
+func (f *driftResult) Known() []drift.Violation { return f.report.Known }
 
 // pairsOf sorts violations by the layers that should not know each other, those with the
 // most first.
@@ -301,7 +301,7 @@ func pairsOf(list []drift.Violation) []driftGroup {
 
 // layers lists the layers as the manifest does, each with what is against its rules, and
 // which others it may depend on: a matrix, if it is one that somebody could read.
-func (b *driftBody) layers(c *driftFound) {
+func (b *driftBody) layers(c *driftResult) {
 	added, known := map[[2]string]int{}, map[[2]string]int{}
 	for _, g := range c.pairs {
 		added[[2]string{g.From, g.To}] = g.Total()
@@ -323,7 +323,7 @@ func (b *driftBody) layers(c *driftFound) {
 		}
 		b.Layers = append(b.Layers, row)
 	}
-	if len(b.Layers) <= mostMatrix {
+	if len(b.Layers) <= maxMatrix {
 		b.Columns = b.Layers
 	}
 }

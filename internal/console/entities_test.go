@@ -12,13 +12,13 @@ import (
 	"github.com/kenlayer/ken/internal/console/consoletest"
 )
 
-// labelledNumber are the entities or symbols that a list has, by their links' texts.
-func labelledNumber(p *page) []string { return p.texts("tr[data-item] th a") }
+// named are the entities or symbols that a list has, by their links' texts.
+func named(p *page) []string { return p.texts("tr[data-item] th a") }
 
 func TestEntitiesAreListed(t *testing.T) {
 	c := open(t)
 	_, p := get(t, c, "/console/entities")
-	if have := labelledNumber(p); len(have) < 20 || !slices.Contains(have, "Payments") || !slices.Contains(have, "On call") {
+	if have := named(p); len(have) < 20 || !slices.Contains(have, "Payments") || !slices.Contains(have, "On call") {
 		t.Errorf("listed: %q", have)
 	}
 	if !p.links("/console/entities/on%20call") || !p.links("/console/tasks") {
@@ -29,8 +29,8 @@ func TestEntitiesAreListed(t *testing.T) {
 			t.Errorf("the ledger's row is %q", row)
 		}
 	}
-	if slices.ContainsFunc(labelledNumber(p), func(s string) bool { return strings.HasPrefix(s, "T-0") }) {
-		t.Errorf("tasks are among the entities: %q", labelledNumber(p))
+	if slices.ContainsFunc(named(p), func(s string) bool { return strings.HasPrefix(s, "T-0") }) {
+		t.Errorf("tasks are among the entities: %q", named(p))
 	}
 }
 
@@ -55,7 +55,7 @@ func TestEntitiesAreFound(t *testing.T) {
 			t.Fatalf("%s: %d %s", tc.query, status, p.text())
 		}
 		p.says(tc.says)
-		have := labelledNumber(p)
+		have := named(p)
 		if tc.first == "" && len(have) > 0 || tc.first != "" && (len(have) == 0 || have[0] != tc.first) {
 			t.Errorf("%s finds %q, want first %q", tc.query, have, tc.first)
 		}
@@ -78,7 +78,7 @@ func TestEntitiesHavePages(t *testing.T) {
 	for at := "/console/entities?q=gadget"; at != "" && pages < 5; pages++ {
 		_, p := get(t, c, at)
 		p.says("60 entities")
-		for _, n := range labelledNumber(p) {
+		for _, n := range named(p) {
 			seen[n]++
 		}
 		at = ""
@@ -109,7 +109,7 @@ func TestEntitiesAreTheOwners(t *testing.T) {
 	_, p := get(t, c, "/console/entities", bob)
 	p.hides(consoletest.OwnWord, "Settlement")
 	if !p.links("/console/entities/" + consoletest.BobWord) {
-		t.Errorf("bob does not see his own: %q", labelledNumber(p))
+		t.Errorf("bob does not see his own: %q", named(p))
 	}
 	_, p = get(t, c, "/console/entities")
 	p.hides(consoletest.BobWord)

@@ -26,8 +26,16 @@ func Routes() (out []Routed) {
 // What a page may say, and where it may lead.
 var (
 	OwnPath = ownPath
-	Shown   = shown
+	Shown   = escapeVisible
 	OneLine = oneLine
 )
 
-const MostText = mostText
+const MostText = maxText
+
+// StepFor is how a time is divided.
+var StepFor = stepFor
+
+const MostBuckets = maxBuckets
+
+// SweepHead reads the head of a report.
+var SweepHead = sweepHead

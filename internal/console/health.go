@@ -2,15 +2,10 @@ package console
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/url"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -24,20 +19,27 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
+
+// healthCache holds the cached values of the health pages.
+type healthCache struct {
+	stats         backgroundCache[string, ownerStats] // by owner
+	recent        backgroundCache[recentTurnsKey, recentTurns]
+	sweeps        reportFiles
+	sweepFindings backgroundCache[string, sweepFindings] // by the files
+}
 
 // healthBody is how Ken does: what needs a person, how a search runs, how turns went
 // lately, and how large everything is.
 type healthBody struct {
 	Now      time.Time
 	Concerns []concern
-	Search   searching
+	Search   searchStatus
 
 	Stretches []choice
-	Lately    *lately // nil while the turns are read for the first time
+	Lately    *recentTurns // nil while the turns are read for the first time
 	Modes     drawn
 	Latency   drawn
 	Stages    drawn
@@ -50,9 +52,9 @@ type healthBody struct {
 	Kinds     template.HTML
 	Statuses  template.HTML
 	Counting  *facet.Progress
-	Census    *census // nil while it is taken for the first time
-	Sessions  []labelledNumber
-	Jobs      []labelledNumber
+	Census    *ownerStats // nil while it is taken for the first time
+	Sessions  []namedCount
+	Jobs      []namedCount
 	Graph     *codegraph.Counts // nil where no code was read
 
 	Work     middleware.Counts
@@ -61,11 +63,11 @@ type healthBody struct {
 	Warnings []string
 }
 
-// drawn is a picture, and the same figures as a table.
+// drawn is a chart and the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
-// labelledNumber is a number with what it counts.
-type labelledNumber struct {
+// namedCount is a number with its name.
+type namedCount struct {
 	Name  string
 	Count int
 }
@@ -79,12 +81,12 @@ func (b *healthBody) dead() int {
 }
 
 func healthPage(v *visit) error {
-	l := v.con.l
-	b := healthBody{Now: v.now(), Work: l.Counts(), Began: v.con.began, Upstream: upstreamShown(v.con.o.Upstream)}
-	b.Lately = v.lately(stretchOf(v.text("range")))
-	b.Census = v.census()
+	l := v.con.layer
+	b := healthBody{Now: v.now(), Work: l.Counts(), Began: v.con.started, Upstream: upstreamShown(v.con.opts.Upstream)}
+	b.Lately = v.recentTurns(timeRangeNamed(v.param("range")))
+	b.Census = v.ownerStats()
 	err := v.withStore(func(s store.Engine) error {
-		b.Search = v.searchesNow(s)
+		b.Search = v.searchStatus(s)
 		b.Events = s.Seq()
 		return v.healthClaims(s, &b)
 	})
@@ -99,18 +101,18 @@ func healthPage(v *visit) error {
 	if n := b.Census; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
-			b.Sessions = append(b.Sessions, labelledNumber{string(st), n.Sessions[st]})
+			b.Sessions = append(b.Sessions, namedCount{string(st), n.Sessions[st]})
 		}
 		for _, st := range jobStates {
-			b.Jobs = append(b.Jobs, labelledNumber{string(st), n.Jobs[st]})
+			b.Jobs = append(b.Jobs, namedCount{string(st), n.Jobs[st]})
 		}
 	}
 	if b.Lately != nil {
 		b.Warnings = append(b.Warnings, b.Lately.Unread...)
 		b.draw()
 	}
-	now := stretchOf(v.text("range"))
-	for _, s := range stretches {
+	now := timeRangeNamed(v.param("range"))
+	for _, s := range timeRanges {
 		b.Stretches = append(b.Stretches, choice{Name: s.Title, Path: Prefix + "health?range=" + s.Name, Here: s.Name == now.Name})
 	}
 	b.Concerns = v.concerns(&b)
@@ -176,7 +178,7 @@ func upstreamShown(base string) string {
 
 // Hybrid is the part of the turns that search by words and by meaning, among those
 // that ask for something; 0 where none does.
-func (w *lately) Hybrid() float64 {
+func (w *recentTurns) Hybrid() float64 {
 	asking := w.Whole.Turns - w.Whole.Modes[ken.ModeNone]
 	if asking == 0 {
 		return 0
@@ -185,11 +187,11 @@ func (w *lately) Hybrid() float64 {
 }
 
 // Counts is how many turns ran in each mode.
-func (w *lately) Counts() (out []labelledNumber) {
-	for _, m := range modes {
-		out = append(out, labelledNumber{string(m.mode), w.Whole.Modes[m.mode]})
+func (w *recentTurns) Counts() (out []namedCount) {
+	for _, m := range retrievalModes {
+		out = append(out, namedCount{string(m.mode), w.Whole.Modes[m.mode]})
 	}
-	return slices.DeleteFunc(out, func(n labelledNumber) bool { return n.Count == 0 })
+	return slices.DeleteFunc(out, func(n namedCount) bool { return n.Count == 0 })
 }
 
 // Tones of what the pages of health say, as the style sheet has them.
@@ -199,8 +201,8 @@ const (
 	toneDanger  = "danger"
 )
 
-// searching is how a search runs now, and what it would take to run better.
-type searching struct {
+// searchStatus tells how a search runs now, and what would make it better.
+type searchStatus struct {
 	Mode  ken.Mode
 	Cause string // why that is less than hybrid; "" when it isn't
 
@@ -215,11 +217,11 @@ type searching struct {
 	Verdict     string                 // of it, in a sentence
 }
 
-// searchesNow looks at the store and at the embedder, and asks neither.
-func (v *visit) searchesNow(s store.Engine) searching {
-	l := v.con.l
+// searchStatus looks at the store and at the embedder, and asks neither.
+func (v *visit) searchStatus(s store.Engine) searchStatus {
+	l := v.con.layer
 	cfg := l.Config()
-	out := searching{Calibration: l.Calibration(s.Owner())}
+	out := searchStatus{Calibration: l.Calibration(s.Owner())}
 	out.Mode, out.Cause = l.Recaller(s, middleware.RecallQuery{}).Mode()
 	out.Embedded, out.Total = s.Coverage()
 	if out.Mode != ken.ModeHybrid {
@@ -233,18 +235,18 @@ func (v *visit) searchesNow(s store.Engine) searching {
 	case state == breaker.Closed:
 		out.State, out.Tone, out.Model = "answers", toneSuccess, e.Model()
 	default:
-		out.Model, out.Waits = e.Model(), waits(state, cfg.Breaker.Open)
+		out.Model, out.Waits = e.Model(), breakerWait(state, cfg.Breaker.Open)
 		out.State, out.Tone = "does not answer", toneDanger
 		if out.Mode == ken.ModeHybrid {
 			out.Mode, out.Cause = ken.ModeKeyword, e.Cause()
 		}
 	}
-	out.Verdict = verdict(&cfg, out.Calibration, out.Model != "", out.Total)
+	out.Verdict = calibrationText(&cfg, out.Calibration, out.Model != "", out.Total)
 	return out
 }
 
 // waits says what has to happen for an open circuit to close.
-func waits(state breaker.State, every time.Duration) string {
+func breakerWait(state breaker.State, every time.Duration) string {
 	if state == breaker.HalfOpen {
 		return "One word is being tried now. If it is answered, searches go by meaning again at once."
 	}
@@ -259,7 +261,7 @@ func orDefault(every time.Duration) time.Duration {
 }
 
 // verdict says what a calibration found, or why there is none.
-func verdict(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
+func calibrationText(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
 	switch {
 	case !embeds:
 		return ""
@@ -294,13 +296,13 @@ type concern struct {
 func (v *visit) concerns(b *healthBody) (out []concern) {
 	now := &b.Search
 	if now.Tone == toneDanger {
-		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.l.Embedder().Cause(), Try: "ken doctor"}
+		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.layer.Embedder().Cause(), Try: "ken doctor"}
 		if t, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{Mode: ken.ModeHybrid}); len(t) > 0 {
 			c.Since = ago(b.Now, t[0].At)
 		}
 		out = append(out, c)
 	}
-	if n := b.dead(); n > 0 && v.operates() {
+	if n := b.dead(); n > 0 && v.canOperate() {
 		out = append(out, concern{Tone: toneDanger, Says: plural(n, "job was given up on: its work is", "jobs were given up on: their work is") + " not done.", Path: pathOf("jobs"), Name: "Look at them"})
 	}
 	if n := b.Work.Lost; n > 0 {
@@ -321,95 +323,4 @@ func (v *visit) concerns(b *healthBody) (out []concern) {
 			Try: "a local embedder, or a longer retrieval.deadline"})
 	}
 	return out
-}
-
-// census is what takes a look at each session, job and file of an owner.
-type census struct {
-	Sessions map[session.State]int
-	Jobs     map[jobs.State]int
-	Files    []fileSize // of the owner's folder, by name
-	Bytes    int64      // all of them
-	Unread   []string   // what could not be looked at
-}
-
-// fileSize is a file, or a folder with all that is in it.
-type fileSize struct {
-	Name  string
-	Bytes int64
-}
-
-// censusLasts is after how long a census is taken anew.
-const censusLasts = 3 * time.Second
-
-// census is the visitor's owner's; nil while the first one is being taken.
-func (v *visit) census() *census {
-	owner := v.owner()
-	return v.con.health.censuses.get(v, owner, newerThan[census](v.con, censusLasts), func(ctx context.Context, _ *census) *census { return v.con.takeCensus(ctx, owner) })
-}
-
-// takeCensus counts. What can't be read is said, and counts as nothing.
-func (c *Console) takeCensus(ctx context.Context, owner string) *census {
-	out := &census{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
-	unread := func(err error) {
-		if err != nil && ctx.Err() == nil {
-			out.Unread = append(out.Unread, err.Error())
-		}
-	}
-	infos, err := c.l.Journal(owner).List(ctx)
-	unread(err)
-	for i := range infos {
-		out.Sessions[infos[i].State]++
-	}
-	list, err := c.l.Jobs(owner).List(ctx)
-	unread(err)
-	for i := range list {
-		out.Jobs[list[i].State]++
-	}
-	cfg := c.l.Config()
-	out.Files, out.Bytes, err = folderSizes(filepath.Join(cfg.State(c.l.Root()), bolt.FolderName(owner)))
-	unread(err)
-	return out
-}
-
-// folderSizes is what lies in a folder and how large it is, by name. A file that goes
-// away meanwhile, as those of an index do, counts as nothing.
-func folderSizes(dir string) (list []fileSize, total int64, err error) {
-	at := map[string]int{}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		name, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
-		i, ok := at[name]
-		if !ok {
-			i = len(list)
-			at[name], list = i, append(list, fileSize{Name: name})
-		}
-		list[i].Bytes += info.Size()
-		total += info.Size()
-		return nil
-	})
-	return list, total, err
-}
-
-// health is what its pages remember.
-type health struct {
-	censuses behind[string, census] // by owner
-	lately   behind[latelyKey, lately]
-	sweeps   sweepFiles
-	weighed  behind[string, reportComparison] // by the files
 }

@@ -2,28 +2,18 @@ package console
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"hash/fnv"
 	"html/template"
-	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
-	"github.com/kenlayer/ken/internal/code/codegraph"
-	"github.com/kenlayer/ken/internal/code/decision"
-	"github.com/kenlayer/ken/internal/code/drift"
-	"github.com/kenlayer/ken/internal/code/objective"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/facet"
 	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
-	"github.com/kenlayer/ken/internal/knowledge/provenance"
-	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -58,13 +48,13 @@ const (
 )
 
 func home(v *visit) error {
-	b := homeBody{Now: v.now(), Review: v.con.tally(v).Review}
+	b := homeBody{Now: v.now(), Review: v.con.pendingFor(v).Review}
 	err := v.withStore(func(s store.Engine) error {
-		b.Mode, b.Cause = v.con.l.Recaller(s, middleware.RecallQuery{}).Mode()
+		b.Mode, b.Cause = v.con.layer.Recaller(s, middleware.RecallQuery{}).Mode()
 		if err := v.homeClaims(s, &b); err != nil {
 			return err
 		}
-		b.Waiting = open(v.con.tally(v).queue)
+		b.Waiting = notDismissed(v.con.pendingFor(v).queue)
 		b.Waiting = b.Waiting[:min(len(b.Waiting), homeWaiting)]
 		return v.homeTurns(&b)
 	})
@@ -81,7 +71,7 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 		return err
 	}
 	if !progress.Ready {
-		b.Counting, v.again = &progress, true
+		b.Counting, v.refresh = &progress, true
 		return nil
 	}
 	p, err := v.con.claims.Select(s.Owner(), facet.Selection{Limit: homeClaims})
@@ -94,16 +84,16 @@ func (v *visit) homeClaims(s store.Engine, b *homeBody) error {
 			b.Statuses = chart.Stack(statusParts(f.Values))
 		}
 	}
-	b.Learned, err = v.rows(s, p.IDs)
+	b.Learned, err = v.readRows(s, p.IDs)
 	return err
 }
 
 // homeTurns is what agents were told in the last day.
 func (v *visit) homeTurns(b *homeBody) error {
-	if _, err := v.remember(); err != nil {
+	if _, err := v.catchUpTurns(); err != nil {
 		return err
 	}
-	if v.who.Can(access.Operate) {
+	if v.principal.Can(access.Operate) {
 		b.Turns, _ = v.con.turns.Turns(v.owner(), time.Time{}, homeTurns, ledger.Match{})
 	}
 	const hours = 24
@@ -117,310 +107,140 @@ func (v *visit) homeTurns(b *homeBody) error {
 	return nil
 }
 
-// errNotTheirs is what a visitor is told who is another owner than the project's. It is
-// the same for what is there and for what is not.
-var errNotTheirs error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
-	Try: "Look at the claims: they are what this owner's agents know."}
+// retrievalModes are the ways in which retrieval runs, the best first, with the tone of each.
+var retrievalModes = []struct {
+	mode ken.Mode
+	tone chart.Tone
+}{{ken.ModeHybrid, chart.OK}, {ken.ModeVector, ""}, {ken.ModeKeyword, ""}, {ken.ModeLate, chart.Warn}, {ken.ModeNone, chart.Muted}}
 
-// ownsFiles reports whether the project's files are the visitor's owner's: those of the
-// one that is configured, and nobody else's, as turns and tools have it.
-func (v *visit) ownsFiles() bool { return v.con.l.RootOf(v.owner()) != "" }
-
-// fileEvidence is a file that a claim is to rest on: one of the project with its hash, so
-// that it shows when it has changed. Another owner's is a name alone.
-func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
-	if !v.ownsFiles() {
-		return ken.FromFile(path, "", ""), nil
+// modeShares is how retrieval ran over time.
+func modeShares(title string, series []ledger.Bucket) chart.SharesData {
+	d := chart.SharesData{Title: title, Unit: "turns"}
+	for _, m := range retrievalModes {
+		d.Names, d.Tones = append(d.Names, string(m.mode)), append(d.Tones, m.tone)
 	}
-	e, err := provenance.Evidence(v.con.l.Root(), path)
-	if why, ok := errors.AsType[*ken.Error](err); ok {
-		why.Field = "file"
-	}
-	return e, err
-}
-
-// decisions are the project's, as their files are now.
-func (v *visit) decisions() (*decision.Registry, error) {
-	if !v.ownsFiles() {
-		return nil, errNotTheirs
-	}
-	base := v.con.l.Codebase()
-	if base == nil {
-		_, err := v.con.l.ReadCode(v.ctx()) // which says why
-		return nil, err
-	}
-	r := base.Decisions()
-	changed, err := r.Refresh(v.ctx())
-	if len(changed.Added)+len(changed.Changed)+len(changed.Removed) > 0 {
-		v.con.govern()
-	}
-	return r, err
-}
-
-// govern has the graph hear of decisions that have changed. It may have to wait until
-// the code was read, which a page does not.
-func (c *Console) govern() {
-	c.running.Go(func() {
-		if err := c.l.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
-			c.o.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
+	for i := range series {
+		x := &series[i]
+		b := chart.Bucket{At: x.From, Counts: make([]float64, len(retrievalModes))}
+		for j, m := range retrievalModes {
+			b.Counts[j] = float64(x.Modes[m.mode])
 		}
-	})
+		d.Buckets, d.Width = append(d.Buckets, b), x.To.Sub(x.From)
+	}
+	return d
 }
 
-// objectives are the project's.
-func (v *visit) objectives() (*objective.Store, error) {
-	if !v.ownsFiles() {
-		return nil, errNotTheirs
+// statusTones are the tones of statuses in charts.
+var statusTones = map[string]chart.Tone{string(ken.StatusVerified): chart.OK, string(ken.StatusDisputed): chart.Warn,
+	string(ken.StatusSuperseded): chart.Muted}
+
+// statusParts is how many claims stand where.
+func statusParts(values []facet.Value) chart.StackData {
+	d := chart.StackData{Title: "Claims by status", Unit: "claims"}
+	for _, v := range values {
+		d.Parts = append(d.Parts, chart.Part{Label: v.Value, Value: float64(v.Count), Tone: statusTones[v.Value]})
 	}
-	if s := v.con.l.Objectives(); s != nil {
-		return s, nil
-	}
-	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
-		Try: "Set middleware.objectives to true, and look at ken doctor."}
+	return d
 }
 
-// fileProblem is something in a file of the project that somebody should look at.
-type fileProblem struct {
-	File, Path string // from the root, and of the page that shows it
-	Line       int    // from 1; 0 for the whole file
-	Text, Try  string
+// pendingCounts holds the numbers in the navigation and the attention queue. Counting reads
+// every valid claim, so pages don't wait for it.
+type pendingCounts struct {
+	Review, Attention, Dead int
+
+	queue  []attention.Item // what needs attention, and what was dismissed of it; not to be changed
+	unread error            // what could not be read and is missing from it
+	failed error            // why nothing could be counted
+	seq    uint64           // of the log, when it was counted
+	took   time.Duration
 }
 
-func problemIn(file string, line int, text, try string) fileProblem {
-	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
-}
+// pendingMaxAge is the age at which counts are renewed even if the log did not grow: refused
+// writes and requests by agents are not in the log.
+const pendingMaxAge = 5 * time.Second
 
-// filePath is the page of a file.
-func filePath(file string) string { return pathOf("files") + "?path=" + escapeQuery(file) }
+// tallyShare bounds what counting costs while the log grows all the time: one part in so
+// many of the time.
+const pendingCostShare = 10
 
-// namedPath leads to what a name stands for in the code: a file, a folder's package or a
-// declaration. It is "" where that is nothing, or several things.
-func (v *visit) namedPath(name string) string {
-	base := v.con.l.Codebase()
-	if base == nil {
-		return ""
-	}
-	n, err := base.View().One(name)
-	switch {
-	case err != nil:
-		return ""
-	case n.Kind == codegraph.KindFile:
-		return filePath(n.Path)
-	}
-	return symbolPath(n.ID, 1)
-}
-
-// projectState names what the project's decisions, objectives and layers are, for who
-// follows their pages.
-func (v *visit) projectState() string {
-	if !v.ownsFiles() {
-		return ""
-	}
-	sum := fnv.New64a()
-	if reg, err := v.decisions(); err == nil {
-		for _, r := range reg.List() {
-			fmt.Fprintln(sum, r.Path, r.Hash)
+// pendingFor is the visitor's owner's, as last counted: every page waits a little for the numbers
+// of its navigation, which follow by themselves.
+func (c *Console) pendingFor(v *visit) pendingCounts {
+	if v.pending == nil {
+		t := pendingCounts{}
+		if last := v.cachedPending(v.con.opts.Patience / 4); last != nil {
+			t = *last
 		}
-	}
-	if s, err := v.objectives(); err == nil {
-		list, _, _ := s.List(v.ctx()) // the page says what can't be read
-		for i := range list {
-			fmt.Fprintln(sum, list[i].Path, list[i].Hash)
+		if !v.principal.Can(access.Operate) {
+			t.Dead = 0
 		}
+		v.pending = &t
 	}
-	return fmt.Sprint(sum.Sum64(), v.con.stampOf(drift.DefaultManifest), v.con.stampOf(drift.DefaultBaseline))
+	return *v.pending
 }
 
-// Topics that a page can follow.
-const (
-	liveClaims    = "claims"    // the log has grown
-	liveTurns     = "turns"     // a turn was prepared, or its answer was looked at
-	liveAttention = "attention" // what waits for a person is another number
-	liveJobs      = "jobs"
-	liveCode      = "code"    // files of the project were read
-	liveProject   = "project" // decisions, objectives, or what is against the layers
-)
+// cachedPending returns the last tally, or a new one if that comes within a moment; nil while
+// there is none.
+func (v *visit) cachedPending(wait time.Duration) *pendingCounts {
+	owner := v.owner()
+	seq := v.seq()
+	return v.con.pending.getWithin(v, owner, func(t *pendingCounts, at time.Time) bool {
+		age := v.now().Sub(at)
+		return t.seq == seq && age <= pendingMaxAge || age < pendingCostShare*t.took
+	}, func(ctx context.Context, _ *pendingCounts) *pendingCounts { return v.con.countPending(ctx, owner) }, wait)
+}
 
-// maxStreams bounds the pages that follow changes at once.
-const maxStreams = 200
-
-// heartbeat is how many ticks a stream says nothing at most: it finds out that the
-// visitor has left, and a proxy in between that it is not dead.
-const heartbeat = 15
-
-// jobTicks is how many ticks pass between two looks at jobs, which are read one by one.
-const jobTicks = 3
-
-// events is a stream of the names of topics of which something has changed. A page
-// asks for itself again then: what it shows is made in one place.
-func events(v *visit) error {
-	if v.con.streams.Add(1) > maxStreams {
-		v.con.streams.Add(-1)
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages follow changes already", Try: "Close some of them; this one still shows what is there when it is loaded."}
+// seq is how far the visitor's log has come.
+func (v *visit) seq() (seq uint64) {
+	if v.principal.Owner == "" {
+		return 0
 	}
-	defer v.con.streams.Add(-1)
-	topics := strings.Split(v.text("topics"), ",")
-	ctx, cancel := context.WithCancel(v.ctx())
-	defer cancel()
-	defer context.AfterFunc(v.con.stop, cancel)()
-	return v.withStore(func(s store.Engine) error {
-		h := v.w.Header()
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("X-Accel-Buffering", "no") // of a proxy that would collect them
-		v.w.WriteHeader(http.StatusOK)
-		out := &stream{w: v.w, c: http.NewResponseController(v.w)}
-		w := watch{v: v, s: s, topics: topics}
-		seq := s.Seq()
-		w.look(ctx, 0) // before the page hears that it is followed: what comes then is told
-		grown := w.follow(ctx, seq)
-		out.send("ready")
-		for _, topic := range w.missed(v.text("at"), seq) {
-			out.send(topic)
-		}
-		tick := time.NewTicker(v.con.o.Tick)
-		defer tick.Stop()
-		for n := 1; ctx.Err() == nil && out.err == nil; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-grown:
-				if slices.Contains(topics, liveClaims) {
-					out.send(liveClaims)
-				}
-			case <-tick.C:
-				n++
-				for _, topic := range w.look(ctx, n) {
-					out.send(topic)
-				}
-				if n%heartbeat == 0 {
-					out.beat()
-				}
-			}
-		}
+	_ = v.withStore(func(s store.Engine) error { // what can't be opened is told by the page itself
+		seq = s.Seq()
 		return nil
 	})
+	return seq
 }
 
-// stream is a response that goes on. After a failed write it does nothing.
-type stream struct {
-	w   http.ResponseWriter
-	c   *http.ResponseController
-	err error
-}
-
-func (s *stream) send(topic string) { s.put("event: change\ndata: " + topic + "\n\n") }
-func (s *stream) beat()             { s.put(":\n\n") }
-
-func (s *stream) put(text string) {
-	if s.err == nil {
-		if _, s.err = fmt.Fprint(s.w, text); s.err == nil {
-			s.err = s.c.Flush()
-		}
-	}
-}
-
-// watch knows what a stream has told of.
-type watch struct {
-	v       *visit
-	s       store.Engine
-	topics  []string
-	turn    string
-	waits   string // what waits for a person
-	jobs    string
-	code    string
-	project string
-}
-
-// moment says what a page was made of: how far the log had come, and the last turn.
-func (v *visit) moment() string {
-	turn, _, _ := v.con.turns.Latest(v.owner())
-	return fmt.Sprintf("%d.%s", v.from, turn)
-}
-
-// missed are the topics of which something has changed between a page's moment and the
-// stream's.
-func (w *watch) missed(moment string, seq uint64) (topics []string) {
-	then, turn, ok := strings.Cut(moment, ".")
-	if !ok { // it did not say
-		return nil
-	}
-	if then != strconv.FormatUint(seq, 10) {
-		topics = append(topics, liveClaims)
-	}
-	if last, _, _ := strings.Cut(w.turn, " "); last != turn && last != "" {
-		topics = append(topics, liveTurns)
-	}
-	return slices.DeleteFunc(topics, func(t string) bool { return !slices.Contains(w.topics, t) })
-}
-
-// follow is told each time the log has grown, from a number on. It ends with ctx.
-func (w *watch) follow(ctx context.Context, seq uint64) <-chan struct{} {
-	grown := make(chan struct{}, 1)
-	w.v.con.running.Go(func() {
-		for w.s.Wait(ctx, seq) == nil && ctx.Err() == nil {
-			seq = w.s.Seq()
-			select {
-			case grown <- struct{}{}:
-			default:
-			}
-		}
-	})
-	return grown
-}
-
-// look returns the topics of which something has changed since the last look.
-func (w *watch) look(ctx context.Context, n int) (changed []string) {
-	for _, topic := range w.topics {
-		different := false
-		switch topic {
-		case liveTurns:
-			different = swap(&w.turn, w.lastTurn(ctx))
-		case liveAttention:
-			if t := w.v.count(0); t != nil {
-				different = swap(&w.waits, fmt.Sprint(t.Review, t.Attention, t.Dead))
-			}
-		case liveProject:
-			if n%jobTicks == 0 {
-				different = swap(&w.project, w.v.projectState())
-			}
-		case liveCode:
-			different = swap(&w.code, w.v.codeState())
-		case liveJobs:
-			if n%jobTicks == 0 {
-				different = swap(&w.jobs, w.jobStates(ctx))
-			}
-		}
-		if different {
-			changed = append(changed, topic)
-		}
-	}
-	return changed
-}
-
-func swap[T comparable](have *T, now T) bool {
-	was := *have
-	*have = now
-	return was != now
-}
-
-// lastTurn names the newest receipt as it is: what its answer turned out to do is
-// written later.
-func (w *watch) lastTurn(ctx context.Context) string {
-	list, _, err := w.v.con.l.Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
-	if err != nil || len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprintln(list[0].Turn, list[0].At.UnixNano(), len(list[0].Used), len(list[0].Taint))
-}
-
-func (w *watch) jobStates(ctx context.Context) string {
-	list, err := w.v.con.l.Jobs(w.v.owner()).List(ctx)
+// countPending counts what waits for an owner.
+func (c *Console) countPending(ctx context.Context, owner string) *pendingCounts {
+	s, release, err := c.layer.Store(ctx, owner)
 	if err != nil {
-		return ""
+		return &pendingCounts{failed: err}
 	}
-	n := map[string]int{}
-	for i := range list {
-		n[string(list[i].State)]++
+	defer release()
+	begun := c.opts.Now()
+	t := &pendingCounts{seq: s.Seq()}
+	desk := operator.New(c.layer, s, operator.Options{Now: c.opts.Now})
+	if waiting, err := desk.Candidates(ctx); err == nil {
+		t.Review = len(waiting.Memory) + len(waiting.Others)
 	}
-	return fmt.Sprint(n)
+	t.queue, t.unread, t.failed = desk.Attention(ctx, true)
+	t.Attention = len(notDismissed(t.queue))
+	if dead, err := c.layer.Jobs(owner).List(ctx, jobs.Dead); err == nil {
+		t.Dead = len(dead)
+	}
+	t.took = c.opts.Now().Sub(begun)
+	return t
+}
+
+// notDismissed returns the items of a queue that were not dismissed.
+func notDismissed(queue []attention.Item) []attention.Item {
+	return slices.DeleteFunc(slices.Clone(queue), func(i attention.Item) bool { return i.Dismissed })
+}
+
+// decisionWait is how long a page waits for the queue after a decision about one of its items.
+const decisionWait = 5 * time.Second
+
+// queue lists what needs attention, with all also what was dismissed. unread is what is
+// missing from the list. made is false while it is made for the first time.
+func (v *visit) attentionQueue(all bool, wait time.Duration) (items []attention.Item, made bool, unread, err error) {
+	switch t := v.cachedPending(wait); {
+	case t == nil:
+		return nil, false, nil, nil
+	case t.failed != nil || all:
+		return slices.Clone(t.queue), true, t.unread, t.failed
+	default:
+		return notDismissed(t.queue), true, t.unread, nil
+	}
 }

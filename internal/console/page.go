@@ -2,22 +2,21 @@ package console
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
-	"github.com/kenlayer/ken/middleware"
-	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/internal/console/chart"
 )
 
 // page is what a handler wants to be shown.
@@ -32,18 +31,18 @@ type page struct {
 	Body any // what the template gets as .Body
 }
 
-// framed is a page with what surrounds it.
-type framed struct {
+// framedPage is a page with its navigation and frame.
+type framedPage struct {
 	page
-	Visit    frame
+	Visit    visitInfo
 	Again    bool   // something is still being found out
 	Moment   string // that the page is of; see watch.missed
 	Sections []section
 	Did      string // what was just done, in a sentence
 }
 
-// frame is what every template may ask about the visit.
-type frame struct {
+// visitInfo is what every template may ask about the visit.
+type visitInfo struct {
 	Name, Owner string
 	Owners      []string // that can be chosen among; nil where the key says whose
 	Keyed       bool     // can log out
@@ -53,7 +52,7 @@ type frame struct {
 	Query       string   // of the search
 	Theme       string   // light, dark, or "" for what the browser prefers
 	Version     string
-	Tally       tally
+	Tally       pendingCounts
 }
 
 // page renders a page whole before it sends any of it, so that a template that fails
@@ -75,10 +74,10 @@ func (v *visit) page(name string, p page) error {
 
 // render is the page with what surrounds it.
 func (v *visit) render(name string, p page) ([]byte, error) {
-	f := framed{page: p, Visit: v.frame(), Sections: sectionsFor(v, p), Did: doings[v.r.URL.Query().Get("did")]}
-	f.Again = v.again
+	f := framedPage{page: p, Visit: v.visitInfo(), Sections: sectionsFor(v, p), Did: doneMessages[v.r.URL.Query().Get("did")]}
+	f.Again = v.refresh
 	if len(p.Live) > 0 {
-		f.Moment = v.moment()
+		f.Moment = v.pageState()
 	}
 	t, err := templates.page(name)
 	if err != nil {
@@ -89,13 +88,13 @@ func (v *visit) render(name string, p page) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// frame is what templates may ask about the visit.
-func (v *visit) frame() frame {
-	f := frame{Name: v.who.Name, Owner: v.who.Owner, Keyed: v.keyed, Operate: v.operates(), Token: v.token, Path: v.r.URL.RequestURI(),
-		Query: v.question(), Theme: theme(v.r), Version: v.con.o.Version}
-	if v.who.Can(access.Read) {
-		f.Tally = v.con.tally(v)
-		f.Owners = v.con.ownersFor(v)
+// visitInfo is what templates may ask about the visit.
+func (v *visit) visitInfo() visitInfo {
+	f := visitInfo{Name: v.principal.Name, Owner: v.principal.Owner, Keyed: v.loggedIn, Operate: v.canOperate(), Token: v.token, Path: v.r.URL.RequestURI(),
+		Query: v.question(), Theme: theme(v.r), Version: v.con.opts.Version}
+	if v.principal.Can(access.Read) {
+		f.Tally = v.con.pendingFor(v)
+		f.Owners = v.con.selectableOwners(v)
 	}
 	return f
 }
@@ -108,9 +107,9 @@ func (v *visit) question() string {
 	return v.r.URL.Query().Get("q")
 }
 
-// doings are the sentences of what a form did, by the word that the address has, so
-// that a link can't put words into the page's mouth.
-var doings = map[string]string{
+// doneMessages maps the word in the address to the sentence that reports what a form did.
+// A link cannot put its own text on the page that way.
+var doneMessages = map[string]string{
 	"verified":   "Verified, on your word.",
 	"disputed":   "Disputed. No turn gets it any more.",
 	"superseded": "Replaced. The old claim stays in the log, with a link to the new one.",
@@ -176,10 +175,10 @@ const (
 
 // sectionsFor is the navigation as the visitor sees it.
 func sectionsFor(v *visit, p page) []section {
-	if !v.who.Can(access.Read) {
+	if !v.principal.Can(access.Read) {
 		return nil
 	}
-	n := v.con.tally(v)
+	n := v.con.pendingFor(v)
 	all := []section{
 		{Name: secHome, Path: Prefix, Key: "o"},
 		{Name: secStore, Path: Prefix + "claims", Key: "s", Tabs: []tab{
@@ -216,7 +215,7 @@ func sectionsFor(v *visit, p page) []section {
 		s.Here = s.Name == p.Section
 		tabs := s.Tabs[:0]
 		for _, t := range s.Tabs {
-			if t.right == "" || v.who.Can(t.right) {
+			if t.right == "" || v.principal.Can(t.right) {
 				t.Here = s.Here && t.Name == p.Tab
 				tabs = append(tabs, t)
 			}
@@ -226,217 +225,141 @@ func sectionsFor(v *visit, p page) []section {
 	return all
 }
 
-// notHere is a path that leads nowhere.
-var notHere error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such page", Try: "Begin at the overview."}
+//go:embed pages/*.html parts/*.html
+var files embed.FS
 
-type problemPage struct {
-	Status   int
-	Msg, Try string
-	Back     string // where the visitor came from; "" when that is not known
+// templates are parsed when they are first asked for: a process that serves no page
+// pays nothing for them.
+var templates = templateCache{pages: map[string]*template.Template{}}
+
+// templateCache is safe for concurrent use.
+type templateCache struct {
+	mu    sync.Mutex
+	parts *template.Template // the frame and what pages share
+	pages map[string]*template.Template
 }
 
-// fail shows an error as a page. What a person can't act on is for the log.
-func (v *visit) fail(err error) {
-	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
-		path := LoginPath
-		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
-			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+// page returns the template of a page, with the frame and the parts around it.
+func (l *templateCache) page(name string) (*template.Template, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.pages[name]; t != nil {
+		return t, nil
+	}
+	if l.parts == nil {
+		parts, err := template.New("parts").Funcs(funcs).ParseFS(files, "parts/*.html")
+		if err != nil {
+			return nil, fmt.Errorf("parse the parts of pages: %w", err)
 		}
-		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
-		return
+		l.parts = parts
 	}
-	if v.ctx().Err() != nil { // nobody is there to be told
-		return
+	t, err := l.parts.Clone()
+	if err == nil {
+		t, err = t.ParseFS(files, "pages/"+name+".html")
 	}
-	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
-		v.con.o.Log.Error("a page failed", "page", v.r.Pattern, "cause", err, "try", ken.Hint(err))
+	if err != nil {
+		return nil, fmt.Errorf("parse page %s: %w", name, err)
 	}
-	if u, err := url.Parse(v.r.Referer()); err == nil && u.Host == v.r.Host {
-		p.Back = ownPath(u.RequestURI())
-	}
-	if err := v.page("problem", page{Title: http.StatusText(p.Status), Status: p.Status, Body: p}); err != nil {
-		v.con.o.Log.Error("a page failed", "page", "problem", "cause", err)
-		http.Error(v.w, "The page failed; the log of ken serve says why.", http.StatusInternalServerError)
-	}
+	l.pages[name] = t
+	return t, nil
 }
 
-// statuses are what the codes of errors are for a browser.
-var statuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.CodeNotFound: http.StatusNotFound, ken.CodeRefused: http.StatusForbidden,
-	ken.CodeExists: http.StatusConflict, ken.CodeUnavailable: http.StatusServiceUnavailable, ken.CodeHeld: http.StatusServiceUnavailable}
-
-func problemOf(err error) problemPage {
-	p := problemPage{Status: http.StatusInternalServerError, Msg: "the page failed", Try: "Look at the log of ken serve."}
-	var e *ken.Error
-	if !errors.As(err, &e) {
-		return p
+// slowly shows a page of which a part takes its time: what stands before that part is
+// sent at once, and the part when it is there. The template of the page puts .Body.Later
+// where the part goes; fill returns the part's template and its data. What it fails with
+// is told in the part's place, since the page has begun.
+func (v *visit) pageWithSlowPart(name string, p page, body map[string]any, fill func() (part string, data any, err error)) error {
+	mark := randomToken()
+	hole := []byte("<!--" + hex.EncodeToString(mark[:]) + "-->")
+	body["Later"] = template.HTML(hole) // hexadecimal digits
+	p.Body = body
+	whole, err := v.render(name, p)
+	if err != nil {
+		return err
 	}
-	if s, ok := statuses[e.Code]; ok {
-		p = problemPage{Status: s, Msg: e.Msg, Try: e.Try}
-		if e.Field != "" {
-			p.Msg = e.Field + ": " + e.Msg
-		}
-	} else if e.Try != "" {
-		p.Try = e.Try
+	before, after, ok := bytes.Cut(whole, hole)
+	if !ok {
+		return errors.New("page " + name + " has no place for its slow part")
 	}
-	return p
-}
-
-// row is a claim as a line of a list.
-type row struct {
-	ID, Kind, Status string
-	Tone             ken.Tone
-	Tier             string
-	Heading, Text    string
-	Says             string // the line that says where it stands
-	Entities         []string
-	Constraint       bool
-	When             any // a time in words
-	Seen             int // times it was seen
-	Session          string
-	Expired, Put     bool // its time is over; it was put away
-	Confidence       float64
-	Evidence         int // pieces
-}
-
-// rowOf shows a claim as it stands at a moment.
-func rowOf(c *middleware.ClaimView, now time.Time) row {
-	_, tone := c.Severity()
-	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: tone, Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
-		Says: standing(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
-		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
-}
-
-// standing says in a line why a claim stands where it does: "confidence 0.9 · from
-// tool_result", "2 conflicting evidence refs", "by ana · 2026-05-20".
-func standing(c *ken.Claim, now time.Time) string {
-	var parts []string
-	switch c.Status {
-	case ken.StatusVerified:
-		if e := voucher(c); e != nil {
-			parts = append(parts, "by "+e.ID, e.FetchedAt.UTC().Format(time.DateOnly))
-		}
-	case ken.StatusDisputed:
-		parts = append(parts, plural(len(c.Evidence), "conflicting evidence ref", "conflicting evidence refs"))
-	case ken.StatusSuperseded:
-		parts = append(parts, "by "+shortID(c.SupersededBy))
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(max(p.Status, http.StatusOK))
+	if v.r.Method == http.MethodHead {
+		return nil
 	}
-	if len(parts) == 0 {
-		parts = append(parts, fmt.Sprintf("confidence %.1f", c.Confidence))
-		if len(c.Evidence) > 0 {
-			parts = append(parts, "from "+string(c.Evidence[0].Kind))
-		}
-	}
-	if c.Expired(now) {
-		parts = append(parts, "expired "+c.ExpiresAt.UTC().Format(time.DateOnly))
-	}
-	return strings.Join(parts, " · ")
-}
-
-// voucher is the last piece of evidence by which a person verified a claim; nil for none.
-func voucher(c *ken.Claim) *ken.Evidence {
-	for i := len(c.Evidence) - 1; i >= 0; i-- {
-		if e := &c.Evidence[i]; e.Kind == ken.EvidenceHumanAssertion && e.ID != "" {
-			return e
-		}
-	}
+	_, _ = v.w.Write(before) // the visitor is gone, if it or what follows fails
+	_ = http.NewResponseController(v.w).Flush()
+	_, _ = v.w.Write(v.renderPart(name, fill))
+	_, _ = v.w.Write(after)
 	return nil
 }
 
-// Most code points of a text that a page shows: of a whole one, and of a line in a
-// list. What is longer is cut, and says so.
-const (
-	mostText = 20_000
-	mostLine = 280
-)
-
-// shown writes a text that anybody may have written, cut to most code points: escaped,
-// isolated from the direction of what surrounds it, and with what can't be seen but
-// changes what is seen made visible.
-func shown(s string, most int) template.HTML {
-	var b strings.Builder
-	b.Grow(len(s) + 16)
-	b.WriteString("<bdi>")
-	n, from := 0, 0
-	flush := func(to int) { template.HTMLEscape(&b, []byte(s[from:to])) }
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if n == most {
-			flush(i)
-			fmt.Fprintf(&b, `</bdi><span class="cut-off" title="%d more characters">…</span>`, utf8.RuneCountInString(s[i:]))
-			return template.HTML(b.String()) // every piece is escaped
-		}
-		if concealed(r, size) {
-			flush(i)
-			if r == utf8.RuneError && size == 1 {
-				fmt.Fprintf(&b, `<span class="concealed" title="a byte that is no text">%02X</span>`, s[i])
-			} else {
-				fmt.Fprintf(&b, `<span class="concealed" title="a character that can’t be seen">U+%04X</span>`, r)
+// part renders the slow part of a page, or what went wrong with it.
+func (v *visit) renderPart(name string, fill func() (string, any, error)) []byte {
+	part, data, err := fill()
+	if err == nil {
+		var b bytes.Buffer
+		var t *template.Template
+		if t, err = templates.page(name); err == nil {
+			if err = t.ExecuteTemplate(&b, part, map[string]any{"Visit": v.visitInfo(), "Body": data}); err == nil {
+				return b.Bytes()
 			}
-			from = i + size
-		}
-		i += size
-		n++
-	}
-	flush(len(s))
-	b.WriteString("</bdi>")
-	return template.HTML(b.String()) // every piece is escaped
-}
-
-// concealed reports a character that hides or reorders others: controls, overrides and
-// embeddings of direction, tags, and what has no width, but for the joiners that
-// scripts and emoji are written with, and the marks of direction, which reorder
-// nothing but themselves.
-func concealed(r rune, size int) bool {
-	switch r {
-	case '\n', '\t', '\u200c', '\u200d', '\u200e', '\u200f', '\u061c', '\u00ad':
-		return false
-	case utf8.RuneError:
-		return size == 1
-	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == '\u115f' || r == '\u3164'
-}
-
-// oneLine is a text without its breaks, cut to most code points.
-func oneLine(s string, most int) template.HTML {
-	if len(s) > 4*most+4096 { // of a long text only the beginning is looked at
-		s = strings.ToValidUTF8(s[:4*most+4096], "")
-	}
-	return shown(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' || r == ' ' }), " "), most)
-}
-
-// windowTitle is a text for the title of a window, where no mark-up is: one line, without
-// what can't be seen, cut.
-func windowTitle(s string) string {
-	const most = 100
-	var b strings.Builder
-	n := 0
-	for _, word := range strings.Fields(s[:min(len(s), 8*most)]) {
-		for i, r := range " " + word {
-			if i == 0 && n == 0 || concealed(r, utf8.RuneLen(r)) || r == utf8.RuneError {
-				continue
-			}
-			if n++; n > most {
-				return b.String() + "…"
-			}
-			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	p := errorPageOf(err)
+	if p.Status >= http.StatusInternalServerError && v.ctx().Err() == nil {
+		v.con.opts.Log.Error("a part of a page failed", "page", name, "cause", err, "try", ken.Hint(err))
+	}
+	return []byte(`<div class="note danger" role="alert"><p>` + template.HTMLEscapeString(p.Msg) + `</p><p>` + template.HTMLEscapeString(p.Try) + `</p></div>`)
 }
 
-// claimText is all that a claim says, as plain text, whatever its length.
-func claimText(v *visit) error {
-	return v.withStore(func(s store.Engine) error {
-		c, err := s.Get(v.ctx(), v.r.PathValue("id"))
+//go:embed assets/*
+var assetFiles embed.FS
+
+// assetTypes are the types of what is served, by the end of the name.
+var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+// assets returns every asset with its hash. The hash is part of the path, so a browser may
+// cache a file forever and loads it again when it changes.
+var assets = sync.OnceValue(func() map[string]bundled {
+	out := map[string]bundled{}
+	entries, err := assetFiles.ReadDir("assets")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for _, e := range entries {
+		b, err := assetFiles.ReadFile("assets/" + e.Name())
 		if err != nil {
-			return err
+			panic(err)
 		}
-		h := v.w.Header()
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-		v.w.WriteHeader(http.StatusOK)
-		_, _ = io.WriteString(v.w, c.Text) // the visitor is gone, if it fails
-		return nil
-	})
+		if e.Name() == "console.css" {
+			b = append(b, chart.CSS...)
+		}
+		sum := sha256.Sum256(b)
+		out[e.Name()] = bundled{b, hex.EncodeToString(sum[:6])}
+	}
+	return out
+})
+
+type bundled struct {
+	bytes []byte
+	hash  string
+}
+
+// assetPath returns the path that serves an asset.
+func assetPath(name string) string { return Prefix + "assets/" + assets()[name].hash + "/" + name }
+
+func asset(v *visit) error {
+	name := v.r.PathValue("name")
+	a, ok := assets()[name]
+	kind := assetTypes[name[max(strings.LastIndexByte(name, '.'), 0):]]
+	if !ok || kind == "" {
+		return errNoPage
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", kind)
+	if v.r.PathValue("hash") == a.hash {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	http.ServeContent(v.w, v.r, "", time.Time{}, bytes.NewReader(a.bytes))
+	return nil
 }

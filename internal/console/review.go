@@ -55,8 +55,8 @@ type failure struct{ ID, Text, Msg, Try string }
 // how much of the evidence of each.
 const (
 	candidatesPerPage = 50
-	mostSources       = 3
-	mostSessions      = 2
+	maxSources        = 3
+	maxSessions       = 2
 )
 
 func reviewPage(v *visit) error {
@@ -86,7 +86,7 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 			return err
 		}
 		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return b.Kind != "" && string(c.Kind) != b.Kind })
-		from, before := offset(q.Get("from"), len(claims)), q.Get("before")
+		from, before := listOffset(q.Get("from"), len(claims)), q.Get("before")
 		if before != "" {
 			from = len(claims)
 		}
@@ -119,9 +119,9 @@ func (v *visit) reviewList(b *reviewBody, q url.Values) error {
 		}
 		switch end := from + len(shown); {
 		case end < len(claims) || end > 0 && len(shown) == candidatesPerPage && b.Total > end:
-			b.Next = with(address, "from", strconv.Itoa(end))
+			b.Next = withParam(address, "from", strconv.Itoa(end))
 		case others.Next != "":
-			b.Next = with(address, "before", others.Next)
+			b.Next = withParam(address, "before", others.Next)
 		}
 		return nil
 	})
@@ -170,17 +170,17 @@ func (v *visit) otherCandidates(s store.Engine, b *reviewBody, before string, mo
 
 // candidate shows a claim to who decides about it.
 func (v *visit) candidate(c *ken.Claim) (candidate, error) {
-	now, view := v.now(), v.con.l.View(*c)
-	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: effect(c),
-		Long: utf8.RuneCountInString(c.Text) > mostLine || strings.ContainsRune(c.Text, '\n')}
-	if len(c.Text) <= mostText {
+	now, view := v.now(), v.con.layer.View(*c)
+	out := candidate{row: rowOf(&view, now), First: ago(now, c.CreatedAt), Last: ago(now, c.ReinforcedAt), Effect: approvalEffect(c),
+		Long: utf8.RuneCountInString(c.Text) > maxLine || strings.ContainsRune(c.Text, '\n')}
+	if len(c.Text) <= maxText {
 		out.Whole = c.Text
 	}
-	known, err := provenance.One(c, provenance.Options{Now: v.con.o.Now, DecayDays: v.con.l.Config().Knowledge.DecayDays})
+	known, err := provenance.One(c, provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays})
 	if err != nil {
 		return out, err
 	}
-	out.Further = max(len(known.Evidence)-mostSources, 0)
+	out.Further = max(len(known.Evidence)-maxSources, 0)
 	for i := range known.Evidence[:len(known.Evidence)-out.Further] {
 		e := &known.Evidence[i]
 		if source := string(e.Kind); i == 0 || e.Kind != known.Evidence[i-1].Kind {
@@ -190,13 +190,13 @@ func (v *visit) candidate(c *ken.Claim) (candidate, error) {
 		}
 	}
 	sessions := sessionsOf(c)
-	out.Others = max(len(sessions)-mostSessions, 0)
+	out.Others = max(len(sessions)-maxSessions, 0)
 	out.Sessions = sessions[:len(sessions)-out.Others]
 	return out, nil
 }
 
-// effect is what approving a claim does.
-func effect(c *ken.Claim) string {
+// approvalEffect says what approving a claim does.
+func approvalEffect(c *ken.Claim) string {
 	switch {
 	case operator.InMemory(c.Kind):
 		return "in every turn from then on"
@@ -222,9 +222,8 @@ func sessionsOf(c *ken.Claim) (out []string) {
 	return out
 }
 
-// offset is where in a list of n things an address says that a page begins; its beginning
-// for what is no such place.
-func offset(s string, n int) int {
+// listOffset parses the start of a page in a list of n items; 0 if it is invalid.
+func listOffset(s string, n int) int {
 	at, err := strconv.Atoi(s)
 	if err != nil || at < 0 || at > n {
 		return 0
@@ -232,31 +231,25 @@ func offset(s string, n int) int {
 	return at
 }
 
-// reviewed are the words for what was done, by the decision about one claim; about
+// reviewMessages are the words for what was done, by the decision about one claim; about
 // several it is "decided".
-var reviewed = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
-
-// written is a text of the form as it was typed: a browser sends the ends of lines as
-// two characters.
-func (v *visit) written(name string) string {
-	return strings.TrimSpace(strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n"))
-}
+var reviewMessages = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
 
 // review carries out one decision about the chosen candidates, each by itself. When one
 // fails, the answer is the list with what became of each, since no address can hold
 // that.
-func review(v *visit) error {
-	decision, ids := operator.Decision(v.text("decision")), v.r.PostForm["claim"]
-	if _, ok := reviewed[decision]; !ok || decision == operator.Rewrite && len(ids) > 1 {
+func decideReview(v *visit) error {
+	decision, ids := operator.Decision(v.param("decision")), v.r.PostForm["claim"]
+	if _, ok := reviewMessages[decision]; !ok || decision == operator.Rewrite && len(ids) > 1 {
 		return &ken.Error{Code: ken.CodeInvalid, Field: "decision", Msg: "nothing that can be decided here", Try: "Approve or reject what is chosen, or edit one claim."}
 	}
-	back := v.back(Prefix + "review")
+	back := v.returnPath(Prefix + "review")
 	if len(ids) == 0 {
-		return v.did(back, "nothing")
+		return v.redirectDone(back, "nothing")
 	}
 	verdicts := make([]operator.Verdict, len(ids))
 	for i, id := range ids {
-		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.written("text")}
+		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.formText("text")}
 	}
 	b := reviewBody{Now: v.now()}
 	status := http.StatusOK
@@ -267,7 +260,7 @@ func review(v *visit) error {
 				b.Done++
 				continue
 			}
-			p := problemOf(o.Err)
+			p := errorPageOf(o.Err)
 			status = p.Status
 			f := failure{ID: ids[i], Msg: p.Msg, Try: p.Try}
 			if c, err := s.Get(v.ctx(), ids[i]); err == nil {
@@ -276,7 +269,7 @@ func review(v *visit) error {
 			b.Failed = append(b.Failed, f)
 		}
 		if unwritten != nil {
-			b.Warning = problemOf(unwritten).Msg
+			b.Warning = errorPageOf(unwritten).Msg
 		}
 		return nil
 	})
@@ -284,9 +277,9 @@ func review(v *visit) error {
 	case err != nil:
 		return err
 	case len(b.Failed) == 0 && b.Warning == "" && len(ids) > 1:
-		return v.did(back, "decided")
+		return v.redirectDone(back, "decided")
 	case len(b.Failed) == 0 && b.Warning == "":
-		return v.did(back, reviewed[decision])
+		return v.redirectDone(back, reviewMessages[decision])
 	}
 	if b.Done > 0 {
 		status = http.StatusOK // some of it is done: the list is what it is now
@@ -299,58 +292,4 @@ func review(v *visit) error {
 		return err
 	}
 	return v.page("review", page{Title: "Candidates", Section: secReview, Tab: "Candidates", Status: status, Live: []string{liveClaims}, Body: b})
-}
-
-// deciding is a handler that changes the claim of the path and goes back to its page,
-// or to where the form came from.
-func deciding(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
-	return func(v *visit) error {
-		id := v.r.PathValue("id")
-		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
-		if err != nil {
-			return err
-		}
-		return v.did(v.back(pathOf("claims", id)), did)
-	}
-}
-
-func verifyClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.text("note")))
-}
-
-func disputeClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.text("reason")))
-}
-
-func archiveClaim(v *visit, d *operator.Desk, id string) error {
-	return d.Archive(v.ctx(), id, strings.TrimSpace(v.text("reason")))
-}
-
-// supersedeClaim replaces a claim: by another that is there, named by its id, or by one
-// with the text that was written for it.
-func supersedeClaim(v *visit) error {
-	id, text := v.r.PathValue("id"), strings.TrimSpace(v.text("text"))
-	by, reason := strings.TrimSpace(v.text("by")), strings.TrimSpace(v.text("reason"))
-	return v.withStore(func(s store.Engine) error {
-		switch d := v.desk(s); {
-		case by != "" && text != "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
-		case by != "":
-			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page will do
-				by = by[i+1:]
-			}
-			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
-				return err
-			}
-			return v.did(pathOf("claims", id), "superseded")
-		case text == "":
-			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
-		default:
-			now, err := d.Replace(v.ctx(), id, text, reason)
-			if err != nil {
-				return err
-			}
-			return v.did(pathOf("claims", now), "replaced")
-		}
-	})
 }

@@ -1,9 +1,8 @@
-// Package chart draws what the console shows as pictures: bars, lines, the stages of
-// a turn, the way of an item through a retrieval, and graphs that one can walk.
+// Package chart draws the console's charts as SVG: bars, lines, the stages of a turn, the
+// ranks of an item in a retrieval, and graphs with links.
 //
-// Every function takes a plain struct and returns a figure: inline SVG, drawn here and
-// now, that needs neither a script nor a style of its own, so that it stands under the
-// strictest Content-Security-Policy. Colours come from classes that [CSS] gives their
+// Every function takes a plain struct and returns a figure as inline SVG. It needs no script
+// and no inline style, so the strictest Content-Security-Policy admits it. Colours come from classes that [CSS] gives their
 // meaning, in light and in dark. Nothing has an id: any number of figures share a page.
 //
 // Whatever a label holds is text and nothing else. Long ones are cut, and the whole of

@@ -1,21 +1,16 @@
 package consoletest
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/harvest/pattern"
 	"github.com/kenlayer/ken/internal/knowledge/skill"
-	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
-	"github.com/kenlayer/ken/internal/knowledge/structure/task"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -255,175 +250,178 @@ func (f *furnisher) playbook(name string, ago time.Duration, path string) step {
 	})
 }
 
-// things are the entities that claims are about, what they depend on, their other names,
-// rules about them, and tasks.
-func (f *furnisher) things() []step {
-	steps := []step{f.edits(70*day, "describe entities", describe), f.edits(69*day, "depend", depend), f.edits(68*day, "rules", rules), f.edits(5*day, "tasks", f.tasks)}
-	return steps
-}
+// batch is how many claims are written in one transaction.
+const batch = 2_000
 
-// edits is a step that a person takes with the editor of the structure.
-func (f *furnisher) edits(ago time.Duration, name string, do func(context.Context, *edit.Editor) error) step {
-	return f.change(ago, name, func(ctx context.Context, s store.Engine) error {
-		return do(ctx, edit.New(s, edit.Options{Now: f.clock.Now, NewID: func() string { return f.ids.next(f.clock.Now()) }, Actor: ana, Project: "payments",
-			Evidence: []ken.Evidence{ken.FromHumanAssertion("ana", f.clock.Now(), "drew it on the board")}, Source: "ana", SourceType: "edit"}))
-	})
-}
-
-func describe(ctx context.Context, e *edit.Editor) error {
-	for _, d := range [][3]string{
-		{"payments", "project", "Payments: moves money between accounts"}, {"ledger", "system", "Ledger: the books, in double entry"},
-		{"bank", "system", "Bank: the partner's API"}, {"retry", "system", "Retry: repeats calls to the bank"}, {"handler", "system", "Handler: the HTTP API"},
-		{"postgres", "tool", "PostgreSQL: where the ledger lies"}, {"notify", "system", "Notify: letters to people"}, {"settlement", "concept", "Settlement: what goes to the bank, once a night"},
-		{"exporter", "system", "Exporter: writes the settlement's file"}, {"ana", "person", "Ana: owns payments"}, {"tom", "person", "Tom: owns the letters"},
-		{"auditors", "person", "Auditors: look at the books once a year"}, {"refunds", "concept", "Refunds: transfers that go back"}, {"on call", "concept", "On call: who answers at night"},
-		{"vault", "tool", "Vault: where keys lie"},
-	} {
-		if _, err := e.Describe(ctx, d[0], d[1], d[2]); err != nil {
-			return fmt.Errorf("%s: %w", d[0], err)
-		}
-	}
-	_, err := e.Alias(ctx, "payments", "paymentsd", "that is what the binary is called")
-	return err
-}
-
-func depend(ctx context.Context, e *edit.Editor) error {
-	for _, d := range []struct {
-		from, how, to string
-		strength      float64
-	}{
-		{"payments", "uses", "ledger", .9}, {"payments", "uses", "bank", .9}, {"payments", "uses", "retry", .7}, {"payments", "uses", "handler", .8}, {"payments", "owned_by", "ana", .9},
-		{"handler", "requires", "ledger", .8}, {"handler", "uses", "retry", .6}, {"retry", "uses", "bank", .8}, {"ledger", "requires", "postgres", 1}, {"ledger", "uses", "notify", .3},
-		{"notify", "owned_by", "tom", .8}, {"settlement", "uses", "exporter", .7}, {"settlement", "requires", "bank", .9}, {"exporter", "requires", "ledger", .9},
-		{"auditors", "blocks", "settlement", .5}, {"refunds", "requires", "ledger", .8}, {"refunds", "informs", "auditors", .2}, {"bank", "requires", "vault", .4}, {"on call", "owned_by", "ana", .5},
-	} {
-		if _, err := e.AddDependency(ctx, d.from, d.how, d.to, d.strength); err != nil {
-			return fmt.Errorf("%s %s %s: %w", d.from, d.how, d.to, err)
-		}
-	}
-	return nil
-}
-
-func rules(ctx context.Context, e *edit.Editor) error {
-	for _, r := range []edit.NewConstraint{
-		{Text: "Never write to the ledger but through ledger.Post.", Entities: []string{"ledger"}, Aspect: "design"},
-		{Text: "Never call the bank without a reference.", Entities: []string{"bank"}, Aspect: "api"},
-		{Text: "Refunds of more than 1,000 euros must be approved by Ana.", Entities: []string{"refunds", "ana"}, Aspect: "policy"},
-	} {
-		if _, err := e.AddConstraint(ctx, r); err != nil {
-			return fmt.Errorf("%s: %w", r.Text, err)
-		}
-	}
-	return nil
-}
-
-// tasks are one of each state.
-func (f *furnisher) tasks(ctx context.Context, e *edit.Editor) error {
-	for i, t := range []struct {
-		title string
-		about []string
-		to    []task.Status
-	}{
-		{"Reconcile a week of hourly settlement", []string{"settlement", "bank"}, nil},
-		{"Enlarge the pool of connections before month's end", []string{"postgres"}, []task.Status{task.InProgress}},
-		{"Ask the bank about Sundays", []string{"bank"}, []task.Status{task.InProgress, task.Blocked}},
-		{"Queue letters in the transaction", []string{"notify"}, []task.Status{task.InProgress, task.Done}},
-		{"Pay out in Swiss francs", []string{"payments"}, []task.Status{task.Cancelled}},
-	} {
-		made, err := e.CreateTask(ctx, edit.NewTask{Title: t.title, About: t.about})
-		if err != nil {
-			return fmt.Errorf("task %d: %w", i+1, err)
-		}
-		for _, to := range t.to {
-			if _, err := e.UpdateTask(ctx, made.ID, edit.TaskChange{Status: &to}); err != nil {
-				return fmt.Errorf("task %d: %w", i+1, err)
-			}
-		}
-	}
-	return nil
-}
-
-// patterns are the candidates that wait for a review, the first one seen most often; two
-// were decided about before.
-func (f *furnisher) patterns() []step {
-	list := []struct {
-		source pattern.Source
-		name   string
-	}{
-		{pattern.Command, "go test ./..."}, {pattern.Command, "make lint"}, {pattern.Test, "TestBackoff"}, {pattern.File, "retry/backoff.go"},
-		{pattern.Command, "docker compose up -d postgres"}, {pattern.Failure, "go test ./bank/..."}, {pattern.File, "ledger/post.go"},
-		{pattern.Command, "psql -f schema.sql"}, {pattern.Test, "TestPostTwice"}, {pattern.Command, "go run ./cmd/paymentsd"},
-		{pattern.Failure, "curl -f https://bank.example/health"}, {pattern.Command, "git push --dry-run"},
-		{pattern.Command, "gofmt -l ."}, {pattern.Command, "rm -rf node_modules"},
-	}
-	const candidates = 12
+// synthetic claims are many and plausible: sentences about services, people and rules, with
+// tags, scopes and evidence as real ones have them, over the year before the story.
+func (f *furnisher) synthetic() []step {
 	var steps []step
-	for i, p := range list {
-		ago := 26*day - time.Duration(i)*time.Hour
-		name := fmt.Sprint("pattern ", i+1)
-		steps = append(steps, f.change(ago, name, func(ctx context.Context, s store.Engine) error {
-			id, err := s.WriteClaim(ctx, f.candidate(p.source, p.name))
-			if err != nil {
-				return err
+	rng := rand.New(rand.NewPCG(f.o.Seed, 1))
+	for from := 0; from < f.o.Claims; from += batch {
+		n := min(batch, f.o.Claims-from)
+		ago := 120*day + time.Duration(f.o.Claims-from)*time.Minute
+		steps = append(steps, f.change(ago, "synthetic claims", func(ctx context.Context, s store.Engine) error {
+			in := make([]store.Incoming, n)
+			for i := range in {
+				in[i].Claim = f.sentence(rng, from+i)
 			}
-			f.project.Claims[name] = id
-			if i < candidates {
-				f.project.Patterns = append(f.project.Patterns, id)
+			for i, o := range s.Import(ctx, in) {
+				if o.Err != nil {
+					return fmt.Errorf("claim %d: %w", from+i, o.Err)
+				}
 			}
 			return nil
 		}))
-		for k := range max(0, 2*(candidates-i-1)) {
-			steps = append(steps, f.change(ago-time.Duration(k+1)*day/2, name+" again", func(ctx context.Context, s store.Engine) error {
-				return s.Reinforce(ctx, f.project.Claims[name], []ken.Evidence{seen(k + 1)}, ken.Actor{Type: "system", ID: "harvest"})
-			}))
-		}
 	}
-	return append(steps, f.move(12*day, "pattern 13", ken.StatusObserved, "approved", ana), f.move(12*day-time.Minute, "pattern 14", ken.StatusDisputed, "rejected", ana))
+	return steps
 }
 
-// candidate is a pattern's claim as harvests write it.
-func (f *furnisher) candidate(source pattern.Source, name string) ken.Claim {
-	body := pattern.Body{Source: source, Count: 1}
-	text := map[pattern.Source]string{pattern.Command: "Shell command succeeds: ", pattern.Test: "Test passes: ", pattern.File: "File is modified repeatedly in sessions: ",
-		pattern.Failure: "Shell command fails repeatedly: "}[source] + name
-	switch source {
-	case pattern.Test:
-		body.Test = name
-	case pattern.File:
-		body.File = name
-	case pattern.Failure:
-		code := 1
-		body.Command, body.ExitCode, body.LastError = name, &code, "exit status 1"
+var (
+	services = strings.Fields("billing search catalog checkout inventory shipping identity pricing ledger reports mailer gateway scheduler archive importer exporter webhook fraud tax loyalty")
+	parts    = strings.Fields("cache queue table index worker endpoint timeout schema migration token certificate replica bucket topic retry limit quota log alert dashboard")
+	verbs    = strings.Fields("keeps drops retries validates stores renames deletes compresses encrypts batches logs rejects caches signs streams")
+	objects  = strings.Fields("orders invoices sessions carts parcels users prices taxes refunds events rows messages files keys reports")
+	whens    = []string{"after ten seconds", "every hour", "at midnight", "before the first request", "when the disk is full", "twice", "in order", "without a lock", "behind a flag", "since March", "only in Frankfurt", "for thirty days"}
+	aspects  = strings.Fields("behaviour policy performance availability design api procedure quality")
+	tags     = strings.Fields("incident onboarding migration security latency cost audit style deploy oncall")
+)
+
+// sentence is one claim. The number is in it, so that none is written twice.
+func (f *furnisher) sentence(rng *rand.Rand, n int) ken.Claim {
+	pick := func(from []string) string { return from[rng.IntN(len(from))] }
+	service, part := pick(services), pick(parts)
+	at := f.clock.Now().Add(-time.Duration(rng.IntN(60*24*30)) * time.Minute)
+	name := fmt.Sprint("synthetic ", n)
+	c := ken.Claim{ID: f.ids.named(at, name), Kind: ken.KindFact, Status: ken.StatusObserved, Confidence: .5 + rng.Float64()/2, Importance: rng.Float64(),
+		Text:     fmt.Sprintf("The %s of %s %s %s %s %s; see ticket %d.", part, service, pick(verbs), pick(objects), pick(whens), pick(whens), n),
+		Entities: []string{service, service + " " + part}, Aspect: pick(aspects), Tags: []string{pick(tags)}, AssignedBy: ken.AssignedByRules,
+		Project: service, Session: fmt.Sprint("s-", n/40), Actor: ken.Actor{Type: "agent", ID: fmt.Sprint("agent-", n%7)}, Source: fmt.Sprint("agent-", n%7), SourceType: "harvest", CreatedAt: at}
+	switch rng.IntN(6) {
+	case 0:
+		c.Evidence = []ken.Evidence{ken.FromFile(service+"/"+part+".go", Repo, commit)}
+	case 1:
+		c.Evidence = []ken.Evidence{ken.FromTestResult("Test"+part, "ok"), ken.FromExitCode("go test ./"+service, 0)}
+	case 2:
+		c.Evidence = []ken.Evidence{ken.FromURL("https://docs.example/"+service+"/"+part, at, "")}
 	default:
-		body.Command = name
+		c.Evidence = []ken.Evidence{ken.FromMessage(c.Session, fmt.Sprint("m", n%40), "")}
 	}
-	b, _ := json.Marshal(body) // strings and numbers always can be
-	at := f.clock.Now()
-	return ken.Claim{ID: f.ids.named(at, text), Key: pattern.Key(source, name, session.Info{About: session.About{Project: "payments"}}), Kind: ken.KindPattern, Text: text,
-		Body: b, Evidence: []ken.Evidence{seen(0)}, Status: ken.StatusHypothesis, Confidence: .6, Importance: .4, Domain: string(source), Entities: []string{name},
-		Project: "payments", Session: "s-onboarding", Actor: ken.Actor{Type: "system", ID: "harvest"}, Source: "s-onboarding", SourceType: "harvest", CreatedAt: at}
+	switch rng.IntN(20) {
+	case 0:
+		c.Kind = ken.KindFinding
+	case 1:
+		c.Kind = ken.KindEpisode
+	case 2:
+		c.Status = ken.StatusInferred
+	case 3:
+		c.Status = ken.StatusHypothesis
+	case 4, 5:
+		c.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "example.com/" + service}
+	}
+	return c
 }
 
-// seen is the evidence of the nth time.
-func seen(n int) ken.Evidence {
-	e := ken.FromToolResult(fmt.Sprintf("call_%d", n), "run_command")
-	e.SessionID, e.Trust = fmt.Sprintf("s-work-%d", n), ken.TrustAgent
-	return e
-}
+// Texts that do something when a page believes them. Each sets window.pwned, which a test
+// looks at. The store takes out of claims what can't be seen, such as control characters
+// and marks of direction; what it lets in, a page has to bear.
+const (
+	script = `<script>window.pwned=1</script>`
+	image  = `<img src=x onerror=window.pwned=1>`
+	vector = `"><svg onload=window.pwned=1>`
+	link   = `javascript:window.pwned=1`
+	cell   = `{{.}}{{printf "%s" .Keys}}${window.pwned=1}`
+	bidi   = "pay \u202emoc.live\u2066 now\u2069\u202c"
+	unseen = "zero\u200bwidth\u200d\u2060\ufeff soft\u00adhyphen"
+	raw    = "nul\x00 bell\x07 escape\x1b[31m red\x1b[0m delete\x7f line\u2028end"
+	fake   = `</textarea></title></style></script></template>` + script + `<!-- ]]> -->`
 
-// orderPatterns puts the candidates into the order of a review: harvests have seen some of
-// them again.
-func (f *furnisher) orderPatterns(ctx context.Context) error {
-	return f.store(ctx, "", func(s store.Engine) error {
-		seen := map[string]int{}
-		for _, id := range f.project.Patterns {
-			c, err := s.Get(ctx, id)
-			if err != nil {
-				return err
-			}
-			seen[id] = c.Reinforcements
+	hostileEntity  = `<img src=x onerror=window.pwned=1> service`
+	hostileSession = `s-<script>window.pwned=1</script>`
+	hostileAgent   = `agent"><svg onload=window.pwned=1>`
+	hostileProject = `<img src=x onerror=window.pwned=1>`
+)
+
+// longWord has no place to break, and huge is as long as a claim may be.
+const (
+	longWord = 10_000
+	huge     = ken.MaxTextBytes
+)
+
+// hostile claims are what somebody may write who wants something from whoever looks.
+func (f *furnisher) hostile() []step {
+	external := like(func(c *ken.Claim) {
+		for i := range c.Evidence {
+			c.Evidence[i].Trust = ken.TrustExternal
 		}
-		slices.SortStableFunc(f.project.Patterns, func(a, b string) int { return cmp.Compare(seen[b], seen[a]) })
-		return nil
 	})
+	at := f.o.Now
+	list := []told{
+		{"hostile script", 0, "Retries of the bank " + script + " are " + image + " unsafe " + vector, like(func(c *ken.Claim) {
+			c.Heading, c.Tags, c.Entities, c.Aspect = image+" heading", []string{script, vector, "{{.}}"}, []string{hostileEntity, vector}, script
+			c.Source, c.Session, c.Project, c.Domain = image, hostileSession, hostileProject, vector
+			c.Branch, c.Actor = image, ken.Actor{Type: "agent", ID: hostileAgent}
+			c.Scope = ken.Scope{Type: ken.ScopeRepo, ID: script}
+		})},
+		{"hostile links", 0, "See [here](" + link + ") or <a href=\"" + link + "\">there</a> about the bank's " + link, all(by(
+			ken.FromURL(link, at, "sha256:"+image), ken.FromURL("data:text/html,"+script, at, ""), ken.FromURL("https://bank.example/\" onmouseover=\"window.pwned=1", at, ""),
+			ken.FromURL("//evil.example/"+image, at, ""), ken.FromFile("../../etc/passwd", "javascript:window.pwned=1", image), ken.FromFile(hostileFile, Repo, vector),
+			ken.FromGitHistory(vector, link, script), ken.FromMessage(hostileSession, image, script), ken.FromToolResult(image, vector), ken.FromTestResult(script, image),
+			ken.FromExitCode("echo "+image, 1), ken.FromAgentAssertion(vector, script), ken.FromArtifact(image, link), ken.FromValidator(script, vector),
+			ken.FromHumanAssertion(image, at, fake)), external)},
+		{"hostile template", 0, cell + " {{template \"x\"}} <%= 1 %> #{1} about the ledger", like(func(c *ken.Claim) { c.Heading, c.Tags = cell, []string{cell} })},
+		{"hostile closing", 0, fake + " and the rest of what is known of the ledger", like(func(c *ken.Claim) { c.Heading = fake })},
+		{"hostile unseen", 0, bidi + " " + unseen + " " + raw, like(func(c *ken.Claim) {
+			c.Heading, c.Source, c.Tags, c.Entities, c.Session = bidi, unseen, []string{bidi, unseen}, []string{"bidi \u202ednik"}, "s-plain"
+			c.Evidence = []ken.Evidence{ken.FromURL("https://bank.example/"+bidi+raw, at, ""), ken.FromMessage("s-\u202elive", bidi, raw)}
+		})},
+		{"hostile word", 0, strings.Repeat("w", longWord), like(func(c *ken.Claim) {
+			c.Heading, c.Source, c.Tags, c.Entities = strings.Repeat("H", longWord), strings.Repeat("s", longWord), []string{strings.Repeat("t", longWord)}, []string{strings.Repeat("e", 119)}
+		})},
+		{"hostile huge", 0, hugeText(), nil},
+		{"hostile right to left", 0, "التحويل إلى البنك يعاد ثلاث مرات — العربية ולחזור, then payments in English 👩‍👩‍👧‍👦 🇨🇭 Z͑ͫ̓ͪ̂ͫ̽a͎l̪̯g̝o", nil},
+		{"hostile pattern", 0, "Shell command succeeds: echo " + image, like(func(c *ken.Claim) {
+			c.Kind, c.Status, c.Body = ken.KindPattern, ken.StatusHypothesis, []byte(`{"source":"command","command":"echo <img src=x onerror=window.pwned=1>","count":1,"as_run":"<script>window.pwned=1</script>"}`)
+		})},
+		{"hostile hot", 0, "Payments " + image + " are " + script, like(func(c *ken.Claim) { c.Kind, c.Heading = ken.KindHot, vector })},
+	}
+	var steps []step
+	for i, t := range list {
+		t.ago = day - time.Duration(i)*time.Minute
+		steps = append(steps, f.learn(t))
+	}
+	return append(steps,
+		f.move(day/2, "hostile template", ken.StatusVerified, script, ken.Actor{Type: "user", ID: image}, ken.FromHumanAssertion(image, at, script)),
+		f.move(day/2-time.Minute, "hostile template", ken.StatusDisputed, image+vector, ken.Actor{Type: "agent", ID: hostileAgent}),
+		f.mark(day/2, "forget_requested", "hostile closing", script+image))
+}
+
+// hugeText is as much as a claim holds, of words.
+func hugeText() string {
+	const line = "The ledger of payments has one more entry, and the bank has not heard of it " + image + ".\n"
+	return strings.Repeat(line, huge/len(line))
+}
+
+// bobs is what another owner knows of the same project, with a word that must not show
+// for anybody else.
+func (f *furnisher) bobs() []step {
+	var steps []step
+	for i, text := range []string{
+		"The payments of %s go through the bank at night.", "The ledger of %s is kept by Bob alone.", "Calls to the bank for %s are made seven times.",
+		"Refunds of %s are never possible.", "Deploys of %s go out on Sundays.", "The auditors have never heard of %s.",
+	} {
+		t := told{fmt.Sprint("bob ", i+1), 20*day - time.Duration(i)*time.Hour, fmt.Sprintf(text, BobWord), like(func(c *ken.Claim) {
+			c.Actor, c.Source, c.Tags, c.Entities, c.Aspect = ken.Actor{Type: "user", ID: "bob"}, BobWord, []string{BobWord}, []string{BobWord, "payments"}, "behaviour"
+			c.Session, c.Heading = "s-"+BobWord, BobWord
+			c.Evidence = []ken.Evidence{ken.FromUserStatement("s-"+BobWord, "m1")}
+			switch i {
+			case 4:
+				c.Kind = ken.KindHot
+			case 5:
+				c.Kind, c.Status = ken.KindPattern, ken.StatusHypothesis
+			}
+		})}
+		steps = append(steps, f.learnFor(Bob, t))
+	}
+	return steps
 }

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
 )
 
 // talk is one session: what was asked, run and answered, a few minutes apart.
@@ -180,51 +178,4 @@ func talks() []talk {
 			{ask: "When do deploys of " + BobWord + " go out?", answer: "On Sundays."},
 		}},
 	}
-}
-
-// bobs is what another owner knows of the same project, with a word that must not show
-// for anybody else.
-func (f *furnisher) bobs() []step {
-	var steps []step
-	for i, text := range []string{
-		"The payments of %s go through the bank at night.", "The ledger of %s is kept by Bob alone.", "Calls to the bank for %s are made seven times.",
-		"Refunds of %s are never possible.", "Deploys of %s go out on Sundays.", "The auditors have never heard of %s.",
-	} {
-		t := told{fmt.Sprint("bob ", i+1), 20*day - time.Duration(i)*time.Hour, fmt.Sprintf(text, BobWord), like(func(c *ken.Claim) {
-			c.Actor, c.Source, c.Tags, c.Entities, c.Aspect = ken.Actor{Type: "user", ID: "bob"}, BobWord, []string{BobWord}, []string{BobWord, "payments"}, "behaviour"
-			c.Session, c.Heading = "s-"+BobWord, BobWord
-			c.Evidence = []ken.Evidence{ken.FromUserStatement("s-"+BobWord, "m1")}
-			switch i {
-			case 4:
-				c.Kind = ken.KindHot
-			case 5:
-				c.Kind, c.Status = ken.KindPattern, ken.StatusHypothesis
-			}
-		})}
-		steps = append(steps, f.learnFor(Bob, t))
-	}
-	return steps
-}
-
-// work is a job that was given up on, and one that waits for its time: not before a month
-// after Options.Now, so that a server which looks after the project leaves it alone.
-func (f *furnisher) work() []step {
-	return []step{f.change(time.Hour, "jobs", func(ctx context.Context, s store.Engine) error {
-		q := jobs.NewQueue(s.Shelf(), jobs.Options{Worker: "furnish", Now: f.clock.Now})
-		payload := func(session string) []byte { return fmt.Appendf(nil, `{"session":%q,"part":1,"upto":12}`, session) }
-		if _, _, err := q.Add(ctx, jobs.New{Kind: session.JobHarvest, Key: "s-lost/1/12", Payload: payload("s-lost")}); err != nil {
-			return err
-		}
-		report, err := q.Drain(ctx, map[string]jobs.Handler{session.JobHarvest: func(context.Context, jobs.Job, func(string, int, int)) (string, error) {
-			return "", jobs.Permanent(&ken.Error{Code: ken.CodeNotFound, Msg: "the messages of session s-lost are gone " + script, Try: "Remove the job."})
-		}})
-		if err != nil {
-			return err
-		}
-		if report.Dead != 1 {
-			return errors.New("the job is not dead")
-		}
-		_, _, err = q.Add(ctx, jobs.New{Kind: session.JobHarvest, Key: "s-later/1/3", Payload: payload("s-later"), After: f.o.Now.Add(30 * day)})
-		return err
-	})}
 }

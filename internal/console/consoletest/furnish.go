@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,9 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -124,84 +121,6 @@ func (f *furnisher) close() error {
 	f.layer = nil
 	return l.Close()
 }
-
-// Bob is the owner whose knowledge nobody else may see. The others' is ken.DefaultOwner.
-const Bob = "bob"
-
-// Words that stand in what one owner knows, often, and nowhere else: a page of the other
-// owner that has one has a leak.
-const (
-	OwnWord = "quillfeather"
-	BobWord = "mossgarnet"
-)
-
-// Repo is the scope of the project's own repository.
-const Repo = "example.com/payments"
-
-// Keys are what opens the gateway of a project, in clear: the project's configuration has
-// the hashes. They follow from Options.Seed, so they are good for tests alone.
-type Keys struct {
-	Operator string `json:"operator"` // may do everything with what the default owner knows
-	Reader   string `json:"reader"`   // may read it
-	Other    string `json:"other"`    // may do everything with what Bob knows
-}
-
-// Markers are OwnWord and BobWord, for tests in other languages.
-type Markers struct {
-	Own   string `json:"own"`
-	Other string `json:"other"`
-}
-
-// Hostile are the names by which hostile things have pages of their own.
-type Hostile struct {
-	Agent   string `json:"agent"`
-	Entity  string `json:"entity"`
-	File    string `json:"file"`
-	Project string `json:"project"`
-}
-
-// Project says what Furnish made, by names that tests go by. Ids of claims are whole.
-type Project struct {
-	Dir     string  `json:"dir"`
-	Keys    Keys    `json:"keys"`
-	Markers Markers `json:"markers"`
-	Hostile Hostile `json:"hostile"`
-
-	Claims   map[string]string `json:"claims"`   // by their names in the story
-	Turns    map[string]string `json:"turns"`    // likewise
-	Sessions map[string]string `json:"sessions"` // by name, the id
-
-	// Learned are the ids of the claims that the harvest of a session wrote, by the session's
-	// name. The store made them up, so they differ from run to run.
-	Learned map[string][]string `json:"learned"`
-
-	Patterns   []string `json:"patterns"` // ids of the story's twelve candidates, most reinforced first
-	Entities   []string `json:"entities"` // names, the one with most around it first
-	Agents     []string `json:"agents"`
-	Decisions  []string `json:"decisions"`
-	Objectives []string `json:"objectives"`
-	Files      []string `json:"files"`  // that claims rest on; the first has changed since
-	Sweeps     []string `json:"sweeps"` // names of the reports, the older first
-	Others     []string `json:"others"` // ids of Bob's claims
-}
-
-func newProject(dir string, o Options) Project {
-	return Project{Dir: dir, Markers: Markers{OwnWord, BobWord}, Hostile: Hostile{hostileAgent, hostileEntity, hostileFile, hostileProject},
-		Keys:   Keys{Operator: secret(o.Seed, "operator"), Reader: secret(o.Seed, "reader"), Other: secret(o.Seed, "other")},
-		Claims: map[string]string{}, Turns: map[string]string{}, Sessions: map[string]string{}, Learned: map[string][]string{},
-		Patterns: []string{}, Others: []string{}, Agents: []string{builder, reviewer},
-		Entities: []string{"payments", "ledger", "bank", hostileEntity}, Decisions: []string{"ADR-0001", "ADR-0002", "ADR-0003", "ADR-0004", "ADR-0005", "ADR-0006"},
-		Objectives: []string{"OBJ-0001", "OBJ-0002", "OBJ-0003"}, Files: []string{staleFile, "retry/retry.go", "ledger/post.go"}, Sweeps: []string{"keyword", "hybrid"}}
-}
-
-// secret is a key of the form that access.NewKey gives.
-func secret(seed uint64, name string) string {
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("furnish "+name), seed))
-	return access.KeyPrefix + hex.EncodeToString(sum[:])
-}
-
-// repo is the scope that most of the story's claims have.
-var repo = ken.Scope{Type: ken.ScopeRepo, ID: Repo}
 
 // clock stands still until it is set. It is safe for concurrent use.
 type clock struct {

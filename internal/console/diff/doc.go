@@ -1,7 +1,6 @@
-// Package diff says what changed between two versions of a short text, word by word,
-// for people to read. Nothing of either version is lost: what is the same and what is
-// gone together are the old one, byte for byte, what is the same and what is new the
-// new one.
+// Package diff compares two versions of a short text word by word, for people to read.
+// Nothing is lost: the unchanged and the removed pieces together are the old version byte
+// for byte; the unchanged and the added pieces are the new one.
 //
 // The shortest list of changes is seldom the one that reads best. White space between
 // two changed words counts as changed with them, so that a new sentence is one change

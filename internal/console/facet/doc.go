@@ -1,7 +1,6 @@
-// Package facet says what claims there are, counted by what they have in common:
-// how many are patterns, how many stand in dispute, which session left the most. It
-// answers for 100,000 claims in milliseconds, so that a page can show the counts
-// beside every list and follow each of them.
+// Package facet counts and selects claims by their properties: how many are patterns, how
+// many are disputed, which session produced the most. It answers for 100,000 claims in
+// milliseconds, so that a page can show the counts beside every list.
 //
 // # The idea
 //

@@ -1,14 +1,13 @@
-// Package ledger keeps the history of turns at hand: how many there were and in which
-// mode, how long they took, and which of them were shown a claim. It is what charts
-// are drawn from, and the answer to "who was told this?".
+// Package ledger keeps a summary of past turns in memory: how many there were, in which
+// mode they ran, how long they took, and which of them received a claim. The console draws
+// its charts from it and lists the turns that a claim was given to.
 //
 // # The idea
 //
-// The receipts of turns lie on the shelf, each some kilobytes with a place for every
-// item, cut and signal. A [Ledger] is a fold over them: of each turn the numbers that
-// a chart needs and the ids of its items, newest turn first, in a few hundred bytes.
-// Turns beyond a number are left out, the oldest first, and so are owners beyond
-// another.
+// The store keeps a receipt of each turn, some kilobytes with every item, cut and signal.
+// A [Ledger] reads them and keeps a few hundred bytes of each: the numbers that a chart
+// needs and the ids of its items, newest turn first. It drops the oldest turns beyond
+// Options.Turns, and the least recently used owners beyond Options.Owners.
 //
 // # What is kept up to date, and when
 //

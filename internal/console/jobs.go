@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -10,107 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
-	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
-	"github.com/kenlayer/ken/store"
 )
-
-// tasksPerPage is how many tasks a list shows at once, and tasksRead how many are looked
-// at for that: their states stand in the tasks themselves.
-const (
-	tasksPerPage = 50
-	tasksRead    = 400
-)
-
-// tasksBody is the list of tasks.
-type tasksBody struct {
-	Tasks  []taskLine
-	States []choice
-	All    bool
-	Next   string
-}
-
-// tasksPage lists tasks, the newest first: those that are not over, unless the address
-// asks for a state or for all.
-func tasksPage(v *visit) error {
-	state := v.text("state")
-	b := tasksBody{All: state == "all"}
-	b.States = []choice{{Name: "not over", Path: without(v, "state"), Here: true}, {Name: "all", Path: with(v.r.URL, "state", "all"), Here: b.All}}
-	for _, s := range task.Statuses() {
-		name := taskLineOf(task.Task{Body: task.Body{Status: s}}).State
-		b.States = append(b.States, choice{Name: name, Path: with(v.r.URL, "state", string(s)), Here: state == string(s)})
-	}
-	b.States[0].Here = !slices.ContainsFunc(b.States[1:], func(c choice) bool { return c.Here })
-	wanted := func(t *task.Task) bool {
-		switch {
-		case b.All:
-			return true
-		case b.States[0].Here:
-			return !t.Status.Over()
-		}
-		return string(t.Status) == state
-	}
-	err := v.withStore(func(s store.Engine) error {
-		ids, err := v.taskNames(s)
-		if err != nil {
-			return err
-		}
-		return v.tasksFrom(s, &b, ids, wanted)
-	})
-	if err != nil {
-		return err
-	}
-	return v.page("entity_tasks", page{Title: "Tasks", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
-}
-
-// taskNames are the names of the tasks before the one of the address, the newest first.
-func (v *visit) taskNames(s store.Engine) (names []string, err error) {
-	before, _ := strconv.ParseUint(v.text("before"), 10, 64)
-	numbers := map[string]uint64{}
-	for n, err := range s.Names(v.ctx(), v.stands()) {
-		if err != nil {
-			return nil, err
-		}
-		if id, is := task.IDOf(n.Name); is && (before == 0 || task.Number(id) < before) {
-			numbers[n.Name] = task.Number(id)
-			names = append(names, n.Name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[b], numbers[a]) })
-	return names, nil
-}
-
-// tasksFrom reads tasks until the page is full, or enough were looked at.
-func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted func(*task.Task) bool) error {
-	const some = 50
-	for at := 0; at < len(names); at += some {
-		end := min(at+some, len(names))
-		var read []task.Task
-		for t, err := range entity.Tasks(v.ctx(), s, names[at:end], v.stands(), v.now()) {
-			if err != nil {
-				return err
-			}
-			if slices.Contains(names[at:end], task.Name(t.ID)) { // and is not one that is about these
-				read = append(read, t)
-			}
-		}
-		slices.Reverse(read)
-		for i := range read {
-			if wanted(&read[i]) {
-				b.Tasks = append(b.Tasks, taskLineOf(read[i]))
-			}
-		}
-		if end < len(names) && (len(b.Tasks) >= tasksPerPage || end >= tasksRead) {
-			if id, is := task.IDOf(names[end-1]); is {
-				b.Next = with(v.r.URL, "before", strconv.FormatUint(task.Number(id), 10))
-			}
-			return nil
-		}
-	}
-	return nil
-}
 
 // jobStates are the states of a job in the order in which a person cares.
 var jobStates = []jobs.State{jobs.Dead, jobs.Running, jobs.Queued, jobs.Done}
@@ -150,7 +51,7 @@ var jobTitles = map[jobs.State]string{jobs.Dead: "Given up on", jobs.Running: "R
 var jobTones = map[jobs.State]string{jobs.Dead: toneDanger, jobs.Running: "info", jobs.Done: toneSuccess}
 
 func jobsPage(v *visit) error {
-	b := jobsBody{Now: v.now(), State: jobs.State(v.text("state"))}
+	b := jobsBody{Now: v.now(), State: jobs.State(v.param("state"))}
 	shown := jobStates[:3]
 	if b.State != "" {
 		if _, ok := jobTitles[b.State]; !ok {
@@ -159,8 +60,8 @@ func jobsPage(v *visit) error {
 		shown = []jobs.State{b.State}
 	}
 	for _, state := range shown {
-		list, err := v.con.l.Jobs(v.owner()).List(v.ctx(), state)
-		warnings, err := missing(err)
+		list, err := v.con.layer.Jobs(v.owner()).List(v.ctx(), state)
+		warnings, err := splitCorrupt(err)
 		if err != nil {
 			return err
 		}
@@ -186,7 +87,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 	}
 	most := jobsPerPage
 	if b.State != "" {
-		from := min(v.number("from", 0, 0, 1<<30), len(list))
+		from := min(v.intParam("from", 0, 0, 1<<30), len(list))
 		list = list[from:]
 		if len(list) > most {
 			b.Next = Prefix + "jobs?state=" + string(state) + "&from=" + strconv.Itoa(from+most)
@@ -200,7 +101,7 @@ func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGrou
 
 // jobChoices are the ways to narrow the list, with the numbers of the last census.
 func (v *visit) jobChoices(b *jobsBody) {
-	n := v.census()
+	n := v.ownerStats()
 	name := func(words string, states ...jobs.State) string {
 		if n == nil {
 			return words
@@ -265,7 +166,7 @@ func jobPage(v *visit) error {
 // job is the one of the path, by its whole id.
 func (v *visit) job() (jobs.Job, error) {
 	id := v.r.PathValue("id")
-	j, err := v.con.l.Jobs(v.owner()).Get(v.ctx(), id)
+	j, err := v.con.layer.Jobs(v.owner()).Get(v.ctx(), id)
 	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
 		return j, &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such job", Try: "It may have been removed: look at the list of jobs."}
 	}
@@ -278,18 +179,18 @@ func retryJob(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.con.l.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
+	if _, err := v.con.layer.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
 		return err
 	}
-	return v.did(v.back(pathOf("jobs")), "retried")
+	return v.redirectDone(v.returnPath(pathOf("jobs")), "retried")
 }
 
 // retryDead makes all that was given up on due now. A job that somebody else retried or
 // removed meanwhile is none of them any more.
 func retryDead(v *visit) error {
-	q := v.con.l.Jobs(v.owner())
+	q := v.con.layer.Jobs(v.owner())
 	list, err := q.List(v.ctx(), jobs.Dead)
-	if _, err = missing(err); err != nil {
+	if _, err = splitCorrupt(err); err != nil {
 		return err
 	}
 	did := "nothing"
@@ -301,5 +202,5 @@ func retryDead(v *visit) error {
 			return err
 		}
 	}
-	return v.did(v.back(pathOf("jobs")), did)
+	return v.redirectDone(v.returnPath(pathOf("jobs")), did)
 }

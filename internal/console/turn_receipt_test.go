@@ -25,14 +25,14 @@ func TestTimesOfATurn(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || sum != 17 {
 		t.Errorf("together %v (-want +got):\n%s", sum, d)
 	}
-	if s := timed(r); s.Around != 3 || s.Earlier != 0 {
+	if s := turnTimeOf(r); s.Around != 3 || s.Earlier != 0 {
 		t.Errorf("around %v, earlier %v", s.Around, s.Earlier)
 	}
 	r.Reused = true
-	if s := timed(r); s.Around >= 0 || s.Earlier != 19 {
+	if s := turnTimeOf(r); s.Around >= 0 || s.Earlier != 19 {
 		t.Errorf("of an earlier request: around %v, earlier %v", s.Around, s.Earlier)
 	}
-	if s := timed(&ken.Receipt{MS: map[string]float64{"total": 1}}); s.Drawing != nil || s.Total != 1 {
+	if s := turnTimeOf(&ken.Receipt{MS: map[string]float64{"total": 1}}); s.Drawing != nil || s.Total != 1 {
 		t.Errorf("a turn without stages has %+v", s)
 	}
 }
@@ -71,10 +71,10 @@ func TestFusedList(t *testing.T) {
 	for i := range 500 {
 		r.Ranking.Candidates = append(r.Ranking.Candidates, ken.Features{ID: strings.Repeat("x", i+1), Rank: i + 10})
 	}
-	if n := len(fusedList(r)); n != mostRanked {
+	if n := len(fusedList(r)); n != maxRanked {
 		t.Errorf("%d are drawn", n)
 	}
-	if fusion(fusedList(&ken.Receipt{}), nil) != nil {
+	if drawFusion(fusedList(&ken.Receipt{}), nil) != nil {
 		t.Error("there is a picture of nothing")
 	}
 }
@@ -93,18 +93,18 @@ func TestPartsOf(t *testing.T) {
 }
 
 func TestCompareBlocks(t *testing.T) {
-	item := func(id string, place int) shownItem {
-		it := shownItem{Place: place, Label: "label of " + id}
+	item := func(id string, place int) itemView {
+		it := itemView{Place: place, Label: "label of " + id}
 		it.ID = id
 		return it
 	}
 	before := blockSide{&ken.Receipt{Cut: []ken.Cut{{ID: "new", Reason: ken.CutDuplicate}}},
-		[]shownItem{item("same", 1), item("changed", 2), item("gone", 3), item("forgotten", 4), item("wordless", 5)},
+		[]itemView{item("same", 1), item("changed", 2), item("gone", 3), item("forgotten", 4), item("wordless", 5)},
 		map[string]string{"same": "as it was", "changed": "port 8071", "gone": "bye"}}
 	after := blockSide{&ken.Receipt{Cut: []ken.Cut{{ID: "gone", Reason: ken.CutBudget}}},
-		[]shownItem{item("new", 1), item("changed", 2), item("same", 3), item("wordless", 4)},
+		[]itemView{item("new", 1), item("changed", 2), item("same", 3), item("wordless", 4)},
 		map[string]string{"same": "as it was", "changed": "port 8072", "new": "hello", "wordless": "words"}}
-	got := compareBlocks(before, after, func(it *shownItem) string {
+	got := compareBlocks(before, after, func(it *itemView) string {
 		if it.ID == "forgotten" {
 			return "forgotten since"
 		}
@@ -126,7 +126,7 @@ func TestLabels(t *testing.T) {
 	for _, tt := range []struct{ heading, text, want string }{
 		{"", "", ""}, {"A heading", "text", "A heading"}, {"", " two\n lines ", "two lines"}, {"", strings.Repeat("é", 500), strings.Repeat("é", 119) + "…"},
 	} {
-		if got := labelled(tt.heading, tt.text); got != tt.want {
+		if got := shortLabel(tt.heading, tt.text); got != tt.want {
 			t.Errorf("%q, %q: %q", tt.heading, tt.text, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestLabels(t *testing.T) {
 // Every reason to cut has its words.
 func TestCutWords(t *testing.T) {
 	for _, r := range []ken.CutReason{ken.CutScope, ken.CutStatus, ken.CutTier, ken.CutTrust, ken.CutExpired, ken.CutFloor, ken.CutDuplicate, ken.CutBudget, ken.CutPool, ken.CutLate} {
-		if !slices.ContainsFunc(cutWords, func(w cutWord) bool { return w.reason == r && w.says != "" }) {
+		if !slices.ContainsFunc(cutLabels, func(w cutLabel) bool { return w.reason == r && w.says != "" }) {
 			t.Errorf("%s has no words", r)
 		}
 	}

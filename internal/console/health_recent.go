@@ -4,24 +4,30 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"net/url"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// stretch is how far back the charts look, and in which steps.
-type stretch struct {
+// timeRange is the period that the charts cover, and the width of their steps.
+type timeRange struct {
 	Name, Title string
 	Span, Step  time.Duration // a zero Span is all that is kept
 }
 
-// stretches are those that can be chosen; the second is what a page begins with.
-var stretches = []stretch{
+// timeRanges are those that can be chosen; the second is what a page begins with.
+var timeRanges = []timeRange{
 	{"hour", "the last hour", time.Hour, 2 * time.Minute},
 	{"day", "the last day", 24 * time.Hour, 30 * time.Minute},
 	{"week", "the last week", 7 * 24 * time.Hour, 4 * time.Hour},
@@ -33,25 +39,25 @@ var bucketSteps = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute
 	7 * 24 * time.Hour, 28 * 24 * time.Hour}
 
 const (
-	mostBuckets = 48   // of a chart
-	mostCauses  = 6    // that are listed
-	mostAsked   = 2000 // turns that are asked for their cause, the newest
-	mostStages  = 6    // that have a line
+	maxBuckets = 48   // of a chart
+	maxCauses  = 6    // that are listed
+	maxAsked   = 2000 // turns that are asked for their cause, the newest
+	maxStages  = 6    // that have a line
 )
 
-// stretchOf is the one that an address asks for.
-func stretchOf(name string) stretch {
-	for _, s := range stretches {
+// timeRangeNamed returns the period that the address asks for.
+func timeRangeNamed(name string) timeRange {
+	for _, s := range timeRanges {
 		if s.Name == name {
 			return s
 		}
 	}
-	return stretches[1]
+	return timeRanges[1]
 }
 
-// lately is what turns of a stretch of time come to.
-type lately struct {
-	stretch
+// recentTurns holds the summary of the turns in a period.
+type recentTurns struct {
+	timeRange
 	Series []ledger.Bucket
 	Whole  ledger.Bucket
 	Causes []causeCount
@@ -72,26 +78,26 @@ type causeCount struct {
 	Path  string // of these turns
 }
 
-// latelyLasts is after how long it is looked whether there are new turns.
-const latelyLasts = time.Second
+// recentTurnsMaxAge is the age at which a summary is checked for new turns.
+const recentTurnsMaxAge = time.Second
 
-// latelyKey is whose turns, and of which stretch.
-type latelyKey struct{ owner, stretch string }
+// recentTurnsKey identifies a summary: its owner and its period.
+type recentTurnsKey struct{ owner, stretch string }
 
-// lately is what the visitor's owner's turns come to; nil while that is found out for
+// recentTurns is what the visitor's owner's turns come to; nil while that is found out for
 // the first time.
-func (v *visit) lately(s stretch) *lately {
+func (v *visit) recentTurns(s timeRange) *recentTurns {
 	owner := v.owner()
-	return v.con.health.lately.get(v, latelyKey{owner, s.Name}, newerThan[lately](v.con, latelyLasts), func(ctx context.Context, before *lately) *lately {
-		return v.con.sum(ctx, owner, s, before)
+	return v.con.health.recent.get(v, recentTurnsKey{owner, s.Name}, newerThan[recentTurns](v.con, recentTurnsMaxAge), func(ctx context.Context, before *recentTurns) *recentTurns {
+		return v.con.sumTurns(ctx, owner, s, before)
 	})
 }
 
 // sum brings the ledger up to date and sums it up. Where nothing has changed it is what
 // it was before.
-func (c *Console) sum(ctx context.Context, owner string, s stretch, before *lately) *lately {
-	out := &lately{stretch: s}
-	if err := c.turns.Catch(ctx, owner, c.l.Receipts(owner)); err != nil {
+func (c *Console) sumTurns(ctx context.Context, owner string, s timeRange, before *recentTurns) *recentTurns {
+	out := &recentTurns{timeRange: s}
+	if err := c.turns.Catch(ctx, owner, c.layer.Receipts(owner)); err != nil {
 		if ctx.Err() != nil {
 			return before
 		}
@@ -100,7 +106,7 @@ func (c *Console) sum(ctx context.Context, owner string, s stretch, before *late
 			return out
 		}
 	}
-	now := c.o.Now()
+	now := c.opts.Now()
 	from := now.Add(-s.Span)
 	if s.Span == 0 {
 		oldest, ok := c.turns.Oldest(owner)
@@ -123,23 +129,23 @@ func (c *Console) sum(ctx context.Context, owner string, s stretch, before *late
 	for _, whole := range c.turns.Series(owner, from, out.to, 1) {
 		out.Whole = whole
 	}
-	out.causes(c.turns.Turns(owner, from, mostAsked, ledger.Match{}))
+	out.causes(c.turns.Turns(owner, from, maxAsked, ledger.Match{}))
 	return out
 }
 
 // stepFor is the least of bucketSteps that divides a time into few enough buckets.
 func stepFor(span time.Duration) time.Duration {
 	for _, step := range bucketSteps {
-		if span/step < mostBuckets {
+		if span/step < maxBuckets {
 			return step
 		}
 	}
-	return span/(mostBuckets-1) + 1
+	return span/(maxBuckets-1) + 1
 }
 
 // causes counts why turns ran with less than was configured. A message that asks for
 // nothing is no fault.
-func (w *lately) causes(turns []ledger.Turn, _ int) {
+func (w *recentTurns) causes(turns []ledger.Turn, _ int) {
 	type key struct {
 		cause string
 		mode  ken.Mode
@@ -166,21 +172,21 @@ func (w *lately) causes(turns []ledger.Turn, _ int) {
 		}
 	}
 	slices.SortStableFunc(w.Causes, func(a, b causeCount) int { return cmp.Compare(b.Turns, a.Turns) })
-	w.Causes = w.Causes[:min(len(w.Causes), mostCauses)]
+	w.Causes = w.Causes[:min(len(w.Causes), maxCauses)]
 }
 
 // latencies are the percentiles of the whole turn.
-func (w *lately) latencies() chart.LinesData {
+func (w *recentTurns) latencies() chart.LinesData {
 	return w.lines("How long turns took before the model was called", "ms", true, []string{"p50", "p95", "p99"}, func(b *ledger.Bucket, i int) float64 {
 		return []float64{b.P50, b.P95, b.P99}[i]
 	})
 }
 
 // stages are the medians of the stages that take longest.
-func (w *lately) stages() chart.LinesData {
+func (w *recentTurns) stages() chart.LinesData {
 	longest := slices.Clone(w.Whole.Stages)
 	slices.SortStableFunc(longest, func(a, b ledger.Stage) int { return cmp.Compare(b.MS, a.MS) })
-	longest = longest[:min(len(longest), mostStages)]
+	longest = longest[:min(len(longest), maxStages)]
 	names := make([]string, len(longest))
 	for i, s := range longest {
 		names[i] = s.Name
@@ -196,13 +202,13 @@ func (w *lately) stages() chart.LinesData {
 }
 
 // chars is what turns were given.
-func (w *lately) chars() chart.LinesData {
+func (w *recentTurns) chars() chart.LinesData {
 	return w.lines("Characters given to a turn: the median", "characters", false, []string{"characters"}, func(b *ledger.Bucket, _ int) float64 { return float64(b.Chars) })
 }
 
 // lines draws a value of each bucket in which there was a turn: where there was none
 // the line goes on to the next. The axis is that of all buckets.
-func (w *lately) lines(title, unit string, log bool, names []string, value func(*ledger.Bucket, int) float64) chart.LinesData {
+func (w *recentTurns) lines(title, unit string, log bool, names []string, value func(*ledger.Bucket, int) float64) chart.LinesData {
 	d := chart.LinesData{Title: title, Unit: unit, Log: log, Series: make([]chart.Series, len(names))}
 	for i := range w.Series {
 		b := &w.Series[i]
@@ -222,7 +228,7 @@ func (w *lately) lines(title, unit string, log bool, names []string, value func(
 }
 
 // cached is how much of the prompts the model's server had read before.
-func (w *lately) cached() chart.SharesData {
+func (w *recentTurns) cached() chart.SharesData {
 	d := chart.SharesData{Title: "Bytes of requests: as in the one before, and new", Unit: "bytes", Names: []string{"cached", "new"},
 		Tones: []chart.Tone{chart.OK, ""}, Width: w.Step}
 	for i := range w.Series {
@@ -230,4 +236,87 @@ func (w *lately) cached() chart.SharesData {
 		d.Buckets = append(d.Buckets, chart.Bucket{At: b.From, Counts: []float64{float64(b.CachedBytes), float64(b.NewBytes)}})
 	}
 	return d
+}
+
+// ownerStats counts the sessions, jobs and files of an owner.
+type ownerStats struct {
+	Sessions map[session.State]int
+	Jobs     map[jobs.State]int
+	Files    []fileSize // of the owner's folder, by name
+	Bytes    int64      // all of them
+	Unread   []string   // what could not be looked at
+}
+
+// fileSize is a file, or a folder with all that is in it.
+type fileSize struct {
+	Name  string
+	Bytes int64
+}
+
+// ownerStatsMaxAge is the age at which the counts are renewed.
+const ownerStatsMaxAge = 3 * time.Second
+
+// ownerStats is the visitor's owner's; nil while the first one is being taken.
+func (v *visit) ownerStats() *ownerStats {
+	owner := v.owner()
+	return v.con.health.stats.get(v, owner, newerThan[ownerStats](v.con, ownerStatsMaxAge), func(ctx context.Context, _ *ownerStats) *ownerStats { return v.con.countOwner(ctx, owner) })
+}
+
+// takeCensus counts. What can't be read is said, and counts as nothing.
+func (c *Console) countOwner(ctx context.Context, owner string) *ownerStats {
+	out := &ownerStats{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
+	unread := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			out.Unread = append(out.Unread, err.Error())
+		}
+	}
+	infos, err := c.layer.Journal(owner).List(ctx)
+	unread(err)
+	for i := range infos {
+		out.Sessions[infos[i].State]++
+	}
+	list, err := c.layer.Jobs(owner).List(ctx)
+	unread(err)
+	for i := range list {
+		out.Jobs[list[i].State]++
+	}
+	cfg := c.layer.Config()
+	out.Files, out.Bytes, err = folderSizes(filepath.Join(cfg.State(c.layer.Root()), bolt.FolderName(owner)))
+	unread(err)
+	return out
+}
+
+// folderSizes is what lies in a folder and how large it is, by name. A file that goes
+// away meanwhile, as those of an index do, counts as nothing.
+func folderSizes(dir string) (list []fileSize, total int64, err error) {
+	at := map[string]int{}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		name, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		i, ok := at[name]
+		if !ok {
+			i = len(list)
+			at[name], list = i, append(list, fileSize{Name: name})
+		}
+		list[i].Bytes += info.Size()
+		total += info.Size()
+		return nil
+	})
+	return list, total, err
 }

@@ -15,11 +15,11 @@ func asking(t *testing.T, c *Console) *visit {
 }
 
 func behindConsole(t *testing.T) *Console {
-	c := &Console{o: Options{Now: time.Now, Patience: defaultPatience}}
-	c.stop, c.closing = context.WithCancel(context.Background())
+	c := &Console{opts: Options{Now: time.Now, Patience: defaultPatience}}
+	c.stop, c.cancel = context.WithCancel(context.Background())
 	t.Cleanup(func() {
-		c.closing()
-		c.running.close()
+		c.cancel()
+		c.background.close()
 	})
 	return c
 }
@@ -28,7 +28,7 @@ func behindConsole(t *testing.T) *Console {
 func TestBehindDoesNotHoldUpAPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := behindConsole(t)
-		var b behind[string, int]
+		var b backgroundCache[string, int]
 		n := 0
 		find := func(_ context.Context, before *int) *int {
 			time.Sleep(time.Second)
@@ -40,19 +40,19 @@ func TestBehindDoesNotHoldUpAPage(t *testing.T) {
 		}
 		v := asking(t, c)
 		begun := time.Now()
-		if got := b.get(v, "k", never, find); got != nil || !v.again || time.Since(begun) != defaultPatience*3/2 {
-			t.Errorf("at first: %v, again %t, after %s", got, v.again, time.Since(begun))
+		if got := b.get(v, "k", alwaysStale, find); got != nil || !v.refresh || time.Since(begun) != defaultPatience*3/2 {
+			t.Errorf("at first: %v, again %t, after %s", got, v.refresh, time.Since(begun))
 		}
 		time.Sleep(time.Second)
 		v = asking(t, c)
-		if got := b.get(v, "k", newerThan[int](c, time.Minute), find); got == nil || *got != 1 || v.again {
-			t.Errorf("a second later: %v, again %t", got, v.again)
+		if got := b.get(v, "k", newerThan[int](c, time.Minute), find); got == nil || *got != 1 || v.refresh {
+			t.Errorf("a second later: %v, again %t", got, v.refresh)
 		}
 		time.Sleep(2 * time.Minute)
 		v = asking(t, c)
 		begun = time.Now()
-		if got := b.get(v, "k", newerThan[int](c, time.Minute), find); got == nil || *got != 1 || !v.again || time.Since(begun) != defaultPatience {
-			t.Errorf("when it is old: %v, again %t, after %s", got, v.again, time.Since(begun))
+		if got := b.get(v, "k", newerThan[int](c, time.Minute), find); got == nil || *got != 1 || !v.refresh || time.Since(begun) != defaultPatience {
+			t.Errorf("when it is old: %v, again %t, after %s", got, v.refresh, time.Since(begun))
 		}
 		time.Sleep(2 * time.Second)
 		if got := b.get(asking(t, c), "k", newerThan[int](c, time.Minute), find); got == nil || *got != 2 {
@@ -66,7 +66,7 @@ func TestBehindDoesNotHoldUpAPage(t *testing.T) {
 func TestBehindFindsWhatWasWrittenBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := behindConsole(t)
-		var b behind[string, int]
+		var b backgroundCache[string, int]
 		var written, times atomic.Int64
 		written.Store(1)
 		find := func(context.Context, *int) *int {
@@ -75,15 +75,15 @@ func TestBehindFindsWhatWasWrittenBefore(t *testing.T) {
 			time.Sleep(time.Second)
 			return &found
 		}
-		b.get(asking(t, c), "k", never, find)
+		b.get(asking(t, c), "k", alwaysStale, find)
 		written.Store(2)
 		for range 5 {
-			b.get(asking(t, c), "k", never, find)
+			b.get(asking(t, c), "k", alwaysStale, find)
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if got := b.by["k"]; *got.last != 2 || times.Load() != 2 {
-			t.Errorf("found %d, by %d findings; want 2 by 2", *got.last, times.Load())
+		if got := b.by["k"]; *got.value != 2 || times.Load() != 2 {
+			t.Errorf("found %d, by %d findings; want 2 by 2", *got.value, times.Load())
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestBehindFindsWhatWasWrittenBefore(t *testing.T) {
 func TestBehindForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := behindConsole(t)
-		var b behind[string, int]
+		var b backgroundCache[string, int]
 		var value atomic.Int64
 		value.Store(1)
 		find := func(context.Context, *int) *int {
@@ -104,8 +104,8 @@ func TestBehindForgets(t *testing.T) {
 		good := newerThan[int](c, time.Hour)
 		b.get(asking(t, c), "k", good, find) // is under way
 		value.Store(2)
-		b.forget("k")
-		if got := b.within(asking(t, c), "k", good, find, time.Minute); got == nil || *got != 2 {
+		b.invalidate("k")
+		if got := b.getWithin(asking(t, c), "k", good, find, time.Minute); got == nil || *got != 2 {
 			t.Errorf("after the change: %v", got)
 		}
 		if got := b.get(asking(t, c), "k", good, find); got == nil || *got != 2 {
@@ -118,10 +118,10 @@ func TestBehindForgets(t *testing.T) {
 func TestBehindAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := behindConsole(t)
-		c.closing()
-		c.running.close()
-		var b behind[string, int]
-		if got := b.get(asking(t, c), "k", never, func(context.Context, *int) *int { t.Error("it is looked for"); return nil }); got != nil {
+		c.cancel()
+		c.background.close()
+		var b backgroundCache[string, int]
+		if got := b.get(asking(t, c), "k", alwaysStale, func(context.Context, *int) *int { t.Error("it is looked for"); return nil }); got != nil {
 			t.Errorf("%v", got)
 		}
 	})

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	mostChosen     = 6  // reports side by side
-	mostRuns       = 8  // modes of these: more have no colour of their own
-	mostCategories = 12 // kinds of questions in a chart
+	maxChosen     = 6  // reports side by side
+	maxRuns       = 8  // modes of these: more have no colour of their own
+	maxCategories = 12 // kinds of questions in a chart
 )
 
 // sweepsBody is the reports of recall sweeps that the project keeps, some of them side
@@ -37,7 +37,7 @@ type sweepsBody struct {
 	More   int
 	Folder string // where they are, from the project's root
 
-	Weighed     *reportComparison // nil while they are compared
+	Weighed     *sweepFindings // nil while they are compared
 	Runs        []sweepRun
 	LeftOut     int  // runs beyond mostRuns
 	Sets        int  // data sets among the runs
@@ -66,8 +66,8 @@ type sweepRun struct {
 }
 
 func sweepsPage(v *visit) error {
-	cfg := v.con.l.Config()
-	dir := filepath.Join(cfg.State(v.con.l.Root()), evals.KeptDir)
+	cfg := v.con.layer.Config()
+	dir := filepath.Join(cfg.State(v.con.layer.Root()), evals.KeptDir)
 	b := sweepsBody{Now: v.now(), Folder: filepath.ToSlash(filepath.Join(cfg.Knowledge.DBPath, evals.KeptDir))}
 	x := &v.con.health.sweeps
 	files, more, err := x.list(dir)
@@ -77,7 +77,7 @@ func sweepsPage(v *visit) error {
 	names := v.r.URL.Query()["r"]
 	b.More, b.Chosen = more, len(names) > 0
 	if !b.Chosen {
-		names = usual(files)
+		names = defaultReports(files)
 	}
 	var list []openedSweep
 	for _, f := range files {
@@ -85,8 +85,8 @@ func sweepsPage(v *visit) error {
 		b.Files = append(b.Files, sweepRow{sweepFile: f, Here: here})
 		switch {
 		case !here:
-		case len(list) == mostChosen:
-			b.Warnings = append(b.Warnings, f.Name+": no more than "+strconv.Itoa(mostChosen)+" reports stand side by side")
+		case len(list) == maxChosen:
+			b.Warnings = append(b.Warnings, f.Name+": no more than "+strconv.Itoa(maxChosen)+" reports stand side by side")
 		default:
 			r, err := x.open(dir, f)
 			if err != nil {
@@ -105,15 +105,15 @@ func sweepsPage(v *visit) error {
 	b.runs(list)
 	b.Differences = differences(b.Runs)
 	if len(list) > 0 {
-		b.Weighed = v.weigh(list)
+		b.Weighed = v.sweepFindings(list)
 	}
 	b.draw()
 	return v.page("sweeps", page{Title: "Recall sweeps", Section: secHealth, Tab: "Recall sweeps", Body: b})
 }
 
-// usual are the reports that a page begins with: the newest, and those of the same data
-// set that add words alone or hybrid, if it lacks one.
-func usual(files []*sweepFile) (names []string) {
+// defaultReports selects the reports to show first: the newest, and those of the same data
+// set that add keyword or hybrid search if it lacks one.
+func defaultReports(files []*sweepFile) (names []string) {
 	dataset := ""
 	wanted := map[evals.Mode]bool{evals.ModeKeyword: true, evals.ModeHybrid: true}
 	for _, f := range files {
@@ -139,10 +139,10 @@ func usual(files []*sweepFile) (names []string) {
 func (b *sweepsBody) runs(list []openedSweep) {
 	orders, all := make([][]string, len(list)), 0
 	for i := range list {
-		orders[i] = orderOf(list[i].report)
+		orders[i] = modesInOrder(list[i].report)
 		all += len(orders[i])
 	}
-	for left, round := min(all, mostRuns), 0; left > 0; round++ {
+	for left, round := min(all, maxRuns), 0; left > 0; round++ {
 		for i := range list {
 			if left > 0 && round < len(orders[i]) {
 				list[i].modes = append(list[i].modes, orders[i][round])
@@ -168,9 +168,9 @@ func (b *sweepsBody) runs(list []openedSweep) {
 	b.LeftOut, b.Sets = all-len(b.Runs), len(sets)
 }
 
-// orderOf is the modes of a report in the order of its run; by name where a program
-// that wrote it left the order out.
-func orderOf(r *evals.Report) []string {
+// modesInOrder returns the modes of a report in the order of the run, by name if that is
+// unknown.
+func modesInOrder(r *evals.Report) []string {
 	order := slices.DeleteFunc(slices.Clone(r.Order), func(m string) bool { _, ok := r.Modes[m]; return !ok })
 	if len(order) == 0 {
 		order = slices.Sorted(maps.Keys(r.Modes))
@@ -241,7 +241,7 @@ func (b *sweepsBody) categories() []string {
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
-	return names[:min(len(names), mostCategories)]
+	return names[:min(len(names), maxCategories)]
 }
 
 // Value is a measure of a run for the table; a dash where it was not measured.
@@ -255,7 +255,7 @@ func (r sweepRun) Value(measure string) string {
 // Modes are the first few of a report's modes.
 func (r sweepRow) Modes() []string {
 	const most = 6
-	order := orderOf(r.Head)
+	order := modesInOrder(r.Head)
 	if len(order) > most {
 		order = append(order[:most], "…")
 	}
@@ -263,9 +263,9 @@ func (r sweepRow) Modes() []string {
 }
 
 const (
-	mostSweepBytes = 32 << 20 // of a report's file
-	mostSweeps     = 100      // that are listed, the newest
-	mostWhole      = 8        // reports that are kept in memory with each question's values
+	maxSweepBytes = 32 << 20 // of a report's file
+	maxSweeps     = 100      // that are listed, the newest
+	maxWhole      = 8        // reports that are kept in memory with each question's values
 )
 
 // sweepFile is a report that the project keeps. It is not changed once it is made.
@@ -280,16 +280,16 @@ type sweepFile struct {
 // key names what the file held.
 func (f *sweepFile) key() string { return fmt.Sprint(f.Name, "/", f.Size, "/", f.At.UnixNano()) }
 
-// sweepFiles reads reports when they are asked for, and again when a file has changed.
-// The zero value is ready; it is safe for concurrent use.
-type sweepFiles struct {
+// reportFiles reads reports on demand, and again when a file changed. The zero value is ready;
+// it is safe for concurrent use.
+type reportFiles struct {
 	mu    sync.Mutex
 	heads map[string]*sweepFile // by name
-	whole []wholeSweep          // those used last at the end
+	whole []cachedReport        // those used last at the end
 }
 
-// wholeSweep is a report with what it says of each question.
-type wholeSweep struct {
+// cachedReport is a report with its values for each question.
+type cachedReport struct {
 	key    string
 	report *evals.Report
 	bad    error
@@ -297,7 +297,7 @@ type wholeSweep struct {
 
 // list returns the reports in a folder, the newest first, and how many more there are.
 // A folder that is not there has none.
-func (x *sweepFiles) list(dir string) (files []*sweepFile, more int, err error) {
+func (x *reportFiles) list(dir string) (files []*sweepFile, more int, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -320,8 +320,8 @@ func (x *sweepFiles) list(dir string) (files []*sweepFile, more int, err error) 
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	if len(files) > mostSweeps {
-		files, more = files[:mostSweeps], len(files)-mostSweeps
+	if len(files) > maxSweeps {
+		files, more = files[:maxSweeps], len(files)-maxSweeps
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -339,35 +339,35 @@ func (x *sweepFiles) list(dir string) (files []*sweepFile, more int, err error) 
 }
 
 // open returns the whole of a report of the list.
-func (x *sweepFiles) open(dir string, f *sweepFile) (*evals.Report, error) {
+func (x *reportFiles) open(dir string, f *sweepFile) (*evals.Report, error) {
 	if f.Bad != nil {
 		return nil, f.Bad
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	w := wholeSweep{key: f.key()}
-	if i := slices.IndexFunc(x.whole, func(had wholeSweep) bool { return had.key == w.key }); i >= 0 {
+	w := cachedReport{key: f.key()}
+	if i := slices.IndexFunc(x.whole, func(had cachedReport) bool { return had.key == w.key }); i >= 0 {
 		w = x.whole[i]
 		x.whole = slices.Delete(x.whole, i, i+1)
 	} else {
 		w.report, w.bad = readWhole(filepath.Join(dir, f.Name+".json"))
 	}
 	x.whole = append(x.whole, w)
-	if len(x.whole) > mostWhole {
+	if len(x.whole) > maxWhole {
 		x.whole = slices.Delete(x.whole, 0, 1)
 	}
 	return w.report, w.bad
 }
 
-var errSweepSize = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the report is longer than %d MB", mostSweepBytes>>20),
+var errSweepSize = &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("the report is longer than %d MB", maxSweepBytes>>20),
 	Try: "Compare it with ken eval compare, or sweep fewer settings at once."}
 
 func readWhole(path string) (*evals.Report, error) {
-	b, err := readSweep(path, mostSweepBytes+1)
+	b, err := readSweep(path, maxSweepBytes+1)
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > mostSweepBytes {
+	if len(b) > maxSweepBytes {
 		return nil, errSweepSize
 	}
 	return evals.Read(bytes.NewReader(b))
@@ -385,7 +385,7 @@ func readSweep(path string, most int64) (b []byte, err error) {
 // readHead reads a report up to what it says of each question, which is nearly all of a
 // file and stands last.
 func readHead(path string, size int64) (r *evals.Report, err error) {
-	if size > mostSweepBytes {
+	if size > maxSweepBytes {
 		return nil, errSweepSize
 	}
 	f, err := os.Open(path)
@@ -393,7 +393,7 @@ func readHead(path string, size int64) (r *evals.Report, err error) {
 		return nil, &ken.Error{Code: ken.CodeUnavailable, Msg: "the report can't be read", Err: err, Try: "Check the file and its permissions."}
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return sweepHead(io.LimitReader(f, mostSweepBytes))
+	return sweepHead(io.LimitReader(f, maxSweepBytes))
 }
 
 // sweepHead is the report that is read, without per_query and what follows it.

@@ -49,28 +49,28 @@ type sweepChange struct {
 	Tone    string
 }
 
-// reportComparison is what there is to say of some reports side by side.
-type reportComparison struct {
+// sweepFindings is the comparison of several reports.
+type sweepFindings struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison
 }
 
 // weigh compares reports, the oldest first. With many questions that takes a second, so
 // it is done behind the page; nil as long as it is not done.
-func (v *visit) weigh(list []openedSweep) *reportComparison {
+func (v *visit) sweepFindings(list []openedSweep) *sweepFindings {
 	var key strings.Builder
 	for _, o := range list {
 		key.WriteString(o.key() + "\x00")
 	}
 	// A file that was written anew has another key: what was found stays good.
-	always := func(*reportComparison, time.Time) bool { return true }
-	return v.con.health.weighed.get(v, key.String(), always, func(context.Context, *reportComparison) *reportComparison {
-		return &reportComparison{answers(list), comparisons(list)}
+	always := func(*sweepFindings, time.Time) bool { return true }
+	return v.con.health.sweepFindings.get(v, key.String(), always, func(context.Context, *sweepFindings) *sweepFindings {
+		return &sweepFindings{hybridAnswers(list), comparisons(list)}
 	})
 }
 
-// compare tells two runs apart under names of their own.
-func compare(a, b openedSweep, nameA, nameB string, modesA, modesB []string) *sweepComparison {
+// compareRuns tells two runs apart under names of their own.
+func compareRuns(a, b openedSweep, nameA, nameB string, modesA, modesB []string) *sweepComparison {
 	c := compareSweeps(partOf(a.report, modesA), partOf(b.report, modesB))
 	c.Before, c.After = nameA, nameB
 	return c
@@ -142,12 +142,12 @@ func comparisons(list []openedSweep) (out []*sweepComparison) {
 	a := list[0]
 	if len(list) > 1 {
 		for _, b := range list[1:] {
-			out = append(out, compare(a, b, a.Name, b.Name, a.modes, b.modes))
+			out = append(out, compareRuns(a, b, a.Name, b.Name, a.modes, b.modes))
 		}
 		return out
 	}
 	for _, m := range a.modes[1:] {
-		out = append(out, compare(a, a, a.modes[0], m, a.modes[:1], []string{m}))
+		out = append(out, compareRuns(a, a, a.modes[0], m, a.modes[:1], []string{m}))
 	}
 	return out
 }
@@ -162,7 +162,7 @@ type sweepAnswer struct {
 
 // answers looks, for each data set, for a run by words alone and one by words and by
 // meaning: in one report if there is one that has both.
-func answers(list []openedSweep) (out []sweepAnswer) {
+func hybridAnswers(list []openedSweep) (out []sweepAnswer) {
 	type found struct{ keyword, hybrid *openedSweep }
 	by := map[string]found{}
 	for i := range list {
@@ -185,13 +185,13 @@ func answers(list []openedSweep) (out []sweepAnswer) {
 			continue
 		}
 		const k, h = string(evals.ModeKeyword), string(evals.ModeHybrid)
-		out = append(out, answerOf(name, compare(*f.keyword, *f.hybrid, k, h, []string{k}, []string{h}), f.keyword.report.Modes[k], f.hybrid.report.Modes[h]))
+		out = append(out, hybridAnswer(name, compareRuns(*f.keyword, *f.hybrid, k, h, []string{k}, []string{h}), f.keyword.report.Modes[k], f.hybrid.report.Modes[h]))
 	}
 	return out
 }
 
 // answerOf puts a comparison of words alone with both into words.
-func answerOf(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
+func hybridAnswer(dataset string, c *sweepComparison, keyword, hybrid evals.Score) sweepAnswer {
 	a := sweepAnswer{Dataset: dataset}
 	if hybrid.Degraded != "" {
 		a.Says, a.Tone = "Nobody knows yet whether hybrid pays: it ran without meaning", toneWarning
@@ -215,7 +215,7 @@ func answerOf(dataset string, c *sweepComparison, keyword, hybrid evals.Score) s
 	default:
 		a.Says = plural(ch.Questions, "question shows", "questions show") + " no difference between hybrid and words alone"
 	}
-	a.Detail = recallInWords(c.Changes[i]) + slowerBy(keyword, hybrid)
+	a.Detail = recallText(c.Changes[i]) + latencyText(keyword, hybrid)
 	if j := slices.IndexFunc(c.Changes, func(ch sweepChange) bool { return ch.Measure == "mrr" && ch.Real }); j >= 0 {
 		a.Detail += fmt.Sprintf(" The first good answer stands %s (MRR %.2f instead of %.2f).",
 			map[bool]string{true: "further up", false: "further down"}[c.Changes[j].Difference > 0], c.Changes[j].After, c.Changes[j].Before)
@@ -223,14 +223,14 @@ func answerOf(dataset string, c *sweepComparison, keyword, hybrid evals.Score) s
 	return a
 }
 
-// recallInWords is a change of recall@10.
-func recallInWords(ch sweepChange) string {
+// recallText puts a change of recall@10 into a sentence.
+func recallText(ch sweepChange) string {
 	return fmt.Sprintf("Words and meaning together find %s of what is relevant among the first ten, words alone %s: %+.1f points, between %+.1f and %+.1f with 95 %% certainty, over %s.",
 		percent(ch.After), percent(ch.Before), 100*ch.Difference, 100*ch.CI[0], 100*ch.CI[1], plural(ch.Questions, "question", "questions"))
 }
 
-// slowerBy is what hybrid costs in time.
-func slowerBy(keyword, hybrid evals.Score) string {
+// latencyText compares the latency of two modes in a sentence.
+func latencyText(keyword, hybrid evals.Score) string {
 	a, b := keyword.Values["p50_ms"], hybrid.Values["p50_ms"]
 	if a <= 0 || b <= 0 {
 		return ""

@@ -8,92 +8,19 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/console/diff"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
-
-// replayBody is what a turn was given, and what it would be given now.
-type replayBody struct {
-	Now    time.Time
-	Turn   middleware.KeptTurn
-	Tone   string
-	Views  []choice
-	Then   middleware.Replay
-	After  *ken.Receipt // nil where the turn can't be asked again
-	Change blockComparison
-	Unable *problemPage // why it can't
-}
-
-// replayPage shows the bytes as they were, and asks the same again with the settings and
-// the knowledge of now.
-func replayPage(v *visit) error {
-	id := v.r.PathValue("id")
-	b := replayBody{Now: v.now(), Views: v.turnViews(id, "replay")}
-	var err error
-	if b.Then, err = v.con.l.Replay(v.ctx(), v.owner(), id); err != nil {
-		return noTurn(err)
-	}
-	b.Turn, b.Tone = b.Then.Turn, modeTone(b.Then.Turn.Mode)
-	asked, unable, err := v.asked(id)
-	if err != nil {
-		return err
-	}
-	b.Unable = unable
-	if unable == nil {
-		tried, err := v.con.l.Trial(v.ctx(), asked, v.con.l.Config())
-		if err != nil {
-			return err
-		}
-		b.After = &tried.Receipt
-		if err := v.thenAndNow(&b); err != nil {
-			return err
-		}
-	}
-	return v.page("replay", page{Title: "Turn, then and now", Section: secTurns, Tab: "Live", Body: &b})
-}
-
-// asked is a turn as it was asked, or why nobody knows that any more.
-func (v *visit) asked(id string) (ken.Turn, *problemPage, error) {
-	t, err := v.con.l.TurnAsked(v.ctx(), v.owner(), id)
-	if errors.Is(err, ken.ErrNotFound) {
-		p := problemOf(err)
-		var e *ken.Error
-		if errors.As(err, &e) {
-			p.Msg = e.Msg
-		}
-		return t, &p, nil
-	}
-	return t, nil, err
-}
-
-// thenAndNow compares the block that was given with the one that was tried.
-func (v *visit) thenAndNow(b *replayBody) error {
-	return v.withStore(func(s store.Engine) error {
-		before, err := v.picture(s, &b.Turn.Receipt, b.Turn.Items, nil)
-		if err != nil {
-			return err
-		}
-		after, err := v.pictureOf(s, b.After)
-		if err != nil {
-			return err
-		}
-		b.Change = compareBlocks(sideOf(&before, b.Then.Block, b.Then.Missing), sideOf(&after, b.After.Block, nil), func(it *shownItem) string {
-			if it.State == middleware.ItemForgotten {
-				return "forgotten since"
-			}
-			return ""
-		})
-		return nil
-	})
-}
 
 // tryBody is a message that nobody sent, and what a turn with it would be given.
 type tryBody struct {
 	Message, Earlier, System string
 	Session, Project, Agent  string
 	Form                     settingsForm
-	Picture                  *picture
+	Picture                  *receiptView
 	Block                    string
 	Insertion                string // where the block would go
 	Mode                     ken.Mode
@@ -105,24 +32,24 @@ type tryBody struct {
 
 // Most code points of what may be tried: an address has to hold it.
 const (
-	mostMessage = 6000
-	mostEarlier = 2000
+	maxMessage = 6000
+	maxEarlier = 2000
 )
 
 // tryPage shows what a turn would be given, and leaves no trace. It tells of nobody's
 // conversation, so who may read may try; but in a session it may tell where that stands,
 // and takes the right to see what was said there.
 func tryPage(v *visit) error {
-	b := tryBody{Message: strings.TrimSpace(v.text("message")), Earlier: strings.TrimSpace(v.text("earlier")), System: strings.TrimSpace(v.text("system")),
-		Project: strings.TrimSpace(v.text("project")), Agent: strings.TrimSpace(v.text("agent")), MostMessage: mostMessage, MostEarlier: mostEarlier}
-	if v.operates() {
-		b.Session = strings.TrimSpace(v.text("session"))
+	b := tryBody{Message: strings.TrimSpace(v.param("message")), Earlier: strings.TrimSpace(v.param("earlier")), System: strings.TrimSpace(v.param("system")),
+		Project: strings.TrimSpace(v.param("project")), Agent: strings.TrimSpace(v.param("agent")), MostMessage: maxMessage, MostEarlier: maxEarlier}
+	if v.canOperate() {
+		b.Session = strings.TrimSpace(v.param("session"))
 	}
 	var err error
 	if b.Form, err = v.settings(nil); err != nil {
 		return err
 	}
-	b.Long = len([]rune(b.Message)) > mostMessage || len([]rune(b.Earlier)) > mostEarlier || len([]rune(b.System)) > mostEarlier
+	b.Long = len([]rune(b.Message)) > maxMessage || len([]rune(b.Earlier)) > maxEarlier || len([]rune(b.System)) > maxEarlier
 	if b.Message != "" && !b.Long && len(b.Form.Wrong) == 0 {
 		if err := v.tryMessage(&b); err != nil {
 			return err
@@ -138,7 +65,7 @@ func (v *visit) tryMessage(b *tryBody) error {
 			t.Messages = append(t.Messages, m)
 		}
 	}
-	tried, err := v.con.l.Trial(v.ctx(), t, b.Form.Config)
+	tried, err := v.con.layer.Trial(v.ctx(), t, b.Form.Config)
 	if err != nil {
 		return err
 	}
@@ -150,7 +77,7 @@ func (v *visit) tryMessage(b *tryBody) error {
 		}
 	}
 	return v.withStore(func(s store.Engine) error {
-		p, err := v.pictureOf(s, r)
+		p, err := v.dryRunView(s, r)
 		b.Picture = &p
 		return err
 	})
@@ -174,9 +101,9 @@ type settingField struct {
 	Msg, Try         string // what is wrong with the value; "" when nothing is
 }
 
-// tryable are the settings that the form has, by their keys in the configuration. mode is
+// trialSettings are the settings that the form has, by their keys in the configuration. mode is
 // none of those: it is two switches.
-var tryable = []settingField{
+var trialSettings = []settingField{
 	{Key: modeField, Label: "Search", Hint: "by words and meaning, or by one of them", Choices: []string{string(ken.ModeHybrid), string(ken.ModeKeyword), string(ken.ModeVector)}},
 	{Key: "retrieval.weight", Label: "Weight", Hint: "how deep to go", Choices: []string{"none", "low", "default", "high"}},
 	{Key: "retrieval.min_trust", Label: "Least trust", Hint: "who may speak at all", Choices: []string{"external", "agent", "operator"}},
@@ -196,12 +123,12 @@ const modeField = "mode"
 // force; scopes are those that a turn had, nil for the configured ones. A value that can't
 // be used stays in its field.
 func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
-	f := settingsForm{Config: v.con.l.Config()}
+	f := settingsForm{Config: v.con.layer.Config()}
 	if scopes != nil {
 		f.Config.Retrieval.Scopes = scopes
 	}
 	q := v.r.URL.Query()
-	for _, field := range tryable {
+	for _, field := range trialSettings {
 		now, err := settingOf(&f.Config, field.Key)
 		if err != nil {
 			return f, err
@@ -219,10 +146,10 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 			continue
 		}
 		f.Other++
-		f.refuse(field.Key, setSetting(&f.Config, field.Key, field.Value))
+		f.markInvalid(field.Key, setSetting(&f.Config, field.Key, field.Value))
 	}
 	if len(f.Wrong) == 0 {
-		if err := f.Config.Validate(); err != nil && !f.refuse("", err) {
+		if err := f.Config.Validate(); err != nil && !f.markInvalid("", err) {
 			return f, err
 		}
 	}
@@ -231,7 +158,7 @@ func (v *visit) settings(scopes []ken.Scope) (settingsForm, error) {
 
 // refuse notes that a value can't be used, at the field that the error names or else at
 // the one with the key. It reports whether there is such a field.
-func (f *settingsForm) refuse(key string, err error) bool {
+func (f *settingsForm) markInvalid(key string, err error) bool {
 	var e *ken.Error
 	if !errors.As(err, &e) {
 		return err == nil
@@ -279,10 +206,10 @@ type whatifBody struct {
 	Turn   receipt.Record
 	Views  []choice
 	Form   settingsForm
-	Unable *problemPage
+	Unable *errorPage
 	Rows   []measure
 	Change *blockComparison
-	Tried  *picture
+	Tried  *receiptView
 	Block  string
 }
 
@@ -295,10 +222,10 @@ func whatifPage(v *visit) error {
 	id := v.r.PathValue("id")
 	b := whatifBody{Now: v.now(), ID: id, Views: v.turnViews(id, "whatif")}
 	var err error
-	if b.Turn, err = v.con.l.Receipts(v.owner()).Get(v.ctx(), id); err != nil {
-		return noTurn(err)
+	if b.Turn, err = v.con.layer.Receipts(v.owner()).Get(v.ctx(), id); err != nil {
+		return turnError(err)
 	}
-	asked, unable, err := v.asked(id)
+	asked, unable, err := v.askedTurn(id)
 	if err != nil {
 		return err
 	}
@@ -307,7 +234,7 @@ func whatifPage(v *visit) error {
 			return err
 		}
 		if b.Form.Given && len(b.Form.Wrong) == 0 {
-			if err := v.tryBoth(&b, asked); err != nil {
+			if err := v.runBoth(&b, asked); err != nil {
 				return err
 			}
 		}
@@ -316,28 +243,28 @@ func whatifPage(v *visit) error {
 }
 
 // tryBoth tries the turn with the settings in force and with those of the form.
-func (v *visit) tryBoth(b *whatifBody, asked ken.Turn) error {
-	is, err := v.con.l.Trial(v.ctx(), asked, v.con.l.Config())
+func (v *visit) runBoth(b *whatifBody, asked ken.Turn) error {
+	is, err := v.con.layer.Trial(v.ctx(), asked, v.con.layer.Config())
 	if err != nil {
 		return err
 	}
 	other := asked
 	other.Scopes = nil // those of the form
-	would, err := v.con.l.Trial(v.ctx(), other, b.Form.Config)
+	would, err := v.con.layer.Trial(v.ctx(), other, b.Form.Config)
 	if err != nil {
 		return err
 	}
 	b.Rows, b.Block = measures(&is.Receipt, &would.Receipt), would.Receipt.Block
 	return v.withStore(func(s store.Engine) error {
-		before, err := v.pictureOf(s, &is.Receipt)
+		before, err := v.dryRunView(s, &is.Receipt)
 		if err != nil {
 			return err
 		}
-		after, err := v.pictureOf(s, &would.Receipt)
+		after, err := v.dryRunView(s, &would.Receipt)
 		if err != nil {
 			return err
 		}
-		c := compareBlocks(sideOf(&before, is.Receipt.Block, nil), sideOf(&after, would.Receipt.Block, nil), func(*shownItem) string { return "" })
+		c := compareBlocks(sideOf(&before, is.Receipt.Block, nil), sideOf(&after, would.Receipt.Block, nil), func(*itemView) string { return "" })
 		b.Change, b.Tried = &c, &after
 		return nil
 	})
@@ -360,4 +287,210 @@ func measures(a, b *ken.Receipt) []measure {
 		of("stages degraded", func(r *ken.Receipt) string { return strconv.Itoa(len(r.Degraded)) }),
 		of("took", func(r *ken.Receipt) string { return millis(r.MS["total"]) }),
 	}
+}
+
+// replayBody is what a turn was given, and what it would be given now.
+type replayBody struct {
+	Now    time.Time
+	Turn   middleware.KeptTurn
+	Tone   string
+	Views  []choice
+	Then   middleware.Replay
+	After  *ken.Receipt // nil where the turn can't be asked again
+	Change blockComparison
+	Unable *errorPage // why it can't
+}
+
+// replayPage shows the bytes as they were, and asks the same again with the settings and
+// the knowledge of now.
+func replayPage(v *visit) error {
+	id := v.r.PathValue("id")
+	b := replayBody{Now: v.now(), Views: v.turnViews(id, "replay")}
+	var err error
+	if b.Then, err = v.con.layer.Replay(v.ctx(), v.owner(), id); err != nil {
+		return turnError(err)
+	}
+	b.Turn, b.Tone = b.Then.Turn, modeTone(b.Then.Turn.Mode)
+	asked, unable, err := v.askedTurn(id)
+	if err != nil {
+		return err
+	}
+	b.Unable = unable
+	if unable == nil {
+		tried, err := v.con.layer.Trial(v.ctx(), asked, v.con.layer.Config())
+		if err != nil {
+			return err
+		}
+		b.After = &tried.Receipt
+		if err := v.compareReplay(&b); err != nil {
+			return err
+		}
+	}
+	return v.page("replay", page{Title: "Turn, then and now", Section: secTurns, Tab: "Live", Body: &b})
+}
+
+// askedTurn is a turn as it was asked, or why nobody knows that any more.
+func (v *visit) askedTurn(id string) (ken.Turn, *errorPage, error) {
+	t, err := v.con.layer.TurnAsked(v.ctx(), v.owner(), id)
+	if errors.Is(err, ken.ErrNotFound) {
+		p := errorPageOf(err)
+		var e *ken.Error
+		if errors.As(err, &e) {
+			p.Msg = e.Msg
+		}
+		return t, &p, nil
+	}
+	return t, nil, err
+}
+
+// thenAndNow compares the block that was given with the one that was tried.
+func (v *visit) compareReplay(b *replayBody) error {
+	return v.withStore(func(s store.Engine) error {
+		before, err := v.receiptView(s, &b.Turn.Receipt, b.Turn.Items, nil)
+		if err != nil {
+			return err
+		}
+		after, err := v.dryRunView(s, b.After)
+		if err != nil {
+			return err
+		}
+		b.Change = compareBlocks(sideOf(&before, b.Then.Block, b.Then.Missing), sideOf(&after, b.After.Block, nil), func(it *itemView) string {
+			if it.State == middleware.ItemForgotten {
+				return "forgotten since"
+			}
+			return ""
+		})
+		return nil
+	})
+}
+
+// blockSide is one of two blocks that are compared.
+type blockSide struct {
+	Receipt *ken.Receipt
+	Items   []itemView
+	Parts   map[string]string // what the block says of each item, by its id
+}
+
+// sideOf reads a block. missing are the ids of items that are not in it, because nobody
+// knows their words any more.
+func sideOf(p *receiptView, block string, missing []string) blockSide {
+	gone := map[string]bool{}
+	for _, id := range missing {
+		gone[id] = true
+	}
+	var ids []string
+	for i := range p.Items {
+		if id := p.Items[i].ID; !gone[id] {
+			ids = append(ids, id)
+		}
+	}
+	return blockSide{p.Receipt, p.Items, partsOf(block, ids)}
+}
+
+// partsOf cuts a block into what it says of each item, without the short ids, which say
+// nothing of it. It is nil for a block with other items than those.
+func partsOf(block string, ids []string) map[string]string {
+	block = strings.TrimSuffix(block, guardrail.FrameClose)
+	parts := strings.Split(block, "\n"+guardrail.ItemMark)[1:] // in an item no other line begins so
+	if len(parts) != len(ids) {
+		return nil
+	}
+	out := make(map[string]string, len(ids))
+	for i, part := range parts {
+		_, says, _ := strings.Cut(part, "] ")
+		out[ids[i]] = strings.TrimRight(says, "\n")
+	}
+	return out
+}
+
+// What became of an item from one block to another.
+const (
+	itemSame    = "unchanged"
+	itemChanged = "other words"
+	itemGone    = "gone"
+	itemNew     = "new"
+	itemBoth    = "in both" // and nobody knows what it said
+)
+
+// comparedItem is an item of one of two blocks, or of both.
+type comparedItem struct {
+	Op, Tone, ID, Label, Path string
+	Was, Is                   int // its places, from 1; 0 where it is not
+	Pieces                    []diff.Piece
+	Text                      string // of an item that is in one of them alone
+	Why                       string // it is gone, or was not there
+}
+
+// blockComparison is two blocks, item by item.
+type blockComparison struct {
+	Different                []comparedItem // those of the first in its order, then the new ones
+	Alike                    []comparedItem // and those of which nothing is known to differ
+	Same, Changed, Gone, New int
+}
+
+// compareBlocks says what became of the items of a block. lost says what happened to one
+// that is gone, "" for what the second receipt knows of it.
+func compareBlocks(before, after blockSide, lost func(*itemView) string) blockComparison {
+	var out blockComparison
+	was := map[string]bool{}
+	is := map[string]*itemView{}
+	for i := range after.Items {
+		is[after.Items[i].ID] = &after.Items[i]
+	}
+	for i := range before.Items {
+		it := &before.Items[i]
+		was[it.ID] = true
+		c := comparedItem{ID: it.ID, Label: it.Label, Path: it.Path, Was: it.Place}
+		now := is[it.ID]
+		then, known := before.Parts[it.ID]
+		switch {
+		case now == nil:
+			c.Op, c.Tone, c.Text = itemGone, "danger", then
+			if c.Why = lost(it); c.Why == "" {
+				c.Why = whyAbsent(after.Receipt, it.ID)
+			}
+			out.Gone++
+		case !known:
+			c.Op, c.Label, c.Is = itemBoth, now.Label, now.Place
+		case then == after.Parts[it.ID]:
+			c.Op, c.Is = itemSame, now.Place
+			out.Same++
+		default:
+			c.Op, c.Tone, c.Is = itemChanged, "warning", now.Place
+			c.Pieces = diff.Words(then, after.Parts[it.ID])
+			out.Changed++
+		}
+		if c.Op == itemSame || c.Op == itemBoth {
+			out.Alike = append(out.Alike, c)
+		} else {
+			out.Different = append(out.Different, c)
+		}
+	}
+	for i := range after.Items {
+		if it := &after.Items[i]; !was[it.ID] {
+			out.New++
+			out.Different = append(out.Different, comparedItem{Op: itemNew, Tone: "success", ID: it.ID, Label: it.Label, Path: it.Path, Is: it.Place,
+				Text: after.Parts[it.ID], Why: whyAbsent(before.Receipt, it.ID)})
+		}
+	}
+	return out
+}
+
+// leftOut says why a turn did not have something, as far as its receipt knows.
+func whyAbsent(r *ken.Receipt, id string) string {
+	for _, c := range r.Cut {
+		if c.ID != id {
+			continue
+		}
+		for _, w := range cutLabels {
+			if w.reason == c.Reason {
+				return w.says + " (" + string(c.Reason) + ")"
+			}
+		}
+		return string(c.Reason)
+	}
+	if r.Mode == ken.ModeNone {
+		return "nothing was looked for"
+	}
+	return "not among what was found"
 }

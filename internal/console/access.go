@@ -1,0 +1,496 @@
+package console
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
+	"github.com/kenlayer/ken/internal/store/bolt"
+)
+
+// LoginPath is where a visit begins with a key.
+const LoginPath = Prefix + "login"
+
+const (
+	sessionCookie    = "ken_visit"
+	sessionIdleLimit = 12 * time.Hour // since the last page
+	maxLogins        = 1000           // at once; the oldest end
+)
+
+// loginSessions holds the logged-in visitors in memory; they end with the process. The zero
+// value is ready once its clock is set.
+type loginSessions struct {
+	now func() time.Time
+	mu  sync.Mutex
+	by  map[[sha256.Size]byte]*loginSession // by the hash of the cookie's value
+}
+
+// loginSession is one logged-in visitor.
+type loginSession struct {
+	key   access.Hash
+	token [32]byte // of the forms
+	seen  time.Time
+}
+
+// begin returns the value of a new visit's cookie.
+func (s *loginSessions) begin(with access.Hash) string {
+	id := randomToken()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	var oldest [sha256.Size]byte
+	var last *loginSession
+	for key, v := range s.by {
+		if now.Sub(v.seen) > sessionIdleLimit {
+			delete(s.by, key)
+		} else if last == nil || v.seen.Before(last.seen) {
+			oldest, last = key, v
+		}
+	}
+	if len(s.by) >= maxLogins {
+		delete(s.by, oldest)
+	}
+	if s.by == nil {
+		s.by = map[[sha256.Size]byte]*loginSession{}
+	}
+	s.by[sha256.Sum256(id[:])] = &loginSession{key: with, token: randomToken(), seen: now}
+	return hex.EncodeToString(id[:])
+}
+
+// find returns whose visit a request belongs to, as long as ring has their key.
+func (s *loginSessions) find(r *http.Request, ring *access.Ring) (in loginSession, who access.Principal, ok bool) {
+	key, ok := sessionKey(r)
+	if !ok || ring == nil {
+		return in, who, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.by[key]
+	now := s.now()
+	if v == nil || now.Sub(v.seen) > sessionIdleLimit {
+		delete(s.by, key)
+		return in, who, false
+	}
+	if who, ok = ring.FindHash(v.key); !ok || who.Expired(now) {
+		delete(s.by, key)
+		return in, access.Principal{}, false
+	}
+	v.seen = now
+	return *v, who, true
+}
+
+// end forgets the visit that a request belongs to.
+func (s *loginSessions) end(r *http.Request) {
+	if key, ok := sessionKey(r); ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.by, key)
+	}
+}
+
+func sessionKey(r *http.Request) (key [sha256.Size]byte, ok bool) {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return key, false
+	}
+	id, err := hex.DecodeString(c.Value)
+	return sha256.Sum256(id), err == nil && len(id) == sha256.Size
+}
+
+// cookie is what a browser keeps. Lax: a link in a message leads to the page, and no
+// form of another site is sent with it.
+func (v *visit) cookie(name, value string, lasts time.Duration) {
+	c := &http.Cookie{Name: name, Value: value, Path: Prefix, HttpOnly: true, Secure: v.con.opts.Secure, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(lasts.Seconds())}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(v.w, c)
+}
+
+type loginPage struct {
+	Next    string
+	Unknown bool // the key is nobody's
+}
+
+func loginForm(v *visit) error {
+	if v.principal.Owner != "" {
+		return v.redirect(v.loginNext())
+	}
+	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext()}})
+}
+
+func login(v *visit) error {
+	key := strings.TrimSpace(v.r.PostFormValue("key"))
+	if ring := v.con.ring.Load(); ring != nil {
+		hash := access.HashKey(key)
+		if who, ok := ring.FindHash(hash); ok && !who.Expired(v.now()) {
+			v.con.logins.end(v.r)
+			v.cookie(sessionCookie, v.con.logins.begin(hash), sessionIdleLimit)
+			return v.redirect(v.loginNext())
+		}
+	}
+	return v.page("login", page{Title: "Log in", Status: http.StatusUnauthorized, Body: loginPage{Next: v.loginNext(), Unknown: true}})
+}
+
+func logout(v *visit) error {
+	v.con.logins.end(v.r)
+	v.cookie(sessionCookie, "", 0)
+	return v.redirect(LoginPath)
+}
+
+// loginNext is the page that somebody wanted to see before logging in: one of the
+// console's own, whatever the request says.
+func (v *visit) loginNext() string {
+	return ownPath(v.r.FormValue("next"))
+}
+
+func ownPath(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, Prefix) || strings.HasPrefix(u.Path, LoginPath) ||
+		strings.ContainsAny(s, "\\\r\n\t") || strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") {
+		return Prefix
+	}
+	own := u.EscapedPath()
+	if u.RawQuery != "" {
+		own += "?" + u.RawQuery
+	}
+	return own
+}
+
+// errLogin sends somebody without a visit to the login page.
+var errLogin = &ken.Error{Code: ken.CodeRefused, Msg: "nobody is logged in", Try: "Log in with a key of the gateway."}
+
+const (
+	themeCookie     = "ken_theme"
+	ownerCookie     = "ken_owner"
+	choiceCookieAge = 400 * 24 * time.Hour // the longest that browsers allow
+)
+
+var themes = []string{"light", "dark"}
+
+// theme returns the colour scheme that the visitor chose; "" follows the browser.
+func theme(r *http.Request) string {
+	if c, err := r.Cookie(themeCookie); err == nil && slices.Contains(themes, c.Value) {
+		return c.Value
+	}
+	return ""
+}
+
+func setTheme(v *visit) error {
+	choice := v.param("theme")
+	if !slices.Contains(themes, choice) {
+		choice = ""
+	}
+	v.cookie(themeCookie, choice, choiceCookieAge)
+	return v.redirect(ownPath(v.param("back")))
+}
+
+// ownerFromCookie is whose knowledge a visitor looks at where there are no keys, and so
+// everybody may: who was chosen, or who the gateway says.
+func (c *Console) ownerFromCookie(r *http.Request, otherwise string) string {
+	if k, err := r.Cookie(ownerCookie); err == nil && slices.Contains(c.knownOwners(), k.Value) {
+		return k.Value
+	}
+	return otherwise
+}
+
+// selectableOwners are the owners that a visitor can choose among; nil where a key decides,
+// and where there is only one.
+func (c *Console) selectableOwners(*visit) []string {
+	if c.ring.Load() != nil {
+		return nil
+	}
+	if all := c.knownOwners(); len(all) > 1 {
+		return all
+	}
+	return nil
+}
+
+// knownOwners are those who have a store in this project, and the configured one.
+func (c *Console) knownOwners() []string {
+	cfg := c.layer.Config()
+	out := []string{cfg.Knowledge.Owner}
+	state := cfg.State(c.layer.Root())
+	entries, err := os.ReadDir(state)
+	if err != nil { // there is nothing yet
+		return out
+	}
+	for _, e := range entries {
+		owner, err := url.PathUnescape(e.Name())
+		if err != nil || owner == out[0] || bolt.FolderName(owner) != e.Name() {
+			continue // no owner's folder
+		}
+		if _, err := os.Stat(filepath.Join(state, e.Name(), "ken.db")); err == nil {
+			out = append(out, owner)
+		}
+	}
+	return out
+}
+
+func setOwner(v *visit) error {
+	choice := v.param("owner")
+	if v.con.ring.Load() != nil || !slices.Contains(v.con.knownOwners(), choice) {
+		return &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "nobody of that name can be chosen", Try: "Choose one of the list, or log in with their key."}
+	}
+	v.cookie(ownerCookie, choice, choiceCookieAge)
+	return v.redirect(Prefix)
+}
+
+// keysBody holds the data of the page: the usage of the keys, and the keys themselves for a
+// person who may create them.
+type keysBody struct {
+	Now      time.Time
+	Days     []choice
+	Tables   []usageTable
+	Warnings []string
+
+	Manage bool
+	First  bool // there is none yet, so that the first one closes the gateway
+	Keys   []keyRow
+	Rights []rightChoice
+	Made   *madeKey // just now
+}
+
+// usageTable is usage summed up by one thing.
+type usageTable struct {
+	Title, By string
+	Rows      []usageRow
+	More      int // rows that are not shown
+}
+
+type usageRow struct {
+	Name                                       string
+	Requests, Input, Cached, Output, Unmetered int
+	Cost                                       string
+}
+
+// keyRow is a key as a line of the list.
+type keyRow struct {
+	operator.Key
+	Owner, Rights, Models, Limits string
+	State, Tone                   string
+	Configured                    bool // it stands in the configuration
+	Open                          bool // it can be revoked
+}
+
+type rightChoice struct {
+	Right access.Right
+	On    bool
+}
+
+// madeKey is a key that is shown this once.
+type madeKey struct{ Name, Secret string }
+
+const (
+	usageDays = 30
+	maxUsed   = 50 // rows of a table
+)
+
+func keysPage(v *visit) error { return v.keys(nil) }
+
+func (v *visit) keys(made *madeKey) error {
+	b := keysBody{Now: v.now(), Made: made, Manage: v.canManageKeys()}
+	days := v.intParam("days", usageDays, 1, 366)
+	for _, n := range []int{1, 7, usageDays, 366} {
+		name := "Last " + plural(n, "day", "days")
+		if n == 1 {
+			name = "Today"
+		}
+		b.Days = append(b.Days, choice{Name: name, Path: pathOf("keys") + "?days=" + strconv.Itoa(n), Here: n == days})
+	}
+	if err := v.fillUsage(&b, days); err != nil {
+		return err
+	}
+	if b.Manage {
+		if err := v.listKeys(&b); err != nil {
+			return err
+		}
+	}
+	return v.page("keys", page{Title: "Keys and usage", Section: secHealth, Tab: "Keys", Body: b})
+}
+
+// canManageKeys reports whether the visitor may hand out keys: an operator of the configured
+// owner without limits. Another owner's could open that owner's knowledge.
+func (v *visit) canManageKeys() bool {
+	return v.con.opts.Keys != nil && v.canOperate() && v.owner() == v.con.layer.Config().Knowledge.Owner && !v.principal.Limited()
+}
+
+// used sums up the usage that the visitor may see.
+func (v *visit) fillUsage(b *keysBody, days int) error {
+	if v.con.opts.Usage == nil {
+		return nil
+	}
+	rows, err := v.con.opts.Usage.Rows(days)
+	if b.Warnings, err = splitCorrupt(err); err != nil {
+		return err
+	}
+	configured := v.con.layer.Config().Knowledge.Owner
+	rows = slices.DeleteFunc(rows, func(r usage.Row) bool { return !usage.Visible(&r, v.principal, configured) })
+	for _, t := range []struct {
+		title, by string
+		of        func(*usage.Row) string
+	}{
+		{"By key", "Key", func(r *usage.Row) string { return r.Key + " (" + r.Owner + ")" }},
+		{"By model", "Model", func(r *usage.Row) string { return cmp.Or(r.Model, "none answered") }},
+		{"By day", "Day", func(r *usage.Row) string { return r.Day }},
+	} {
+		if len(rows) > 0 {
+			b.Tables = append(b.Tables, sumUsage(t.title, t.by, rows, t.of))
+		}
+	}
+	return nil
+}
+
+func sumUsage(title, by string, rows []usage.Row, of func(*usage.Row) string) usageTable {
+	sums := map[string]*usage.Row{}
+	var names []string
+	for i := range rows {
+		r := &rows[i]
+		name := of(r)
+		s := sums[name]
+		if s == nil {
+			s = &usage.Row{}
+			sums[name] = s
+			names = append(names, name)
+		}
+		s.Add(r)
+	}
+	if by != "Day" { // days are in order
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Input+sums[b].Output, sums[a].Input+sums[a].Output) })
+	}
+	t := usageTable{Title: title, By: by, More: max(0, len(names)-maxUsed)}
+	for _, name := range names[:len(names)-t.More] {
+		s := sums[name]
+		t.Rows = append(t.Rows, usageRow{Name: name, Requests: int(s.Requests), Input: int(s.Input), Cached: int(s.Cached), Output: int(s.Output),
+			Unmetered: int(s.Unmetered), Cost: cost(s)})
+	}
+	return t
+}
+
+// cost formats the cost of a row, in the currency of gateway.prices. It names requests
+// without a price, and guesses none.
+func cost(r *usage.Row) string {
+	var parts []string
+	if r.Cost > 0 {
+		parts = append(parts, strconv.FormatFloat(r.Cost, 'f', 4, 64))
+	}
+	if r.Unpriced > 0 {
+		parts = append(parts, plural(int(r.Unpriced), "request", "requests")+" without a price")
+	}
+	return cmp.Or(strings.Join(parts, ", and "), "–")
+}
+
+// listKeys lists the keys, and what a new one may have.
+func (v *visit) listKeys(b *keysBody) error {
+	list, err := v.con.opts.Keys.List()
+	if err != nil {
+		return err
+	}
+	cfg := v.con.layer.Config()
+	for _, k := range list {
+		b.Keys = append(b.Keys, v.rowOfKey(k, false))
+	}
+	for _, k := range cfg.Gateway.Keys {
+		b.Keys = append(b.Keys, v.rowOfKey(operator.Key{GatewayKey: k}, true))
+	}
+	b.First = len(b.Keys) == 0
+	for _, r := range access.Rights() {
+		if v.principal.Can(r) {
+			b.Rights = append(b.Rights, rightChoice{r, r != access.Operate && r != access.Upstream})
+		}
+	}
+	return nil
+}
+
+func (v *visit) rowOfKey(k operator.Key, configured bool) keyRow {
+	row := keyRow{Key: k, Configured: configured, Owner: cmp.Or(k.Owner, v.con.layer.Config().Knowledge.Owner), Rights: cmp.Or(strings.Join(k.Rights, ", "), "chat, read, write"),
+		Models: cmp.Or(strings.Join(k.Models, ", "), "all models"), State: "valid", Tone: toneSuccess}
+	var limits []string
+	if k.RequestsPerDay > 0 {
+		limits = append(limits, plural(k.RequestsPerDay, "request", "requests")+" a day")
+	}
+	if k.TokensPerDay > 0 {
+		limits = append(limits, plural(k.TokensPerDay, "token", "tokens")+" a day")
+	}
+	row.Limits = strings.Join(limits, ", ")
+	switch {
+	case !k.Revoked.IsZero():
+		row.State, row.Tone = "revoked", ""
+	case k.Ended(v.now()):
+		row.State, row.Tone = "ended", ""
+	}
+	row.Open = k.Revoked.IsZero() && !configured
+	return row
+}
+
+var errKeys = &ken.Error{Code: ken.CodeRefused, Msg: "keys are handed out by an operator of the configured owner, whose own key has no limits",
+	Try: "Ask who runs the gateway, or use ken key create where it runs."}
+
+// createKey makes a key, and shows it in the answer to the form alone.
+func createKey(v *visit) error {
+	if !v.canManageKeys() {
+		return errKeys
+	}
+	k := config.GatewayKey{Name: strings.TrimSpace(v.param("name")), Owner: strings.TrimSpace(v.param("owner")), Project: strings.TrimSpace(v.param("project")),
+		Models: commas(v.param("models")), Rights: v.r.PostForm["rights"]}
+	for _, r := range k.Rights {
+		if right, err := access.ParseRight(r); err != nil || !v.principal.Can(right) {
+			return cmp.Or(err, v.principal.Need(right))
+		}
+	}
+	if len(k.Rights) == 0 {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "rights", Msg: "a key without rights opens nothing", Try: "Choose one at least."}
+	}
+	var days int
+	for _, f := range []struct {
+		name string
+		to   *int
+		most int
+	}{{"ends", &days, 36500}, {"requests", &k.RequestsPerDay, 1e12}, {"tokens", &k.TokensPerDay, 1e12}} {
+		s := strings.TrimSpace(v.param(f.name))
+		if s == "" {
+			continue
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > f.most {
+			return &ken.Error{Code: ken.CodeInvalid, Field: f.name, Msg: "not a whole number above 0", Try: "Leave it empty for no limit."}
+		}
+		*f.to = n
+	}
+	if days > 0 {
+		k.Expires = v.now().UTC().Truncate(time.Second).AddDate(0, 0, days)
+	}
+	secret, made, err := v.con.opts.Keys.Create(v.ctx(), k, v.con.layer.Config().Gateway.Keys)
+	if err != nil {
+		return err
+	}
+	v.con.opts.Log.Info("a key was handed out", "key", made.Name, "by", v.principal.Name)
+	return v.keys(&madeKey{made.Name, secret})
+}
+
+func revokeKey(v *visit) error {
+	if !v.canManageKeys() {
+		return errKeys
+	}
+	k, err := v.con.opts.Keys.Revoke(v.ctx(), v.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	v.con.opts.Log.Info("a key was revoked", "key", k.Name, "by", v.principal.Name)
+	return v.redirectDone(pathOf("keys"), "revoked")
+}

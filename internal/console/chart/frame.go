@@ -1,0 +1,123 @@
+package chart
+
+import (
+	_ "embed" // the style sheet
+	"html/template"
+	"time"
+)
+
+// frame is the room of a chart with axes: y grows downwards from top to bottom.
+type frame struct {
+	left, right, top, bottom float64
+}
+
+// column is the names beside a chart's right edge, each at its own height.
+func (r frame) column(c *canvas, names []string, places []float64, classes []raw, width float64) {
+	wanted := append([]float64(nil), places...)
+	order := ascending(wanted)
+	sorted := make([]float64, len(order))
+	for k, i := range order {
+		sorted[k] = wanted[i]
+	}
+	spread(sorted, 14, r.top+4, r.bottom)
+	for k, i := range order {
+		y := sorted[k]
+		c.put(`<g class="%v"><polyline class="line thin" points="%v,%v %v,%v %v,%v"/></g>`, classes[i], r.right+2, wanted[i], r.right+8, y, r.right+13, y)
+		c.text(r.right+17, y+4, "start", "soft", names[i], width-17)
+	}
+}
+
+// ascending is the order of values, equal ones as they come.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+		for k := i; k > 0 && values[order[k]] < values[order[k-1]]; k-- {
+			order[k], order[k-1] = order[k-1], order[k]
+		}
+	}
+	return order
+}
+
+// names is the room for names at the right edge.
+func names(list []string, width float64) float64 {
+	most := 0.0
+	for _, s := range list {
+		most = max(most, widthOf(clean(s), small))
+	}
+	return min(most+18, width*.28)
+}
+
+// level draws a line of the vertical scale with its value.
+func (r frame) level(c *canvas, y float64, label string) {
+	c.line(r.left, y, r.right, y, "grid")
+	c.text(r.left-6, y+4, "end", "soft", label, r.left-6)
+}
+
+// moments draws the axis of time. The place of a moment is asked of x.
+func (r frame) moments(c *canvas, from, to time.Time, loc *time.Location, x func(time.Time) float64) {
+	c.line(r.left, r.bottom, r.right, r.bottom, "axis")
+	free := 0.0
+	for _, t := range timeTicks(from, to, loc, int((r.right-r.left)/58)) {
+		at := x(t.at)
+		c.line(at, r.bottom, at, r.bottom+4, "axis")
+		half := widthOf(t.label, small) / 2
+		place := max(half, min(at, r.right-half))
+		if place-half < free {
+			continue
+		}
+		free = place + half + 6
+		c.text(place, r.bottom+17, "middle", "soft", t.label, 2*half+1)
+	}
+}
+
+// along is the place of a moment in a span, from 0 to 1. Spans of centuries do not fit a
+// time.Duration, so it reckons in seconds.
+func along(t, from, to time.Time) float64 {
+	span := float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
+	if span <= 0 {
+		return 0
+	}
+	at := float64(t.Unix()-from.Unix()) + float64(t.Nanosecond()-from.Nanosecond())/1e9
+	return max(0, min(1, at/span))
+}
+
+// table is a chart's data to read. The first column names the row, and those after
+// the words hold numbers.
+func table(title string, words int, head []string, rows [][]string) template.HTML {
+	c := &canvas{}
+	c.put(`<div class="chart-data"><table>`)
+	if title != "" {
+		c.put(`<caption>%v</caption>`, title)
+	}
+	class := func(i int) raw {
+		if i > words {
+			return ` class="num"`
+		}
+		return ""
+	}
+	c.put(`<thead><tr>`)
+	for i, s := range head {
+		c.put(`<th scope="col"%v>%v</th>`, class(i), s)
+	}
+	c.put(`</tr></thead><tbody>`)
+	for _, row := range rows {
+		c.put(`<tr>`)
+		for i, s := range row {
+			if i == 0 {
+				c.put(`<th scope="row">%v</th>`, s)
+				continue
+			}
+			c.put(`<td%v>%v</td>`, class(i), s)
+		}
+		c.put(`</tr>`)
+	}
+	c.put(`</tbody></table></div>`)
+	return template.HTML(c.b.String())
+}
+
+// CSS is the style sheet of the figures. It declares the colours as custom properties
+// of :root and touches no other element outside of .chart, .chart-list and .chart-data.
+//
+//go:embed chart.css
+var CSS string

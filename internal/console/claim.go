@@ -1,0 +1,445 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// claimBody holds the data of a claim's page.
+type claimBody struct {
+	Row      row
+	Claim    middleware.ClaimView
+	Now      time.Time
+	Why      string // it has its tier
+	Evidence []evidenceView
+	History  []historyEntry
+	Before   []row // what it replaced, the last first
+	After    []row // what replaced it, the next first
+	Shown    turnsWithClaim
+	Steps    []ken.Status // where a person may move it
+	Document bool
+	Gone     bool // it was forgotten: the history is all there is
+}
+
+// evidenceView is a piece of evidence with the page that shows it.
+type evidenceView struct {
+	provenance.Piece
+	Path   string // of a page that shows what it points at; "" for none
+	Link   string // to elsewhere: http and https alone; "" for none
+	Worth  string
+	Who    string // speaks through it
+	Commit string
+}
+
+// historyEntry is one entry of a claim's history.
+type historyEntry struct {
+	ken.ClaimEvent
+	Says string
+	Path string // of the other claim
+}
+
+// turnsWithClaim lists turns that received a claim.
+type turnsWithClaim struct {
+	Turns []ledger.Turn
+	Total int
+}
+
+// mostChain bounds how far a chain of supersessions is followed in each direction, and
+// mostShown how many turns are listed.
+const (
+	maxChain = 20
+	maxShown = 8
+)
+
+func claimPage(v *visit) error {
+	id := v.r.PathValue("id")
+	b := claimBody{Now: v.now()}
+	err := v.withStore(func(s store.Engine) error {
+		c, err := v.readClaim(v.ctx(), s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			return v.showForgotten(s, &b, id, err)
+		}
+		if err != nil {
+			return err
+		}
+		b.Claim, b.Row, b.Document = c, rowOf(&c, b.Now), c.Kind == ken.KindDocument
+		if err := v.evidence(&b); err != nil {
+			return err
+		}
+		if b.Document {
+			return nil
+		}
+		events, err := s.History(v.ctx(), c.ID)
+		if err != nil {
+			return err
+		}
+		b.History = historyEntries(events)
+		if b.Before, err = v.supersessions(v.ctx(), s, &c, func(c *ken.Claim) string { return c.Supersedes }); err != nil {
+			return err
+		}
+		if b.After, err = v.supersessions(v.ctx(), s, &c, func(c *ken.Claim) string { return c.SupersededBy }); err != nil {
+			return err
+		}
+		b.Steps = manualStatuses(c.Status)
+		return v.findTurns(&b)
+	})
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Claim", Section: secStore, Tab: "Claims", Live: []string{liveClaims, liveTurns}, Body: b}
+	if b.Gone {
+		p.Status, p.Live = http.StatusGone, nil // nothing happens to it any more
+	}
+	return v.page("claim", p)
+}
+
+// goneClaim shows what is left of a claim that was forgotten.
+func (v *visit) showForgotten(s store.Engine, b *claimBody, id string, missing error) error {
+	events, err := s.History(v.ctx(), id)
+	if err != nil || len(events) == 0 {
+		return missing
+	}
+	b.Gone, b.Row.ID, b.Claim.ID, b.History = true, id, id, historyEntries(events)
+	return nil
+}
+
+// evidence looks up what the claim rests on.
+func (v *visit) evidence(b *claimBody) error {
+	cfg := v.con.layer.Config()
+	one, err := provenance.One(&b.Claim.Claim, provenance.Options{Now: v.con.opts.Now, DecayDays: cfg.Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
+	if err != nil {
+		return err
+	}
+	b.Why, b.Row.Tier = one.Why, one.Tier.String()
+	for i := range one.Evidence {
+		e := &b.Claim.Evidence[i]
+		p := evidenceView{Piece: one.Evidence[i], Worth: "words", Who: e.Speaker().String(), Commit: e.CommitSHA}
+		switch {
+		case e.Hard():
+			p.Worth = "proof"
+		case e.Backed():
+			p.Worth = "backed"
+		}
+		p.Path, p.Link = evidenceLinks(e)
+		b.Evidence = append(b.Evidence, p)
+	}
+	return nil
+}
+
+// leads says where a piece of evidence can be looked at: a page of the console, or an
+// address of the web. Only what is one becomes a link.
+func evidenceLinks(e *ken.Evidence) (path, link string) {
+	switch {
+	case e.Path != "":
+		path = filePath(e.Path)
+	case e.SessionID != "":
+		path = pathOf("sessions", e.SessionID)
+		if e.MessageID != "" {
+			path += "#m-" + escapeQuery(e.MessageID)
+		}
+	case (e.Kind == ken.EvidenceDecision || e.Kind == ken.EvidenceRepositoryMemory) && e.ID != "":
+		path = pathOf("claims", e.ID)
+	}
+	if strings.HasPrefix(e.URL, "https://") || strings.HasPrefix(e.URL, "http://") {
+		link = e.URL
+	}
+	return path, link
+}
+
+// steps words a history, the latest first.
+func historyEntries(events []ken.ClaimEvent) []historyEntry {
+	out := make([]historyEntry, 0, len(events))
+	for i := len(events) - 1; i >= 0; i-- {
+		e := events[i]
+		s := historyEntry{ClaimEvent: e, Says: strings.ReplaceAll(strings.TrimPrefix(string(e.Type), "claim."), "_", " ")}
+		if e.From != "" && e.To != "" && e.From != e.To {
+			s.Says = string(e.From) + " → " + string(e.To)
+		}
+		if e.Other != "" {
+			s.Path = pathOf("claims", e.Other)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// chain follows supersessions from a claim on. A circle ends it, and so does a claim
+// that was forgotten.
+func (v *visit) supersessions(ctx context.Context, s store.Engine, from *middleware.ClaimView, next func(*ken.Claim) string) ([]row, error) {
+	var out []row
+	seen := map[string]bool{from.ID: true}
+	at := from.Claim
+	for id := next(&at); id != "" && !seen[id] && len(out) < maxChain; id = next(&at) {
+		seen[id] = true
+		c, err := v.readClaim(ctx, s, id)
+		if errors.Is(err, ken.ErrNotFound) {
+			return append(out, row{ID: id, Text: "(forgotten)", Status: "forgotten"}), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, at = append(out, rowOf(&c, v.now())), c.Claim
+	}
+	return out, nil
+}
+
+// findTurns finds the turns that were given the claim, as far as receipts are kept.
+func (v *visit) findTurns(b *claimBody) error {
+	if _, err := v.catchUpTurns(); err != nil {
+		return err
+	}
+	b.Shown.Turns, b.Shown.Total = v.con.turns.ShownIn(v.owner(), b.Claim.ID, maxShown)
+	return nil
+}
+
+// manualStatuses are the statuses that a claim may get from a person who gives a reason, the
+// ones with a button of their own left out.
+func manualStatuses(from ken.Status) (out []ken.Status) {
+	for _, to := range ken.Statuses() {
+		if to != ken.StatusVerified && to != ken.StatusDisputed && to != ken.StatusSuperseded && to != from && ken.CheckTransition(from, to, "") == nil {
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+// claimText is all that a claim says, as plain text, whatever its length.
+func claimText(v *visit) error {
+	return v.withStore(func(s store.Engine) error {
+		c, err := s.Get(v.ctx(), v.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		h := v.w.Header()
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		v.w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(v.w, c.Text) // the visitor is gone, if it fails
+		return nil
+	})
+}
+
+// claimAction is a handler that changes the claim of the path and goes back to its page,
+// or to where the form came from.
+func claimAction(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
+	return func(v *visit) error {
+		id := v.r.PathValue("id")
+		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
+		if err != nil {
+			return err
+		}
+		return v.redirectDone(v.returnPath(pathOf("claims", id)), did)
+	}
+}
+
+func verifyClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.param("note")))
+}
+
+func disputeClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.param("reason")))
+}
+
+func archiveClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Archive(v.ctx(), id, strings.TrimSpace(v.param("reason")))
+}
+
+// supersedeClaim replaces a claim: by another that is there, named by its id, or by one
+// with the text that was written for it.
+func supersedeClaim(v *visit) error {
+	id, text := v.r.PathValue("id"), strings.TrimSpace(v.param("text"))
+	by, reason := strings.TrimSpace(v.param("by")), strings.TrimSpace(v.param("reason"))
+	return v.withStore(func(s store.Engine) error {
+		switch d := v.desk(s); {
+		case by != "" && text != "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
+		case by != "":
+			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page will do
+				by = by[i+1:]
+			}
+			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
+				return err
+			}
+			return v.redirectDone(pathOf("claims", id), "superseded")
+		case text == "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
+		default:
+			now, err := d.Replace(v.ctx(), id, text, reason)
+			if err != nil {
+				return err
+			}
+			return v.redirectDone(pathOf("claims", now), "replaced")
+		}
+	})
+}
+
+// writeBody is the form of a new claim, as it was filled in.
+type writeBody struct {
+	Kinds    []ken.Kind
+	Statuses []ken.Status
+}
+
+func newClaimPage(v *visit) error {
+	return v.page("write", page{Title: "Write a claim", Section: secStore, Tab: "Claims", Body: writeBody{
+		Kinds:    []ken.Kind{ken.KindFact, ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindFinding},
+		Statuses: []ken.Status{ken.StatusObserved, ken.StatusVerified, ken.StatusHypothesis}}})
+}
+
+// writeClaim writes what a person says, on that person's word, and on a file or an
+// address if one is named.
+func writeClaim(v *visit) error {
+	now := v.now().UTC()
+	c, err := ken.NewClaim(strings.TrimSpace(v.param("text")), ken.FromHumanAssertion(v.principal.Name, now, strings.TrimSpace(v.param("note"))))
+	if err != nil {
+		return err
+	}
+	if path := strings.TrimSpace(v.param("file")); path != "" {
+		e, err := v.fileEvidence(path)
+		if err != nil {
+			return err
+		}
+		c.Evidence = append(c.Evidence, e)
+	}
+	if url := strings.TrimSpace(v.param("url")); url != "" {
+		c.Evidence = append(c.Evidence, ken.FromURL(url, now, ""))
+	}
+	c.Kind, c.Status, c.Heading = ken.Kind(v.param("kind")), ken.Status(v.param("status")), strings.TrimSpace(v.param("heading"))
+	c.Tags, c.Entities, c.Constraint = commas(v.param("tags")), commas(v.param("entities")), v.param("constraint") != ""
+	c.SourceType, c.Actor, c.Project, c.Importance = "console", v.actor(), v.principal.Project, 0.5
+	if s := strings.TrimSpace(v.param("scope")); s != "" {
+		if c.Scope, err = ken.ParseScope(s); err != nil {
+			return err
+		}
+	}
+	if s := strings.TrimSpace(v.param("days")); s != "" {
+		days, err := strconv.Atoi(s)
+		if err != nil || days < 1 || days > 36500 {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "days", Msg: "not a number of days from 1 to 36500", Try: "Leave it empty for a claim that does not expire."}
+		}
+		c.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
+	}
+	if c.Kind == ken.KindDocument || c.Kind.Structural() {
+		return &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "a claim of kind " + string(c.Kind) + " is not written by hand",
+			Try: "Documents are files of the project; what things are and depend on is changed on their pages."}
+	}
+	return v.withStore(func(s store.Engine) error {
+		c.Owner = s.Owner()
+		id, err := s.WriteClaim(v.ctx(), c)
+		if err != nil {
+			return err
+		}
+		return v.redirectDone(pathOf("claims", id), "written")
+	})
+}
+
+// commas takes a list apart.
+func commas(s string) []string {
+	parts := strings.Split(s, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+}
+
+// forgetPreview lists the claims that forgetting a claim would also delete.
+type forgetPreview struct {
+	middleware.Blast
+	Rows []forgetPreviewRow
+	ID   string
+	More int // claims that are not listed
+}
+
+type forgetPreviewRow struct {
+	row
+	Why string
+}
+
+// maxPreviewClaims is how many claims the preview lists; all are counted.
+const maxPreviewClaims = 100
+
+// forgetPage shows what forgetting a claim would take along, and asks. To find that
+// out, every claim and every journal is read.
+func forgetPage(v *visit) error {
+	id := v.r.PathValue("id")
+	var c middleware.ClaimView
+	err := v.withStore(func(s store.Engine) error {
+		found, err := operator.Living(v.ctx(), s, id)
+		c = v.con.layer.View(found)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Forget a claim", Section: secStore, Tab: "Claims"}
+	return v.pageWithSlowPart("forget", p, map[string]any{"Row": rowOf(&c, v.now())}, func() (string, any, error) {
+		blast, err := v.con.layer.WouldForget(v.ctx(), v.owner(), c.ID)
+		if err != nil {
+			return "", nil, err
+		}
+		b := forgetPreview{Blast: blast, ID: c.ID, More: max(len(blast.Claims)-maxPreviewClaims, 0)}
+		for i := range blast.Claims[:len(blast.Claims)-b.More] {
+			b.Rows = append(b.Rows, forgetPreviewRow{rowOf(&blast.Claims[i].ClaimView, v.now()), blast.Claims[i].Why})
+		}
+		return "blast", b, nil
+	})
+}
+
+// deletionReport lists what was deleted and the result of the check for remains.
+type deletionReport struct {
+	middleware.Forgotten
+	Checks []middleware.Check
+	Clean  bool
+	Failed string // why the check could not be made
+}
+
+// forget erases a claim and shows what went with it, and that it is gone.
+func forgetClaim(v *visit) error {
+	id, reason := v.r.PathValue("id"), strings.TrimSpace(v.param("reason"))
+	err := v.withStore(func(s store.Engine) error {
+		_, err := operator.Living(v.ctx(), s, id) // what can't be forgotten is no page that has begun
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.pageWithSlowPart("forgotten", page{Title: "Forgotten", Section: secStore, Tab: "Claims"}, map[string]any{}, func() (string, any, error) {
+		was, err := v.con.layer.WouldForget(v.ctx(), v.owner(), id)
+		if err != nil {
+			return "", nil, err
+		}
+		b := deletionReport{Clean: true}
+		err = v.withStore(func(s store.Engine) (err error) {
+			b.Forgotten, err = v.desk(s).Forget(v.ctx(), id, reason)
+			return err
+		})
+		v.con.turns.Drop(v.owner()) // receipts went
+		if err != nil {
+			return "", nil, err
+		}
+		claims := make([]ken.Claim, len(was.Claims))
+		for i := range was.Claims {
+			claims[i] = was.Claims[i].Claim
+		}
+		b.Checks, err = v.con.layer.CheckForgotten(v.ctx(), v.owner(), claims, b.Forgotten)
+		if err != nil {
+			b.Clean, b.Failed = false, err.Error()
+		}
+		for _, c := range b.Checks {
+			b.Clean = b.Clean && c.Clean
+		}
+		return "erased", b, nil
+	})
+}

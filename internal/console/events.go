@@ -1,0 +1,209 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/store"
+)
+
+// Topics that a page can follow.
+const (
+	liveClaims    = "claims"    // the log has grown
+	liveTurns     = "turns"     // a turn was prepared, or its answer was looked at
+	liveAttention = "attention" // what waits for a person is another number
+	liveJobs      = "jobs"
+	liveCode      = "code"    // files of the project were read
+	liveProject   = "project" // decisions, objectives, or what is against the layers
+)
+
+// maxStreams bounds the pages that follow changes at once.
+const maxStreams = 200
+
+// heartbeat is how many ticks a stream says nothing at most: it finds out that the
+// visitor has left, and a proxy in between that it is not dead.
+const heartbeat = 15
+
+// jobTicks is how many ticks pass between two looks at jobs, which are read one by one.
+const jobTicks = 3
+
+// serveEvents streams the names of topics that changed. The page then reloads itself, so
+// that all rendering stays in one place.
+func serveEvents(v *visit) error {
+	if v.con.streams.Add(1) > maxStreams {
+		v.con.streams.Add(-1)
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "too many pages follow changes already", Try: "Close some of them; this one still shows what is there when it is loaded."}
+	}
+	defer v.con.streams.Add(-1)
+	topics := strings.Split(v.param("topics"), ",")
+	ctx, cancel := context.WithCancel(v.ctx())
+	defer cancel()
+	defer context.AfterFunc(v.con.stop, cancel)()
+	return v.withStore(func(s store.Engine) error {
+		h := v.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("X-Accel-Buffering", "no") // of a proxy that would collect them
+		v.w.WriteHeader(http.StatusOK)
+		out := &eventStream{w: v.w, c: http.NewResponseController(v.w)}
+		w := topicWatcher{v: v, s: s, topics: topics}
+		seq := s.Seq()
+		w.changedTopics(ctx, 0) // before the page hears that it is followed: what comes then is told
+		grown := w.watchLog(ctx, seq)
+		out.send("ready")
+		for _, topic := range w.missedTopics(v.param("at"), seq) {
+			out.send(topic)
+		}
+		tick := time.NewTicker(v.con.opts.Tick)
+		defer tick.Stop()
+		for n := 1; ctx.Err() == nil && out.err == nil; {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-grown:
+				if slices.Contains(topics, liveClaims) {
+					out.send(liveClaims)
+				}
+			case <-tick.C:
+				n++
+				for _, topic := range w.changedTopics(ctx, n) {
+					out.send(topic)
+				}
+				if n%heartbeat == 0 {
+					out.heartbeat()
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// eventStream writes server-sent events. After a failed write it does nothing.
+type eventStream struct {
+	w   http.ResponseWriter
+	c   *http.ResponseController
+	err error
+}
+
+func (s *eventStream) send(topic string) { s.put("event: change\ndata: " + topic + "\n\n") }
+func (s *eventStream) heartbeat()        { s.put(":\n\n") }
+
+func (s *eventStream) put(text string) {
+	if s.err == nil {
+		if _, s.err = fmt.Fprint(s.w, text); s.err == nil {
+			s.err = s.c.Flush()
+		}
+	}
+}
+
+// watch knows what a stream has told of.
+type topicWatcher struct {
+	v       *visit
+	s       store.Engine
+	topics  []string
+	turn    string
+	waits   string // what waits for a person
+	jobs    string
+	code    string
+	project string
+}
+
+// moment says what a page was made of: how far the log had come, and the last turn.
+func (v *visit) pageState() string {
+	turn, _, _ := v.con.turns.Latest(v.owner())
+	return fmt.Sprintf("%d.%s", v.logSeq, turn)
+}
+
+// missedTopics are the topics of which something has changed between a page's moment and the
+// stream's.
+func (w *topicWatcher) missedTopics(moment string, seq uint64) (topics []string) {
+	then, turn, ok := strings.Cut(moment, ".")
+	if !ok { // it did not say
+		return nil
+	}
+	if then != strconv.FormatUint(seq, 10) {
+		topics = append(topics, liveClaims)
+	}
+	if last, _, _ := strings.Cut(w.turn, " "); last != turn && last != "" {
+		topics = append(topics, liveTurns)
+	}
+	return slices.DeleteFunc(topics, func(t string) bool { return !slices.Contains(w.topics, t) })
+}
+
+// watchLog is told each time the log has grown, from a number on. It ends with ctx.
+func (w *topicWatcher) watchLog(ctx context.Context, seq uint64) <-chan struct{} {
+	grown := make(chan struct{}, 1)
+	w.v.con.background.Go(func() {
+		for w.s.Wait(ctx, seq) == nil && ctx.Err() == nil {
+			seq = w.s.Seq()
+			select {
+			case grown <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return grown
+}
+
+// changedTopics returns the topics of which something has changed since the last look.
+func (w *topicWatcher) changedTopics(ctx context.Context, n int) (changed []string) {
+	for _, topic := range w.topics {
+		different := false
+		switch topic {
+		case liveTurns:
+			different = replace(&w.turn, w.lastTurn(ctx))
+		case liveAttention:
+			if t := w.v.cachedPending(0); t != nil {
+				different = replace(&w.waits, fmt.Sprint(t.Review, t.Attention, t.Dead))
+			}
+		case liveProject:
+			if n%jobTicks == 0 {
+				different = replace(&w.project, w.v.projectState())
+			}
+		case liveCode:
+			different = replace(&w.code, w.v.codeState())
+		case liveJobs:
+			if n%jobTicks == 0 {
+				different = replace(&w.jobs, w.jobStates(ctx))
+			}
+		}
+		if different {
+			changed = append(changed, topic)
+		}
+	}
+	return changed
+}
+
+func replace[T comparable](have *T, now T) bool {
+	was := *have
+	*have = now
+	return was != now
+}
+
+// lastTurn names the newest receipt as it is: what its answer turned out to do is
+// written later.
+func (w *topicWatcher) lastTurn(ctx context.Context) string {
+	list, _, err := w.v.con.layer.Receipts(w.v.owner()).List(ctx, receipt.Query{Limit: 1})
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintln(list[0].Turn, list[0].At.UnixNano(), len(list[0].Used), len(list[0].Taint))
+}
+
+func (w *topicWatcher) jobStates(ctx context.Context) string {
+	list, err := w.v.con.layer.Jobs(w.v.owner()).List(ctx)
+	if err != nil {
+		return ""
+	}
+	n := map[string]int{}
+	for i := range list {
+		n[string(list[i].State)]++
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,209 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/decision"
+	"github.com/kenlayer/ken/internal/code/drift"
+	"github.com/kenlayer/ken/internal/code/objective"
+	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/store"
+)
+
+// errNotOwner is the error for a visitor who does not own the project's files. It is the same
+// whether or not a file exists.
+var errNotOwner error = &ken.Error{Code: ken.CodeRefused, Msg: "the files of this project are not those of this owner",
+	Try: "Look at the claims: they are what this owner's agents know."}
+
+// ownsFiles reports whether the project's files are the visitor's owner's: those of the
+// one that is configured, and nobody else's, as turns and tools have it.
+func (v *visit) ownsFiles() bool { return v.con.layer.RootOf(v.owner()) != "" }
+
+// fileEvidence returns evidence for a file. A file of the project carries its hash, which
+// shows later changes. Another owner's file is only a name.
+func (v *visit) fileEvidence(path string) (ken.Evidence, error) {
+	if !v.ownsFiles() {
+		return ken.FromFile(path, "", ""), nil
+	}
+	e, err := provenance.Evidence(v.con.layer.Root(), path)
+	if why, ok := errors.AsType[*ken.Error](err); ok {
+		why.Field = "file"
+	}
+	return e, err
+}
+
+// decisions are the project's, as their files are now.
+func (v *visit) decisions() (*decision.Registry, error) {
+	if !v.ownsFiles() {
+		return nil, errNotOwner
+	}
+	base := v.con.layer.Codebase()
+	if base == nil {
+		_, err := v.con.layer.ReadCode(v.ctx()) // which says why
+		return nil, err
+	}
+	r := base.Decisions()
+	changed, err := r.Refresh(v.ctx())
+	if len(changed.Added)+len(changed.Changed)+len(changed.Removed) > 0 {
+		v.con.refreshGovernance()
+	}
+	return r, err
+}
+
+// refreshGovernance updates the code graph after decisions changed. It may have to wait until
+// the code was read; a page does not wait for it.
+func (c *Console) refreshGovernance() {
+	c.background.Go(func() {
+		if err := c.layer.Codebase().Govern(c.stop); err != nil && c.stop.Err() == nil {
+			c.opts.Log.Warn("tell the code graph of decisions", "cause", err, "try", ken.Hint(err))
+		}
+	})
+}
+
+// objectives are the project's.
+func (v *visit) objectives() (*objective.Store, error) {
+	if !v.ownsFiles() {
+		return nil, errNotOwner
+	}
+	if s := v.con.layer.Objectives(); s != nil {
+		return s, nil
+	}
+	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
+		Try: "Set middleware.objectives to true, and look at ken doctor."}
+}
+
+// fileProblem is something in a file of the project that somebody should look at.
+type fileProblem struct {
+	File, Path string // from the root, and of the page that shows it
+	Line       int    // from 1; 0 for the whole file
+	Text, Try  string
+}
+
+func newFileProblem(file string, line int, text, try string) fileProblem {
+	return fileProblem{File: file, Path: filePath(file), Line: line, Text: text, Try: try}
+}
+
+// filePath is the page of a file.
+func filePath(file string) string { return pathOf("files") + "?path=" + escapeQuery(file) }
+
+// namedPath leads to what a name stands for in the code: a file, a folder's package or a
+// declaration. It is "" where that is nothing, or several things.
+func (v *visit) namedPath(name string) string {
+	base := v.con.layer.Codebase()
+	if base == nil {
+		return ""
+	}
+	n, err := base.View().One(name)
+	switch {
+	case err != nil:
+		return ""
+	case n.Kind == codegraph.KindFile:
+		return filePath(n.Path)
+	}
+	return symbolPath(n.ID, 1)
+}
+
+// projectState names what the project's decisions, objectives and layers are, for who
+// follows their pages.
+func (v *visit) projectState() string {
+	if !v.ownsFiles() {
+		return ""
+	}
+	sum := fnv.New64a()
+	if reg, err := v.decisions(); err == nil {
+		for _, r := range reg.List() {
+			fmt.Fprintln(sum, r.Path, r.Hash)
+		}
+	}
+	if s, err := v.objectives(); err == nil {
+		list, _, _ := s.List(v.ctx()) // the page says what can't be read
+		for i := range list {
+			fmt.Fprintln(sum, list[i].Path, list[i].Hash)
+		}
+	}
+	return fmt.Sprint(sum.Sum64(), v.con.fileStamp(drift.DefaultManifest), v.con.fileStamp(drift.DefaultBaseline))
+}
+
+// filesBody lists the files that claims rest on.
+type filesBody struct {
+	Question string
+	Files    []facetValue
+}
+
+// fileBody is which claims rest on a file: the lens of an artifact.
+type fileBody struct {
+	Now    time.Time
+	Path   string
+	View   provenance.View
+	Claims []fileClaim
+	Stale  int // claims on this page that rest on what the file does not say any more
+	Old    bool
+	Next   string
+}
+
+type fileClaim struct {
+	provenance.Claim
+	Tone  string
+	Moved bool // the file has changed under it
+}
+
+const (
+	maxFiles      = 200
+	claimsOfAFile = 50
+)
+
+func filesPage(v *visit) error {
+	if path := strings.TrimSpace(v.param("path")); path != "" {
+		return v.filePage(path)
+	}
+	b := filesBody{Question: strings.TrimSpace(v.param("q"))}
+	err := v.withStore(func(s store.Engine) error {
+		if p, err := v.con.claims.Catch(v.ctx(), s); err != nil || !p.Ready {
+			return err
+		}
+		values, err := v.con.claims.Values(s.Owner(), facet.File, b.Question, maxFiles)
+		for _, x := range values {
+			b.Files = append(b.Files, facetValue{Label: x.Value, Count: x.Count, Path: filePath(x.Value)})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return v.page("files", page{Title: "Files", Section: secStore, Tab: "Files", Live: []string{liveClaims}, Body: b})
+}
+
+func (v *visit) filePage(path string) error {
+	b := fileBody{Now: v.now(), Path: path, Old: v.param("old") != ""}
+	from := v.intParam("from", 0, 0, 1<<30)
+	err := v.withStore(func(s store.Engine) (err error) {
+		b.View, err = provenance.Of(v.ctx(), s, provenance.Query{Target: path, Expired: b.Old, Superseded: b.Old, Offset: from, Limit: claimsOfAFile},
+			provenance.Options{Now: v.con.opts.Now, DecayDays: v.con.layer.Config().Knowledge.DecayDays, Root: v.con.layer.RootOf(v.owner())})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range b.View.Claims {
+		f := fileClaim{Claim: c}
+		for _, p := range c.Evidence {
+			f.Moved = f.Moved || p.Matches && p.State != provenance.Stands
+		}
+		if f.Moved {
+			b.Stale++
+		}
+		b.Claims = append(b.Claims, f)
+	}
+	if n := from + len(b.Claims); n < b.View.Total && len(b.Claims) > 0 {
+		b.Next = withParam(v.r.URL, "from", strconv.Itoa(n))
+	}
+	return v.page("file", page{Title: "What rests on a file", Section: secStore, Tab: "Files", Live: []string{liveClaims}, Body: b})
+}

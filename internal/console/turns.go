@@ -1,0 +1,358 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/console/chart"
+	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
+)
+
+// turnsPerPage is how many turns a list shows at once.
+const turnsPerPage = 40
+
+// turnsBody is the list of turns.
+type turnsBody struct {
+	Now     time.Time
+	Rows    []turnRow
+	Next    string
+	Newest  string   // leads to the newest, from a later page
+	Chosen  []choice // what narrows the list, each with the way out
+	Modes   []choice
+	Held    bool // the list stays as it is
+	HoldOr  string
+	Session string
+	Barred  bool // the visitor may see the turns of a session, but not of all
+	Unread  []string
+}
+
+// turnRow is a turn as a line of the list.
+type turnRow struct {
+	ledger.Turn
+	Path, OfSession, OfAgent string
+	Tone                     string
+	Marks                    []badge
+}
+
+// turnFilters are the names in the address that narrow the list.
+var turnFilters = []struct{ name, title string }{{"session", "Session"}, {"agent", "Agent"}, {"mode", "Mode"}}
+
+// turnsPage lists the turns, newest first. Those of one session are for whoever may read,
+// as over the API; those of all tell of everybody's conversations.
+func turnsPage(v *visit) error {
+	q := v.r.URL.Query()
+	b := turnsBody{Now: v.now(), Session: q.Get("session"), Held: q.Get("hold") == "yes" || q.Get("before") != ""}
+	p := page{Title: "Turns", Section: secTurns, Tab: "Live", Body: &b}
+	if b.Barred = b.Session == "" && !v.canOperate(); b.Barred {
+		return v.page("turns", p)
+	}
+	var err error
+	if b.Unread, err = v.catchUpTurns(); err != nil {
+		return err
+	}
+	m := ledger.Match{Session: b.Session, Agent: q.Get("agent"), Mode: ken.Mode(q.Get("mode")), Before: q.Get("before")}
+	turns, more := v.con.turns.Turns(v.owner(), time.Time{}, turnsPerPage, m)
+	for i := range turns {
+		b.Rows = append(b.Rows, turnRowOf(turns[i], v.r.URL))
+	}
+	if more > 0 {
+		b.Next = withParam(v.r.URL, "before", turns[len(turns)-1].ID)
+	}
+	if m.Before != "" {
+		b.Newest = withoutParam(v, "hold")
+	}
+	b.narrowing(v)
+	b.HoldOr = withParam(v.r.URL, "hold", "yes")
+	if b.Held {
+		b.HoldOr = withoutParam(v, "hold")
+	} else {
+		p.Live = []string{liveTurns}
+	}
+	return v.page("turns", p)
+}
+
+// narrowing says by what the list is narrowed, and by which mode it may be.
+func (b *turnsBody) narrowing(v *visit) {
+	q := v.r.URL.Query()
+	for _, f := range turnFilters {
+		if value := q.Get(f.name); value != "" && f.name != "mode" {
+			b.Chosen = append(b.Chosen, choice{Name: f.title, Value: value, Path: withoutParam(v, f.name)})
+		}
+	}
+	b.Modes = []choice{{Name: "all", Here: q.Get("mode") == "", Path: withoutParam(v, "mode")}}
+	for _, m := range retrievalModes {
+		b.Modes = append(b.Modes, choice{Name: string(m.mode), Here: q.Get("mode") == string(m.mode), Path: withParam(v.r.URL, "mode", string(m.mode))})
+	}
+}
+
+// turnRowOf shows a turn; u is the list that it stands in.
+func turnRowOf(t ledger.Turn, u *url.URL) turnRow {
+	r := turnRow{Turn: t, Path: pathOf("turns", t.ID), Tone: modeTone(t.Mode)}
+	if t.Session != "" {
+		r.OfSession = withParam(u, "session", t.Session)
+	}
+	if t.Agent != "" {
+		r.OfAgent = withParam(u, "agent", t.Agent)
+	}
+	r.Marks = countBadges(t.Corrected, t.Taint, t.Degraded, 0, t.Helped)
+	return r
+}
+
+// noTurn words that there is no such turn for somebody who looks at a page.
+func turnError(err error) error {
+	var e *ken.Error
+	if errors.As(err, &e) && e.Code == ken.CodeNotFound && e.Field == "turn" && e.Msg != "" {
+		return &ken.Error{Code: ken.CodeNotFound, Msg: "there is no receipt of that turn",
+			Try: "Look for it in the list of turns: the newest are kept, and those of forgotten sessions are gone."}
+	}
+	return err
+}
+
+// turnRead is the result of reading receipts.
+type turnRead struct{ err error }
+
+// remember brings what is remembered of turns up to the receipts, or as far as that comes
+// within a moment: usually that is all, and for the first page after the start it may take
+// seconds. unread says what could not be read, and is missing.
+func (v *visit) catchUpTurns() (unread []string, err error) {
+	owner := v.owner()
+	c := v.con.turnReads.get(v, owner, alwaysStale, func(ctx context.Context, _ *turnRead) *turnRead {
+		return &turnRead{v.con.turns.Catch(ctx, owner, v.con.layer.Receipts(owner))}
+	})
+	if c == nil || errors.Is(c.err, context.Canceled) {
+		return nil, v.ctx().Err()
+	}
+	return splitCorrupt(c.err)
+}
+
+// turnBody is a turn's page.
+type turnBody struct {
+	Now     time.Time
+	Turn    receipt.Record
+	Tone    string // of its mode
+	Picture receiptView
+	Chars   *drawing // where the context's characters went; nil where that was not kept
+	Marks   []badge
+	Views   []choice
+	Block   *middleware.Replay // nil for whoever may not see what was said in sessions
+	Asked   string             // the claim that was asked about
+	Answer  *middleware.Explanation
+	Heads   string // the answer
+	Wrong   string // with the question
+}
+
+// turnPage shows one turn's receipt. The block itself may say where a session stands, so
+// it takes the right to see what was said in sessions.
+func turnPage(v *visit) error {
+	id := v.r.PathValue("id")
+	b := turnBody{Now: v.now(), Asked: claimNamed(v.param("claim"))}
+	kept, err := v.keptTurn(&b, id)
+	if err != nil {
+		return turnError(err)
+	}
+	b.Turn, b.Tone = kept.Record, modeTone(kept.Mode)
+	b.Views = v.turnViews(id, "")
+	if b.Asked != "" {
+		if err := v.explain(&b); err != nil {
+			return err
+		}
+	}
+	err = v.withStore(func(s store.Engine) (err error) {
+		b.Picture, err = v.receiptView(s, &b.Turn.Receipt, kept.Items, b.Turn.Used)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.Chars = contextParts(&b.Turn)
+	b.Marks = turnBadges(&b.Turn)
+	return v.page("turn", page{Title: "Turn", Section: secTurns, Tab: "Live", Live: []string{liveTurns}, Body: &b})
+}
+
+// keptTurn is the turn with its items, and for an operator with its block.
+func (v *visit) keptTurn(b *turnBody, id string) (middleware.KeptTurn, error) {
+	if !v.canOperate() {
+		return v.con.layer.Turn(v.ctx(), v.owner(), id)
+	}
+	again, err := v.con.layer.Replay(v.ctx(), v.owner(), id)
+	b.Block = &again
+	return again.Turn, err
+}
+
+// turnViews are the pages of a turn; here is the name of the one that it is for.
+func (v *visit) turnViews(id, here string) []choice {
+	if !v.canOperate() {
+		return nil
+	}
+	out := []choice{{Name: "Receipt", Path: pathOf("turns", id)}, {Name: "Then and now", Value: "replay", Path: pathOf("turns", id, "replay")},
+		{Name: "What if", Value: "whatif", Path: pathOf("turns", id, "whatif")}}
+	for i := range out {
+		out[i].Here = out[i].Value == here
+	}
+	return out
+}
+
+// claimNamed is the id of a claim, as it stands or at the end of an address.
+func claimNamed(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "#")
+	s, _, _ = strings.Cut(s, "?")
+	return s[strings.LastIndexByte(s, '/')+1:]
+}
+
+// explain answers why a claim was in the turn, or was not.
+func (v *visit) explain(b *turnBody) error {
+	e, err := v.con.layer.Explain(v.ctx(), v.owner(), b.Turn.Turn, b.Asked)
+	if err != nil {
+		p := errorPageOf(err)
+		if p.Status >= 500 {
+			return err
+		}
+		b.Wrong = p.Msg + ". " + p.Try
+		return nil
+	}
+	b.Answer, b.Heads = &e, verdictLabels[e.Verdict]
+	return nil
+}
+
+// contextParts are the characters that the model read, by where they come from.
+func contextParts(r *receipt.Record) *drawing {
+	b := r.Context
+	if b == nil {
+		return nil
+	}
+	return draw(chart.StackData{Title: "Where the characters went", Unit: "characters", Parts: []chart.Part{
+		{Label: "system prompt", Value: float64(b.SystemPrompt), Note: "the client’s"},
+		{Label: "history", Value: float64(b.History), Note: "what was said, and what tools printed"},
+		{Label: "knowledge", Value: float64(b.Knowledge), Note: "of this turn’s block and those before it"},
+		{Label: "memory", Value: float64(b.Memory), Note: "what is in every turn, and playbooks"},
+		{Label: "session context", Value: float64(b.SessionContext), Note: "the last sessions, and where this one stands"}}}, chart.Stack)
+}
+
+// marksOf say in a word each what is remarkable about a turn.
+func turnBadges(r *receipt.Record) []badge {
+	used, corrected := 0, 0
+	for _, u := range r.Used {
+		if u.Helped() {
+			used++
+		}
+		if u.Corrected {
+			corrected++
+		}
+	}
+	return countBadges(corrected, len(r.Taint), len(r.Degraded), r.OverflowedConstraints, used)
+}
+
+// stageWords say what a stage of a turn does, or what a leg looks for.
+var stageLabels = map[string]string{
+	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
+	retriever.LegKeyword: "search by words", retriever.LegVector: "search by meaning", retriever.LegPinned: "what is in every turn",
+	retriever.LegSessions: "the last sessions", retriever.LegPlaybooks: "playbooks that fit", retriever.LegStructure: "what is filed under its entities",
+	retriever.LegLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
+	"recovery": "where the session stands", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
+}
+
+// fault is a stage that failed or was left out.
+type fault struct{ Stage, Says, Why string }
+
+// faults reads what a receipt says of them, "stage: why".
+func faults(degraded []string) (out []fault) {
+	for _, d := range degraded {
+		stage, why, ok := strings.Cut(d, ": ")
+		if !ok {
+			stage, why = "", d
+		}
+		out = append(out, fault{stage, stageLabels[stage], why})
+	}
+	return out
+}
+
+// cutWord says what a reason to leave something out means.
+type cutLabel struct {
+	reason ken.CutReason
+	says   string
+}
+
+// cutLabels are all reasons, in the order of the page.
+var cutLabels = []cutLabel{
+	{ken.CutBudget, "did not fit into the block"},
+	{ken.CutPool, "others bore on the question more"},
+	{ken.CutFloor, "too little says that it bears on the question"},
+	{ken.CutDuplicate, "the context held it already"},
+	{ken.CutStatus, "disputed, superseded or a hypothesis: no turn gets that"},
+	{ken.CutTier, "weaker than the agent’s weight admits"},
+	{ken.CutTrust, "from somebody who is trusted too little"},
+	{ken.CutScope, "outside the scopes or kinds of the turn"},
+	{ken.CutExpired, "its time was over"},
+	{ken.CutLate, "it came after the deadline"},
+}
+
+// stateWords say what became of an item since its turn; what is as it was says nothing.
+var stateLabels = map[middleware.ItemState]string{
+	middleware.ItemChanged:   "perhaps changed since: these are its words now",
+	middleware.ItemForgotten: "forgotten since",
+	middleware.ItemMade:      "made for this turn",
+}
+
+// verdictWords head the answer to why a claim was there or not.
+var verdictLabels = map[middleware.Verdict]string{
+	middleware.VerdictInjected: "It was given.", middleware.VerdictCut: "It was found and left out.", middleware.VerdictUnseen: "It was not found.",
+	middleware.VerdictUnknown: "It was not there.", middleware.VerdictSilent: "Nothing was looked for.",
+}
+
+// badge is a short remark about a turn or an item, with its colour.
+type badge struct{ Tone, Says string }
+
+// useMarks say what the model's answer made of an item.
+func useBadges(u ken.Use) (out []badge) {
+	for _, m := range []struct {
+		is   bool
+		mark badge
+	}{
+		{u.Cited, badge{"success", "the answer cites it"}}, {u.Repeated, badge{"success", "the answer repeats it"}},
+		{u.ToolOK, badge{"success", "a tool was called with it"}}, {u.Corrected, badge{"danger", "the person says it is wrong"}},
+	} {
+		if m.is {
+			out = append(out, m.mark)
+		}
+	}
+	return out
+}
+
+// modeTone is the tone of a mode.
+func modeTone(m ken.Mode) string {
+	switch m {
+	case ken.ModeHybrid:
+		return "success"
+	case ken.ModeLate:
+		return "warning"
+	case ken.ModeNone:
+		return ""
+	}
+	return "info"
+}
+
+// countMarks say in a word each what is remarkable about a turn, the worst first.
+func countBadges(corrected, tainted, degraded, overflowed, used int) (out []badge) {
+	for _, m := range []struct {
+		n         int
+		tone      string
+		one, many string
+	}{
+		{corrected, "danger", "item corrected", "items corrected"}, {tainted, "danger", "tainted call", "tainted calls"},
+		{overflowed, "danger", "rule did not fit", "rules did not fit"}, {degraded, "warning", "stage degraded", "stages degraded"},
+		{used, "success", "item used", "items used"},
+	} {
+		if m.n > 0 {
+			out = append(out, badge{m.tone, plural(m.n, m.one, m.many)})
+		}
+	}
+	return out
+}

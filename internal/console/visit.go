@@ -1,0 +1,208 @@
+package console
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
+	"github.com/kenlayer/ken/store"
+)
+
+// maxForm bounds the body of a form in bytes: the longest text of a claim, escaped.
+const maxForm = 4 << 20
+
+// visit is one request for a page on its way.
+type visit struct {
+	con       *Console
+	w         http.ResponseWriter
+	r         *http.Request
+	principal access.Principal
+	token     string // that forms of this visit carry
+	loggedIn  bool   // who logged in by a form, and can log out
+
+	logSeq  uint64         // how far the log had come when the page was begun
+	pending *pendingCounts // once it was asked for
+	refresh bool           // something of the page is still being found out: it asks for itself again
+}
+
+// visit finds out who asks: the principal that the gateway put there, or the cookie.
+func (c *Console) visit(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{con: c, w: w, r: r, principal: access.From(r.Context()), token: hex.EncodeToString(c.token[:])}
+	if v.principal.Owner == "" {
+		if in, who, ok := c.logins.find(r, c.ring.Load()); ok {
+			v.principal, v.token, v.loggedIn = who, hex.EncodeToString(in.token[:]), true
+		}
+	} else if c.ring.Load() == nil {
+		v.principal.Owner = c.ownerFromCookie(r, v.principal.Owner)
+	}
+	return v
+}
+
+// admit checks what the route's line promises.
+func (v *visit) authorize(rt route) error {
+	if rt.method == http.MethodPost {
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+		if err := v.con.origin.Check(v.r); err != nil {
+			return errCrossSite
+		}
+	}
+	if rt.right == "" {
+		return nil
+	}
+	if v.principal.Owner == "" {
+		return errLogin
+	}
+	if err := v.principal.Need(rt.right); err != nil {
+		return err
+	}
+	if rt.method == http.MethodPost {
+		if err := v.r.ParseForm(); err != nil {
+			return &ken.Error{Code: ken.CodeInvalid, Msg: "the form can't be read", Try: "Go back and send it again.", Err: err}
+		}
+		if subtle.ConstantTimeCompare([]byte(v.r.PostForm.Get("token")), []byte(v.token)) != 1 {
+			return errCrossSite
+		}
+	}
+	return nil
+}
+
+var errCrossSite = &ken.Error{Code: ken.CodeRefused, Msg: "the form is not from this page as it is now",
+	Try: "Go back, load the page again, and repeat what you did."}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+func (v *visit) owner() string { return v.principal.Owner }
+
+func (v *visit) now() time.Time { return v.con.opts.Now() }
+
+// canOperate reports whether buttons are shown.
+func (v *visit) canOperate() bool { return v.principal.Can(access.Operate) }
+
+// actor is who a change is put down to.
+func (v *visit) actor() ken.Actor { return ken.Actor{Type: "user", ID: v.principal.Name} }
+
+// withStore runs fn on the visitor's store, and on no other.
+func (v *visit) withStore(fn func(s store.Engine) error) error {
+	s, release, err := v.con.layer.Store(v.ctx(), v.owner())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return fn(s)
+}
+
+// desk is where the visitor decides about claims of a store.
+func (v *visit) desk(s store.Engine) *operator.Desk {
+	return operator.New(v.con.layer, s, operator.Options{Name: v.principal.Name, Now: v.con.opts.Now})
+}
+
+// param is a value of the query or of the form, "" for none.
+func (v *visit) param(name string) string { return v.r.FormValue(name) }
+
+// intParam is a whole number of the query, or otherwise when there is none within bounds.
+func (v *visit) intParam(name string, otherwise, least, most int) int {
+	n, err := strconv.Atoi(v.param(name))
+	if err != nil || n < least || n > most {
+		return otherwise
+	}
+	return n
+}
+
+// to sends the browser on to another page of the console.
+func (v *visit) redirect(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// did sends the browser on to a page that begins with what was done, one of the words
+// of doings.
+func (v *visit) redirectDone(path, what string) error {
+	u, err := url.Parse(path)
+	if err != nil {
+		return err
+	}
+	q := u.Query()
+	q.Set("did", what)
+	u.RawQuery = q.Encode()
+	return v.redirect(u.String())
+}
+
+// returnPath is the page that a form came from, as it says itself, or otherwise.
+func (v *visit) returnPath(otherwise string) string {
+	if s := v.r.PostForm.Get("back"); s != "" {
+		return ownPath(s)
+	}
+	return otherwise
+}
+
+// splitCorrupt turns an error about unreadable data into a warning and returns other errors.
+func splitCorrupt(err error) (warnings []string, rest error) {
+	if errors.Is(err, ken.ErrCorrupt) {
+		return []string{err.Error()}, nil
+	}
+	return nil, err
+}
+
+// errNoPage is the error for a path without a page.
+var errNoPage error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such page", Try: "Begin at the overview."}
+
+type errorPage struct {
+	Status   int
+	Msg, Try string
+	Back     string // where the visitor came from; "" when that is not known
+}
+
+// fail shows an error as a page. What a person can't act on is for the log.
+func (v *visit) renderError(err error) {
+	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
+		path := LoginPath
+		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
+			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+		}
+		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+		return
+	}
+	if v.ctx().Err() != nil { // nobody is there to be told
+		return
+	}
+	p := errorPageOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		v.con.opts.Log.Error("a page failed", "page", v.r.Pattern, "cause", err, "try", ken.Hint(err))
+	}
+	if u, err := url.Parse(v.r.Referer()); err == nil && u.Host == v.r.Host {
+		p.Back = ownPath(u.RequestURI())
+	}
+	if err := v.page("problem", page{Title: http.StatusText(p.Status), Status: p.Status, Body: p}); err != nil {
+		v.con.opts.Log.Error("a page failed", "page", "problem", "cause", err)
+		http.Error(v.w, "The page failed; the log of ken serve says why.", http.StatusInternalServerError)
+	}
+}
+
+// httpStatuses are what the codes of errors are for a browser.
+var httpStatuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.CodeNotFound: http.StatusNotFound, ken.CodeRefused: http.StatusForbidden,
+	ken.CodeExists: http.StatusConflict, ken.CodeUnavailable: http.StatusServiceUnavailable, ken.CodeHeld: http.StatusServiceUnavailable}
+
+func errorPageOf(err error) errorPage {
+	p := errorPage{Status: http.StatusInternalServerError, Msg: "the page failed", Try: "Look at the log of ken serve."}
+	var e *ken.Error
+	if !errors.As(err, &e) {
+		return p
+	}
+	if s, ok := httpStatuses[e.Code]; ok {
+		p = errorPage{Status: s, Msg: e.Msg, Try: e.Try}
+		if e.Field != "" {
+			p.Msg = e.Field + ": " + e.Msg
+		}
+	} else if e.Try != "" {
+		p.Try = e.Try
+	}
+	return p
+}
