@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -167,32 +167,6 @@ func (e *Event) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// AllEvents yields a log that is read in pages, as Log.Events does. page returns what
-// follows from a sequence number on, and nothing at the log's end.
-func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, from uint64) ([]*Event, error)) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
-		for next := from; ; {
-			events, err := page(ctx, next)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(events) == 0 {
-				return
-			}
-			for _, ev := range events {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-			next = events[len(events)-1].Seq + 1
-		}
-	}
-}
-
 // CommitsKept is how long a store remembers the ids of writes at least: as long may
 // a write be repeated.
 const CommitsKept = 15 * time.Minute
@@ -238,4 +212,46 @@ func References(c *ken.Claim) []string {
 		}
 	}
 	return out
+}
+
+// Assigned is what an assignment made of a claim: the four fields as they are since,
+// and as they were, so that the history shows what it changed.
+type Assigned struct {
+	Filed
+	Was Filed `json:"was,omitzero"`
+}
+
+// Filed is how a claim is filed.
+type Filed struct {
+	By         ken.Assigner `json:"by,omitempty"`
+	Entities   []string     `json:"entities,omitempty"`
+	Aspect     string       `json:"aspect,omitempty"`
+	Constraint bool         `json:"constraint,omitempty"`
+	Candidate  bool         `json:"rule_candidate,omitempty"`
+}
+
+// IsZero reports a claim that is not filed at all.
+func (f Filed) IsZero() bool {
+	return f.By == "" && f.Aspect == "" && !f.Constraint && !f.Candidate && len(f.Entities) == 0
+}
+
+// String says it in words, for the history.
+func (f Filed) String() string {
+	var parts []string
+	if len(f.Entities) > 0 {
+		parts = append(parts, "about "+strings.Join(f.Entities, ", "))
+	}
+	if f.Aspect != "" {
+		parts = append(parts, "aspect "+f.Aspect)
+	}
+	if f.Constraint {
+		parts = append(parts, "constraint")
+	}
+	if f.Candidate {
+		parts = append(parts, "candidate rule")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "about nothing")
+	}
+	return strings.Join(parts, ", ")
 }

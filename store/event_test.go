@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -160,13 +159,4 @@ func FuzzEventUnmarshalBinary(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
-}
-
-func payload(t *testing.T, p store.Payload) []byte {
-	t.Helper()
-	b, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -318,7 +319,7 @@ func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 // for a claim that no longer stands.
 func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
-		return store.ReinforceCommand(s.get, id, evidence, actor, s.env)
+		return engine.Reinforce(s.get, id, evidence, actor, s.env)
 	})
 }
 
@@ -331,7 +332,7 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 		s.mu.RLock()
 		for i := range s.records {
 			r := &s.records[i]
-			if f.Reject(r.row.Facts) == "" && (want == nil || want(store.GlanceOf(&r.claim))) {
+			if f.Reject(r.row.Facts) == "" && (want == nil || want(engine.GlanceOf(&r.claim))) {
 				found = append(found, store.Clone(&r.claim))
 			}
 		}

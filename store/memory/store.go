@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -114,7 +115,7 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 	}
 	var out []ken.ClaimEvent
 	for _, ev := range trail {
-		views, err := store.View(ev, u.String())
+		views, err := engine.View(ev, u.String())
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +178,7 @@ func (s *Store) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent)
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	id, ev, err := store.WriteCommand(s.get, s.byKey, c, prior, s.env)
+	id, ev, err := engine.Write(s.get, s.byKey, c, prior, s.env)
 	if err != nil || ev == nil {
 		return id, err
 	}
@@ -190,7 +191,7 @@ func (s *Store) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent)
 
 // Transition implements ken.Store.
 func (s *Store) Transition(ctx context.Context, t ken.Transition) error {
-	return s.do(ctx, func() (*store.Event, error) { return store.TransitionCommand(s.get, t, s.env) })
+	return s.do(ctx, func() (*store.Event, error) { return engine.Transition(s.get, t, s.env) })
 }
 
 // Supersede implements ken.Store.
@@ -201,14 +202,14 @@ func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
 // SupersedeFor is Supersede with the reason and who decided it, for the history.
 func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
-		return store.SupersedeCommand(s.get, oldID, newID, reason, actor, s.env)
+		return engine.Supersede(s.get, oldID, newID, reason, actor, s.env)
 	})
 }
 
 // Assign files a claim; see store.Claims.
 func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
 	err = s.do(ctx, func() (*store.Event, error) {
-		ev, err := store.AssignCommand(s.get, a, s.env)
+		ev, err := engine.Assign(s.get, a, s.env)
 		changed = ev != nil
 		return ev, err
 	})
@@ -231,7 +232,7 @@ func (s *Store) do(ctx context.Context, command func() (*store.Event, error)) er
 // append numbers and seals an event, and folds it into the claims. The caller
 // holds s.mu.
 func (s *Store) append(ev *store.Event) error {
-	changed, err := store.Fold(s.get, ev)
+	changed, err := engine.Fold(s.get, ev)
 	if err != nil {
 		return err
 	}
@@ -324,5 +325,5 @@ func unit(v []float32) []float32 {
 // status or time. Archiving it again changes nothing. Errors: ErrNotFound;
 // ErrRefused for a claim that still stands.
 func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
-	return s.do(ctx, func() (*store.Event, error) { return store.ArchiveCommand(s.get, id, reason, actor, s.env) })
+	return s.do(ctx, func() (*store.Event, error) { return engine.Archive(s.get, id, reason, actor, s.env) })
 }

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/sharedview"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // caught up with when it is opened, once.
 func TestApprovedIsFoundInOlderFiles(t *testing.T) {
 	dir, o := t.TempDir(), Options{NoSync: true}
-	shared := func(s *store.SharedView) (n int) {
+	shared := func(s *sharedview.View) (n int) {
 		t.Helper()
 		res, err := s.Newest(t.Context(), &ken.Filter{}, 10)
 		if err != nil {
@@ -35,7 +36,7 @@ func TestApprovedIsFoundInOlderFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := shared(store.Shared(s, time.Now())); n != 1 {
+	if n := shared(sharedview.New(s, time.Now())); n != 1 {
 		t.Fatalf("%d are shared, want 1", n)
 	}
 	err = s.update(func(tx *bbolt.Tx) error { // as such a program leaves it
@@ -59,7 +60,7 @@ func TestApprovedIsFoundInOlderFiles(t *testing.T) {
 		if s, err = Open(t.Context(), dir, o); err != nil {
 			t.Fatal(err)
 		}
-		if n := shared(store.Shared(s, time.Now())); n != 1 {
+		if n := shared(sharedview.New(s, time.Now())); n != 1 {
 			t.Errorf("%d are shared after it was opened again, want 1", n)
 		}
 	}

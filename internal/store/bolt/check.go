@@ -18,6 +18,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -193,7 +194,7 @@ func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		changed, err := store.Fold(func(other string) (*ken.Claim, error) {
+		changed, err := engine.Fold(func(other string) (*ken.Claim, error) {
 			if other == id.String() {
 				return now, nil
 			}

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -87,7 +88,7 @@ func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) erro
 		return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
 			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
 	}
-	ev, err := store.ForgetCommand(t.get, id, reason, actor, t.s.o.env())
+	ev, err := engine.Forget(t.get, id, reason, actor, t.s.o.env())
 	if err != nil {
 		return err
 	}
@@ -245,7 +246,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
 }
 
-// CopyTo implements store.Copier. Writers go on meanwhile, as long as the file need
+// CopyTo implements engine.Copier. Writers go on meanwhile, as long as the file need
 // not grow.
 func (s *Store) CopyTo(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {

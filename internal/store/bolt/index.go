@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/mapped"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/keyword"
 	"github.com/kenlayer/ken/store"
 )
@@ -101,7 +102,7 @@ func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err
 }
 
 func indexDoc(ref store.Ref, c *ken.Claim) keyword.Doc {
-	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: store.IndexTerms(c)}
+	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: engine.IndexTerms(c)}
 }
 
 // How long to wait until the index is tried to be mended again.

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -76,7 +77,7 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 	var out []ken.ClaimEvent
 	err = s.view(func(tx *bbolt.Tx) error {
 		return trail(tx, u, func(ev *store.Event) error {
-			entries, err := store.View(ev, u.String())
+			entries, err := engine.View(ev, u.String())
 			out = append(out, entries...)
 			return err
 		})
@@ -122,7 +123,7 @@ const eventPage = 512
 // Events yields the log from a sequence number on, oldest first. It ends after
 // the last event that is there when it gets to it, or after an error.
 func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return store.AllEvents(ctx, from, s.eventsFrom)
+	return engine.AllEvents(ctx, from, s.eventsFrom)
 }
 
 // eventsFrom reads a page of the events whose changes the rows have: a transaction is

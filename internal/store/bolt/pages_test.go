@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -39,7 +40,7 @@ func TestPagesAreAScanInParts(t *testing.T) {
 			want = append(want, c)
 		}
 		for from, done := store.Ref(0), false; !done; {
-			var page []store.Located
+			var page []engine.Located
 			page, from, done, err = s.Glances(ctx, f, from, 4)
 			must(t, err)
 			if len(page) > 4 {
@@ -52,7 +53,7 @@ func TestPagesAreAScanInParts(t *testing.T) {
 			records, err := s.Records(ctx, refs)
 			must(t, err)
 			for i, r := range records {
-				if r.Ref != page[i].Ref || store.GlanceOf(&r.Claim) != page[i].Glance {
+				if r.Ref != page[i].Ref || engine.GlanceOf(&r.Claim) != page[i].Glance {
 					t.Errorf("%+v at a glance, and read %+v", page[i], r.Claim)
 				}
 				got = append(got, r.Claim)

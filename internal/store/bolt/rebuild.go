@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -348,7 +349,7 @@ func (f *rebuildFold) salvage() error {
 			}
 			continue
 		}
-		ev, err := store.SalvageEvent(c, store.Env{Now: f.from.o.Now, NewID: f.from.o.NewID})
+		ev, err := engine.Salvage(c, store.Env{Now: f.from.o.Now, NewID: f.from.o.NewID})
 		if err != nil {
 			return err
 		}

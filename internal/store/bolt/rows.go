@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -125,10 +126,10 @@ func (t *table) put(ref store.Ref, r row) {
 // grow old. What its newest evidence says is then no better than the record's own time.
 func (t *table) timely(r *row) {
 	now := t.now()
-	if at := fromMilli(r.created); store.NotAhead(at, now) != at {
+	if at := fromMilli(r.created); clean.NotAhead(at, now) != at {
 		r.created = toMilli(now)
 	}
-	if at := fromMilli(r.newest); store.NotAhead(at, now) != at {
+	if at := fromMilli(r.newest); clean.NotAhead(at, now) != at {
 		r.newest = r.created
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -83,10 +84,10 @@ func outlined(o *store.Outline) []store.Ref {
 
 // Names implements store.Structure.
 func (s *Store) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, s.NamesAfter)
+	return engine.AllNames(ctx, f, s.NamesAfter)
 }
 
-// NamesAfter implements store.Served.
+// NamesAfter implements engine.Served.
 func (s *Store) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

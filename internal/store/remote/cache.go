@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -220,7 +221,7 @@ func (c *cache) claim(ref store.Ref) (ken.Claim, bool) {
 }
 
 // keep keeps claims of an answer whose sight has their rows.
-func (c *cache) keep(commit uint64, records []store.Record) {
+func (c *cache) keep(commit uint64, records []engine.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if commit != c.commit {

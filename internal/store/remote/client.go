@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -70,9 +71,9 @@ type Client struct {
 }
 
 var (
-	_ store.Engine = (*Client)(nil)
-	_ store.Remote = (*Client)(nil)
-	_ store.Copier = (*Client)(nil)
+	_ store.Engine  = (*Client)(nil)
+	_ store.Remote  = (*Client)(nil)
+	_ engine.Copier = (*Client)(nil)
 )
 
 // conn is a connection, used by one call at a time.

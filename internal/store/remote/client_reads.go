@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -175,7 +176,7 @@ func (c *Client) Fetch(ctx context.Context, refs []store.Ref) {
 	}
 }
 
-func (c *Client) read(ctx context.Context, refs []store.Ref) (out []store.Record, _ error) {
+func (c *Client) read(ctx context.Context, refs []store.Ref) (out []engine.Record, _ error) {
 	for len(refs) > 0 {
 		a, commit, err := call[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs, Sight: true})
 		if err != nil {
@@ -259,10 +260,10 @@ func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) (
 
 // Names implements store.Structure.
 func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, c.NamesAfter)
+	return engine.AllNames(ctx, f, c.NamesAfter)
 }
 
-// NamesAfter is store.Served's.
+// NamesAfter is engine.Served's.
 func (c *Client) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	a, err := ask[namesRequest, namesAnswer](ctx, c, kNames, &namesRequest{*f, after, n})
 	return a.Page, a.More, err
@@ -288,7 +289,7 @@ const eventPage = 512
 
 // Events implements store.Log.
 func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return store.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
+	return engine.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
 		return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
 	})
 }
@@ -332,7 +333,7 @@ func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
 // Compact implements store.Engine.
 func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &empty{}) }
 
-// CopyTo implements store.Copier: the holder writes the copy.
+// CopyTo implements engine.Copier: the holder writes the copy.
 func (c *Client) CopyTo(ctx context.Context, dir string) error {
 	return tell(ctx, c, kCopy, &copyRequest{dir})
 }

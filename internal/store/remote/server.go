@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
-	"github.com/kenlayer/ken/store"
 )
 
 // ServerOptions configures a server. Only Owner is needed.
@@ -50,7 +50,7 @@ type Server struct {
 	conns   sync.WaitGroup
 
 	mu        sync.Mutex // guards the rest
-	s         store.Served
+	s         engine.Served
 	err       error // why there is no store
 	stage     welcome
 	listeners map[net.Listener]bool
@@ -76,7 +76,7 @@ func NewServer(o ServerOptions) *Server {
 }
 
 // Ready begins to serve s to those who wait and to those who come.
-func (s *Server) Ready(st store.Served) {
+func (s *Server) Ready(st engine.Served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.s = st
@@ -196,7 +196,7 @@ type session struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	frames chan frame
-	store  store.Served
+	store  engine.Served
 	out    []byte // for answers, used again
 }
 

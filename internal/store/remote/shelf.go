@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -42,7 +43,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 		return err
 	}
 	defer t.end()
-	mine := store.NewOverlay(t)
+	mine := overlay.New(t)
 	defer mine.End()
 	if err := t.run(func() error { return fn(mine) }); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (t *transaction) Scan(prefix string) iter.Seq2[string, []byte] {
 }
 
 // commit sends the changes, in parts, and waits until they are durable.
-func (t *transaction) commit(mine *store.Overlay) error {
+func (t *transaction) commit(mine *overlay.Overlay) error {
 	var part changes
 	size := 0
 	stage := func() error {

@@ -23,7 +23,7 @@ type ownerConn struct {
 	w      *Owners
 	owner  string
 	dir    string
-	engine *engine
+	engine *proxyEngine
 	uses   int // guarded by Owners.mu
 
 	ctx     context.Context // ends when the seat is given up
@@ -63,7 +63,7 @@ type election struct {
 
 func newSeat(w *Owners, owner, dir string) *ownerConn {
 	s := &ownerConn{w: w, owner: owner, dir: dir}
-	s.engine = &engine{s}
+	s.engine = &proxyEngine{s}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }

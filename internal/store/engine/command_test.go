@@ -1,4 +1,4 @@
-package store_test
+package engine_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -38,7 +39,7 @@ func decode(t *testing.T, ev *store.Event) store.Payload {
 func TestWriteCommandEvents(t *testing.T) {
 	c := baseClaim()
 	prior := []ken.ClaimEvent{{Seq: 4, At: someDay, Type: ken.EventWritten}}
-	id, ev, err := store.WriteCommand(among(), byKey(), c, prior, env)
+	id, ev, err := engine.Write(among(), byKey(), c, prior, env)
 	if err != nil || id != c.ID || ev == nil {
 		t.Fatalf("%q, %v, %v", id, ev, err)
 	}
@@ -51,7 +52,7 @@ func TestWriteCommandEvents(t *testing.T) {
 		t.Errorf("payload %s, prior %+v, %v", p.Claim, p.Prior, err)
 	}
 
-	_, again, err := store.WriteCommand(among(), byKey(), c, prior, env)
+	_, again, err := engine.Write(among(), byKey(), c, prior, env)
 	if err != nil || again.Salt == ev.Salt {
 		t.Errorf("two events share a salt (%v)", err)
 	}
@@ -64,7 +65,7 @@ func TestWriteCommandIsNoChange(t *testing.T) {
 	source := baseClaim()
 	source.Key, source.ID = "k", otherID
 	source.CreatedAt, source.UpdatedAt = someDay.Add(1e9), someDay.Add(2e9)
-	id, ev, err := store.WriteCommand(among(have), byKey(have), source, nil, env)
+	id, ev, err := engine.Write(among(have), byKey(have), source, nil, env)
 	if err != nil || id != have.ID || ev != nil {
 		t.Errorf("%q, %+v, %v; want the claim that is there and no event", id, ev, err)
 	}
@@ -87,7 +88,7 @@ func TestWriteCommandRevises(t *testing.T) {
 		source.Key, source.ID, source.UpdatedAt = "k", otherID, someDay.Add(2e9)
 		source.Status = ken.StatusHypothesis
 		change(&source)
-		id, ev, err := store.WriteCommand(among(have), byKey(have), source, nil, env)
+		id, ev, err := engine.Write(among(have), byKey(have), source, nil, env)
 		if err != nil || id != have.ID || ev == nil || ev.Type != ken.EventRevised || ev.Claim != claimID {
 			t.Errorf("%s: %q, %+v, %v", name, id, ev, err)
 			continue
@@ -114,18 +115,18 @@ func TestCommandsPassOnLookupErrors(t *testing.T) {
 	keyed := baseClaim()
 	keyed.Key = "k"
 	for name, call := range map[string]func() error{
-		"write":       func() error { _, _, err := store.WriteCommand(get, byKey(), baseClaim(), nil, env); return err },
-		"write a key": func() error { _, _, err := store.WriteCommand(among(), keys, keyed, nil, env); return err },
-		"revise":      func() error { _, _, err := store.WriteCommand(get, byKey(keyed), keyed, nil, env); return err },
+		"write":       func() error { _, _, err := engine.Write(get, byKey(), baseClaim(), nil, env); return err },
+		"write a key": func() error { _, _, err := engine.Write(among(), keys, keyed, nil, env); return err },
+		"revise":      func() error { _, _, err := engine.Write(get, byKey(keyed), keyed, nil, env); return err },
 		"transition": func() error {
-			_, err := store.TransitionCommand(get, ken.Transition{ID: otherID, To: ken.StatusVerified}, env)
+			_, err := engine.Transition(get, ken.Transition{ID: otherID, To: ken.StatusVerified}, env)
 			return err
 		},
 		"supersede": func() error {
-			_, err := store.SupersedeCommand(get, otherID, claimID.String(), "", ken.Actor{}, env)
+			_, err := engine.Supersede(get, otherID, claimID.String(), "", ken.Actor{}, env)
 			return err
 		},
-		"forget": func() error { _, err := store.ForgetCommand(get, otherID, "", ken.Actor{}, env); return err },
+		"forget": func() error { _, err := engine.Forget(get, otherID, "", ken.Actor{}, env); return err },
 	} {
 		if err := call(); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
@@ -136,7 +137,7 @@ func TestCommandsPassOnLookupErrors(t *testing.T) {
 // The tombstone says that something was forgotten, and nothing of what.
 func TestForgetCommandKeepsNothing(t *testing.T) {
 	actor := ken.Actor{Type: "user", ID: "ada"}
-	ev, err := store.ForgetCommand(among(baseClaim()), claimID.String(), "asked to", actor, env)
+	ev, err := engine.Forget(among(baseClaim()), claimID.String(), "asked to", actor, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestForgetCommandKeepsNothing(t *testing.T) {
 	if strings.Contains(string(ev.Payload), "sagas") {
 		t.Errorf("it repeats the text: %s", ev.Payload)
 	}
-	if _, err := store.ForgetCommand(among(), claimID.String(), "", actor, env); !errors.Is(err, ken.ErrNotFound) {
+	if _, err := engine.Forget(among(), claimID.String(), "", actor, env); !errors.Is(err, ken.ErrNotFound) {
 		t.Errorf("an unknown claim: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"fmt"
@@ -9,39 +9,20 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/clean"
+	"github.com/kenlayer/ken/store"
 )
 
-// Assigned is what an assignment made of a claim: the four fields as they are since,
-// and as they were, so that the history shows what it changed.
-type Assigned struct {
-	Filed
-	Was Filed `json:"was,omitzero"`
+func filedOf(c *ken.Claim) store.Filed {
+	return store.Filed{By: c.AssignedBy, Entities: c.Entities, Aspect: c.Aspect, Constraint: c.Constraint, Candidate: c.RuleCandidate}
 }
 
-// Filed is how a claim is filed.
-type Filed struct {
-	By         ken.Assigner `json:"by,omitempty"`
-	Entities   []string     `json:"entities,omitempty"`
-	Aspect     string       `json:"aspect,omitempty"`
-	Constraint bool         `json:"constraint,omitempty"`
-	Candidate  bool         `json:"rule_candidate,omitempty"`
-}
-
-// IsZero reports a claim that is not filed at all.
-func (f Filed) IsZero() bool {
-	return f.By == "" && f.Aspect == "" && !f.Constraint && !f.Candidate && len(f.Entities) == 0
-}
-
-func filedOf(c *ken.Claim) Filed {
-	return Filed{c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate}
-}
-
-func (f Filed) file(c *ken.Claim) {
+func setFiled(c *ken.Claim, f store.Filed) {
 	c.AssignedBy, c.Entities, c.Aspect, c.Constraint, c.RuleCandidate = f.By, f.Entities, f.Aspect, f.Constraint, f.Candidate
 }
 
 // same reports that both say one thing; a name may be written in two ways.
-func (f Filed) same(o Filed) bool {
+func sameFiled(f, o store.Filed) bool {
 	return f.By == o.By && f.Aspect == o.Aspect && f.Constraint == o.Constraint && f.Candidate == o.Candidate &&
 		slices.EqualFunc(f.Entities, o.Entities, func(a, b string) bool { return a == b || spelledAlike(a, b) })
 }
@@ -51,28 +32,7 @@ func spelledAlike(a, b string) bool {
 	return a == b && a != ""
 }
 
-// String says it in words, for the history.
-func (f Filed) String() string {
-	var parts []string
-	if len(f.Entities) > 0 {
-		parts = append(parts, "about "+strings.Join(f.Entities, ", "))
-	}
-	if f.Aspect != "" {
-		parts = append(parts, "aspect "+f.Aspect)
-	}
-	if f.Constraint {
-		parts = append(parts, "constraint")
-	}
-	if f.Candidate {
-		parts = append(parts, "candidate rule")
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "about nothing")
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (a *Assigned) reason() string {
+func assignmentReason(a *store.Assigned) string {
 	s := a.String() + "; by " + string(a.By)
 	if !a.Was.IsZero() {
 		s += "; was " + a.Was.String()
@@ -80,7 +40,7 @@ func (a *Assigned) reason() string {
 	return s
 }
 
-// AssignCommand decides an assignment. Nil and no error: it changes nothing, or a
+// Assign decides an assignment. Nil and no error: it changes nothing, or a
 // stronger assigner has been there. Names are spelled by analysis.Entity, each is
 // kept once, and what is no name is left out.
 //
@@ -95,7 +55,7 @@ func (a *Assigned) reason() string {
 // others; what an external source says is not even that. The rest of the assignment
 // is taken. Errors: ErrNotFound; ErrInvalid; ErrRefused for a
 // claim of a structural kind, which says itself what it is about.
-func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
+func Assign(get Lookup, a ken.Assignment, env store.Env) (*store.Event, error) {
 	c, err := must(get, a.ID, "id")
 	if err != nil {
 		return nil, err
@@ -111,8 +71,8 @@ func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
 		return nil, nil
 	}
 	was := filedOf(c)
-	now := Filed{By: a.By, Entities: was.Entities, Aspect: Clean(strings.TrimSpace(a.Aspect)), Constraint: a.Constraint}
-	given := SpellEntities(cleanAll(a.Entities))
+	now := store.Filed{By: a.By, Entities: was.Entities, Aspect: clean.Text(strings.TrimSpace(a.Aspect)), Constraint: a.Constraint}
+	given := store.SpellEntities(clean.All(a.Entities))
 	if now.Aspect == "" || a.By == ken.AssignedByRules && was.By == "" && was.Aspect != "" {
 		now.Aspect = was.Aspect
 	}
@@ -128,12 +88,12 @@ func AssignCommand(get Lookup, a ken.Assignment, env Env) (*Event, error) {
 	}
 	if a.By != ken.AssignedByOperator {
 		now.Constraint, now.Candidate = was.Constraint, was.Candidate
-		now.rule(c, a.Constraint, a.RuleCandidate)
+		markRule(&now, c, a.Constraint, a.RuleCandidate)
 	}
-	if now.same(was) {
+	if sameFiled(now, was) {
 		return nil, nil
 	}
-	return newEvent(ken.EventAssigned, c, Payload{Assignment: &Assigned{Filed: now, Was: was}, Actor: a.Actor}, env)
+	return newEvent(ken.EventAssigned, c, store.Payload{Assignment: &store.Assigned{Filed: now, Was: was}, Actor: a.Actor}, env)
 }
 
 // addNames returns have, followed by those of more that it has in no spelling.
@@ -153,7 +113,7 @@ func external(c *ken.Claim) bool { return c.Support(nil).Trust <= ken.TrustExter
 // rule makes a claim that reads like a rule one if an operator vouches for it, and a
 // candidate otherwise: in a session nobody is asked who says it. What an external source
 // says is neither, nor does a candidate outlive its becoming a rule.
-func (f *Filed) rule(c *ken.Claim, rule, candidate bool) {
+func markRule(f *store.Filed, c *ken.Claim, rule, candidate bool) {
 	vouched := slices.ContainsFunc(c.Evidence, func(e ken.Evidence) bool {
 		return e.Kind != ken.EvidenceUserStatement && e.Kind != ken.EvidenceMessage && e.Speaker() == ken.TrustOperator
 	})
@@ -184,30 +144,30 @@ func tame(c *ken.Claim, prior []ken.ClaimEvent) {
 // assign files a claim that is written for the first time, or with other words, by
 // env.Assign: given a copy, of which only the four fields come back. What the writer
 // said stays, and its entities stay in front.
-func assign(c *ken.Claim, env Env) {
+func assign(c *ken.Claim, env store.Env) {
 	if env.Assign == nil || c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
 		return
 	}
-	given, found := filedOf(c), Clone(c)
-	if !env.assigned(&found) {
+	given, found := filedOf(c), store.Clone(c)
+	if !callAssign(&found, env) {
 		return
 	}
 	if found.AssignedBy.Rank() < 1 {
 		return
 	}
-	now := Filed{By: found.AssignedBy, Entities: addNames(given.Entities, SpellEntities(cleanAll(found.Entities))), Aspect: given.Aspect,
+	now := store.Filed{By: found.AssignedBy, Entities: addNames(given.Entities, store.SpellEntities(clean.All(found.Entities))), Aspect: given.Aspect,
 		Constraint: given.Constraint, Candidate: given.Candidate}
-	now.rule(c, found.Constraint, found.RuleCandidate)
+	markRule(&now, c, found.Constraint, found.RuleCandidate)
 	if now.Aspect == "" {
-		now.Aspect = Clean(strings.TrimSpace(found.Aspect))
+		now.Aspect = clean.Text(strings.TrimSpace(found.Aspect))
 	}
-	now.file(c)
+	setFiled(c, now)
 	tame(c, nil)
 }
 
 // assigned runs Assign. A text that makes it panic must not end the writer, and with it
 // the process: the claim stays unfiled, and the log names it.
-func (env Env) assigned(c *ken.Claim) (ok bool) {
+func callAssign(c *ken.Claim, env store.Env) (ok bool) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -234,7 +194,7 @@ func keepFiled(have, c *ken.Claim) {
 		// statement is not lost because its source words it anew: only an external source
 		// could then put words into a rule.
 		if have.AssignedBy == ken.AssignedByOperator && !external(c) {
-			filedOf(have).file(c)
+			setFiled(c, filedOf(have))
 		}
 		return
 	}
@@ -248,5 +208,5 @@ func keepFiled(have, c *ken.Claim) {
 			now.Aspect = given.Aspect
 		}
 	}
-	now.file(c)
+	setFiled(c, now)
 }

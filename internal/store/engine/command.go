@@ -1,15 +1,16 @@
-package store
+package engine
 
 import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/clean"
+	"github.com/kenlayer/ken/store"
 )
 
 // The commands below decide what a write means for the claims as they are: they
@@ -17,17 +18,17 @@ import (
 // through get and change nothing (an event's time is when it was logged), so a store can run many in one transaction
 // and let one fail alone.
 
-// WriteCommand decides a WriteClaim. c has passed Prepare. byKey finds the id of
+// Write decides a WriteClaim. c has passed Prepare. byKey finds the id of
 // the claim that holds a key, "" for none. prior is the life that an imported claim
 // had elsewhere. A known key with other content revises that
 // claim, keeping its id and links, and with the same text its status and evidence
 // too: other words nobody has verified. A known id must carry the same content. What
 // rests on what an external source says is a rule only if an operator made it one:
 // otherwise it stays a claim.
-func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Claim, prior []ken.ClaimEvent, env Env) (string, *Event, error) {
+func Write(get Lookup, byKey func(key string) (string, error), c ken.Claim, prior []ken.ClaimEvent, env store.Env) (string, *store.Event, error) {
 	for i := range prior {
-		prior[i].Reason, prior[i].Evidence = Clean(prior[i].Reason), cleanEvidence(prior[i].Evidence, env.Now())
-		prior[i].At = NotAhead(prior[i].At, env.Now())
+		prior[i].Reason, prior[i].Evidence = clean.Text(prior[i].Reason), clean.Evidence(prior[i].Evidence, env.Now())
+		prior[i].At = clean.NotAhead(prior[i].At, env.Now())
 	}
 	tame(&c, prior)
 	if c.Key != "" {
@@ -52,11 +53,11 @@ func WriteCommand(get Lookup, byKey func(key string) (string, error), c ken.Clai
 	}
 	assign(&c, env)
 	standing(&c, env.Now())
-	ev, err := newEvent(ken.EventWritten, &c, Payload{Prior: prior}, env)
+	ev, err := newEvent(ken.EventWritten, &c, store.Payload{Prior: prior}, env)
 	return c.ID, ev, err
 }
 
-func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error) {
+func revise(get Lookup, id string, c ken.Claim, env store.Env) (string, *store.Event, error) {
 	have, err := get(id)
 	if err != nil {
 		return "", nil, err
@@ -88,7 +89,7 @@ func revise(get Lookup, id string, c ken.Claim, env Env) (string, *Event, error)
 	if at.Before(have.UpdatedAt) {
 		c.UpdatedAt = have.UpdatedAt
 	}
-	ev, err := newEvent(ken.EventRevised, &c, Payload{}, env)
+	ev, err := newEvent(ken.EventRevised, &c, store.Payload{}, env)
 	return id, ev, err
 }
 
@@ -110,8 +111,8 @@ func same(have, c *ken.Claim) bool {
 	return a != nil && bytes.Equal(a, b) && len(MergeEvidence(have.Evidence, c.Evidence)) == len(have.Evidence)
 }
 
-// TransitionCommand decides a Transition.
-func TransitionCommand(get Lookup, t ken.Transition, env Env) (*Event, error) {
+// Transition decides a Transition.
+func Transition(get Lookup, t ken.Transition, env store.Env) (*store.Event, error) {
 	c, err := must(get, t.ID, "id")
 	if err != nil {
 		return nil, err
@@ -124,12 +125,12 @@ func TransitionCommand(get Lookup, t ken.Transition, env Env) (*Event, error) {
 			return nil, err
 		}
 	}
-	return newEvent(ken.EventTransitioned, c, Payload{From: c.Status, To: t.To,
-		Reason: Clean(t.Reason), Evidence: cleanEvidence(t.Evidence, env.Now()), Actor: t.Actor}, env)
+	return newEvent(ken.EventTransitioned, c, store.Payload{From: c.Status, To: t.To,
+		Reason: clean.Text(t.Reason), Evidence: clean.Evidence(t.Evidence, env.Now()), Actor: t.Actor}, env)
 }
 
-// SupersedeCommand decides a Supersede. Nil and no error: it was so already.
-func SupersedeCommand(get Lookup, oldID, newID, reason string, actor ken.Actor, env Env) (*Event, error) {
+// Supersede decides a Supersede. Nil and no error: it was so already.
+func Supersede(get Lookup, oldID, newID, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	old, err := must(get, oldID, "old")
 	if err != nil {
 		return nil, err
@@ -158,8 +159,8 @@ func SupersedeCommand(get Lookup, oldID, newID, reason string, actor ken.Actor, 
 	if err := ken.CheckTransition(old.Status, ken.StatusSuperseded, ""); err != nil {
 		return nil, err
 	}
-	return newEvent(ken.EventSuperseded, old, Payload{From: old.Status, To: ken.StatusSuperseded, Other: next.ID,
-		Reason: Clean(reason), Actor: actor}, env)
+	return newEvent(ken.EventSuperseded, old, store.Payload{From: old.Status, To: ken.StatusSuperseded, Other: next.ID,
+		Reason: clean.Text(reason), Actor: actor}, env)
 }
 
 func must(get Lookup, id, field string) (*ken.Claim, error) {
@@ -174,7 +175,7 @@ func must(get Lookup, id, field string) (*ken.Claim, error) {
 		Try: "List claims with ken recall, or check the owner."}
 }
 
-func newEvent(typ ken.EventType, c *ken.Claim, p Payload, env Env) (*Event, error) {
+func newEvent(typ ken.EventType, c *ken.Claim, p store.Payload, env store.Env) (*store.Event, error) {
 	id, err := uuid.Parse(c.ID)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func newEvent(typ ken.EventType, c *ken.Claim, p Payload, env Env) (*Event, erro
 			return nil, err
 		}
 	}
-	ev := &Event{At: env.Now().UTC(), Type: typ, Claim: id}
+	ev := &store.Event{At: env.Now().UTC(), Type: typ, Claim: id}
 	if ev.Payload, err = json.Marshal(&p); err != nil {
 		return nil, err
 	}
@@ -192,15 +193,15 @@ func newEvent(typ ken.EventType, c *ken.Claim, p Payload, env Env) (*Event, erro
 	return ev, nil
 }
 
-// SalvageEvent is what a rebuild appends for a claim of which the log lost events: the
+// Salvage is what a rebuild appends for a claim of which the log lost events: the
 // claim as its row has it.
-func SalvageEvent(c *ken.Claim, env Env) (*Event, error) {
-	return newEvent(ken.EventRevised, c, Payload{Reason: "taken from its row, because events of it were damaged", Actor: ken.Actor{Type: "system", ID: "ken"}}, env)
+func Salvage(c *ken.Claim, env store.Env) (*store.Event, error) {
+	return newEvent(ken.EventRevised, c, store.Payload{Reason: "taken from its row, because events of it were damaged", Actor: ken.Actor{Type: "system", ID: "ken"}}, env)
 }
 
-// ReinforceCommand decides that a claim was seen again: its evidence grows, or is
+// Reinforce decides that a claim was seen again: its evidence grows, or is
 // refreshed, and its status stays. A claim that no longer stands is refused.
-func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, env Env) (*Event, error) {
+func Reinforce(get Lookup, id string, evidence []ken.Evidence, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil {
 		return nil, err
@@ -214,14 +215,14 @@ func ReinforceCommand(get Lookup, id string, evidence []ken.Evidence, actor ken.
 			return nil, err
 		}
 	}
-	return newEvent(ken.EventReinforced, c, Payload{Evidence: cleanEvidence(evidence, env.Now()), Actor: actor}, env)
+	return newEvent(ken.EventReinforced, c, store.Payload{Evidence: clean.Evidence(evidence, env.Now()), Actor: actor}, env)
 }
 
-// ArchiveCommand decides that a claim which no longer stands is put away: it keeps
+// Archive decides that a claim which no longer stands is put away: it keeps
 // its place in the log and the indexes, which every default recall leaves out
 // already. Nil and no error: it was so already. A claim that may still be recalled
 // is refused.
-func ArchiveCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*Event, error) {
+func Archive(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil || !c.ArchivedAt.IsZero() {
 		return nil, err
@@ -234,7 +235,7 @@ func ArchiveCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*E
 	if reason == "" {
 		reason = why
 	}
-	return newEvent(ken.EventArchived, c, Payload{Reason: Clean(reason), Actor: actor}, env)
+	return newEvent(ken.EventArchived, c, store.Payload{Reason: clean.Text(reason), Actor: actor}, env)
 }
 
 // over says why a claim no longer stands, and "" when it may.
@@ -255,28 +256,12 @@ func standing(c *ken.Claim, now time.Time) {
 	}
 }
 
-// ForgetCommand decides that a claim is forgotten: the tombstone says when, by
+// Forget decides that a claim is forgotten: the tombstone says when, by
 // whom and why, and nothing of what the claim said.
-func ForgetCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*Event, error) {
+func Forget(get Lookup, id, reason string, actor ken.Actor, env store.Env) (*store.Event, error) {
 	c, err := must(get, id, "id")
 	if err != nil {
 		return nil, err
 	}
-	return newEvent(ken.EventForgotten, c, Payload{From: c.Status, Reason: Clean(reason), Actor: actor}, env)
-}
-
-// Clone returns a claim that shares no memory with c that a caller could change.
-func Clone(c *ken.Claim) ken.Claim {
-	out := *c
-	out.Body = slices.Clone(c.Body)
-	out.Tags = slices.Clone(c.Tags)
-	out.Entities = slices.Clone(c.Entities)
-	out.Evidence = slices.Clone(c.Evidence)
-	for i, e := range out.Evidence {
-		if e.ExitCode != nil {
-			code := *e.ExitCode
-			out.Evidence[i].ExitCode = &code
-		}
-	}
-	return out
+	return newEvent(ken.EventForgotten, c, store.Payload{From: c.Status, Reason: clean.Text(reason), Actor: actor}, env)
 }

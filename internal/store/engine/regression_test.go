@@ -1,4 +1,4 @@
-package store_test
+package engine_test
 
 // Faults that tests found once, and that must not come back.
 
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -21,11 +22,11 @@ func TestRevisionKeepsGatheredEvidence(t *testing.T) {
 	have.Evidence = []ken.Evidence{file, human}
 	source := baseClaim()
 	source.Key, source.ID, source.Tags = "k", otherID, []string{"other"}
-	_, ev, err := store.WriteCommand(among(have), byKey(have), source, nil, env)
+	_, ev, err := engine.Write(among(have), byKey(have), source, nil, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := store.Fold(among(have), ev)
+	claims, err := engine.Fold(among(have), ev)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestPriorHistoryIsCleaned(t *testing.T) {
 	secret := "AKIA" + "Q3EGRT7XJ5LMN2PZ"
 	prior := []ken.ClaimEvent{{Type: ken.EventTransitioned, Reason: "leaked " + secret,
 		Evidence: []ken.Evidence{ken.FromMessage("s", "m", "found "+secret)}}}
-	_, ev, err := store.WriteCommand(among(), byKey(), baseClaim(), prior, env)
+	_, ev, err := engine.Write(among(), byKey(), baseClaim(), prior, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +73,11 @@ func TestKeyMustBeText(t *testing.T) {
 	if err != nil {
 		return // refused is fine
 	}
-	_, ev, err := store.WriteCommand(among(), byKey(), got, nil, env)
+	_, ev, err := engine.Write(among(), byKey(), got, nil, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := store.Fold(among(), ev)
+	claims, err := engine.Fold(among(), ev)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestYearBeyondJSONIsInvalid(t *testing.T) {
 	c.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	got, err := store.Prepare(c, "", env)
 	if err == nil {
-		_, _, err = store.WriteCommand(among(), byKey(), got, nil, env)
+		_, _, err = engine.Write(among(), byKey(), got, nil, env)
 	}
 	if !errors.Is(err, ken.ErrInvalid) {
 		t.Errorf("got %v, want ErrInvalid at expires_at", err)
@@ -113,7 +114,7 @@ func TestSupersedeEndsOnACircle(t *testing.T) {
 		}
 		return get(id)
 	}
-	_, _ = store.SupersedeCommand(counted, c.ID, a.ID, "", ken.Actor{}, env) // allowed or refused
+	_, _ = engine.Supersede(counted, c.ID, a.ID, "", ken.Actor{}, env) // allowed or refused
 	if calls > enough {
 		t.Errorf("it looked at %d claims of 3", calls)
 	}

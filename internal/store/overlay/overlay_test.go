@@ -1,4 +1,4 @@
-package store_test
+package overlay_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/store"
 	"github.com/kenlayer/ken/store/memory"
 	"github.com/kenlayer/ken/store/storetest"
@@ -22,7 +23,7 @@ func (l layered) Update(ctx context.Context, fn func(store.ShelfTx) error) error
 }
 
 func through(tx store.ShelfTx, layers int, fn func(store.ShelfTx) error) error {
-	o := store.NewOverlay(tx)
+	o := overlay.New(tx)
 	defer o.End()
 	var err error
 	if layers > 1 {
@@ -54,7 +55,7 @@ func TestOverlayTouchesNothingBeforeItIsApplied(t *testing.T) {
 		if err := tx.Put("b", []byte("old")); err != nil {
 			return err
 		}
-		o := store.NewOverlay(tx)
+		o := overlay.New(tx)
 		for _, err := range []error{o.Put("a", []byte("new")), o.Put("c", nil), o.Delete("b"), o.Delete("never")} {
 			if err != nil {
 				return err
@@ -85,7 +86,7 @@ func BenchmarkOverlay(b *testing.B) {
 	shelf := memory.NewShelf()
 	err := shelf.Update(b.Context(), func(tx store.ShelfTx) error {
 		for b.Loop() {
-			o := store.NewOverlay(tx)
+			o := overlay.New(tx)
 			for i := range 8 {
 				if err := o.Put(fmt.Sprintf("session/message/x/%020d", i), []byte("what somebody said")); err != nil {
 					return err

@@ -1,4 +1,4 @@
-package store_test
+package engine_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -15,7 +16,7 @@ func TestAssignCommandEvents(t *testing.T) {
 	c := baseClaim()
 	c.Entities = []string{"Deploys"}
 	ada := ken.Actor{Type: "user", ID: "ada"}
-	ev, err := store.AssignCommand(among(c), ken.Assignment{ID: c.ID, By: ken.AssignedByModel, Entities: []string{"The Payments"}, Aspect: "speed", Constraint: true, Actor: ada}, env)
+	ev, err := engine.Assign(among(c), ken.Assignment{ID: c.ID, By: ken.AssignedByModel, Entities: []string{"The Payments"}, Aspect: "speed", Constraint: true, Actor: ada}, env)
 	if err != nil || ev == nil || ev.Type != ken.EventAssigned || ev.Claim != claimID || !ev.At.Equal(someDay) {
 		t.Fatalf("%+v, %v", ev, err)
 	}
@@ -27,7 +28,7 @@ func TestAssignCommandEvents(t *testing.T) {
 	}
 
 	ev.Seq = 9
-	got, err := store.Fold(among(c), ev)
+	got, err := engine.Fold(among(c), ev)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -36,15 +37,15 @@ func TestAssignCommandEvents(t *testing.T) {
 	if diff := cmp.Diff(filed, got[0]); diff != "" { // times, too: what it says is as old as it was
 		t.Errorf("folded (-want +got):\n%s", diff)
 	}
-	if again, err := store.AssignCommand(among(got[0]), ken.Assignment{ID: c.ID, By: ken.AssignedByModel, Entities: []string{"payments"}, Aspect: "speed"}, env); again != nil || err != nil {
+	if again, err := engine.Assign(among(got[0]), ken.Assignment{ID: c.ID, By: ken.AssignedByModel, Entities: []string{"payments"}, Aspect: "speed"}, env); again != nil || err != nil {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	view, err := store.View(ev, c.ID)
+	view, err := engine.View(ev, c.ID)
 	if err != nil || len(view) != 1 || view[0].Reason != "about payments, Deploys, aspect speed, constraint; by model; was about Deploys" || view[0].Actor != ada {
 		t.Errorf("%+v, %v", view, err)
 	}
 	ev.Erase()
-	if view, err := store.View(ev, c.ID); err != nil || view[0].Reason != "" || !view[0].Erased {
+	if view, err := engine.View(ev, c.ID); err != nil || view[0].Reason != "" || !view[0].Erased {
 		t.Errorf("erased: %+v, %v", view, err)
 	}
 }
@@ -55,10 +56,10 @@ func TestFoldOfAnAssignmentThatSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev := &store.Event{Seq: 1, At: someDay, Type: ken.EventAssigned, Claim: claimID, Payload: raw}
-	if _, err := store.Fold(among(baseClaim()), ev); !errors.Is(err, ken.ErrCorrupt) {
+	if _, err := engine.Fold(among(baseClaim()), ev); !errors.Is(err, ken.ErrCorrupt) {
 		t.Errorf("%v", err)
 	}
-	if got, err := store.Fold(among(), ev); err != nil || got != nil { // its claim was forgotten
+	if got, err := engine.Fold(among(), ev); err != nil || got != nil { // its claim was forgotten
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -73,7 +74,7 @@ func TestAnAssignmentThatOnlySpellsAnewIsNone(t *testing.T) {
 		{By: ken.AssignedByOperator},
 	} {
 		a.ID = c.ID
-		if ev, err := store.AssignCommand(among(c), a, env); ev != nil || err != nil {
+		if ev, err := engine.Assign(among(c), a, env); ev != nil || err != nil {
 			t.Errorf("%q: %+v, %v", a.Entities, ev, err)
 		}
 	}
@@ -91,7 +92,7 @@ func TestAHookIsHeldToWhatItMayDo(t *testing.T) {
 		c := baseClaim()
 		e := env
 		e.Assign = hook
-		_, ev, err := store.WriteCommand(among(), byKey(), c, nil, e)
+		_, ev, err := engine.Write(among(), byKey(), c, nil, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestARuleSurvivesAMove(t *testing.T) {
 		c := baseClaim()
 		c.Constraint, c.AssignedBy, c.Evidence = true, ken.AssignedByRules, []ken.Evidence{told, page}
 		prior := []ken.ClaimEvent{{Type: ken.EventWritten}, {Type: tt.event, Evidence: []ken.Evidence{page}}}
-		_, ev, err := store.WriteCommand(among(), byKey(), c, prior, env)
+		_, ev, err := engine.Write(among(), byKey(), c, prior, env)
 		if err != nil {
 			t.Fatal(err)
 		}
