@@ -13,7 +13,7 @@ import (
 
 // far is a store that lies elsewhere, as far as one can tell.
 type far struct {
-	*memory.Store
+	memory.Store
 	asked   [][]string
 	fetched []store.Ref
 }

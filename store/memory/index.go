@@ -183,7 +183,7 @@ func (n *node) join(m *node) *node {
 }
 
 // structure is the index for whoever holds the store's lock.
-type structure struct{ s *Store }
+type structure struct{ s *memStore }
 
 // Known implements store.Structure.
 func (t structure) Known(names []string) []bool {
@@ -223,21 +223,21 @@ func (t structure) pass(f *ken.Filter) outline.Pass {
 }
 
 // Known implements store.Structure.
-func (s *Store) Known(names []string) []bool {
+func (s *memStore) Known(names []string) []bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return structure{s}.Known(names)
 }
 
 // Outlines implements store.Structure.
-func (s *Store) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
+func (s *memStore) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return structure{s}.Outlines(ctx, names, f, o)
 }
 
 // Names implements store.Structure.
-func (s *Store) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
+func (s *memStore) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
 	return engine.AllNames(ctx, f, func(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error) {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
