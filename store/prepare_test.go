@@ -15,8 +15,7 @@ import (
 const otherID = "0198a000-0000-7000-8000-000000000002"
 
 var (
-	file  = ken.FromFile("a.go", "", "")
-	human = ken.FromHumanAssertion("ada", someDay, "read the code")
+	file = ken.FromFile("a.go", "", "")
 )
 
 func baseClaim() ken.Claim {
