@@ -331,7 +331,7 @@ func (s *Store) scrub() {
 			}
 			if p.bucket < len(sealedBuckets) {
 				if _, err := s.unseal(name, k, v); err != nil {
-					s.report(damaged(fmt.Sprintf("read %s %x", name, k), err))
+					s.noteDamage(damaged(fmt.Sprintf("read %s %x", name, k), err))
 				}
 			} else {
 				s.scrubEvent(k, v)
@@ -356,7 +356,7 @@ func (s *Store) scrubEvent(k, v []byte) {
 		err = ev.Verify(p.prev)
 	}
 	if p.loose = err != nil; p.loose {
-		s.report(damaged(fmt.Sprintf("read event %x", k), err))
+		s.noteDamage(damaged(fmt.Sprintf("read event %x", k), err))
 		return
 	}
 	p.prev = ev.Hash

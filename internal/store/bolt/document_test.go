@@ -260,7 +260,7 @@ func TestACopyIsWhole(t *testing.T) {
 	}
 }
 
-// renamed is an embedder of another model.
+// syncRename is an embedder of another model.
 type renamed struct {
 	embedtest.Bag
 	name string

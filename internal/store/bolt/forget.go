@@ -31,8 +31,8 @@ import (
 // because bbolt's file is copied.
 func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
 	var ids []string
-	if again, err := s.wasDone(ctx, &ids); again || err != nil {
-		return ids, cmp.Or(err, s.forgetAgain(ctx, ids))
+	if again, err := s.earlierResult(ctx, &ids); again || err != nil {
+		return ids, cmp.Or(err, s.finishForget(ctx, ids))
 	}
 	root, err := s.Get(ctx, id)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 
 // forgetAgain finishes what was cut off after claims were forgotten, by a process
 // that has ended since. What they said is known to nobody any more.
-func (s *Store) forgetAgain(ctx context.Context, ids []string) error {
+func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	gone := make([]ken.Claim, len(ids))
 	for i, id := range ids {
 		gone[i].ID = id
@@ -186,7 +186,7 @@ func (s *Store) compact() error {
 	}
 	old := s.db
 	s.db = dst
-	return errors.Join(s.renamed(), old.Close())
+	return errors.Join(s.syncRename(), old.Close())
 }
 
 // checkForgotten looks for the claims by every path that leads to one.

@@ -57,7 +57,7 @@ func TestABadPageRefusesWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = s.broke("page 7 makes no sense")
+	_ = s.notePageFault("page 7 makes no sense")
 	c.Text = "the host is example"
 	if _, err := s.WriteClaim(t.Context(), c); ken.Hint(err) == "" {
 		t.Errorf("written to a damaged store: %v", err)
@@ -379,7 +379,7 @@ func compareMarks(t *testing.T, s *Store, r *rand.Rand, now time.Time, when stri
 	for _, f := range []ken.Filter{{}, {Now: now}, {Statuses: ken.Statuses(), Structural: true, Now: now.Add(time.Duration(r.IntN(90)) * time.Minute)},
 		{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "1"}}, Unscoped: r.IntN(2) == 0, Now: now}, {Kinds: []ken.Kind{ken.KindEpisode, ken.KindDependency}},
 		{MinTrust: ken.TrustAgent, ClaimsOnly: true}, {Shared: true, Now: now}, {Shared: true, Statuses: ken.Statuses(), Structural: true}, {Statuses: []ken.Status{ken.StatusDisputed, ken.StatusSuperseded}, Now: now}} {
-		sv := s.t.sieve(&f)
+		sv := s.t.filterFor(&f)
 		for i := range s.t.rows {
 			row := &s.t.rows[i]
 			var want ken.CutReason

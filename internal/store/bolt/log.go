@@ -251,7 +251,7 @@ func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) err
 
 // goodName refuses a write's name that does not say when it was made: it would be
 // forgotten at any time.
-func goodName(id uuid.UUID) error {
+func checkCommitID(id uuid.UUID) error {
 	if id == uuid.Nil || id.Version() == 7 {
 		return nil
 	}
@@ -289,9 +289,9 @@ func (r *request) apply(t *txn) error {
 	return nil
 }
 
-// wasDone reports whether the write of ctx's name was done before, and sets result
+// earlierResult reports whether the write of ctx's name was done before, and sets result
 // to what it returned then.
-func (s *Store) wasDone(ctx context.Context, result any) (was bool, err error) {
+func (s *Store) earlierResult(ctx context.Context, result any) (was bool, err error) {
 	id := store.CommitOf(ctx)
 	if id == uuid.Nil {
 		return false, nil

@@ -125,9 +125,9 @@ func (s *Store) swap(f *rebuildFold) error {
 	}
 	old := s.db
 	s.db = f.to.db
-	s.become(f.to)
+	s.adopt(f.to)
 	_ = s.protect(old.Close) // nothing of it is needed any more
-	return s.renamed()
+	return s.syncRename()
 }
 
 func removed(path string) error {
@@ -137,8 +137,8 @@ func removed(path string) error {
 	return nil
 }
 
-// become takes over what another store has in memory.
-func (s *Store) become(n *Store) {
+// adopt takes over what another store has in memory.
+func (s *Store) adopt(n *Store) {
 	s.t.mu.Lock()
 	was := s.t.rows
 	t := n.t

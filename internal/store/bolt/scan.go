@@ -52,7 +52,7 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 func (s *Store) passing(f *ken.Filter) []store.Ref {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	sv := s.t.sieve(f)
+	sv := s.t.filterFor(f)
 	var refs []store.Ref
 	for i := range s.t.rows {
 		if s.t.rows[i].flags&flagDocument == 0 && sv.accept(store.Ref(i)) {
@@ -82,7 +82,7 @@ func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken
 			}
 			c, err := s.decodeClaim(ref, v)
 			if err != nil {
-				s.report(err)
+				s.noteDamage(err)
 				continue
 			}
 			page = append(page, *c)
@@ -136,7 +136,7 @@ func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n in
 			key := key32(page[i].Ref)
 			v, err := s.unseal(bClaims, key, claims.Get(key))
 			if err != nil { // whoever reads it hears so
-				s.report(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
+				s.noteDamage(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
 			}
 			page[i].Glance = glance(v)
 		}
@@ -151,7 +151,7 @@ func (s *Store) passingFrom(f *ken.Filter, from store.Ref, n int, yield func(sto
 	defer s.t.mu.RUnlock()
 	var sv rowFilter
 	if f != nil {
-		sv = s.t.sieve(f)
+		sv = s.t.filterFor(f)
 	}
 	at := int(from)
 	for ; at < len(s.t.rows) && n > 0; at++ {
@@ -174,7 +174,7 @@ func (s *Store) Records(ctx context.Context, refs []store.Ref) ([]engine.Record,
 		for _, ref := range refs {
 			c, err := s.claimAt(tx, ref)
 			if err != nil {
-				s.report(err)
+				s.noteDamage(err)
 			}
 			if c != nil {
 				out = append(out, engine.Record{Ref: ref, Claim: *c})

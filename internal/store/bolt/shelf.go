@@ -51,7 +51,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	if err := h.s.usable(ctx); err != nil {
 		return err
 	}
-	if err := goodName(name); err != nil {
+	if err := checkCommitID(name); err != nil {
 		return err
 	}
 	u := newUpdate(name)
@@ -112,7 +112,7 @@ func (t *shelfReader) Get(key string) []byte {
 func (t *shelfReader) unsealed(key, v []byte) (value []byte, ok bool) {
 	value, err := t.s.unseal(bShelf, key, v)
 	if err != nil {
-		t.s.report(damaged(fmt.Sprintf("read %q of the shelf", key), err))
+		t.s.noteDamage(damaged(fmt.Sprintf("read %q of the shelf", key), err))
 		return nil, false
 	}
 	return value, true
@@ -292,7 +292,7 @@ func (s *Store) group() {
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		err = errClosed
 	default:
-		s.wrote(err)
+		s.noteWrite(err)
 		if err != nil {
 			err = storageError(err)
 		}

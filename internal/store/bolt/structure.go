@@ -66,7 +66,7 @@ func (s *Store) Outlines(_ context.Context, names []string, f *ken.Filter, o sto
 // pass is what a filter lets be told; t.mu is held for as long as it is used.
 func (t *table) pass(f *ken.Filter) outline.Pass {
 	only := outline.Links(f)
-	claims, links := t.sieve(f), t.sieve(&only)
+	claims, links := t.filterFor(f), t.filterFor(&only)
 	return outline.Pass{Claim: claims.accept, Link: links.accept}
 }
 
@@ -178,7 +178,7 @@ func (s *Store) openStructure(ctx context.Context) error {
 	if len(mute) == 0 {
 		return nil
 	}
-	if err := s.fileAll(ctx, mute); err != nil {
+	if err := s.rebuildAllNames(ctx, mute); err != nil {
 		return err
 	}
 	s.t.about = outline.New()
@@ -194,11 +194,11 @@ func (s *Store) catchUp(ctx context.Context, mark uint64) error {
 			refs = append(refs, store.Ref(ref))
 		}
 	}
-	return s.fileAll(ctx, refs)
+	return s.rebuildAllNames(ctx, refs)
 }
 
 // fileAll writes what records are about.
-func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
+func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	done := 0
 	for chunk := range slices.Chunk(refs, replayBatch) {
 		if err := ctx.Err(); err != nil {
@@ -206,7 +206,7 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 		}
 		err := s.update(func(tx *bbolt.Tx) error {
 			for _, ref := range chunk {
-				if err := s.fileAgain(tx, ref); err != nil {
+				if err := s.rebuildNames(tx, ref); err != nil {
 					return err
 				}
 			}
@@ -224,7 +224,7 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 }
 
 // fileAgain writes what a record is about, from its claim.
-func (s *Store) fileAgain(tx *bbolt.Tx, ref store.Ref) error {
+func (s *Store) rebuildNames(tx *bbolt.Tx, ref store.Ref) error {
 	key := key32(ref)
 	c, err := s.claimAt(tx, ref)
 	if err != nil {

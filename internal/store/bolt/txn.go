@@ -355,7 +355,7 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 		ev.Seal(p.head)
 		p.head = ev.Hash
 	}
-	if err := s.recite(tx, l); err != nil {
+	if err := s.updateCiting(tx, l); err != nil {
 		return nil, err
 	}
 	s.t.mu.Lock()
@@ -434,7 +434,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		ref := key32(c.ref)
 		old, err := p.s.claimAt(tx, c.ref)
 		if err != nil { // what is written replaces it
-			p.s.report(err)
+			p.s.noteDamage(err)
 		}
 		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
 		for path := range cited(old) {

@@ -203,7 +203,7 @@ type session struct {
 func (c *session) serve() {
 	defer c.nc.Close()
 	defer c.cancel()
-	if !c.greet() {
+	if !c.handshake() {
 		return
 	}
 	c.frames = make(chan frame)
@@ -217,7 +217,7 @@ func (c *session) serve() {
 	for {
 		select {
 		case <-c.s.closing:
-			c.bye()
+			c.sendShutdown()
 			return
 		case <-c.ctx.Done():
 			return
@@ -246,9 +246,9 @@ func (c *session) read() {
 	}
 }
 
-// greet hears who the client is and waits with it until the store is open. It
+// handshake hears who the client is and waits with it until the store is open. It
 // reports whether the client is served.
-func (c *session) greet() bool {
+func (c *session) handshake() bool {
 	var h hello
 	_ = c.nc.SetDeadline(time.Now().Add(helloWait))
 	if err := receiveJSON(c.nc, kHello, &h); err != nil {
@@ -353,8 +353,8 @@ func (c *session) send(b []byte) error {
 	return sendFrame(c.nc, kAnswer, b)
 }
 
-// bye is the last that a client hears on a connection that it asks nothing on.
-func (c *session) bye() {
+// sendShutdown is the last that a client hears on a connection that it asks nothing on.
+func (c *session) sendShutdown() {
 	c.s.mu.Lock()
 	last := c.s.last
 	c.s.mu.Unlock()

@@ -59,14 +59,14 @@ func (h shelf) begin(ctx context.Context, kind byte) (t *transaction, known bool
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	cn, err := h.c.take(ctx)
+	cn, err := h.c.acquireConn(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	t = &transaction{ctx: ctx, c: h.c, cn: cn}
 	a, err := t.ask(kind, &shelfRequest{Commit: store.CommitOf(ctx)})
 	if err != nil || a.Known {
-		h.c.give(cn, err == nil)
+		h.c.returnConn(cn, err == nil)
 		return nil, a.Known, unsent(err)
 	}
 	return t, false, nil
@@ -120,7 +120,7 @@ func (t *transaction) end() {
 	if !t.over && !t.bad {
 		t.bad = sendFrame(cn.nc, kShelfEnd, codec.Append(startFrame(cn.out), &shelfRequest{})) != nil
 	}
-	t.c.give(cn, !t.bad)
+	t.c.returnConn(cn, !t.bad)
 }
 
 // ask is one exchange within the transaction.

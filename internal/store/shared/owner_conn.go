@@ -105,7 +105,7 @@ func (s *ownerConn) elect() *election {
 	e := &election{done: make(chan struct{})}
 	s.trying = e
 	s.running.Go(func() {
-		r, err := s.seek()
+		r, err := s.findRole()
 		s.mu.Lock()
 		if err == nil && s.gone {
 			s.mu.Unlock()
@@ -132,9 +132,9 @@ const (
 	lastPause  = 20 * time.Millisecond
 )
 
-// seek looks for a role until there is one: the holder's if nobody has it, else a
+// findRole looks for a role until there is one: the holder's if nobody has it, else a
 // client's of who has.
-func (s *ownerConn) seek() (*role, error) {
+func (s *ownerConn) findRole() (*role, error) {
 	end := time.Now().Add(s.w.o.Wait)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		r, err := s.hold()

@@ -33,7 +33,7 @@ func Of(c *ken.Claim) (About, bool) {
 	a := About{Names: store.SpellEntities(c.Entities), Aspect: strings.TrimSpace(c.Aspect), Strength: c.Importance}
 	rule := c.Constraint && !c.Kind.Structural()
 	if rule {
-		a.Said = said(c.Heading + "\n" + c.Text)
+		a.Said = spokenWords(c.Heading + "\n" + c.Text)
 	}
 	return a, len(a.Names) > 0 || rule
 }

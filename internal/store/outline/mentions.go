@@ -1,25 +1,27 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/store"
 )
 
 // mostSaid bounds how many words of a rule are kept: its first.
 const mostSaid = 400
 
-// said are the words of a text in their order, as names are looked for in them: case
+// spokenWords are the words of a text in their order, as names are looked for in them: case
 // and accents folded as analysis.Entity does, plural as singular, parts of paths and
 // compounds each by itself. In scripts without spaces a character is a word. An
 // identifier is a word; the parts of one like PaymentsService, whose end tells that its
 // beginning is a name, come behind the text.
-func said(text string) []string {
+func spokenWords(text string) []string {
 	words := []string{}
 	var glued []string
-	r := speech{text: text}
+	r := wordReader{text: text}
 	for len(words) < mostSaid {
 		raw, word := r.next()
 		if raw == "" {
@@ -28,7 +30,7 @@ func said(text string) []string {
 		words, glued = append(words, string(word)), append(glued, humps(raw)...)
 	}
 	for _, part := range glued {
-		r := speech{text: part}
+		r := wordReader{text: part}
 		if raw, word := r.next(); raw != "" && len(words) < mostSaid {
 			words = append(words, string(word))
 		}
@@ -36,8 +38,8 @@ func said(text string) []string {
 	return words
 }
 
-// speech reads a text word by word.
-type speech struct {
+// wordReader reads a text word by word.
+type wordReader struct {
 	text string
 	at   int
 	buf  [64]byte
@@ -45,7 +47,7 @@ type speech struct {
 
 // next is the next word as it stands in the text, and as it is compared; "" at the end.
 // The bytes are good until the next call.
-func (r *speech) next() (raw string, word []byte) {
+func (r *wordReader) next() (raw string, word []byte) {
 	for r.at < len(r.text) {
 		n := wordAt(r.text[r.at:])
 		if n == 0 {
@@ -186,3 +188,125 @@ func humps(raw string) (parts []string) {
 }
 
 func up(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+// say notes the words of a rule; unsay forgets them.
+func (x *Index) say(slot uint32, said []string) {
+	if len(said) == 0 {
+		return
+	}
+	text := make([]uint32, len(said))
+	for i, w := range said {
+		n := x.said.take(w)
+		for int(n) >= len(x.sayers) {
+			x.sayers = append(x.sayers, nil)
+		}
+		if !slices.Contains(text[:i], n) {
+			x.sayers[n] = x.insert(x.sayers[n], slot, constraints)
+		}
+		text[i] = n
+	}
+	x.texts[slot] = text
+}
+
+func (x *Index) unsay(slot uint32) {
+	text := x.texts[slot]
+	for i, n := range text {
+		if !slices.Contains(text[:i], n) {
+			x.sayers[n] = x.without(x.sayers[n], slot, constraints)
+		}
+		if len(x.sayers[n]) == 0 {
+			x.sayers[n] = nil
+		}
+		x.said.drop(n)
+	}
+	delete(x.texts, slot)
+}
+
+// mentions adds the rules that say a name, and don't carry it, to its outline. Only
+// those are looked at that say the rarest of its words.
+func (x *Index) mentions(out *store.Outline, name uint32, carried bool, pass *Pass) {
+	var buf [8]uint32
+	words := buf[:0]
+	r := wordReader{text: out.Name}
+	for raw, word := r.next(); raw != ""; raw, word = r.next() {
+		n, ok := x.said.number[string(word)]
+		if !ok {
+			return
+		}
+		words = append(words, n)
+	}
+	if len(words) == 0 {
+		return
+	}
+	rarest := x.sayers[words[0]]
+	for _, w := range words[1:] {
+		if l := x.sayers[w]; len(l) < len(rarest) {
+			rarest = l
+		}
+	}
+	for _, slot := range slices.Backward(rarest) {
+		if carried && x.carries(slot, name) || len(words) > 1 && !within(words, x.texts[slot]) {
+			continue
+		}
+		if ref := x.recs[slot].ref; pass.Claim(ref) {
+			out.Constraints = append(out.Constraints, ref)
+			out.Mentioned++
+		}
+	}
+}
+
+func (x *Index) carries(slot, name uint32) bool {
+	for i := range int(x.recs[slot].n) {
+		if x.nameAt(slot, i) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether words stand in a text next to each other, in their order.
+func within(words, text []uint32) bool {
+	for i, w := range text[:max(0, len(text)-len(words)+1)] {
+		if w == words[0] && slices.Equal(text[i:i+len(words)], words) {
+			return true
+		}
+	}
+	return false
+}
+
+// words numbers strings, and gives the number of one that nobody has any more to the
+// next.
+type words struct {
+	number map[string]uint32
+	text   []string // by number
+	uses   []uint32 // by number
+	free   []uint32
+}
+
+func newWords() words { return words{number: map[string]uint32{}} }
+
+// take counts one more use of a string, and returns its number.
+func (w *words) take(s string) uint32 {
+	n, ok := w.number[s]
+	if !ok {
+		if last := len(w.free) - 1; last >= 0 {
+			n, w.free = w.free[last], w.free[:last]
+		} else {
+			n = uint32(len(w.text))
+			w.text, w.uses = append(w.text, ""), append(w.uses, 0)
+		}
+		s = strings.Clone(s) // it may be a part of something long
+		w.text[n], w.number[s] = s, n
+	}
+	w.uses[n]++
+	return n
+}
+
+// drop takes one use back, and the string with the last.
+func (w *words) drop(n uint32) {
+	if w.uses[n]--; w.uses[n] == 0 {
+		delete(w.number, w.text[n])
+		w.text[n] = ""
+		w.free = append(w.free, n)
+	}
+}

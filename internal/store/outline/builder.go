@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// notes is what an outline is worked out on; it is used again.
-type notes struct {
+// outlineBuilder is what an outline is worked out on; it is used again.
+type outlineBuilder struct {
 	tallies []tally
 	chained []chained
 	// seen has for each name the generation that it was last met in, and at for each
@@ -36,7 +36,7 @@ type chained struct {
 }
 
 // begin makes room for an index as it is now.
-func (n *notes) begin(x *Index) {
+func (n *outlineBuilder) begin(x *Index) {
 	for i := range n.tallies {
 		n.at[n.tallies[i].aspect] = 0
 	}
@@ -54,7 +54,7 @@ func (n *notes) begin(x *Index) {
 }
 
 // tally is the aspect's; it is good until the next call.
-func (n *notes) tally(aspect uint32) *tally {
+func (n *outlineBuilder) tally(aspect uint32) *tally {
 	if n.at[aspect] == 0 {
 		n.tallies = append(n.tallies, tally{aspect: aspect})
 		n.at[aspect] = uint32(len(n.tallies))
@@ -64,7 +64,7 @@ func (n *notes) tally(aspect uint32) *tally {
 
 // rule notes a rule under an aspect. It is counted with the aspect's other claims,
 // so that a name which both have is met once.
-func (n *notes) rule(aspect, slot uint32) {
+func (n *outlineBuilder) rule(aspect, slot uint32) {
 	t := n.tally(aspect)
 	t.constraints++
 	n.chained = append(n.chained, chained{slot, t.rule})
@@ -73,7 +73,7 @@ func (n *notes) rule(aspect, slot uint32) {
 
 // others counts the names of a record beside its primary one that are new to this
 // generation.
-func (n *notes) others(x *Index, t *tally, slot uint32) {
+func (n *outlineBuilder) others(x *Index, t *tally, slot uint32) {
 	for i := 1; i < int(x.recs[slot].n); i++ {
 		if name := x.nameAt(slot, i); n.seen[name] != n.generation {
 			n.seen[name] = n.generation
@@ -83,7 +83,7 @@ func (n *notes) others(x *Index, t *tally, slot uint32) {
 }
 
 // finish adds an aspect's rules to its claims, within the same generation.
-func (n *notes) finish(x *Index, t *tally) {
+func (n *outlineBuilder) finish(x *Index, t *tally) {
 	for at := t.rule; at > 0; at = n.chained[at-1].next {
 		n.others(x, t, n.chained[at-1].slot)
 	}
@@ -92,7 +92,7 @@ func (n *notes) finish(x *Index, t *tally) {
 }
 
 // rest finishes the aspects that have nothing but rules.
-func (n *notes) rest(x *Index) {
+func (n *outlineBuilder) rest(x *Index) {
 	for i := range n.tallies {
 		if t := &n.tallies[i]; !t.done {
 			n.generation++
@@ -102,7 +102,7 @@ func (n *notes) rest(x *Index) {
 }
 
 // aspects returns those with most claims, by name.
-func (n *notes) aspects(x *Index, most int) []store.AspectOutline {
+func (n *outlineBuilder) aspects(x *Index, most int) []store.AspectOutline {
 	kept := slices.DeleteFunc(slices.Clone(n.tallies), func(t tally) bool { return t.claims == 0 })
 	byName := func(a, b tally) int { return strings.Compare(x.aspects.text[a.aspect], x.aspects.text[b.aspect]) }
 	if len(kept) > most {
