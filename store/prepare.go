@@ -14,27 +14,28 @@ import (
 	"github.com/kenlayer/ken/internal/store/clean"
 )
 
-// Env is where time and identity come from.
+// Env supplies time, ids and the assignment of new claims to a store's writes.
 type Env struct {
 	Now   func() time.Time
 	NewID func() string // a UUID, version 7 in production
 
-	// Assign finds out what a claim is about when it is written for the first time, or
-	// with other words: it may add to Entities, fill Aspect, set Constraint, and says so
+	// Assign decides what a claim is about when it is written for the first time, or
+	// with other words. It may add to Entities, fill Aspect, set Constraint, and says so
 	// in AssignedBy; nothing else of what it does counts. It is not asked about claims
 	// that somebody has assigned, nor about structural kinds. It runs while the write
 	// does, so it is quick, calls no model, and writes nothing. A panic leaves the claim
-	// as its writer filed it. Nil: nobody does.
+	// as its writer filed it. Nil: claims stay as they come.
 	Assign func(*ken.Claim)
 
 	Log *slog.Logger // hears of a panic in Assign; default slog.Default()
 }
 
-// Prepare makes a claim fit to be written for owner: reasoning text, secrets and
-// control characters go (of a person's words only what looks like pasted reasoning), defaults and times are filled in, and what is left is
-// validated. Every store calls it on every write, so that nothing reaches a log
-// unclean. Times of the claim and its evidence that lie in the future count as of now. A claim that was nothing but reasoning is refused. Entities stay as they were
-// written, for people; whoever compares them spells them with analysis.Entity first.
+// Prepare makes a claim fit to be written for owner. It removes reasoning text, secrets
+// and control characters, fills in defaults and times, and validates the result. Of a
+// person's words it removes only what looks like pasted reasoning. Every store calls it
+// on every write, so that nothing reaches a log unclean. Times in the future become now.
+// A claim that was nothing but reasoning is refused. Entities stay as they were written,
+// for people; code that compares them spells them with analysis.Entity first.
 func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	strip := guardrail.StripReasoning
 	if slices.ContainsFunc(c.Evidence, clean.SaidByPerson) {
@@ -61,8 +62,8 @@ func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	return PrepareDocument(c, owner, env)
 }
 
-// PrepareDocument is Prepare for a chunk of the repository, which may well write
-// about reasoning tags: only secrets and control characters go.
+// PrepareDocument is Prepare for a chunk of the repository, which may mention reasoning
+// tags: it removes only secrets and control characters.
 func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
 	if c.Owner == "" {
 		c.Owner = owner
@@ -147,8 +148,8 @@ func Clone(c *ken.Claim) ken.Claim {
 	return out
 }
 
-// Parents are the ids of the claims that a claim was derived from: those that its
-// evidence names as a decision or as knowledge. It goes when one of them is forgotten.
+// Parents returns the ids of the claims that a claim was derived from: those that its
+// evidence names as a decision or as knowledge. When one is forgotten, so is the claim.
 func Parents(c *ken.Claim) (out []uuid.UUID) {
 	for i := range c.Evidence {
 		e := &c.Evidence[i]

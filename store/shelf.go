@@ -8,17 +8,16 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Shelf is durable room beside the log, for what is not knowledge and has no
-// history: the journals of sessions, jobs, checkpoints, receipts. It shares the owner's
-// file, its lock and its erasure, and nothing on it is ever searched or injected.
+// Shelf is a durable key-value store beside the log, for data that is not knowledge and
+// has no history: the journals of sessions, jobs, checkpoints, receipts. It shares the
+// owner's file, its lock and its erasure. Nothing on it is ever searched or injected.
 //
 // Keys are slash-separated paths, such as "session/info/ID", 1 to 1024 bytes of
 // any content; the first element names the package that owns the key. Safe for
 // concurrent use.
 //
-// A shelf may be another process's. A function whose reads can't be answered any
-// more, because that process is gone, is ended where it stands, by a panic that View
-// or Update catches: a lock that it takes it must give back with defer.
+// Another process may hold the shelf. When that process ends, a read inside a function
+// panics, and View or Update recovers: the function must release its locks with defer.
 type Shelf interface {
 	// View runs fn over one snapshot. It never waits for a writer. Like Update's, fn
 	// may be run again from its start.
@@ -36,7 +35,7 @@ type Shelf interface {
 // was given to has returned, nor may the bytes that it returns, which the caller
 // must not change.
 type ShelfReader interface {
-	// Get returns what stands under a key, nil when there is nothing.
+	// Get returns the value of a key; nil when there is none.
 	Get(key string) []byte
 	// Scan yields every key that starts with prefix, in byte order. Keys under the
 	// prefix must not change while it runs.
@@ -49,15 +48,15 @@ type ShelfTx interface {
 	// Put keeps a copy of value under key. It fails for a key that is empty or too
 	// long.
 	Put(key string, value []byte) error
-	// Delete forgets a key; one that is not there is no error.
+	// Delete removes a key; a missing one is no error.
 	Delete(key string) error
 }
 
-// MaxShelfKey is how long a key on a shelf may be, in bytes.
+// MaxShelfKey is the greatest length of a shelf key in bytes.
 const MaxShelfKey = 1024
 
-// CheckShelfKey says what every shelf's Put says of a key that it can't keep:
-// ErrInvalid for one that is empty or longer than MaxShelfKey.
+// CheckShelfKey returns the error of Put for a bad key: ErrInvalid for one that is empty
+// or longer than MaxShelfKey.
 func CheckShelfKey(key string) error {
 	switch {
 	case key == "":
