@@ -23,13 +23,13 @@ const (
 
 // cache is what a client knows of records, as of one commit of the server.
 type cache struct {
-	mu     sync.Mutex // guards the rest
-	store  string     // id of the store
-	commit uint64
-	refreshed  time.Time // when the server last said that this is its commit
-	rows   map[store.Ref]seenRow
-	links  map[store.Ref]neighbourRow
-	whole  map[string]bool // searches of which all is known as of commit
+	mu        sync.Mutex // guards the rest
+	store     string     // id of the store
+	commit    uint64
+	refreshed time.Time // when the server last said that this is its commit
+	rows      map[store.Ref]seenRow
+	links     map[store.Ref]neighbourRow
+	whole     map[string]bool // searches of which all is known as of commit
 	// dropped are the records that were known as of commits before, and until when:
 	// who asks for one will ask for the others.
 	dropped map[store.Ref]time.Time

@@ -26,7 +26,7 @@ type ownerConn struct {
 	engine *proxyEngine
 	uses   int // guarded by Owners.mu
 
-	ctx     context.Context // ends when the seat is given up
+	ctx     context.Context // ends when the connection is closed
 	cancel  context.CancelFunc
 	role    atomic.Pointer[role] // nil while there is none; written with mu held
 	running sync.WaitGroup       // of elections
@@ -268,7 +268,7 @@ func (s *ownerConn) retire() {
 	s.gone = true
 }
 
-// close gives up the role of a retired seat. A store of this process's own stays
+// close gives up the role of a retired connection. A store of this process's own stays
 // where those who still work with it find it: closed, it says so, while nothing at
 // all would look like a store without records.
 func (s *ownerConn) close(evicted bool) error {
