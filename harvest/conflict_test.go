@@ -14,7 +14,7 @@ import (
 // queue is what people are asked to look at.
 func (r *rig) attention(t testing.TB) []attention.Item {
 	t.Helper()
-	items, err := attention.List(context.Background(), r.store.(*memory.Store), r.store.Shelf(), attention.Options{Now: r.clock.now()})
+	items, err := attention.List(context.Background(), r.store.(memory.Store), r.store.Shelf(), attention.Options{Now: r.clock.now()})
 	if err != nil {
 		t.Fatal(err)
 	}

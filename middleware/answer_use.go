@@ -19,6 +19,7 @@ import (
 	"github.com/kenlayer/ken/internal/retriever/scorer/use"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -275,7 +276,7 @@ func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfT
 				return err
 			}
 		}
-		o := store.NewOverlay(tx)
+		o := overlay.New(tx)
 		did, err := learner.Take(o, v.outcomes)
 		if err == nil {
 			err = v.write(o, book)

@@ -13,6 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/sharedview"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -131,7 +132,7 @@ func (l *Layer) readsProject(owner string) bool {
 type share struct {
 	owner   string
 	engine  store.Engine
-	view    *store.SharedView
+	view    *sharedview.View
 	release func()
 
 	found retriever.Result
@@ -144,7 +145,7 @@ func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &share{owner: owner, engine: e, view: store.Shared(e, l.now().UTC()), release: release}, nil
+	return &share{owner: owner, engine: e, view: sharedview.New(e, l.now().UTC()), release: release}, nil
 }
 
 // shared returns the open share of an owner, nil for none.

@@ -11,6 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -435,7 +436,7 @@ func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []
 			if at := recs[i].place; at > 0 && recs[i].receipt != nil {
 				recs[i].receipt.Through = noted[at-1].Through
 			}
-			o := store.NewOverlay(tx)
+			o := overlay.New(tx)
 			if err := recs[i].book(o, book); err != nil {
 				l.o.Log.Warn("keep a receipt", "cause", err, "try", ken.Hint(err))
 				continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/store/sharedview"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -212,7 +213,7 @@ func TestEveryLegKeepsPrivateClaimsPrivate(t *testing.T) {
 	e, release, err := l.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
-	v := store.Shared(e, time.Now())
+	v := sharedview.New(e, time.Now())
 	var open []string
 	for name, id := range ids {
 		if strings.HasPrefix(name, "open") {

@@ -18,7 +18,7 @@ func playbook(t testing.TB, heading, text string, tags ...string) ken.Claim {
 
 // given returns the headings of the playbooks that a turn of these words gets, and
 // what was cut.
-func given(t testing.TB, s *memory.Store, o retriever.Options, words ...string) (out []string, r retriever.Result) {
+func given(t testing.TB, s memory.Store, o retriever.Options, words ...string) (out []string, r retriever.Result) {
 	t.Helper()
 	if o.Legs == nil {
 		o.Legs = []retriever.Leg{retriever.Keyword(s), retriever.Playbooks(s, nil)}

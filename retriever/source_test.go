@@ -20,7 +20,7 @@ import (
 )
 
 // library is a store with vectors that holds these claims.
-func library(t testing.TB, claims ...ken.Claim) *memory.Store {
+func library(t testing.TB, claims ...ken.Claim) memory.Store {
 	t.Helper()
 	s := memory.New(memory.Options{Embed: embedtest.Bag{}.Embed})
 	for _, c := range claims {
@@ -55,12 +55,12 @@ func TestNoLegLeaks(t *testing.T) {
 		ken.CutTrust:   func(c *ken.Claim) { c.Evidence[0].Trust = ken.TrustExternal },
 		ken.CutExpired: func(c *ken.Claim) { c.ExpiresAt = day },
 	}
-	for kind, legs := range map[ken.Kind]func(s *memory.Store) []retriever.Leg{
-		ken.KindHot: func(s *memory.Store) []retriever.Leg {
+	for kind, legs := range map[ken.Kind]func(s memory.Store) []retriever.Leg{
+		ken.KindHot: func(s memory.Store) []retriever.Leg {
 			return []retriever.Leg{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{}), retriever.Pinned(s)}
 		},
-		ken.KindEpisode:  func(s *memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Sessions(s)} },
-		ken.KindPlaybook: func(s *memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Playbooks(s, nil)} },
+		ken.KindEpisode:  func(s memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Sessions(s)} },
+		ken.KindPlaybook: func(s memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Playbooks(s, nil)} },
 	} {
 		of := func(c *ken.Claim) { c.Kind = kind }
 		claims := []ken.Claim{claim(t, text, of, func(c *ken.Claim) { c.Scope, c.Heading = mine, "seen" })}

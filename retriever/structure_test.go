@@ -16,7 +16,7 @@ import (
 )
 
 // known is a store with claims in it, in their order.
-func known(t testing.TB, claims ...ken.Claim) (s *memory.Store, ids []string) {
+func known(t testing.TB, claims ...ken.Claim) (s memory.Store, ids []string) {
 	t.Helper()
 	s = memory.New(memory.Options{})
 	for _, c := range claims {

@@ -1,10 +1,9 @@
-// Package store holds what every claim store shares: the events of the log and
-// the hash chain over them, the fold that turns events into claims, the cleaning
-// that every written claim passes, and the read side that a turn needs.
+// Package store defines the interface of a claim store: the events of its log and the
+// hash chain over them, the cleaning that every written claim passes, and what a turn
+// reads.
 //
-// The log is the truth. A store appends events; claims, keyword index and
-// vectors are projections, folds over the log that can be thrown away and
-// rebuilt. Implementations live in sub-packages: bolt on disk, memory for tests
-// and scripts, null for programs that have not opted in; storetest is the suite
-// that they all pass.
+// The log is the truth. A store appends events. Claims, keyword index and vectors are
+// projections of the log, which can be thrown away and rebuilt. Package memory is a
+// store in memory, and package storetest the suite that every store passes. The store
+// on disk, and what all stores share, lies in internal/store.
 package store

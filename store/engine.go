@@ -11,9 +11,9 @@ import (
 )
 
 // Engine is one owner's store with everything that a layer and its command line
-// need of it: the five methods of ken.Store, the read side of a turn, the finer
-// writes, the repository's content, the log and the shelf. The store on disk is
-// one, and so is what stands for it in a process that does not hold the folder.
+// need: the methods of ken.Store, the reads of a turn, the finer writes, the
+// repository's content, the log and the shelf. The store on disk implements it, and
+// so does the client that a process uses which does not hold the folder.
 //
 // Implementations are safe for concurrent use.
 type Engine interface {
@@ -23,35 +23,34 @@ type Engine interface {
 	Documents
 	Log
 
-	// Owner is whose claims the store holds.
+	// Owner is the owner of the claims.
 	Owner() string
 	// Dir is the owner's folder.
 	Dir() string
 	// Len is the number of records, repository chunks included.
 	Len() int
-	// Refs is how many refs there are or were: every record's is below it.
+	// Refs is the upper bound of the refs: every record's ref is below it.
 	Refs() int
-	// Shelf is the owner's room for what is not knowledge.
+	// Shelf is the owner's key-value storage for sessions, jobs and the like.
 	Shelf() Shelf
-	// Embedder is what the store's vectors are made with; nil when it keeps none.
+	// Embedder makes the store's vectors; nil when it keeps none.
 	Embedder() embed.Embedder
 	// EmbedMissing embeds the records that have no vector yet and returns how many it
 	// did. It stops at the first batch that fails, keeping what it has.
 	EmbedMissing(ctx context.Context) (int, error)
-	// Compact rewrites the files without what was deleted from the shelf, or forgotten.
+	// Compact rewrites the files without deleted shelf entries and forgotten claims.
 	// Writers wait meanwhile.
 	Compact(ctx context.Context) error
-	// Rebuild throws the claims and the keyword index away and folds them from the
-	// log again.
+	// Rebuild makes the claims and the keyword index anew from the log.
 	Rebuild(ctx context.Context) error
-	// Check compares the file with itself and with the log, and writes nothing. The
-	// error is ctx's; what is wrong is in the report.
+	// Check verifies the file and compares it with the log, and writes nothing. The
+	// report lists the problems; an error comes from ctx alone.
 	Check(ctx context.Context) (CheckReport, error)
-	// Faults lists what is known to be wrong just now; none when all is well. It is quick.
+	// Faults lists the faults that the store knows of at this moment. It is quick.
 	Faults(ctx context.Context) ([]Fault, error)
 }
 
-// Claims is what an engine does with claims beyond ken.Store.
+// Claims holds an engine's operations on claims beyond ken.Store.
 type Claims interface {
 	// Get reads a claim by its id; ErrNotFound when there is none.
 	Get(ctx context.Context, id string) (ken.Claim, error)
@@ -68,7 +67,7 @@ type Claims interface {
 	// Reinforce adds evidence to a claim that was seen again.
 	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
 	// Assign files a claim: what it is about, under which aspect, and whether it is a
-	// rule. It reports whether that changed anything; see AssignCommand for what does
+	// rule. It reports whether that changed anything; see ken.Assignment for what does
 	// not. Errors: ErrNotFound; ErrInvalid; ErrRefused for a structural kind.
 	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
 	// SupersedeFor is Supersede with a reason and an actor.
@@ -80,7 +79,7 @@ type Claims interface {
 	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
 }
 
-// Documents is what an engine does with the repository's content.
+// Documents holds an engine's operations on the repository's content.
 type Documents interface {
 	// DocumentHashes returns what is known of each document, by path.
 	DocumentHashes(ctx context.Context) (map[string]Known, error)
@@ -116,14 +115,14 @@ type Incoming struct {
 	Prior []ken.ClaimEvent
 }
 
-// Outcome is what became of one.
+// Outcome is the result of importing one claim.
 type Outcome struct {
 	ID      string
 	Changed bool // false: the store held it already
 	Err     error
 }
 
-// LogReport is what VerifyLog found.
+// LogReport is the result of VerifyLog.
 type LogReport struct {
 	Owner  string `json:"owner"`
 	Events uint64 `json:"events"` // that verified
@@ -147,32 +146,32 @@ type Row struct {
 	Version uint64
 }
 
-// Hit is a record that a leg found.
+// Hit is a record that a search found.
 type Hit struct {
 	Ref   Ref
 	Score float64 // BM25, or cosine in -1..1
 	Share float64 // keyword: the part of the query's terms that the record has, 0..1, rare ones counting more; vector: cosine after the mean is taken off, -1..1
 
 	// Parts is what each of the query's terms adds to a keyword score, in the
-	// order of Result.Values; nil from other legs. It is not changed.
+	// order of Result.Values; nil from other searches. Callers must not change it.
 	Parts []float32
 }
 
-// Rejected is a record that a leg found and the filter refused.
+// Rejected is a record that a search found and the filter refused.
 type Rejected struct {
 	Ref    Ref
 	Reason ken.CutReason
 }
 
-// Result is a leg's answer: hits best first, in a deterministic order.
+// Result is the answer to a search: hits best first, in a deterministic order.
 type Result struct {
 	Hits []Hit
-	// Values is what each term of a keyword query is of Share, 0..1: a record
-	// that has all terms has at least 1. Terms names them. Neither is changed.
+	// Values holds the part of Share that each term of a keyword query stands for,
+	// 0..1: a record with all terms has at least 1. Terms names the terms. Callers
+	// must not change either.
 	Values []float32
 	Terms  []string
-	// Query is the vector that was compared with, for Projections.Cosines; nil
-	// from other legs.
+	// Query is the query's vector, for Projections.Cosines; nil from other searches.
 	Query []float32
 	Cut   []Rejected // seen among the best and refused; not complete
 }
@@ -223,60 +222,13 @@ type Projections interface {
 	Coverage() (embedded, total int)
 }
 
-// Glance is what a scan sees of a claim before it is read whole.
+// Glance holds the fields of a claim that a scan can test without reading all of it.
 type Glance struct {
 	Confidence   float64
 	SupersededBy string
 	Archived     bool
 	Candidate    bool // it is a ken.Claim's RuleCandidate
 	Expires      bool // at some time, be it over
-}
-
-// GlanceOf is a claim's.
-func GlanceOf(c *ken.Claim) Glance {
-	return Glance{c.Confidence, c.SupersededBy, !c.ArchivedAt.IsZero(), c.RuleCandidate, !c.ExpiresAt.IsZero()}
-}
-
-// Served is an engine that can be served to other processes: what it offers beyond
-// Engine serves to answer in pages and to say how old an answer is.
-type Served interface {
-	Engine
-
-	// ID identifies the store, however it is called and wherever it lies.
-	ID() string
-	// Commit is the number of the last commit that readers see in full. What is read
-	// after it was asked for is at least as new.
-	Commit() uint64
-	// Glances looks at the claims from a ref on, repository chunks left out, and
-	// returns up to n of those that pass the filter, oldest record first, with the ref
-	// to go on from; done says that there are no more. A nil filter lets all pass.
-	Glances(ctx context.Context, f *ken.Filter, from Ref, n int) (page []Located, next Ref, done bool, err error)
-	// NamesAfter is Structure.Names in pages: up to n names after one; more says that
-	// there are further ones.
-	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []NameCount, more bool, err error)
-	// Records reads records in one go, in the order of the refs. One that is gone is
-	// left out. The slices of the result are the caller's.
-	Records(ctx context.Context, refs []Ref) ([]Record, error)
-	Copier
-}
-
-// Copier is a store that can copy itself while it is open.
-type Copier interface {
-	// CopyTo writes a copy of the store, as of one commit, into a folder that is there
-	// and empty. The keyword index is left out: who opens the copy makes it anew.
-	CopyTo(ctx context.Context, dir string) error
-}
-
-// Located is what a scan sees of the claim at a ref.
-type Located struct {
-	Ref    Ref
-	Glance Glance
-}
-
-// Record is a claim and where it lies.
-type Record struct {
-	Ref   Ref
-	Claim ken.Claim
 }
 
 // Fault is something that is wrong with a store which goes on serving what it can.
@@ -296,7 +248,7 @@ const (
 	FaultDisk     FaultName = "disk"      // the last write failed: the disk is full, or fails
 )
 
-// CheckReport is what a check of a store found.
+// CheckReport is the result of Engine.Check.
 type CheckReport struct {
 	Owner    string    `json:"owner"`
 	Events   uint64    `json:"events"`             // of the log, whose hash chain holds
@@ -313,12 +265,12 @@ type Problem struct {
 	What string `json:"what"`
 }
 
-// Remote is what projections that lie in another process offer to who is about to
-// ask for many records one by one.
+// Remote is implemented by projections in another process. It lets a caller fetch many
+// records in one round trip.
 type Remote interface {
 	// HasAll is Has for every id.
 	HasAll(ids []string) bool
-	// Fetch makes Claim quick for these records; what it can't is no error.
+	// Fetch loads these records ahead, so that Claim is quick. It reports no errors.
 	Fetch(ctx context.Context, refs []Ref)
 }
 
@@ -335,7 +287,7 @@ func HasAll(p Projections, ids []string) bool {
 	return true
 }
 
-// Fetch says that the claims of these records are about to be read.
+// Fetch announces that the claims of these records are about to be read.
 func Fetch(ctx context.Context, p Projections, refs []Ref) {
 	if r, ok := p.(Remote); ok && len(refs) > 0 {
 		r.Fetch(ctx, refs)

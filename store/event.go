@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,8 +33,7 @@ type Event struct {
 	Hash        [sha256.Size]byte
 }
 
-// Payload is what an event says beyond its header. Which fields are set follows
-// from the event's type.
+// Payload is the content of an event. Its type decides which fields are set.
 type Payload struct {
 	Claim    json.RawMessage  `json:"claim,omitempty"` // written, revised: the whole claim
 	Prior    []ken.ClaimEvent `json:"prior,omitempty"` // written by an import: its life elsewhere
@@ -72,8 +71,8 @@ func (e *Event) Seal(prev [sha256.Size]byte) {
 	e.Hash = e.chain(prev)
 }
 
-// Follow makes the event follow another one than it was sealed after, which has this
-// hash. The hash of its payload stays.
+// Follow links the event to another predecessor, given by its hash. The hash of the
+// payload stays.
 func (e *Event) Follow(prev [sha256.Size]byte) { e.Hash = e.chain(prev) }
 
 // Erase drops payload and salt. The chain is untouched.
@@ -167,48 +166,22 @@ func (e *Event) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// AllEvents yields a log that is read in pages, as Log.Events does. page returns what
-// follows from a sequence number on, and nothing at the log's end.
-func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, from uint64) ([]*Event, error)) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
-		for next := from; ; {
-			events, err := page(ctx, next)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(events) == 0 {
-				return
-			}
-			for _, ev := range events {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-			next = events[len(events)-1].Seq + 1
-		}
-	}
-}
-
-// CommitsKept is how long a store remembers the ids of writes at least: as long may
-// a write be repeated.
+// CommitsKept is the shortest time for which a store remembers the id of a write, and so
+// how long a caller may repeat it.
 const CommitsKept = 15 * time.Minute
 
 type commitKey struct{}
 
-// WithCommit names the write that the context is given to, a claim's or a shelf's.
-// A store on disk keeps the name with the change, in one transaction, for
-// CommitsKept, and a second write of the same name changes nothing and returns what
-// the first one did. So who lost the answer may repeat the call. id is a UUID of
-// version 7 and is used for one write.
+// WithCommit gives an id to the write that uses the context, to claims or to a shelf.
+// A store on disk keeps the id with the change, in one transaction, for CommitsKept. A
+// second write with the same id changes nothing and returns the first one's result, so
+// a caller that lost the answer may repeat the call. The id is a UUID of version 7 and
+// names one write.
 func WithCommit(ctx context.Context, id uuid.UUID) context.Context {
 	return context.WithValue(ctx, commitKey{}, id)
 }
 
-// CommitOf is the write's name; the nil UUID for none.
+// CommitOf returns the id that WithCommit set; the nil UUID for none.
 func CommitOf(ctx context.Context) uuid.UUID {
 	id, _ := ctx.Value(commitKey{}).(uuid.UUID)
 	return id
@@ -216,9 +189,9 @@ func CommitOf(ctx context.Context) uuid.UUID {
 
 type eraseKey struct{}
 
-// EraseLater has a Forget that the context is given to leave the words in the files:
-// the claims are gone for every reader, and whoever calls it calls Compact when all else
-// that must go is gone, so that the files are rewritten once.
+// EraseLater makes a Forget with this context leave the words in the files. No reader
+// sees the claims any more; the caller calls Compact once it has deleted everything, so
+// that the files are rewritten once.
 func EraseLater(ctx context.Context) context.Context { return context.WithValue(ctx, eraseKey{}, true) }
 
 // ErasesLater reports whether EraseLater was called on the context.
@@ -238,4 +211,46 @@ func References(c *ken.Claim) []string {
 		}
 	}
 	return out
+}
+
+// Assigned records an assignment: how the claim is filed since, and how it was filed
+// before, so that the history shows the change.
+type Assigned struct {
+	Filed
+	Was Filed `json:"was,omitzero"`
+}
+
+// Filed holds the fields of a claim that say what it is about.
+type Filed struct {
+	By         ken.Assigner `json:"by,omitempty"`
+	Entities   []string     `json:"entities,omitempty"`
+	Aspect     string       `json:"aspect,omitempty"`
+	Constraint bool         `json:"constraint,omitempty"`
+	Candidate  bool         `json:"rule_candidate,omitempty"`
+}
+
+// IsZero reports a claim that is not filed at all.
+func (f Filed) IsZero() bool {
+	return f.By == "" && f.Aspect == "" && !f.Constraint && !f.Candidate && len(f.Entities) == 0
+}
+
+// String says it in words, for the history.
+func (f Filed) String() string {
+	var parts []string
+	if len(f.Entities) > 0 {
+		parts = append(parts, "about "+strings.Join(f.Entities, ", "))
+	}
+	if f.Aspect != "" {
+		parts = append(parts, "aspect "+f.Aspect)
+	}
+	if f.Constraint {
+		parts = append(parts, "constraint")
+	}
+	if f.Candidate {
+		parts = append(parts, "candidate rule")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "about nothing")
+	}
+	return strings.Join(parts, ", ")
 }

@@ -2,8 +2,9 @@ package store_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/store"
+	"github.com/kenlayer/ken/store/memory"
 )
 
 var (
@@ -162,11 +165,86 @@ func FuzzEventUnmarshalBinary(f *testing.F) {
 	})
 }
 
-func payload(t *testing.T, p store.Payload) []byte {
-	t.Helper()
-	b, err := json.Marshal(p)
+// far is a store that lies elsewhere, as far as one can tell.
+type far struct {
+	memory.Store
+	asked   [][]string
+	fetched []store.Ref
+}
+
+func (f *far) HasAll(ids []string) bool {
+	f.asked = append(f.asked, ids)
+	return len(ids) == 1
+}
+
+func (f *far) Fetch(_ context.Context, refs []store.Ref) { f.fetched = append(f.fetched, refs...) }
+
+// A store elsewhere is asked once for many; one at hand is asked for each.
+func TestManyAreAskedForAtOnceWhereItPays(t *testing.T) {
+	near := memory.New(memory.Options{})
+	id := uuid.NewString()
+	if !store.HasAll(near, nil) || store.HasAll(near, []string{id}) {
+		t.Error("a store at hand is not asked")
+	}
+	store.Fetch(t.Context(), near, []store.Ref{1, 2})
+
+	f := &far{Store: near}
+	if !store.HasAll(f, []string{id}) || store.HasAll(f, []string{id, id}) || len(f.asked) != 2 {
+		t.Errorf("it was asked for %q", f.asked)
+	}
+	store.Fetch(t.Context(), f, nil)
+	store.Fetch(t.Context(), f, []store.Ref{1, 2})
+	if !slices.Equal(f.fetched, []store.Ref{1, 2}) {
+		t.Errorf("it was told of %v", f.fetched)
+	}
+}
+
+func TestAWriteHasTheNameThatItWasGiven(t *testing.T) {
+	id := uuid.Must(uuid.NewV7())
+	if got := store.CommitOf(store.WithCommit(t.Context(), id)); got != id {
+		t.Errorf("%s, want %s", got, id)
+	}
+	if got := store.CommitOf(t.Context()); got != uuid.Nil {
+		t.Errorf("without a name it has %s", got)
+	}
+}
+
+// superseder is a store that keeps the reason.
+type superseder interface {
+	ken.Store
+	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
+}
+
+func TestTheHistoryKeepsWhyAClaimWasReplacedAndByWhom(t *testing.T) {
+	disk, err := bolt.Open(t.Context(), t.TempDir(), bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	defer disk.Close()
+	for name, s := range map[string]superseder{"bolt": disk, "memory": memory.New(memory.Options{})} {
+		t.Run(name, func(t *testing.T) {
+			var ids [2]string
+			for i, text := range []string{"Ana works at Google.", "Ana joined Microsoft."} {
+				c, err := ken.NewClaim(text, ken.FromMessage("s", "m1", text))
+				if err == nil {
+					ids[i], err = s.WriteClaim(t.Context(), c)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			by := ken.Actor{Type: "system", ID: "harvest"}
+			if err := s.SupersedeFor(t.Context(), ids[0], ids[1], "updates: joined", by); err != nil {
+				t.Fatal(err)
+			}
+			events, err := s.History(t.Context(), ids[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := events[len(events)-1]
+			if last.Type != ken.EventSuperseded || last.Reason != "updates: joined" || last.Actor != by || last.Other != ids[1] {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
 }

@@ -84,37 +84,3 @@ type NameCount struct {
 	Records int
 	Primary int // of these, the records that it is the primary entity of
 }
-
-// NamesAfterFunc reads names in pages: up to n names after one; more says that there
-// are further ones.
-type NamesAfterFunc func(ctx context.Context, f *ken.Filter, after string, n int) (page []NameCount, more bool, err error)
-
-// namesPage is how many names are counted at once: under a store's lock, or in one
-// message.
-const namesPage = 4096
-
-// AllNames yields what a store has in pages, as Structure.Names does. The filter is
-// as it was when AllNames was called.
-func AllNames(ctx context.Context, f *ken.Filter, next NamesAfterFunc) iter.Seq2[NameCount, error] {
-	own := *f
-	return func(yield func(NameCount, error) bool) {
-		for after, more := "", true; more; {
-			var page []NameCount
-			err := ctx.Err()
-			if err == nil {
-				page, more, err = next(ctx, &own, after, namesPage)
-			}
-			if err != nil {
-				yield(NameCount{}, err)
-				return
-			}
-			for _, c := range page {
-				if !yield(c, nil) {
-					return
-				}
-				after = c.Name
-			}
-			more = more && len(page) > 0
-		}
-	}
-}

@@ -45,24 +45,24 @@ func (e *Embedder) explainList(ctx context.Context, x *exchange, err error) erro
 	case x.ok():
 		return e.unreadable(x)
 	case x.status == http.StatusUnauthorized || x.status == http.StatusForbidden:
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: e.said(x, "refused the key"),
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldKey, Msg: e.quoted(x, "refused the key"),
 			Try: "Put a valid key into the environment variable that " + fieldKey + " names."}
 	case x.status == http.StatusTooManyRequests:
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.said(x, "has had too many requests"),
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.quoted(x, "has had too many requests"),
 			Try: "Wait, or ask for a higher limit or quota.", Err: throttled(x.header)}
 	case x.status >= 500:
-		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.said(x, "failed"), Try: "See the gateway's own log."}
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: e.quoted(x, "failed"), Try: "See the gateway's own log."}
 	case x.status == http.StatusNotFound:
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.said(x, "has no such path"), Try: tryVersion}
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldURL, Msg: e.quoted(x, "has no such path"), Try: tryVersion}
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Msg: e.said(x, "refused the request"),
+	return &ken.Error{Code: ken.CodeInvalid, Msg: e.quoted(x, "refused the request"),
 		Try: "See that " + fieldModel + " is an embedding model, and " + fieldDimensions + " a length that it can give."}
 }
 
 const tryVersion = "Check " + fieldURL + ": it usually ends in /v1."
 
-// said is "URL did something (500): what it said", or a word about a web page.
-func (e *Embedder) said(x *exchange, did string) string {
+// quoted is "URL did something (500): what it said", or a word about a web page.
+func (e *Embedder) quoted(x *exchange, did string) string {
 	s := fmt.Sprintf("%s %s (%d)", e.address, did, x.status)
 	switch message := x.message(); {
 	case x.isPage():
@@ -157,10 +157,10 @@ func (e *Embedder) explainModel(ctx context.Context, x *exchange) error {
 	served, err := e.Models(list)
 	switch {
 	case err != nil:
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.said(x, "does not embed with "+e.opts.Model),
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.quoted(x, "does not embed with "+e.opts.Model),
 			Try: "Check " + fieldModel + ", and " + fieldURL + ": it usually ends in /v1."}
 	case slices.Contains(served, e.opts.Model):
-		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.said(x, "serves "+e.opts.Model+" but does not embed with it"),
+		return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel, Msg: e.quoted(x, "serves "+e.opts.Model+" but does not embed with it"),
 			Try: "Choose an embedding model: a chat model can't embed on most gateways."}
 	}
 	return &ken.Error{Code: ken.CodeInvalid, Field: fieldModel,

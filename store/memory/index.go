@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -42,7 +43,7 @@ func (p *postings) set(ref store.Ref, c *ken.Claim) {
 	p.total -= p.length[ref]
 
 	var tokens []analysis.Token
-	for _, part := range append([]string{c.Heading, c.Text}, store.IndexTerms(c)...) {
+	for _, part := range append([]string{c.Heading, c.Text}, engine.IndexTerms(c)...) {
 		tokens = analysis.Tokens(tokens, part)
 	}
 	own := make(map[string]int, len(tokens))
@@ -182,7 +183,7 @@ func (n *node) join(m *node) *node {
 }
 
 // structure is the index for whoever holds the store's lock.
-type structure struct{ s *Store }
+type structure struct{ s *memStore }
 
 // Known implements store.Structure.
 func (t structure) Known(names []string) []bool {
@@ -205,7 +206,7 @@ func (t structure) Outlines(_ context.Context, names []string, f *ken.Filter, o 
 
 // Names implements store.Structure.
 func (t structure) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, t.after)
+	return engine.AllNames(ctx, f, t.after)
 }
 
 func (t structure) after(_ context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error) {
@@ -222,22 +223,22 @@ func (t structure) pass(f *ken.Filter) outline.Pass {
 }
 
 // Known implements store.Structure.
-func (s *Store) Known(names []string) []bool {
+func (s *memStore) Known(names []string) []bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return structure{s}.Known(names)
 }
 
 // Outlines implements store.Structure.
-func (s *Store) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
+func (s *memStore) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return structure{s}.Outlines(ctx, names, f, o)
 }
 
 // Names implements store.Structure.
-func (s *Store) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, func(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error) {
+func (s *memStore) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
+	return engine.AllNames(ctx, f, func(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error) {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
 		return structure{s}.after(ctx, f, after, n)

@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/store/storetest"
 )
 
-func open(o storetest.Options) *memory.Store {
+func open(o storetest.Options) memory.Store {
 	return memory.New(memory.Options{Owner: o.Owner, Now: o.Now, NewID: o.NewID, Assign: o.Assign, Embed: o.Embed, Dim: o.Dim})
 }
 
@@ -25,14 +25,14 @@ func TestStore(t *testing.T) {
 }
 
 func TestProjections(t *testing.T) {
-	storetest.RunProjections(t, func(_ *testing.T, o storetest.Options) *memory.Store { return open(o) })
+	storetest.RunProjections(t, func(_ *testing.T, o storetest.Options) memory.Store { return open(o) })
 }
 
 func claim(text string) ken.Claim {
 	return ken.Claim{Text: text, Confidence: 1, Evidence: []ken.Evidence{ken.FromArtifact("test", "")}}
 }
 
-func write(t testing.TB, s *memory.Store, c ken.Claim) string {
+func write(t testing.TB, s memory.Store, c ken.Claim) string {
 	t.Helper()
 	id, err := s.WriteClaim(context.Background(), c)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestImportKeepsTheLifeBefore(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	var s *memory.Store
+	var s memory.Store
 	read := func(ctx context.Context, from uint64) (seqs []uint64, err error) {
 		s = memory.New(memory.Options{})
 		for i := range 4 {

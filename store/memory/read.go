@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -19,7 +20,7 @@ const defaultLimit = 10
 
 // Query implements ken.Store: by keywords, best score first. A filter without a
 // time means now.
-func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
+func (s *memStore) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 }
 
 // Keyword implements store.Projections.
-func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
+func (s *memStore) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
 	}
@@ -54,7 +55,7 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	return s.keyword(text, f, limit), nil
 }
 
-func (s *Store) keyword(text string, f *ken.Filter, limit int) store.Result {
+func (s *memStore) keyword(text string, f *ken.Filter, limit int) store.Result {
 	parts, values, terms := s.words.search(text)
 	hits := make([]store.Hit, 0, len(parts))
 	for ref, own := range parts {
@@ -73,7 +74,7 @@ func (s *Store) keyword(text string, f *ken.Filter, limit int) store.Result {
 }
 
 // Vector implements store.Projections. Without an embedder it finds nothing.
-func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
+func (s *memStore) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
 	}
@@ -114,7 +115,7 @@ func cosine(a, b []float32) float64 {
 }
 
 // Cosines implements store.Projections.
-func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
+func (s *memStore) Cosines(query []float32, refs []store.Ref) []float64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]float64, len(refs))
@@ -127,7 +128,7 @@ func (s *Store) Cosines(query []float32, refs []store.Ref) []float64 {
 }
 
 // Pinned implements store.Projections.
-func (s *Store) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+func (s *memStore) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
 	}
@@ -137,7 +138,7 @@ func (s *Store) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Res
 }
 
 // Newest implements store.Projections. It looks at every record.
-func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+func (s *memStore) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Result{}, err
 	}
@@ -149,7 +150,7 @@ func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Res
 }
 
 // newest returns the claims that want accepts, latest first.
-func (s *Store) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) store.Result {
+func (s *memStore) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) store.Result {
 	var hits []store.Hit
 	for ref := range s.records {
 		if want(&s.records[ref].claim) {
@@ -163,7 +164,7 @@ func (s *Store) newest(f *ken.Filter, limit int, want func(*ken.Claim) bool) sto
 }
 
 // best returns the hits with the highest scores; equal ones by age in the store.
-func (s *Store) best(hits []store.Hit, f *ken.Filter, limit int) store.Result {
+func (s *memStore) best(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 	slices.SortFunc(hits, func(a, b store.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref))
 	})
@@ -171,7 +172,7 @@ func (s *Store) best(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 }
 
 // admit takes hits in their order until limit of them have passed the filter.
-func (s *Store) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
+func (s *memStore) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 	var res store.Result
 	for _, h := range hits {
 		if len(res.Hits) >= limit {
@@ -187,7 +188,7 @@ func (s *Store) admit(hits []store.Hit, f *ken.Filter, limit int) store.Result {
 }
 
 // Has implements store.Projections.
-func (s *Store) Has(id string) bool {
+func (s *memStore) Has(id string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	_, ok := s.refs[id]
@@ -195,7 +196,7 @@ func (s *Store) Has(id string) bool {
 }
 
 // Row implements store.Projections.
-func (s *Store) Row(ref store.Ref) (store.Row, bool) {
+func (s *memStore) Row(ref store.Ref) (store.Row, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if int(ref) >= len(s.records) {
@@ -207,7 +208,7 @@ func (s *Store) Row(ref store.Ref) (store.Row, bool) {
 }
 
 // Form implements store.Projections.
-func (s *Store) Form(ref store.Ref) analysis.Form {
+func (s *memStore) Form(ref store.Ref) analysis.Form {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if int(ref) >= len(s.records) {
@@ -217,7 +218,7 @@ func (s *Store) Form(ref store.Ref) analysis.Form {
 }
 
 // Around implements store.Projections. It looks at every record.
-func (s *Store) Around(ref store.Ref, n int) (before, after []store.Ref) {
+func (s *memStore) Around(ref store.Ref, n int) (before, after []store.Ref) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if int(ref) >= len(s.records) || s.records[ref].claim.Session == "" {
@@ -239,7 +240,7 @@ func (s *Store) Around(ref store.Ref, n int) (before, after []store.Ref) {
 }
 
 // Claim implements store.Projections. The result is the caller's.
-func (s *Store) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
+func (s *memStore) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err
 	}
@@ -252,7 +253,7 @@ func (s *Store) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
 }
 
 // Coverage implements store.Projections.
-func (s *Store) Coverage() (embedded, total int) {
+func (s *memStore) Coverage() (embedded, total int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for ref := range s.records {
@@ -269,7 +270,7 @@ const minShortID = 6
 // Get returns one claim by its id or a unique prefix or suffix of at least six
 // characters. The result is the caller's. Errors: ErrNotFound; ErrInvalid when
 // several fit.
-func (s *Store) Get(ctx context.Context, id string) (ken.Claim, error) {
+func (s *memStore) Get(ctx context.Context, id string) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err
 	}
@@ -299,7 +300,7 @@ func (s *Store) Get(ctx context.Context, id string) (ken.Claim, error) {
 
 // ByKey returns the claim that was written under a key, whatever its status. The
 // result is the caller's. Errors: ErrNotFound.
-func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+func (s *memStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return ken.Claim{}, err
 	}
@@ -316,22 +317,22 @@ func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 // Reinforce records that a claim was seen again: the evidence is added to its own,
 // a newer piece in place of the same older one. Errors: ErrNotFound; ErrRefused
 // for a claim that no longer stands.
-func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+func (s *memStore) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
-		return store.ReinforceCommand(s.get, id, evidence, actor, s.env)
+		return engine.Reinforce(s.get, id, evidence, actor, s.env)
 	})
 }
 
 // Scan yields the claims that pass the filter and of which want says yes at a
 // glance, oldest record first, as they were when the loop began. A filter without
 // a time tests no expiry.
-func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
+func (s *memStore) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		var found []ken.Claim
 		s.mu.RLock()
 		for i := range s.records {
 			r := &s.records[i]
-			if f.Reject(r.row.Facts) == "" && (want == nil || want(store.GlanceOf(&r.claim))) {
+			if f.Reject(r.row.Facts) == "" && (want == nil || want(engine.GlanceOf(&r.claim))) {
 				found = append(found, store.Clone(&r.claim))
 			}
 		}
@@ -349,14 +350,14 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 }
 
 // Refs is how many refs there are: every record's is below it.
-func (s *Store) Refs() int {
+func (s *memStore) Refs() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.records)
 }
 
 // Referring implements store.Projections. It looks at every record.
-func (s *Store) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
+func (s *memStore) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ var _ store.Shelf = (*shelf)(nil)
 func NewShelf() store.Shelf { return &shelf{seed: maphash.MakeSeed()} }
 
 // Shelf is the store's room for what is not knowledge, the same one each time.
-func (s *Store) Shelf() store.Shelf { return s.shelf }
+func (s *memStore) Shelf() store.Shelf { return s.shelf }
 
 // View implements store.Shelf.
 func (s *shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -34,8 +35,40 @@ type Options struct {
 	Assign func(store.Structure, *ken.Claim)
 }
 
-// Store holds one owner's claims in memory. It is safe for concurrent use.
-type Store struct {
+// Store is one owner's claims in memory. It is safe for concurrent use. The methods beyond
+// ken.Store and store.Projections do what those of store.Engine do.
+type Store interface {
+	ken.Store
+	store.Projections
+
+	// Import writes a claim that had a life in another store: prior comes first in its
+	// history here. A claim that this store knows already keeps the history that it has.
+	Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent) (string, error)
+	// Get reads a claim by its id; ErrNotFound when there is none.
+	Get(ctx context.Context, id string) (ken.Claim, error)
+	// ByKey reads the claim that holds a key; ErrNotFound when none does.
+	ByKey(ctx context.Context, key string) (ken.Claim, error)
+	// Scan yields the records that pass the filter and, unless it is nil, want.
+	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
+	// Reinforce adds evidence to a claim that was seen again.
+	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
+	// Assign files a claim: what it is about, under which aspect, and whether it is a rule.
+	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
+	// SupersedeFor is Supersede with a reason and an actor.
+	SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error
+	// Archive puts away a claim that was superseded or has expired. It is still found by a
+	// query that asks for its status or time.
+	Archive(ctx context.Context, id, reason string, actor ken.Actor) error
+	// Events yields the log from a sequence number on, oldest first, as it was when the
+	// loop began. The caller must not change an event.
+	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
+	// Refs is how many refs there are: every record's is below it.
+	Refs() int
+	// Shelf is the owner's room for what is not knowledge.
+	Shelf() store.Shelf
+}
+
+type memStore struct {
 	owner string
 	env   store.Env
 	embed func(ctx context.Context, texts []string) ([][]float32, error)
@@ -60,13 +93,8 @@ type record struct {
 	vec   []float32      // of unit length; nil: none
 }
 
-var (
-	_ ken.Store         = (*Store)(nil)
-	_ store.Projections = (*Store)(nil)
-)
-
 // New returns an empty store.
-func New(o Options) *Store {
+func New(o Options) Store {
 	if o.Owner == "" {
 		o.Owner = ken.DefaultOwner
 	}
@@ -76,7 +104,7 @@ func New(o Options) *Store {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
-	s := &Store{
+	s := &memStore{
 		owner: o.Owner,
 		env:   store.Env{Now: func() time.Time { return o.Now().Round(0).UTC() }, NewID: o.NewID},
 		embed: o.Embed,
@@ -94,7 +122,7 @@ func New(o Options) *Store {
 }
 
 // History implements ken.Store.
-func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error) {
+func (s *memStore) History(ctx context.Context, id string) ([]ken.ClaimEvent, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -114,7 +142,7 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 	}
 	var out []ken.ClaimEvent
 	for _, ev := range trail {
-		views, err := store.View(ev, u.String())
+		views, err := engine.View(ev, u.String())
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +153,7 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 
 // Events yields the log from a sequence number on, oldest first, as it was when
 // the loop began. The events are the store's own: a caller changes none.
-func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+func (s *memStore) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		s.mu.RLock()
 		log := s.log
@@ -143,7 +171,7 @@ func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event,
 }
 
 // head is the hash that the next event follows.
-func (s *Store) head() (h [sha256.Size]byte) {
+func (s *memStore) head() (h [sha256.Size]byte) {
 	if n := len(s.log); n > 0 {
 		h = s.log[n-1].Hash
 	}
@@ -156,14 +184,14 @@ func notFound(id string) error {
 }
 
 // WriteClaim implements ken.Store.
-func (s *Store) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+func (s *memStore) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
 	return s.Import(ctx, c, nil)
 }
 
 // Import is WriteClaim for a claim that had a life in another store: prior comes
 // first in its history here. A claim that this store knows already keeps the
 // history that it has.
-func (s *Store) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent) (string, error) {
+func (s *memStore) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -177,7 +205,7 @@ func (s *Store) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent)
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	id, ev, err := store.WriteCommand(s.get, s.byKey, c, prior, s.env)
+	id, ev, err := engine.Write(s.get, s.byKey, c, prior, s.env)
 	if err != nil || ev == nil {
 		return id, err
 	}
@@ -189,33 +217,33 @@ func (s *Store) Import(ctx context.Context, c ken.Claim, prior []ken.ClaimEvent)
 }
 
 // Transition implements ken.Store.
-func (s *Store) Transition(ctx context.Context, t ken.Transition) error {
-	return s.do(ctx, func() (*store.Event, error) { return store.TransitionCommand(s.get, t, s.env) })
+func (s *memStore) Transition(ctx context.Context, t ken.Transition) error {
+	return s.do(ctx, func() (*store.Event, error) { return engine.Transition(s.get, t, s.env) })
 }
 
 // Supersede implements ken.Store.
-func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
+func (s *memStore) Supersede(ctx context.Context, oldID, newID string) error {
 	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
 }
 
 // SupersedeFor is Supersede with the reason and who decided it, for the history.
-func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (s *memStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func() (*store.Event, error) {
-		return store.SupersedeCommand(s.get, oldID, newID, reason, actor, s.env)
+		return engine.Supersede(s.get, oldID, newID, reason, actor, s.env)
 	})
 }
 
 // Assign files a claim; see store.Claims.
-func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+func (s *memStore) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
 	err = s.do(ctx, func() (*store.Event, error) {
-		ev, err := store.AssignCommand(s.get, a, s.env)
+		ev, err := engine.Assign(s.get, a, s.env)
 		changed = ev != nil
 		return ev, err
 	})
 	return changed && err == nil, err
 }
 
-func (s *Store) do(ctx context.Context, command func() (*store.Event, error)) error {
+func (s *memStore) do(ctx context.Context, command func() (*store.Event, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -230,8 +258,8 @@ func (s *Store) do(ctx context.Context, command func() (*store.Event, error)) er
 
 // append numbers and seals an event, and folds it into the claims. The caller
 // holds s.mu.
-func (s *Store) append(ev *store.Event) error {
-	changed, err := store.Fold(s.get, ev)
+func (s *memStore) append(ev *store.Event) error {
+	changed, err := engine.Fold(s.get, ev)
 	if err != nil {
 		return err
 	}
@@ -244,7 +272,7 @@ func (s *Store) append(ev *store.Event) error {
 	return nil
 }
 
-func (s *Store) put(c ken.Claim, ev *store.Event) {
+func (s *memStore) put(c ken.Claim, ev *store.Event) {
 	ref, known := s.refs[c.ID]
 	if !known {
 		ref = store.Ref(len(s.records))
@@ -271,7 +299,7 @@ func (s *Store) put(c ken.Claim, ev *store.Event) {
 	}
 }
 
-func (s *Store) get(id string) (*ken.Claim, error) {
+func (s *memStore) get(id string) (*ken.Claim, error) {
 	ref, ok := s.refs[id]
 	if !ok {
 		return nil, nil
@@ -279,11 +307,11 @@ func (s *Store) get(id string) (*ken.Claim, error) {
 	return &s.records[ref].claim, nil
 }
 
-func (s *Store) byKey(key string) (string, error) { return s.keys[key], nil }
+func (s *memStore) byKey(key string) (string, error) { return s.keys[key], nil }
 
 // vectorOf embeds a claim. A write never fails over a vector: what goes wrong
 // here shows in Coverage.
-func (s *Store) vectorOf(ctx context.Context, c *ken.Claim) []float32 {
+func (s *memStore) vectorOf(ctx context.Context, c *ken.Claim) []float32 {
 	if s.embed == nil {
 		return nil
 	}
@@ -294,7 +322,7 @@ func (s *Store) vectorOf(ctx context.Context, c *ken.Claim) []float32 {
 	return unit(vecs[0])
 }
 
-func (s *Store) setVector(ref store.Ref, vec []float32) {
+func (s *memStore) setVector(ref store.Ref, vec []float32) {
 	if s.dim == 0 {
 		s.dim = len(vec)
 	}
@@ -323,6 +351,6 @@ func unit(v []float32) []float32 {
 // given, or that one if it is empty. It is still found by a query that asks for its
 // status or time. Archiving it again changes nothing. Errors: ErrNotFound;
 // ErrRefused for a claim that still stands.
-func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
-	return s.do(ctx, func() (*store.Event, error) { return store.ArchiveCommand(s.get, id, reason, actor, s.env) })
+func (s *memStore) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
+	return s.do(ctx, func() (*store.Event, error) { return engine.Archive(s.get, id, reason, actor, s.env) })
 }

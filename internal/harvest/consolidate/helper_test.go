@@ -62,7 +62,7 @@ func opened(t testing.TB) *bolt.Store {
 	return s
 }
 
-func inMemory() *memory.Store { return memory.New(memory.Options{}) }
+func inMemory() memory.Store { return memory.New(memory.Options{}) }
 
 func learn(t testing.TB, st consolidate.Store, c ken.Claim) consolidate.Result {
 	t.Helper()

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 var day = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 // shop is a store with two hot claims, an approved pattern and two candidates.
-func shop(t testing.TB) *memory.Store {
+func shop(t testing.TB) memory.Store {
 	t.Helper()
 	now, n := day, 0
 	s := memory.New(memory.Options{Now: func() time.Time { return now },
@@ -56,7 +56,7 @@ func options(path string) memoryfile.Options {
 	return memoryfile.Options{Path: path, By: "ana", Now: func() time.Time { return day }, Write: true}
 }
 
-func sync(t testing.TB, s *memory.Store, path string) memoryfile.Report {
+func sync(t testing.TB, s memory.Store, path string) memoryfile.Report {
 	t.Helper()
 	r, err := memoryfile.Sync(t.Context(), s, options(path))
 	if err != nil {
@@ -200,7 +200,7 @@ func TestWhatWasForgottenIsNotBroughtBackByTheFile(t *testing.T) {
 // forgetful is a store in which one claim was forgotten: its history is all that
 // is left.
 type forgetful struct {
-	*memory.Store
+	memory.Store
 	id string
 }
 

@@ -29,7 +29,7 @@ func put(t *testing.T, root, name, text string) {
 }
 
 // see runs a command in a project and records what was seen.
-func see(t *testing.T, root string, s *memory.Store, args ...string) (witness.Seen, []provenance.Recorded) {
+func see(t *testing.T, root string, s memory.Store, args ...string) (witness.Seen, []provenance.Recorded) {
 	t.Helper()
 	before := witness.Look(t.Context(), root)
 	var out bytes.Buffer
@@ -52,7 +52,7 @@ func see(t *testing.T, root string, s *memory.Store, args ...string) (witness.Se
 	return seen, all
 }
 
-func behind(t *testing.T, s *memory.Store, root, target string) []provenance.Claim {
+func behind(t *testing.T, s memory.Store, root, target string) []provenance.Claim {
 	t.Helper()
 	v, err := provenance.Of(t.Context(), s, provenance.Query{Target: target}, provenance.Options{Root: root})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -155,7 +156,7 @@ func (j *Journal) write(ctx context.Context, parts []*recordPart, also func(stor
 	}
 	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
 		for _, p := range todo {
-			o := store.NewOverlay(tx)
+			o := overlay.New(tx)
 			if p.err = p.write(o); p.err != nil {
 				continue
 			}

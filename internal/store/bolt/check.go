@@ -18,6 +18,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -193,7 +194,7 @@ func (k *checker) folded(tx *bbolt.Tx, id uuid.UUID) (*ken.Claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		changed, err := store.Fold(func(other string) (*ken.Claim, error) {
+		changed, err := engine.Fold(func(other string) (*ken.Claim, error) {
 			if other == id.String() {
 				return now, nil
 			}
@@ -330,7 +331,7 @@ func (s *Store) scrub() {
 			}
 			if p.bucket < len(sealedBuckets) {
 				if _, err := s.unseal(name, k, v); err != nil {
-					s.report(damaged(fmt.Sprintf("read %s %x", name, k), err))
+					s.noteDamage(damaged(fmt.Sprintf("read %s %x", name, k), err))
 				}
 			} else {
 				s.scrubEvent(k, v)
@@ -355,7 +356,7 @@ func (s *Store) scrubEvent(k, v []byte) {
 		err = ev.Verify(p.prev)
 	}
 	if p.loose = err != nil; p.loose {
-		s.report(damaged(fmt.Sprintf("read event %x", k), err))
+		s.noteDamage(damaged(fmt.Sprintf("read event %x", k), err))
 		return
 	}
 	p.prev = ev.Hash

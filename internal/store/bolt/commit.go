@@ -43,7 +43,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := goodName(r.commit); err != nil {
+	if err := checkCommitID(r.commit); err != nil {
 		return err
 	}
 	select {
@@ -162,12 +162,12 @@ func (s *Store) write(batch []*request) {
 		// What is in memory is what the file shows, or the next commit would be built on
 		// another state than the file's.
 		var later error
-		if done, later = s.landed(plan.commit); done {
+		if done, later = s.commitVisible(plan.commit); done {
 			err = later
 		}
 	}
 	if err != nil || !plan.empty() {
-		s.wrote(err)
+		s.noteWrite(err)
 	}
 	if done && !plan.empty() {
 		s.publish(plan)
@@ -188,7 +188,7 @@ func (s *Store) try(r *request, t *txn) (err error) {
 		switch {
 		case p == nil:
 		case ofFile(p):
-			err = s.broke(p)
+			err = s.notePageFault(p)
 		default:
 			s.o.Log.Error("a write panicked and is refused", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = &ken.Error{Code: ken.CodeInternal, Msg: "the write failed in a way that nobody expected", Err: fmt.Errorf("%v", p),
@@ -215,7 +215,7 @@ func (s *Store) publish(p *plan) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.o.Log.Error("showing a write panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			_ = s.broke(p) // what is in memory may not be what is in the file
+			_ = s.notePageFault(p) // what is in memory may not be what is in the file
 		}
 	}()
 	up, del := s.publishRows(p)
@@ -377,7 +377,7 @@ func (s *Store) committing() (done func()) {
 	}
 	told := time.AfterFunc(stallTold, while(func() {
 		late = true
-		s.wrote(fmt.Errorf("the disk has not answered since %s", begun.UTC().Format(time.TimeOnly)))
+		s.noteWrite(fmt.Errorf("the disk has not answered since %s", begun.UTC().Format(time.TimeOnly)))
 		s.o.Log.Error("the disk does not answer: turns go on, writes wait", "store", s.dir)
 	}))
 	ends := time.AfterFunc(stallEnds, while(func() { s.stalls.set(true) }))
@@ -388,7 +388,7 @@ func (s *Store) committing() (done func()) {
 		defer mu.Unlock()
 		if over = true; late {
 			s.stalls.set(false)
-			s.wrote(nil)
+			s.noteWrite(nil)
 			s.o.Log.Info("the disk answers again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
 		}
 	}

@@ -1,12 +1,18 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"runtime"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,4 +164,210 @@ func TestADiskThatHangs(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// failMetaWrite makes the next write of one of the file's first two pages fail after it
+// was done, as a disk may: what is mapped shows it.
+func failMetaWrite(db *bbolt.DB) {
+	f := reflect.ValueOf(db).Elem().FieldByName("ops").FieldByName("writeAt")
+	writeAt := (*func([]byte, int64) (int, error))(f.Addr().UnsafePointer())
+	was, size := *writeAt, int64(2*db.Info().PageSize)
+	*writeAt = func(b []byte, at int64) (int, error) {
+		n, err := was(b, at)
+		if err == nil && at < size {
+			*writeAt = was
+			return n, syscall.EIO
+		}
+		return n, err
+	}
+}
+
+// contents is a hash of all that a transaction reads.
+func contents(tx *bbolt.Tx) (uint64, error) {
+	h := fnv.New64a()
+	var walk func(b *bbolt.Bucket) error
+	walk = func(b *bbolt.Bucket) error {
+		return b.ForEach(func(k, v []byte) error {
+			fmt.Fprintf(h, "%x=%x\n", k, v)
+			if inner := b.Bucket(k); inner != nil {
+				return walk(inner)
+			}
+			return nil
+		})
+	}
+	err := tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return walk(b) })
+	return h.Sum64(), err
+}
+
+// A reader that began before a commit failed late reads what it began with: what is
+// written then takes none of its pages.
+func TestReadersOutliveACommitThatFailsLate(t *testing.T) {
+	s, err := Open(t.Context(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	learn := func(i int) error {
+		c, err := ken.NewClaim(fmt.Sprintf("Server %d runs in rack %d.", i, i%7), ken.FromUserStatement("s", ""))
+		if err == nil {
+			_, err = s.WriteClaim(t.Context(), c)
+		}
+		return err
+	}
+	for i := range 50 {
+		if err := learn(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wrote := make(chan error, 1)
+	err = s.view(func(tx *bbolt.Tx) error {
+		before, err := contents(tx)
+		if err != nil {
+			return err
+		}
+		failMetaWrite(s.db)
+		go func() {
+			for i := range 3 {
+				if err := learn(50 + i); err != nil {
+					wrote <- fmt.Errorf("write %d: %w", i, err)
+					return
+				}
+			}
+			wrote <- nil
+		}()
+		for s.snapshots.TryRLock() && len(wrote) == 0 { // until the writer waits, or has done it all
+			s.snapshots.RUnlock()
+			runtime.Gosched()
+		}
+		after, err := contents(tx)
+		if err == nil && after != before {
+			err = errors.New("it changed")
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("the reader's state: %v", err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if n := s.Seq(); n != 53 {
+		t.Errorf("%d changes, want 53", n)
+	}
+}
+
+// A store that is open finds damage that nobody has met, of each bucket and of the log, and
+// finds nothing in what is whole, erased events included.
+func TestAnOpenStoreFindsDamageByItself(t *testing.T) {
+	now := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	s, err := Open(t.Context(), t.TempDir(), Options{NoSync: true, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var ids []string
+	for i := range 400 {
+		id, err := s.WriteClaim(t.Context(), ken.Claim{Text: fmt.Sprintf("the port of service%d is %d", i, 8000+i), Key: fmt.Sprint("k", i), Entities: []string{fmt.Sprint("service", i)},
+			Evidence: []ken.Evidence{ken.FromUserStatement("s", "m")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := s.Shelf().Update(t.Context(), func(tx store.ShelfTx) error { return tx.Put("k", []byte("v")) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Forget(t.Context(), ids[7], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	pass := func() {
+		t.Helper()
+		err := s.submit(t.Context(), &request{done: make(chan error, 1), solo: func() error {
+			s.scrubbed.after = time.Time{}
+			for range 100 {
+				s.scrub()
+			}
+			if !s.scrubbed.after.Equal(now.Add(scrubRest)) {
+				return fmt.Errorf("a hundred steps later it is at %+v", s.scrubbed)
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	if faults, _ := s.Faults(t.Context()); len(faults) > 0 {
+		t.Fatalf("of a good store: %v", faults)
+	}
+	for _, bucket := range [][]byte{bClaims, bRows, bKeys, bAbout, bShelf, bEvents} {
+		err := s.db.Update(func(tx *bbolt.Tx) error {
+			k, v := tx.Bucket(bucket).Cursor().Last()
+			v = bytes.Clone(v)
+			v[len(v)/2] ^= 1
+			return tx.Bucket(bucket).Put(bytes.Clone(k), v)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	faults, _ := s.Faults(t.Context())
+	if len(faults) != 1 || faults[0].Name != store.FaultDamaged || !strings.HasPrefix(faults[0].Cause, "6 values can't be read") {
+		t.Errorf("%v", faults)
+	}
+}
+
+// A log that is written to while it is verified is whole; one without its last event is
+// not.
+func TestVerifyLogAtItsEnd(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // nothing is left to write
+	write := func(text string) error {
+		c, err := ken.NewClaim(text, ken.FromUserStatement("s", "m"))
+		if err == nil {
+			_, err = s.WriteClaim(ctx, c)
+		}
+		return err
+	}
+	if err := write("The checkout depends on payments."); err != nil {
+		t.Fatal(err)
+	}
+	events := func() (n int) {
+		err := s.view(func(tx *bbolt.Tx) error {
+			n = tx.Bucket(bEvents).Stats().KeyN
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	s.cache.mu.Lock() // what is committed waits here
+	wrote := make(chan error)
+	go func() { wrote <- write("Payments depend on the ledger.") }()
+	for events() < 2 {
+		runtime.Gosched()
+	}
+	if r, err := s.VerifyLog(ctx); err != nil || r.Events != 1 {
+		t.Errorf("during a write: %d events, %v", r.Events, err)
+	}
+	s.cache.mu.Unlock()
+	if err := <-wrote; err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.VerifyLog(ctx); err != nil || r.Events != 2 {
+		t.Errorf("after it: %d events, %v", r.Events, err)
+	}
+	err = s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bEvents).Delete(key64(2)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.VerifyLog(ctx); !errors.Is(err, ken.ErrCorrupt) {
+		t.Errorf("without its last event: %v", err)
+	}
 }

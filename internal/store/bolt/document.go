@@ -182,7 +182,7 @@ func (t *txn) dropChunks(path string) {
 
 // recite adds to the batch the claims that vouch for the content of documents
 // which change in it: their tiers are computed again.
-func (s *Store) recite(tx *bbolt.Tx, l *layer) error {
+func (s *Store) updateCiting(tx *bbolt.Tx, l *layer) error {
 	for path, entry := range l.docs {
 		if old := s.docs.get(path); entry == nil || old != nil && old.Hash == entry.Hash && old.Gone == entry.Gone {
 			continue
@@ -284,7 +284,7 @@ func (s *Store) Referring(ctx context.Context, names []string, f *ken.Filter) ([
 	refs = slices.Compact(refs)
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	sv := s.t.sieve(f)
+	sv := s.t.filterFor(f)
 	return slices.DeleteFunc(refs, func(ref store.Ref) bool { return !sv.accept(ref) || s.t.rows[ref].flags&flagDocument != 0 }), nil
 }
 
@@ -333,7 +333,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		err = s.update(func(tx *bbolt.Tx) error { return s.referAgain(tx, chunk) })
+		err = s.update(func(tx *bbolt.Tx) error { return s.rebuildReferences(tx, chunk) })
 		done += len(chunk)
 		s.o.Progress("references", done, len(refs))
 	}
@@ -344,7 +344,7 @@ func (s *Store) openRefers(ctx context.Context) error {
 }
 
 // referAgain writes the entries of records, from their claims.
-func (s *Store) referAgain(tx *bbolt.Tx, refs []store.Ref) error {
+func (s *Store) rebuildReferences(tx *bbolt.Tx, refs []store.Ref) error {
 	m := refersChange{}
 	for _, ref := range refs {
 		c, err := s.claimAt(tx, ref)

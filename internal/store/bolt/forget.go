@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -30,8 +31,8 @@ import (
 // because bbolt's file is copied.
 func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error) {
 	var ids []string
-	if again, err := s.wasDone(ctx, &ids); again || err != nil {
-		return ids, cmp.Or(err, s.forgetAgain(ctx, ids))
+	if again, err := s.earlierResult(ctx, &ids); again || err != nil {
+		return ids, cmp.Or(err, s.finishForget(ctx, ids))
 	}
 	root, err := s.Get(ctx, id)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Store) Forget(ctx context.Context, id, reason string, actor ken.Actor) 
 
 // forgetAgain finishes what was cut off after claims were forgotten, by a process
 // that has ended since. What they said is known to nobody any more.
-func (s *Store) forgetAgain(ctx context.Context, ids []string) error {
+func (s *Store) finishForget(ctx context.Context, ids []string) error {
 	gone := make([]ken.Claim, len(ids))
 	for i, id := range ids {
 		gone[i].ID = id
@@ -87,7 +88,7 @@ func (t *txn) forget(id, reason string, actor ken.Actor, gone *[]ken.Claim) erro
 		return &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: id + " is a piece of the repository, not a claim",
 			Try: "Remove it from the repository, or exclude its file in repository.exclude, then run ken index."}
 	}
-	ev, err := store.ForgetCommand(t.get, id, reason, actor, t.s.o.env())
+	ev, err := engine.Forget(t.get, id, reason, actor, t.s.o.env())
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (s *Store) compact() error {
 	}
 	old := s.db
 	s.db = dst
-	return errors.Join(s.renamed(), old.Close())
+	return errors.Join(s.syncRename(), old.Close())
 }
 
 // checkForgotten looks for the claims by every path that leads to one.
@@ -245,7 +246,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.submit(ctx, &request{done: make(chan error, 1), solo: func() error { return s.erase(ctx) }})
 }
 
-// CopyTo implements store.Copier. Writers go on meanwhile, as long as the file need
+// CopyTo implements engine.Copier. Writers go on meanwhile, as long as the file need
 // not grow.
 func (s *Store) CopyTo(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {

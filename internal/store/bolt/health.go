@@ -62,7 +62,7 @@ func (s *Store) Faults(context.Context) (out []store.Fault, err error) {
 }
 
 // report notes a value that can't be read, and logs it the first time.
-func (s *Store) report(err error) {
+func (s *Store) noteDamage(err error) {
 	h := &s.health
 	h.mu.Lock()
 	known := h.damaged[err.Error()] || len(h.damaged) >= maxReported
@@ -82,7 +82,7 @@ func (s *Store) report(err error) {
 }
 
 // wrote notes how a write ended.
-func (s *Store) wrote(err error) {
+func (s *Store) noteWrite(err error) {
 	h := &s.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Store) writable() error {
 }
 
 // broke notes that a page of the file makes no sense, and returns the error that says so.
-func (s *Store) broke(p any) error {
+func (s *Store) notePageFault(p any) error {
 	err := damaged("a page of "+dbFile+" can't be read", fmt.Errorf("%v", p))
 	h := &s.health
 	h.mu.Lock()
@@ -124,7 +124,7 @@ func (s *Store) protect(fn func() error) (err error) {
 			if !ofFile(p) {
 				panic(p)
 			}
-			err = s.broke(p)
+			err = s.notePageFault(p)
 		}
 	}()
 	return fn()
@@ -180,7 +180,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 	committing := false
 	err := closedOr(s.protect(func() error {
 		return write(s.db, func(tx *bbolt.Tx) error {
-			if err := s.secure(); err != nil {
+			if err := s.waitForReaders(); err != nil {
 				return err
 			}
 			if err := fn(tx); err != nil {
@@ -215,7 +215,7 @@ func (s *Store) update(fn func(*bbolt.Tx) error) error {
 // After a commit that failed and is shown, bbolt takes the pages of the state before it
 // for free, even while that is being read. So secure waits until it is not: what reads
 // from then on reads the new state. The caller holds updMu and bbolt's lock for writers.
-func (s *Store) secure() error {
+func (s *Store) waitForReaders() error {
 	if s.secured {
 		return nil
 	}
@@ -244,17 +244,17 @@ func (s *Store) secure() error {
 
 // renamed makes the name durable of a file that was put in the place of the store's.
 // Where that fails, nothing is written until it is. Nobody else writes meanwhile.
-func (s *Store) renamed() error {
+func (s *Store) syncRename() error {
 	s.updMu.Lock()
 	defer s.updMu.Unlock()
 	s.secured = false
-	return s.secure()
+	return s.waitForReaders()
 }
 
-// landed reports whether the file shows a commit although it failed, and makes it
+// commitVisible reports whether the file shows a commit although it failed, and makes it
 // durable where it does: then it is done after all. With an error it may be lost again,
 // unless a later one makes it durable.
-func (s *Store) landed(commit uint64) (is bool, err error) {
+func (s *Store) commitVisible(commit uint64) (is bool, err error) {
 	err = s.protect(func() error {
 		return s.read(func(tx *bbolt.Tx) error {
 			v := tx.Bucket(bMeta).Get(kCommit)

@@ -142,7 +142,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 	err := s.load(ctx)
 	if errors.Is(err, ken.ErrCorrupt) && s.writable() == nil {
 		// The pages are good, and what is derived from the log is not.
-		s, err = l.mended(ctx, s, err)
+		s, err = l.openRebuilt(ctx, s, err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeProjections())
@@ -154,7 +154,7 @@ func (l *Lock) Open(ctx context.Context) (*Store, error) {
 }
 
 // mended folds the store from its log and loads it again.
-func (l *Lock) mended(ctx context.Context, s *Store, cause error) (*Store, error) {
+func (l *Lock) openRebuilt(ctx context.Context, s *Store, cause error) (*Store, error) {
 	l.o.Log.Warn("the store is damaged and is folded from its log again", "store", l.dir, "cause", cause)
 	err := s.closeProjections()
 	if err == nil {
@@ -215,7 +215,7 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	switch err := sound(path); {
+	switch err := checkUnlocked(path); {
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("open store: %w", err)
 	case errors.Is(err, errTaken):
@@ -253,9 +253,9 @@ func tryDB(path string, o Options) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// sound is precheck for a file that another process may be making right now: while
+// checkUnlocked is precheck for a file that another process may be making right now: while
 // that one has the lock, what the file looks like says nothing.
-func sound(path string) error {
+func checkUnlocked(path string) error {
 	err := precheck(path)
 	if err == nil || errors.Is(err, os.ErrPermission) {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/mapped"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/keyword"
 	"github.com/kenlayer/ken/store"
 )
@@ -29,7 +30,7 @@ func (s *Store) openIndex(ctx context.Context) error {
 	x, err := keyword.Open(dir, keyword.Options{StoreID: s.id})
 	if err == nil && x.Watermark() > s.commit {
 		// bbolt takes the state before when the newest meta page is damaged.
-		s.report(damaged("read the newest state", fmt.Errorf("the keyword index has seen commit %d, and the file ends with %d: the last writes are lost", x.Watermark(), s.commit)))
+		s.noteDamage(damaged("read the newest state", fmt.Errorf("the keyword index has seen commit %d, and the file ends with %d: the last writes are lost", x.Watermark(), s.commit)))
 		err = errors.Join(&ken.Error{Code: ken.CodeCorrupt, Msg: "the index is ahead of the log"}, x.Close())
 	}
 	if errors.Is(err, ken.ErrCorrupt) || errors.Is(err, ken.ErrRefused) {
@@ -87,7 +88,7 @@ func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err
 		for _, ref := range refs {
 			c, err := s.claimAt(tx, ref)
 			if err != nil { // it is not found then, which check reports; the others are
-				s.report(err)
+				s.noteDamage(err)
 			}
 			if c == nil {
 				del = append(del, ref)
@@ -101,7 +102,7 @@ func (s *Store) indexDocs(refs []store.Ref) (up []keyword.Doc, del []uint32, err
 }
 
 func indexDoc(ref store.Ref, c *ken.Claim) keyword.Doc {
-	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: store.IndexTerms(c)}
+	return keyword.Doc{Ref: ref, Heading: c.Heading, Text: c.Text, Terms: engine.IndexTerms(c)}
 }
 
 // How long to wait until the index is tried to be mended again.
@@ -130,12 +131,12 @@ func (s *Store) toIndex(up []keyword.Doc, del []uint32, commit uint64) {
 // indexFails opens an index again that failed.
 func (s *Store) indexFails(err error) {
 	s.o.Log.Warn("the keyword index can't be written and is opened again", "store", s.dir, "error", err)
-	s.lags(err)
+	s.noteIndexFault(err)
 	s.pause = 0
 	s.mendIndex()
 }
 
-func (s *Store) lags(err error) {
+func (s *Store) noteIndexFault(err error) {
 	h := &s.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,10 +149,10 @@ func (s *Store) mendIndex() {
 	err := s.reopenIndex(context.Background())
 	if err == nil {
 		s.o.Log.Info("the keyword index is complete again", "store", s.dir)
-		s.lags(nil)
+		s.noteIndexFault(nil)
 		return
 	}
-	s.lags(err)
+	s.noteIndexFault(err)
 	s.pause = min(max(2*s.pause, mendFirst), mendLast)
 	s.mend.Reset(s.pause)
 }
@@ -174,7 +175,7 @@ func (s *Store) rebuildIndex(ctx context.Context) error {
 	if err := s.openIndex(ctx); err != nil {
 		return err
 	}
-	s.lags(nil)
+	s.noteIndexFault(nil)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -76,7 +77,7 @@ func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error
 	var out []ken.ClaimEvent
 	err = s.view(func(tx *bbolt.Tx) error {
 		return trail(tx, u, func(ev *store.Event) error {
-			entries, err := store.View(ev, u.String())
+			entries, err := engine.View(ev, u.String())
 			out = append(out, entries...)
 			return err
 		})
@@ -122,7 +123,7 @@ const eventPage = 512
 // Events yields the log from a sequence number on, oldest first. It ends after
 // the last event that is there when it gets to it, or after an error.
 func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return store.AllEvents(ctx, from, s.eventsFrom)
+	return engine.AllEvents(ctx, from, s.eventsFrom)
 }
 
 // eventsFrom reads a page of the events whose changes the rows have: a transaction is
@@ -250,7 +251,7 @@ func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) err
 
 // goodName refuses a write's name that does not say when it was made: it would be
 // forgotten at any time.
-func goodName(id uuid.UUID) error {
+func checkCommitID(id uuid.UUID) error {
 	if id == uuid.Nil || id.Version() == 7 {
 		return nil
 	}
@@ -288,9 +289,9 @@ func (r *request) apply(t *txn) error {
 	return nil
 }
 
-// wasDone reports whether the write of ctx's name was done before, and sets result
+// earlierResult reports whether the write of ctx's name was done before, and sets result
 // to what it returned then.
-func (s *Store) wasDone(ctx context.Context, result any) (was bool, err error) {
+func (s *Store) earlierResult(ctx context.Context, result any) (was bool, err error) {
 	id := store.CommitOf(ctx)
 	if id == uuid.Nil {
 		return false, nil

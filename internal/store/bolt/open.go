@@ -20,6 +20,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/keyword"
 	"github.com/kenlayer/ken/store"
 )
@@ -116,8 +117,8 @@ type Store struct {
 }
 
 var (
-	_ ken.Store    = (*Store)(nil)
-	_ store.Served = (*Store)(nil)
+	_ ken.Store     = (*Store)(nil)
+	_ engine.Served = (*Store)(nil)
 )
 
 // Open opens or creates the store in dir. It replays what the index lacks and
@@ -311,7 +312,7 @@ var errClosed = &ken.Error{Code: ken.CodeUnavailable, Msg: "the store is closed"
 // ID identifies the store; it is made with it.
 func (s *Store) ID() string { return s.id }
 
-// Commit implements store.Served.
+// Commit implements engine.Served.
 func (s *Store) Commit() uint64 { return s.shown.Load() }
 
 // Dir is the owner's folder.
@@ -399,7 +400,7 @@ func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, 
 // changes nothing. Errors: ErrNotFound; ErrRefused for a claim that still stands.
 func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := store.ArchiveCommand(t.get, id, reason, actor, s.o.env())
+		ev, err := engine.Archive(t.get, id, reason, actor, s.o.env())
 		if err != nil || ev == nil {
 			return err
 		}

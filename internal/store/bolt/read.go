@@ -55,7 +55,7 @@ func (s *Store) Query(ctx context.Context, q ken.Query) ([]ken.Claim, error) {
 
 // Keyword implements store.Projections.
 func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
-	sv := s.sieveFor(f)
+	sv := s.rowFilterFor(f)
 	accept := func(ref uint32) bool {
 		s.t.mu.RLock()
 		defer s.t.mu.RUnlock()
@@ -79,10 +79,10 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	return res, nil
 }
 
-func (s *Store) sieveFor(f *ken.Filter) rowFilter {
+func (s *Store) rowFilterFor(f *ken.Filter) rowFilter {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	return s.t.sieve(f)
+	return s.t.filterFor(f)
 }
 
 // Vector implements store.Projections.
@@ -99,7 +99,7 @@ func (s *Store) Vector(ctx context.Context, query []float32, f *ken.Filter, limi
 			Try: "Run ken doctor: the embedding model seems to have changed."}
 	}
 	s.t.mu.RLock()
-	sv := s.t.sieve(f)
+	sv := s.t.filterFor(f)
 	got, err := index.Search(ctx, query, limit, sv.accept)
 	s.t.mu.RUnlock()
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Store) Claim(_ context.Context, ref store.Ref) (ken.Claim, error) {
 	})
 	if errors.Is(err, ken.ErrCorrupt) {
 		// For whoever searches it is not there; whoever asks for it hears why.
-		s.report(err)
+		s.noteDamage(err)
 		err = &ken.Error{Code: ken.CodeNotFound, Msg: "the claim is damaged and left out", Err: err, Try: ken.Hint(err)}
 	}
 	if err != nil {
@@ -319,7 +319,7 @@ func (s *Store) openApproved(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := in(func(tx *bbolt.Tx) error { return s.approveAgain(tx, chunk) }); err != nil {
+		if err := in(func(tx *bbolt.Tx) error { return s.rebuildApproved(tx, chunk) }); err != nil {
 			return err
 		}
 	}
@@ -331,7 +331,7 @@ func (s *Store) openApproved(ctx context.Context) error {
 
 // approveAgain sets the flag of records by their claims. A claim that can't be read is not
 // approved: whoever reads it next hears of the damage.
-func (s *Store) approveAgain(tx *bbolt.Tx, refs []store.Ref) error {
+func (s *Store) rebuildApproved(tx *bbolt.Tx, refs []store.Ref) error {
 	for _, ref := range refs {
 		var c *ken.Claim
 		if claim, err := s.claimAt(tx, ref); err == nil {
@@ -377,7 +377,7 @@ func (t *table) list(ref store.Ref) {
 	t.kinds[k] = slices.Insert(all, i, ref)
 }
 
-func (t *table) unlist(ref store.Ref) {
+func (t *table) removeFromKinds(ref store.Ref) {
 	k := t.classes[t.rows[ref].class].Kind
 	i, ok := slices.BinarySearchFunc(t.kinds[k], ref, t.byAge)
 	if !ok {
@@ -402,7 +402,7 @@ func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Res
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	if f.Kinds == nil || slices.ContainsFunc(f.Kinds, func(k ken.Kind) bool { return !small(k) }) {
-		sv := s.t.sieve(f)
+		sv := s.t.filterFor(f)
 		var refs []store.Ref
 		for i := range s.t.rows {
 			if sv.accept(store.Ref(i)) {
@@ -417,13 +417,13 @@ func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Res
 // admit takes records of small kinds, newest first, until limit of them have passed
 // the filter; t.mu is held.
 func (t *table) admit(kinds []ken.Kind, f *ken.Filter, limit int) (res store.Result) {
-	sv := t.sieve(f)
+	sv := t.filterFor(f)
 	most := 0
 	for _, k := range kinds {
 		most += len(t.kinds[k])
 	}
 	res.Hits = make([]store.Hit, 0, max(0, min(most, limit)))
-	for ref := range t.backwards(kinds) {
+	for ref := range t.newestFirst(kinds) {
 		if len(res.Hits) >= limit {
 			break
 		}
@@ -437,7 +437,7 @@ func (t *table) admit(kinds []ken.Kind, f *ken.Filter, limit int) (res store.Res
 }
 
 // backwards yields the records of small kinds, newest first; t.mu is held.
-func (t *table) backwards(kinds []ken.Kind) iter.Seq[store.Ref] {
+func (t *table) newestFirst(kinds []ken.Kind) iter.Seq[store.Ref] {
 	var lists [][]store.Ref
 	for i, k := range kinds {
 		if !slices.Contains(kinds[:i], k) && len(t.kinds[k]) > 0 {

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -124,9 +125,9 @@ func (s *Store) swap(f *rebuildFold) error {
 	}
 	old := s.db
 	s.db = f.to.db
-	s.become(f.to)
+	s.adopt(f.to)
 	_ = s.protect(old.Close) // nothing of it is needed any more
-	return s.renamed()
+	return s.syncRename()
 }
 
 func removed(path string) error {
@@ -136,8 +137,8 @@ func removed(path string) error {
 	return nil
 }
 
-// become takes over what another store has in memory.
-func (s *Store) become(n *Store) {
+// adopt takes over what another store has in memory.
+func (s *Store) adopt(n *Store) {
 	s.t.mu.Lock()
 	was := s.t.rows
 	t := n.t
@@ -348,7 +349,7 @@ func (f *rebuildFold) salvage() error {
 			}
 			continue
 		}
-		ev, err := store.SalvageEvent(c, store.Env{Now: f.from.o.Now, NewID: f.from.o.NewID})
+		ev, err := engine.Salvage(c, store.Env{Now: f.from.o.Now, NewID: f.from.o.NewID})
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/clean"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -106,10 +107,10 @@ func (t *table) put(ref store.Ref, r row) {
 	if old := &t.rows[ref]; !old.gone() {
 		t.live--
 		delete(t.byID, old.id)
-		t.unlist(ref)
+		t.removeFromKinds(ref)
 		t.leave(ref)
 	}
-	t.timely(&r)
+	t.clampTimes(&r)
 	t.rows[ref], t.marks[ref] = r, markOf(&r)
 	if r.gone() {
 		return
@@ -123,12 +124,12 @@ func (t *table) put(ref store.Ref, r row) {
 // timely corrects a row with times that have not come yet, as of a file from before writes
 // did so, or from when the clock was ahead: it would be the newest until then, and not
 // grow old. What its newest evidence says is then no better than the record's own time.
-func (t *table) timely(r *row) {
+func (t *table) clampTimes(r *row) {
 	now := t.now()
-	if at := fromMilli(r.created); store.NotAhead(at, now) != at {
+	if at := fromMilli(r.created); clean.NotAhead(at, now) != at {
 		r.created = toMilli(now)
 	}
-	if at := fromMilli(r.newest); store.NotAhead(at, now) != at {
+	if at := fromMilli(r.newest); clean.NotAhead(at, now) != at {
 		r.newest = r.created
 	}
 }
@@ -161,7 +162,7 @@ type rowFilter struct {
 	now     int64           // 0: expired records pass
 }
 
-func (t *table) sieve(f *ken.Filter) rowFilter {
+func (t *table) filterFor(f *ken.Filter) rowFilter {
 	n := len(t.classes)
 	s := rowFilter{t: t, verdict: make([]ken.CutReason, 2*n), now: toMilli(f.Now)}
 	for i, c := range t.classes {

@@ -20,7 +20,7 @@ import (
 
 // raw reads a value as it is in the old file; nil when it is not there or can't be read.
 func (f *rebuildFold) raw(bucket, key []byte) (v []byte) {
-	_ = f.from.quietly(func(tx *bbolt.Tx) error {
+	_ = f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
 			v = bytes.Clone(b.Get(key))
 		}
@@ -39,8 +39,8 @@ func (f *rebuildFold) value(bucket, key []byte) []byte {
 	return v
 }
 
-// quietly is view for what is expected to fail.
-func (s *Store) quietly(fn func(*bbolt.Tx) error) (err error) {
+// viewUnreported is view for what is expected to fail.
+func (s *Store) viewUnreported(fn func(*bbolt.Tx) error) (err error) {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
 	defer func() {
@@ -63,7 +63,7 @@ func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 		}
 		return key64(n)
 	}
-	err := f.from.quietly(func(tx *bbolt.Tx) error {
+	err := f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
 			if k, _ := b.Cursor().Last(); len(k) == size {
 				last = binary.BigEndian.Uint64(append(make([]byte, 8-size), k...))
@@ -85,7 +85,7 @@ func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 // each yields the keys of a bucket from both ends, up to where a page can't be read.
 func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	var stopped []byte
-	whole := f.from.quietly(func(tx *bbolt.Tx) error {
+	whole := f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucket)
 		if b == nil {
 			return nil
@@ -101,7 +101,7 @@ func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 		return
 	}
 	f.report.Values++ // at least
-	_ = f.from.quietly(func(tx *bbolt.Tx) error {
+	_ = f.from.viewUnreported(func(tx *bbolt.Tx) error {
 		cur := tx.Bucket(bucket).Cursor()
 		for k, v := cur.Last(); k != nil && bytes.Compare(k, stopped) > 0; k, v = cur.Prev() {
 			yield(k, v)

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -51,7 +52,7 @@ func (s *Store) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance)
 func (s *Store) passing(f *ken.Filter) []store.Ref {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
-	sv := s.t.sieve(f)
+	sv := s.t.filterFor(f)
 	var refs []store.Ref
 	for i := range s.t.rows {
 		if s.t.rows[i].flags&flagDocument == 0 && sv.accept(store.Ref(i)) {
@@ -81,7 +82,7 @@ func (s *Store) scan(refs []store.Ref, want func(store.Glance) bool) (page []ken
 			}
 			c, err := s.decodeClaim(ref, v)
 			if err != nil {
-				s.report(err)
+				s.noteDamage(err)
 				continue
 			}
 			page = append(page, *c)
@@ -122,20 +123,20 @@ func glance(v []byte) (g store.Glance) {
 	return g
 }
 
-// Glances implements store.Served.
-func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []store.Located, next store.Ref, done bool, err error) {
+// Glances implements engine.Served.
+func (s *Store) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []engine.Located, next store.Ref, done bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, false, err
 	}
-	next, done = s.passingFrom(f, from, n, func(ref store.Ref) { page = append(page, store.Located{Ref: ref}) })
+	next, done = s.passingFrom(f, from, n, func(ref store.Ref) { page = append(page, engine.Located{Ref: ref}) })
 	err = s.view(func(tx *bbolt.Tx) error {
 		claims := tx.Bucket(bClaims)
-		page = slices.DeleteFunc(page, func(l store.Located) bool { return claims.Get(key32(l.Ref)) == nil }) // gone meanwhile
+		page = slices.DeleteFunc(page, func(l engine.Located) bool { return claims.Get(key32(l.Ref)) == nil }) // gone meanwhile
 		for i := range page {
 			key := key32(page[i].Ref)
 			v, err := s.unseal(bClaims, key, claims.Get(key))
 			if err != nil { // whoever reads it hears so
-				s.report(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
+				s.noteDamage(damaged(fmt.Sprintf("read record %d", page[i].Ref), err))
 			}
 			page[i].Glance = glance(v)
 		}
@@ -150,7 +151,7 @@ func (s *Store) passingFrom(f *ken.Filter, from store.Ref, n int, yield func(sto
 	defer s.t.mu.RUnlock()
 	var sv rowFilter
 	if f != nil {
-		sv = s.t.sieve(f)
+		sv = s.t.filterFor(f)
 	}
 	at := int(from)
 	for ; at < len(s.t.rows) && n > 0; at++ {
@@ -163,20 +164,20 @@ func (s *Store) passingFrom(f *ken.Filter, from store.Ref, n int, yield func(sto
 	return store.Ref(at), at >= len(s.t.rows)
 }
 
-// Records implements store.Served.
-func (s *Store) Records(ctx context.Context, refs []store.Ref) ([]store.Record, error) {
+// Records implements engine.Served.
+func (s *Store) Records(ctx context.Context, refs []store.Ref) ([]engine.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out := make([]store.Record, 0, len(refs))
+	out := make([]engine.Record, 0, len(refs))
 	err := s.view(func(tx *bbolt.Tx) error {
 		for _, ref := range refs {
 			c, err := s.claimAt(tx, ref)
 			if err != nil {
-				s.report(err)
+				s.noteDamage(err)
 			}
 			if c != nil {
-				out = append(out, store.Record{Ref: ref, Claim: *c})
+				out = append(out, engine.Record{Ref: ref, Claim: *c})
 			}
 		}
 		return nil

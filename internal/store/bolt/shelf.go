@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -50,7 +51,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	if err := h.s.usable(ctx); err != nil {
 		return err
 	}
-	if err := goodName(name); err != nil {
+	if err := checkCommitID(name); err != nil {
 		return err
 	}
 	u := newUpdate(name)
@@ -111,7 +112,7 @@ func (t *shelfReader) Get(key string) []byte {
 func (t *shelfReader) unsealed(key, v []byte) (value []byte, ok bool) {
 	value, err := t.s.unseal(bShelf, key, v)
 	if err != nil {
-		t.s.report(damaged(fmt.Sprintf("read %q of the shelf", key), err))
+		t.s.noteDamage(damaged(fmt.Sprintf("read %q of the shelf", key), err))
 		return nil, false
 	}
 	return value, true
@@ -150,18 +151,18 @@ const (
 // update is one call of Update on its way. Its function runs on the caller's
 // goroutine, so that a panic is the caller's, and so is the end of the goroutine.
 type update struct {
-	turn chan struct{}       // closed when its function may run
-	ran  chan *store.Overlay // what the function changed; nil for nothing
-	done chan struct{}       // closed when what it changed is durable, or never will be
+	turn chan struct{}         // closed when its function may run
+	ran  chan *overlay.Overlay // what the function changed; nil for nothing
+	done chan struct{}         // closed when what it changed is durable, or never will be
 
-	below *store.Overlay // the group so far; nil when there is no transaction, or nothing to be done in it. Set before turn.
-	err   error          // why it is not durable. Set before done.
+	below *overlay.Overlay // the group so far; nil when there is no transaction, or nothing to be done in it. Set before turn.
+	err   error            // why it is not durable. Set before done.
 
 	commit uuid.UUID // what it is called, see store.WithCommit; nil for nothing
 }
 
 func newUpdate(commit uuid.UUID) *update {
-	return &update{turn: make(chan struct{}), ran: make(chan *store.Overlay, 1), done: make(chan struct{}), commit: commit}
+	return &update{turn: make(chan struct{}), ran: make(chan *overlay.Overlay, 1), done: make(chan struct{}), commit: commit}
 }
 
 // run runs the function over what the group has so far and waits for the group's
@@ -171,7 +172,7 @@ func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err err
 		<-u.done
 		return nil
 	}
-	mine, ok := store.NewOverlay(u.below), false
+	mine, ok := overlay.New(u.below), false
 	defer func() {
 		mine.End()
 		if !ok {
@@ -258,7 +259,7 @@ func (s *Store) group() {
 	err := s.guarded(func(tx *bbolt.Tx) error {
 		file := &shelfReader{s: s, b: tx.Bucket(bShelf)}
 		defer file.end()
-		all, names := store.NewOverlay(file), map[uuid.UUID][]byte{}
+		all, names := overlay.New(file), map[uuid.UUID][]byte{}
 		for len(served) < maxUpdates && all.Len() < maxGroupChanges {
 			u := s.gate.next()
 			if u == nil {
@@ -291,7 +292,7 @@ func (s *Store) group() {
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		err = errClosed
 	default:
-		s.wrote(err)
+		s.noteWrite(err)
 		if err != nil {
 			err = storageError(err)
 		}
@@ -321,7 +322,7 @@ func (s *Store) guarded(fn func(*bbolt.Tx) error) (err error) {
 
 // put writes a group's changes. bbolt keeps the values until the commit; they are
 // the overlay's own, and nobody changes them any more.
-func put(b *bbolt.Bucket, all *store.Overlay) error {
+func put(b *bbolt.Bucket, all *overlay.Overlay) error {
 	for key, v := range all.Changes() {
 		var err error
 		if v == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
@@ -65,7 +66,7 @@ func (s *Store) Outlines(_ context.Context, names []string, f *ken.Filter, o sto
 // pass is what a filter lets be told; t.mu is held for as long as it is used.
 func (t *table) pass(f *ken.Filter) outline.Pass {
 	only := outline.Links(f)
-	claims, links := t.sieve(f), t.sieve(&only)
+	claims, links := t.filterFor(f), t.filterFor(&only)
 	return outline.Pass{Claim: claims.accept, Link: links.accept}
 }
 
@@ -83,10 +84,10 @@ func outlined(o *store.Outline) []store.Ref {
 
 // Names implements store.Structure.
 func (s *Store) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, s.NamesAfter)
+	return engine.AllNames(ctx, f, s.NamesAfter)
 }
 
-// NamesAfter implements store.Served.
+// NamesAfter implements engine.Served.
 func (s *Store) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -177,7 +178,7 @@ func (s *Store) openStructure(ctx context.Context) error {
 	if len(mute) == 0 {
 		return nil
 	}
-	if err := s.fileAll(ctx, mute); err != nil {
+	if err := s.rebuildAllNames(ctx, mute); err != nil {
 		return err
 	}
 	s.t.about = outline.New()
@@ -193,11 +194,11 @@ func (s *Store) catchUp(ctx context.Context, mark uint64) error {
 			refs = append(refs, store.Ref(ref))
 		}
 	}
-	return s.fileAll(ctx, refs)
+	return s.rebuildAllNames(ctx, refs)
 }
 
 // fileAll writes what records are about.
-func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
+func (s *Store) rebuildAllNames(ctx context.Context, refs []store.Ref) error {
 	done := 0
 	for chunk := range slices.Chunk(refs, replayBatch) {
 		if err := ctx.Err(); err != nil {
@@ -205,7 +206,7 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 		}
 		err := s.update(func(tx *bbolt.Tx) error {
 			for _, ref := range chunk {
-				if err := s.fileAgain(tx, ref); err != nil {
+				if err := s.rebuildNames(tx, ref); err != nil {
 					return err
 				}
 			}
@@ -223,7 +224,7 @@ func (s *Store) fileAll(ctx context.Context, refs []store.Ref) error {
 }
 
 // fileAgain writes what a record is about, from its claim.
-func (s *Store) fileAgain(tx *bbolt.Tx, ref store.Ref) error {
+func (s *Store) rebuildNames(tx *bbolt.Tx, ref store.Ref) error {
 	key := key32(ref)
 	c, err := s.claimAt(tx, ref)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
@@ -76,7 +77,7 @@ type txn struct {
 	mine  *layer
 }
 
-// get is the store.Lookup of this request.
+// get is the engine.Lookup of this request.
 func (t *txn) get(id string) (*ken.Claim, error) {
 	u, err := uuid.Parse(id)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Store) idOfKey(tx *bbolt.Tx, key string) (id uuid.UUID, err error) {
 
 // emit folds an event into the request's changes.
 func (t *txn) emit(ev *store.Event) error {
-	changed, err := store.Fold(t.get, ev)
+	changed, err := engine.Fold(t.get, ev)
 	if err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome
 			if got.out[i].Err != nil {
 				continue
 			}
-			id, ev, err := store.WriteCommand(t.get, t.byKey, ready[i], in[i].Prior, env)
+			id, ev, err := engine.Write(t.get, t.byKey, ready[i], in[i].Prior, env)
 			if err == nil && ev != nil {
 				err = t.emit(ev)
 			}
@@ -219,7 +220,7 @@ func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err
 	var did bool // the committer may still be at work when ctx ends the wait
 	err = s.doOnce(ctx, &did, func(t *txn) error {
 		did = false
-		ev, err := store.AssignCommand(t.get, a, s.o.env())
+		ev, err := engine.Assign(t.get, a, s.o.env())
 		if err != nil || ev == nil {
 			return err
 		}
@@ -235,7 +236,7 @@ func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err
 // Transition implements ken.Store.
 func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := store.TransitionCommand(t.get, tr, s.o.env())
+		ev, err := engine.Transition(t.get, tr, s.o.env())
 		if err != nil {
 			return err
 		}
@@ -248,7 +249,7 @@ func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
 // decaying. Errors: ErrNotFound; ErrRefused for a claim that no longer stands.
 func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := store.ReinforceCommand(t.get, id, evidence, actor, s.o.env())
+		ev, err := engine.Reinforce(t.get, id, evidence, actor, s.o.env())
 		if err != nil {
 			return err
 		}
@@ -264,7 +265,7 @@ func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
 // SupersedeFor is Supersede with the reason and who decided it, for the history.
 func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return s.do(ctx, func(t *txn) error {
-		ev, err := store.SupersedeCommand(t.get, oldID, newID, reason, actor, s.o.env())
+		ev, err := engine.Supersede(t.get, oldID, newID, reason, actor, s.o.env())
 		if err != nil || ev == nil {
 			return err
 		}
@@ -354,7 +355,7 @@ func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
 		ev.Seal(p.head)
 		p.head = ev.Hash
 	}
-	if err := s.recite(tx, l); err != nil {
+	if err := s.updateCiting(tx, l); err != nil {
 		return nil, err
 	}
 	s.t.mu.Lock()
@@ -433,7 +434,7 @@ func (p *plan) put(tx *bbolt.Tx) error {
 		ref := key32(c.ref)
 		old, err := p.s.claimAt(tx, c.ref)
 		if err != nil { // what is written replaces it
-			p.s.report(err)
+			p.s.noteDamage(err)
 		}
 		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
 		for path := range cited(old) {

@@ -18,7 +18,7 @@ import (
 type Index struct {
 	names   words
 	aspects words
-	posts   []post                   // by number of the name
+	posts   []postings               // by number of the name
 	slots   []uint32                 // by ref: one more than the record's slot, 0 for none
 	recs    []rec                    // by slot
 	places  []place                  // by slot
@@ -53,8 +53,8 @@ type place struct {
 	strength float64
 }
 
-// post is what a name carries, by group in the order of the keys.
-type post []group
+// postings is what a name carries, by group in the order of the keys.
+type postings []group
 
 // group is one list of a name, in the reverse of the order in which it is read: what
 // is new goes to its end, as a rule.
@@ -79,7 +79,7 @@ var linkKinds = [...]ken.Kind{entities: ken.KindEntity, dependencies: ken.KindDe
 // New returns an empty index.
 func New() *Index {
 	x := &Index{names: newWords(), aspects: newWords(), said: newWords(), more: map[uint32][]uint32{}, texts: map[uint32][]uint32{}}
-	x.notes.New = func() any { return &notes{} }
+	x.notes.New = func() any { return &outlineBuilder{} }
 	return x
 }
 

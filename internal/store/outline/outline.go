@@ -70,7 +70,7 @@ func (x *Index) Outlines(names []string, pass Pass, o store.OutlineOptions) []st
 	o.Aspects = cmp.Or(max(o.Aspects, 0), defaultAspects)
 	o.Top = cmp.Or(max(o.Top, 0), defaultTop)
 	o.Links = cmp.Or(max(o.Links, 0), defaultLinks)
-	notes := x.notes.Get().(*notes)
+	notes := x.notes.Get().(*outlineBuilder)
 	defer x.notes.Put(notes)
 	out := make([]store.Outline, len(names))
 	var mentioned map[string]bool
@@ -93,7 +93,7 @@ func (x *Index) Outlines(names []string, pass Pass, o store.OutlineOptions) []st
 	return out
 }
 
-func (x *Index) outline(out *store.Outline, name uint32, pass *Pass, o *store.OutlineOptions, notes *notes) {
+func (x *Index) outline(out *store.Outline, name uint32, pass *Pass, o *store.OutlineOptions, notes *outlineBuilder) {
 	notes.begin(x)
 	for _, g := range x.posts[name] {
 		switch {

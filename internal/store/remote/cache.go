@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -22,13 +23,13 @@ const (
 
 // cache is what a client knows of records, as of one commit of the server.
 type cache struct {
-	mu     sync.Mutex // guards the rest
-	store  string     // id of the store
-	commit uint64
-	heard  time.Time // when the server last said that this is its commit
-	rows   map[store.Ref]seenRow
-	links  map[store.Ref]neighbourRow
-	whole  map[string]bool // searches of which all is known as of commit
+	mu        sync.Mutex // guards the rest
+	store     string     // id of the store
+	commit    uint64
+	refreshed time.Time // when the server last said that this is its commit
+	rows      map[store.Ref]seenRow
+	links     map[store.Ref]neighbourRow
+	whole     map[string]bool // searches of which all is known as of commit
 	// dropped are the records that were known as of commits before, and until when:
 	// who asks for one will ask for the others.
 	dropped map[store.Ref]time.Time
@@ -48,13 +49,13 @@ func newCache() *cache {
 
 // hear notes the commit that an answer carries, and reports whether what the answer
 // says is the newest there is.
-func (c *cache) hear(commit uint64) bool {
+func (c *cache) invalidate(commit uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.hearLocked(commit)
+	return c.invalidateLocked(commit)
 }
 
-func (c *cache) hearLocked(commit uint64) bool {
+func (c *cache) invalidateLocked(commit uint64) bool {
 	if commit < c.commit { // it was overtaken by another answer
 		return false
 	}
@@ -63,7 +64,7 @@ func (c *cache) hearLocked(commit uint64) bool {
 		c.commit, c.rows, c.links = commit, map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 		clear(c.whole)
 	}
-	c.heard = time.Now()
+	c.refreshed = time.Now()
 	return true
 }
 
@@ -81,7 +82,7 @@ func (c *cache) drop(rows map[store.Ref]seenRow) {
 		clear(c.dropped)
 	}
 	for ref := range rows {
-		c.dropped[ref] = c.heard
+		c.dropped[ref] = c.refreshed
 	}
 }
 
@@ -97,13 +98,13 @@ func (c *cache) seen(search string) uint64 {
 
 // see adds what an answer says of records. search names the one that it is all of,
 // "" for none.
-func (c *cache) see(commit uint64, search string, sight []byte) error {
+func (c *cache) applyPrefetch(commit uint64, search string, sight []byte) error {
 	if len(sight) == 0 {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	newest := c.hearLocked(commit)
+	newest := c.invalidateLocked(commit)
 	rows, links := c.rows, c.links
 	if !newest {
 		rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
@@ -134,7 +135,7 @@ func (c *cache) room() {
 func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.hearLocked(commit) {
+	if !c.invalidateLocked(commit) {
 		return
 	}
 	c.room()
@@ -153,7 +154,7 @@ func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.R
 }
 
 // fresh reports whether what is known counts; c.mu is held.
-func (c *cache) fresh() bool { return time.Since(c.heard) < cacheFor }
+func (c *cache) fresh() bool { return time.Since(c.refreshed) < cacheFor }
 
 // row returns what is known of a record.
 func (c *cache) row(ref store.Ref) (seenRow, bool) {
@@ -220,7 +221,7 @@ func (c *cache) claim(ref store.Ref) (ken.Claim, bool) {
 }
 
 // keep keeps claims of an answer whose sight has their rows.
-func (c *cache) keep(commit uint64, records []store.Record) {
+func (c *cache) keep(commit uint64, records []engine.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if commit != c.commit {
@@ -282,7 +283,7 @@ func (c *cache) of(id string) {
 	if c.store == id {
 		return
 	}
-	c.store, c.commit, c.heard = id, 0, time.Time{}
+	c.store, c.commit, c.refreshed = id, 0, time.Time{}
 	clear(c.rows)
 	clear(c.links)
 	clear(c.whole)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -70,9 +71,9 @@ type Client struct {
 }
 
 var (
-	_ store.Engine = (*Client)(nil)
-	_ store.Remote = (*Client)(nil)
-	_ store.Copier = (*Client)(nil)
+	_ store.Engine  = (*Client)(nil)
+	_ store.Remote  = (*Client)(nil)
+	_ engine.Copier = (*Client)(nil)
 )
 
 // conn is a connection, used by one call at a time.
@@ -177,7 +178,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 	}
 	cn := &conn{nc: nc, r: bufio.NewReaderSize(nc, 32<<10)}
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
-	w, err := c.greet(cn)
+	w, err := c.handshake(cn)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -192,7 +193,7 @@ func (c *Client) connect(ctx context.Context) (*conn, *welcome, error) {
 	return cn, w, nil
 }
 
-func (c *Client) greet(cn *conn) (*welcome, error) {
+func (c *Client) handshake(cn *conn) (*welcome, error) {
 	err := sendJSON(cn.nc, kHello, hello{Ken: version, Forms: fingerprint(), Owner: c.o.Owner, Token: c.o.Token})
 	if err != nil {
 		return nil, &LostError{Err: err}
@@ -220,12 +221,12 @@ func (c *Client) greet(cn *conn) (*welcome, error) {
 	}
 }
 
-// take returns a connection that nobody uses.
-func (c *Client) take(ctx context.Context) (*conn, error) {
+// acquireConn returns a connection that nobody uses.
+func (c *Client) acquireConn(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := c.awake(ctx); err != nil {
+	if err := c.ping(ctx); err != nil {
 		return nil, err
 	}
 	select {
@@ -268,8 +269,8 @@ func (c *Client) take(ctx context.Context) (*conn, error) {
 // errClosed is what a client says after Close: whoever closed it knows better.
 var errClosed = &LostError{Err: net.ErrClosed}
 
-// give takes a connection back, for the next call if it is still good.
-func (c *Client) give(cn *conn, good bool) {
+// returnConn takes a connection back, for the next call if it is still good.
+func (c *Client) returnConn(cn *conn, good bool) {
 	defer func() { <-c.slots }()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,8 +282,8 @@ func (c *Client) give(cn *conn, good bool) {
 	_ = cn.nc.Close()
 }
 
-// soon is the context of a call that takes none.
-func (c *Client) soon() (context.Context, context.CancelFunc) {
+// shortTimeout is the context of a call that takes none.
+func (c *Client) shortTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.ctx, quick)
 }
 
@@ -370,13 +371,13 @@ func (c *Client) head(f frame) (a answer, rest []byte, err error) {
 	if err != nil {
 		return a, nil, &LostError{Sent: true, Err: err}
 	}
-	c.cache.hear(a.Commit)
+	c.cache.invalidate(a.Commit)
 	return a, rest, nil
 }
 
 // call asks and reads the answer.
 func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, commit uint64, err error) {
-	cn, err := c.take(ctx)
+	cn, err := c.acquireConn(ctx)
 	if err != nil {
 		return out, 0, err
 	}
@@ -385,7 +386,7 @@ func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, com
 	if cap(cn.out) > 1<<20 {
 		cn.out = nil
 	}
-	c.give(cn, err == nil)
+	c.returnConn(cn, err == nil)
 	if err != nil && !errors.Is(err, errSpent) {
 		return out, 0, err
 	}

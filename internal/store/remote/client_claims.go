@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -115,14 +116,14 @@ func (c *Client) Forget(ctx context.Context, id, reason string, actor ken.Actor)
 // scanPage is how many claims are looked at at once.
 const scanPage = 2048
 
-// Glances is store.Served's.
-func (c *Client) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []store.Located, next store.Ref, done bool, err error) {
+// Glances is engine.Served's.
+func (c *Client) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []engine.Located, next store.Ref, done bool, err error) {
 	a, err := ask[glancesRequest, glancesAnswer](ctx, c, kGlances, &glancesRequest{Filter: f, From: from, N: n})
 	return a.Page, a.Next, a.Done, err
 }
 
-// Records is store.Served's.
-func (c *Client) Records(ctx context.Context, refs []store.Ref) (out []store.Record, err error) {
+// Records is engine.Served's.
+func (c *Client) Records(ctx context.Context, refs []store.Ref) (out []engine.Record, err error) {
 	for len(refs) > 0 {
 		a, err := ask[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs})
 		if err != nil {
@@ -151,8 +152,8 @@ func (c *Client) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 
 // Paged is what can be walked through.
 type Paged interface {
-	Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) ([]store.Located, store.Ref, bool, error)
-	Records(ctx context.Context, refs []store.Ref) ([]store.Record, error)
+	Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) ([]engine.Located, store.Ref, bool, error)
+	Records(ctx context.Context, refs []store.Ref) ([]engine.Record, error)
 }
 
 // Walk yields the claims that pass a filter and that want wants at a glance, oldest
@@ -170,7 +171,7 @@ func Walk(ctx context.Context, p Paged, f *ken.Filter, want func(store.Glance) b
 			}
 			from, done = next, last
 			if want != nil {
-				page = slices.DeleteFunc(page, func(l store.Located) bool { return !want(l.Glance) })
+				page = slices.DeleteFunc(page, func(l engine.Located) bool { return !want(l.Glance) })
 			}
 			for some := range slices.Chunk(page, 256) {
 				refs := make([]store.Ref, len(some))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -40,7 +41,7 @@ func (c *Client) find(ctx context.Context, kind byte, q *searchRequest) (store.R
 	if a.Same {
 		a.Result.Query = q.Query
 	}
-	if err := c.cache.see(commit, same, a.Sight); err != nil {
+	if err := c.cache.applyPrefetch(commit, same, a.Sight); err != nil {
 		return store.Result{}, &LostError{Sent: true, Err: err}
 	}
 	return a.Result, nil
@@ -69,7 +70,7 @@ func (c *Client) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Re
 
 // Cosines implements store.Projections.
 func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
-	ctx, cancel := c.soon()
+	ctx, cancel := c.shortTimeout()
 	defer cancel()
 	if len(refs) == 0 {
 		return []float64{}
@@ -83,7 +84,7 @@ func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
 
 // look asks for what is known of a record and, at once, of those that are likely to
 // be asked for next. It returns nothing when there was no answer.
-func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
+func (c *Client) prefetchRow(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	q := &prefetchRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}
 	c.mu.Lock()
 	if reach == 0 && (ref < strideRows || ref >= c.ahead && ref-c.ahead < strideRows) { // a walk over all rows
@@ -91,7 +92,7 @@ func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, lin
 		c.ahead = ref + asideRows
 	}
 	c.mu.Unlock()
-	ctx, cancel := c.soon()
+	ctx, cancel := c.shortTimeout()
 	defer cancel()
 	sight, commit, err := call[prefetchRequest, []byte](ctx, c, kSight, q)
 	if err != nil {
@@ -111,7 +112,7 @@ func (c *Client) row(ref store.Ref) (seenRow, bool) {
 	if r, ok := c.cache.row(ref); ok {
 		return r, true
 	}
-	rows, _ := c.look(ref, 0)
+	rows, _ := c.prefetchRow(ref, 0)
 	r, ok := rows[ref]
 	return r, ok
 }
@@ -133,7 +134,7 @@ func (c *Client) Around(ref store.Ref, n int) (before, after []store.Ref) {
 	if before, after, ok := c.cache.around(ref, n); ok {
 		return before, after
 	}
-	_, links := c.look(ref, max(n, sightReach))
+	_, links := c.prefetchRow(ref, max(n, sightReach))
 	before, after, _ = around(links, ref, n)
 	return before, after
 }
@@ -147,7 +148,7 @@ func (c *Client) HasAll(ids []string) bool {
 	if len(ids) == 0 {
 		return true
 	}
-	ctx, cancel := c.soon()
+	ctx, cancel := c.shortTimeout()
 	defer cancel()
 	all, err := ask[[]string, bool](ctx, c, kHas, &ids)
 	return err == nil && all
@@ -175,13 +176,13 @@ func (c *Client) Fetch(ctx context.Context, refs []store.Ref) {
 	}
 }
 
-func (c *Client) read(ctx context.Context, refs []store.Ref) (out []store.Record, _ error) {
+func (c *Client) read(ctx context.Context, refs []store.Ref) (out []engine.Record, _ error) {
 	for len(refs) > 0 {
 		a, commit, err := call[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs, Sight: true})
 		if err != nil {
 			return nil, err
 		}
-		if err := c.cache.see(commit, "", a.Sight); err != nil {
+		if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
 			return nil, &LostError{Sent: true, Err: err}
 		}
 		c.cache.keep(commit, a.Records)
@@ -195,7 +196,7 @@ func (c *Client) read(ctx context.Context, refs []store.Ref) (out []store.Record
 }
 
 func (c *Client) counts() counts {
-	ctx, cancel := c.soon()
+	ctx, cancel := c.shortTimeout()
 	defer cancel()
 	n, _ := ask[countsRequest, counts](ctx, c, kCounts, &countsRequest{c.model})
 	return n
@@ -220,7 +221,7 @@ func (c *Client) Seq() uint64 { return c.counts().Seq }
 // Known implements store.Structure. Without an answer no name is known.
 func (c *Client) Known(names []string) []bool {
 	if len(names) > 0 {
-		ctx, cancel := c.soon()
+		ctx, cancel := c.shortTimeout()
 		defer cancel()
 		if known, err := ask[[]string, []bool](ctx, c, kKnown, &names); err == nil && len(known) == len(names) {
 			return known
@@ -239,7 +240,7 @@ func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cache.see(commit, "", a.Sight); err != nil {
+	if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
 		return nil, &LostError{Sent: true, Err: err}
 	}
 	return a.Outlines, nil
@@ -251,7 +252,7 @@ func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) (
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cache.see(commit, "", a.Sight); err != nil {
+	if err := c.cache.applyPrefetch(commit, "", a.Sight); err != nil {
 		return nil, &LostError{Sent: true, Err: err}
 	}
 	return a.Refs, nil
@@ -259,10 +260,10 @@ func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) (
 
 // Names implements store.Structure.
 func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, c.NamesAfter)
+	return engine.AllNames(ctx, f, c.NamesAfter)
 }
 
-// NamesAfter is store.Served's.
+// NamesAfter is engine.Served's.
 func (c *Client) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	a, err := ask[namesRequest, namesAnswer](ctx, c, kNames, &namesRequest{*f, after, n})
 	return a.Page, a.More, err
@@ -288,7 +289,7 @@ const eventPage = 512
 
 // Events implements store.Log.
 func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
-	return store.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
+	return engine.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
 		return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
 	})
 }
@@ -332,7 +333,7 @@ func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
 // Compact implements store.Engine.
 func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &empty{}) }
 
-// CopyTo implements store.Copier: the holder writes the copy.
+// CopyTo implements engine.Copier: the holder writes the copy.
 func (c *Client) CopyTo(ctx context.Context, dir string) error {
 	return tell(ctx, c, kCopy, &copyRequest{dir})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -326,7 +327,7 @@ type glancesRequest struct {
 }
 
 type glancesAnswer struct {
-	Page []store.Located
+	Page []engine.Located
 	Next store.Ref
 	Done bool
 }
@@ -338,7 +339,7 @@ type recordsRequest struct {
 }
 
 type recordsAnswer struct {
-	Records []store.Record
+	Records []engine.Record
 	Left    int // of the refs, how many were not read: the answer is long enough
 	Sight   []byte
 }

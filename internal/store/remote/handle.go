@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -22,7 +23,7 @@ func appendTo[T any](b []byte, v *T) []byte { return codec.Append(b, v) }
 type handler func(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error)
 
 // on makes a handler of what answers a Q with an A, an error or both.
-func on[Q, A any](do func(ctx context.Context, s store.Served, q *Q) (A, error)) handler {
+func on[Q, A any](do func(ctx context.Context, s engine.Served, q *Q) (A, error)) handler {
 	return func(ctx context.Context, c *session, body []byte, commit uint64) ([]byte, error) {
 		var q Q
 		if err := codec.Decode(body, &q); err != nil {
@@ -34,8 +35,8 @@ func on[Q, A any](do func(ctx context.Context, s store.Served, q *Q) (A, error))
 }
 
 // act makes a handler of what answers with an error or without.
-func act[Q any](do func(ctx context.Context, s store.Served, q *Q) error) handler {
-	return on(func(ctx context.Context, s store.Served, q *Q) (empty, error) { return empty{}, do(ctx, s, q) })
+func act[Q any](do func(ctx context.Context, s engine.Served, q *Q) error) handler {
+	return on(func(ctx context.Context, s engine.Served, q *Q) (empty, error) { return empty{}, do(ctx, s, q) })
 }
 
 // answer is the frame of an answer.
@@ -53,49 +54,49 @@ func named(ctx context.Context, id uuid.UUID) context.Context {
 }
 
 var handlers = map[byte]handler{
-	kImport: on(func(ctx context.Context, s store.Served, q *importRequest) ([]outcome, error) {
+	kImport: on(func(ctx context.Context, s engine.Served, q *importRequest) ([]outcome, error) {
 		out := make([]outcome, len(q.Claims))
 		for i, o := range s.Import(named(ctx, q.Commit), q.Claims) {
 			out[i] = outcome{ID: o.ID, Changed: o.Changed, Err: toFault(o.Err)}
 		}
 		return out, nil
 	}),
-	kQuery: on(func(ctx context.Context, s store.Served, q *ken.Query) ([]ken.Claim, error) { return s.Query(ctx, *q) }),
-	kTransition: act(func(ctx context.Context, s store.Served, q *transitionRequest) error {
+	kQuery: on(func(ctx context.Context, s engine.Served, q *ken.Query) ([]ken.Claim, error) { return s.Query(ctx, *q) }),
+	kTransition: act(func(ctx context.Context, s engine.Served, q *transitionRequest) error {
 		return s.Transition(named(ctx, q.Commit), q.Transition)
 	}),
-	kSupersede: act(func(ctx context.Context, s store.Served, q *supersedeRequest) error {
+	kSupersede: act(func(ctx context.Context, s engine.Served, q *supersedeRequest) error {
 		if q.WithoutWords {
 			return s.Supersede(named(ctx, q.Commit), q.Old, q.New)
 		}
 		return s.SupersedeFor(named(ctx, q.Commit), q.Old, q.New, q.Reason, q.Actor)
 	}),
-	kHistory: on(func(ctx context.Context, s store.Served, q *oneClaim) ([]ken.ClaimEvent, error) {
+	kHistory: on(func(ctx context.Context, s engine.Served, q *oneClaim) ([]ken.ClaimEvent, error) {
 		return s.History(ctx, q.ID)
 	}),
-	kGet:   on(func(ctx context.Context, s store.Served, q *oneClaim) (ken.Claim, error) { return s.Get(ctx, q.ID) }),
-	kByKey: on(func(ctx context.Context, s store.Served, q *oneClaim) (ken.Claim, error) { return s.ByKey(ctx, q.ID) }),
-	kReinforce: act(func(ctx context.Context, s store.Served, q *oneClaim) error {
+	kGet:   on(func(ctx context.Context, s engine.Served, q *oneClaim) (ken.Claim, error) { return s.Get(ctx, q.ID) }),
+	kByKey: on(func(ctx context.Context, s engine.Served, q *oneClaim) (ken.Claim, error) { return s.ByKey(ctx, q.ID) }),
+	kReinforce: act(func(ctx context.Context, s engine.Served, q *oneClaim) error {
 		return s.Reinforce(named(ctx, q.Commit), q.ID, q.Evidence, q.Actor)
 	}),
-	kArchive: act(func(ctx context.Context, s store.Served, q *oneClaim) error {
+	kArchive: act(func(ctx context.Context, s engine.Served, q *oneClaim) error {
 		return s.Archive(named(ctx, q.Commit), q.ID, q.Reason, q.Actor)
 	}),
-	kForget: on(func(ctx context.Context, s store.Served, q *oneClaim) ([]string, error) {
+	kForget: on(func(ctx context.Context, s engine.Served, q *oneClaim) ([]string, error) {
 		if ctx = named(ctx, q.Commit); q.Later {
 			ctx = store.EraseLater(ctx)
 		}
 		return s.Forget(ctx, q.ID, q.Reason, q.Actor)
 	}),
-	kGlances: on(func(ctx context.Context, s store.Served, q *glancesRequest) (a glancesAnswer, err error) {
+	kGlances: on(func(ctx context.Context, s engine.Served, q *glancesRequest) (a glancesAnswer, err error) {
 		a.Page, a.Next, a.Done, err = s.Glances(ctx, q.Filter, q.From, min(max(q.N, 1), 1<<14))
 		return a, err
 	}),
 	kRecords: records,
-	kKeyword: search(func(ctx context.Context, s store.Served, q *searchRequest) (store.Result, error) {
+	kKeyword: search(func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error) {
 		return s.Keyword(ctx, q.Text, &q.Filter, q.Limit)
 	}, sightNear, sightReach),
-	kVector: search(func(ctx context.Context, s store.Served, q *searchRequest) (store.Result, error) {
+	kVector: search(func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error) {
 		if !speaks(s, q.Model) {
 			return store.Result{}, &ken.Error{Code: ken.CodeInvalid, Field: "vector",
 				Msg: "the process that holds the store compares with another embedding model than " + q.Model,
@@ -103,81 +104,81 @@ var handlers = map[byte]handler{
 		}
 		return s.Vector(ctx, q.Query, &q.Filter, q.Limit)
 	}, 0, 2),
-	kPinned: search(func(ctx context.Context, s store.Served, q *searchRequest) (store.Result, error) {
+	kPinned: search(func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error) {
 		return s.Pinned(ctx, &q.Filter, q.Limit)
 	}, 0, 0),
-	kNewest: search(func(ctx context.Context, s store.Served, q *searchRequest) (store.Result, error) {
+	kNewest: search(func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error) {
 		return s.Newest(ctx, &q.Filter, q.Limit)
 	}, 0, 0),
-	kCosines: on(func(_ context.Context, s store.Served, q *cosinesRequest) ([]float64, error) {
+	kCosines: on(func(_ context.Context, s engine.Served, q *cosinesRequest) ([]float64, error) {
 		if !speaks(s, q.Model) {
 			return make([]float64, len(q.Refs)), nil
 		}
 		return s.Cosines(q.Query, q.Refs), nil
 	}),
-	kSight: on(func(_ context.Context, s store.Served, q *prefetchRequest) ([]byte, error) {
+	kSight: on(func(_ context.Context, s engine.Served, q *prefetchRequest) ([]byte, error) {
 		refs, alone := q.Refs, []store.Ref(nil)
 		for ref, n := q.From, min(q.N, s.Refs()-int(q.From)); n > 0; ref, n = ref+1, n-1 {
 			alone = append(alone, ref)
 		}
 		return sightOf(s, refs, alone, 0, min(max(q.Reach, 0), 1024)), nil
 	}),
-	kHas: on(func(_ context.Context, s store.Served, q *[]string) (bool, error) {
+	kHas: on(func(_ context.Context, s engine.Served, q *[]string) (bool, error) {
 		return !slices.ContainsFunc(*q, func(id string) bool { return !s.Has(id) }), nil
 	}),
-	kCounts: on(func(_ context.Context, s store.Served, q *countsRequest) (c counts, _ error) {
+	kCounts: on(func(_ context.Context, s engine.Served, q *countsRequest) (c counts, _ error) {
 		c.Len, c.Refs, c.Seq = s.Len(), s.Refs(), s.Seq()
 		if c.Embedded, c.Total = s.Coverage(); !speaks(s, q.Model) {
 			c.Embedded = 0
 		}
 		return c, nil
 	}),
-	kDocumentHashes: on(func(ctx context.Context, s store.Served, _ *empty) (map[string]store.Known, error) {
+	kDocumentHashes: on(func(ctx context.Context, s engine.Served, _ *empty) (map[string]store.Known, error) {
 		return s.DocumentHashes(ctx)
 	}),
-	kPutDocuments: act(func(ctx context.Context, s store.Served, q *documentsRequest) error {
+	kPutDocuments: act(func(ctx context.Context, s engine.Served, q *documentsRequest) error {
 		return s.PutDocuments(ctx, q.Put)
 	}),
-	kRemoveDocuments: act(func(ctx context.Context, s store.Served, q *documentsRequest) error {
+	kRemoveDocuments: act(func(ctx context.Context, s engine.Served, q *documentsRequest) error {
 		return s.RemoveDocuments(ctx, q.Remove)
 	}),
-	kTouchDocuments: act(func(ctx context.Context, s store.Served, q *documentsRequest) error {
+	kTouchDocuments: act(func(ctx context.Context, s engine.Served, q *documentsRequest) error {
 		return s.TouchDocuments(ctx, q.Touch)
 	}),
-	kOrphans: on(func(ctx context.Context, s store.Served, _ *empty) ([]string, error) { return s.Orphans(ctx) }),
-	kPruneOrphans: on(func(ctx context.Context, s store.Served, q *documentsRequest) (int, error) {
+	kOrphans: on(func(ctx context.Context, s engine.Served, _ *empty) ([]string, error) { return s.Orphans(ctx) }),
+	kPruneOrphans: on(func(ctx context.Context, s engine.Served, q *documentsRequest) (int, error) {
 		return s.PruneOrphans(ctx, q.Remove)
 	}),
-	kAssign: on(func(ctx context.Context, s store.Served, q *assignRequest) (bool, error) {
+	kAssign: on(func(ctx context.Context, s engine.Served, q *assignRequest) (bool, error) {
 		return s.Assign(named(ctx, q.Commit), q.Assignment)
 	}),
-	kKnown: on(func(_ context.Context, s store.Served, q *[]string) ([]bool, error) { return s.Known(*q), nil }),
-	kOutlines: on(func(ctx context.Context, s store.Served, q *outlinesRequest) (a outlinesAnswer, err error) {
+	kKnown: on(func(_ context.Context, s engine.Served, q *[]string) ([]bool, error) { return s.Known(*q), nil }),
+	kOutlines: on(func(ctx context.Context, s engine.Served, q *outlinesRequest) (a outlinesAnswer, err error) {
 		if a.Outlines, err = s.Outlines(ctx, q.Names, &q.Filter, q.Options); err == nil {
 			a.Sight = sightOf(s, outlined(a.Outlines), nil, 0, 0)
 		}
 		return a, err
 	}),
-	kNames: on(func(ctx context.Context, s store.Served, q *namesRequest) (a namesAnswer, err error) {
+	kNames: on(func(ctx context.Context, s engine.Served, q *namesRequest) (a namesAnswer, err error) {
 		a.Page, a.More, err = s.NamesAfter(ctx, &q.Filter, q.After, min(max(q.N, 1), 1<<14))
 		return a, err
 	}),
-	kReferring: on(func(ctx context.Context, s store.Served, q *referringRequest) (a referringAnswer, err error) {
+	kReferring: on(func(ctx context.Context, s engine.Served, q *referringRequest) (a referringAnswer, err error) {
 		if a.Refs, err = s.Referring(ctx, q.Names, &q.Filter); err == nil {
 			a.Sight = sightOf(s, a.Refs, nil, 0, 0)
 		}
 		return a, err
 	}),
 	kEvents: on(events),
-	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *empty) (store.LogReport, error) {
+	kVerifyLog: on(func(ctx context.Context, s engine.Served, _ *empty) (store.LogReport, error) {
 		return s.VerifyLog(ctx)
 	}),
-	kCheck:        on(func(ctx context.Context, s store.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
-	kFaults:       on(func(ctx context.Context, s store.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
-	kEmbedMissing: on(func(ctx context.Context, s store.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
-	kCompact:      act(func(ctx context.Context, s store.Served, _ *empty) error { return s.Compact(ctx) }),
-	kCopy:         act(func(ctx context.Context, s store.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),
-	kRebuild:      act(func(ctx context.Context, s store.Served, _ *empty) error { return s.Rebuild(ctx) }),
+	kCheck:        on(func(ctx context.Context, s engine.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
+	kFaults:       on(func(ctx context.Context, s engine.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
+	kEmbedMissing: on(func(ctx context.Context, s engine.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
+	kCompact:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Compact(ctx) }),
+	kCopy:         act(func(ctx context.Context, s engine.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),
+	kRebuild:      act(func(ctx context.Context, s engine.Served, _ *empty) error { return s.Rebuild(ctx) }),
 }
 
 // speaks reports whether the store's vectors are of this model. A client without an
@@ -189,8 +190,8 @@ func speaks(s store.Engine, model string) bool {
 
 // search makes a handler of a search: what it finds comes with what a turn will ask
 // about it.
-func search(do func(ctx context.Context, s store.Served, q *searchRequest) (store.Result, error), near, reach int) handler {
-	return on(func(ctx context.Context, s store.Served, q *searchRequest) (a searchAnswer, err error) {
+func search(do func(ctx context.Context, s engine.Served, q *searchRequest) (store.Result, error), near, reach int) handler {
+	return on(func(ctx context.Context, s engine.Served, q *searchRequest) (a searchAnswer, err error) {
 		known := q.Seen != 0 && q.Seen == s.Commit()
 		if a.Result, err = do(ctx, s, q); err != nil {
 			return searchAnswer{}, err
@@ -231,7 +232,7 @@ func records(ctx context.Context, c *session, body []byte, commit uint64) ([]byt
 	left := q.Refs
 	for len(left) > 0 && size < pageBytes && err == nil {
 		n := min(step, len(left))
-		var page []store.Record
+		var page []engine.Record
 		if q.Sight { // what a turn reads is mostly what the last ones have read
 			page, err = remembered(ctx, c.store, left[:n])
 		} else {
@@ -251,13 +252,13 @@ func records(ctx context.Context, c *session, body []byte, commit uint64) ([]byt
 }
 
 // remembered reads claims by way of what the store remembers.
-func remembered(ctx context.Context, s store.Served, refs []store.Ref) ([]store.Record, error) {
-	out := make([]store.Record, 0, len(refs))
+func remembered(ctx context.Context, s engine.Served, refs []store.Ref) ([]engine.Record, error) {
+	out := make([]engine.Record, 0, len(refs))
 	for _, ref := range refs {
 		c, err := s.Claim(ctx, ref)
 		switch {
 		case err == nil:
-			out = append(out, store.Record{Ref: ref, Claim: c})
+			out = append(out, engine.Record{Ref: ref, Claim: c})
 		case !errors.Is(err, ken.ErrNotFound):
 			return nil, err
 		}
@@ -266,7 +267,7 @@ func remembered(ctx context.Context, s store.Served, refs []store.Ref) ([]store.
 }
 
 // events reads a page of the log.
-func events(ctx context.Context, s store.Served, q *eventsRequest) (page []*store.Event, err error) {
+func events(ctx context.Context, s engine.Served, q *eventsRequest) (page []*store.Event, err error) {
 	size := 0
 	for ev, err := range s.Events(ctx, q.From) {
 		if err != nil {

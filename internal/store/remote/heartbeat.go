@@ -109,7 +109,7 @@ func IsHung(err error) bool {
 }
 
 // awake waits for a holder that hangs, where the caller set no deadline of its own.
-func (c *Client) awake(ctx context.Context) error {
+func (c *Client) ping(ctx context.Context) error {
 	err := c.hangs(false)
 	if _, bounded := ctx.Deadline(); err == nil || bounded {
 		return err

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
-	"github.com/kenlayer/ken/store"
 )
 
 // ServerOptions configures a server. Only Owner is needed.
@@ -50,7 +50,7 @@ type Server struct {
 	conns   sync.WaitGroup
 
 	mu        sync.Mutex // guards the rest
-	s         store.Served
+	s         engine.Served
 	err       error // why there is no store
 	stage     welcome
 	listeners map[net.Listener]bool
@@ -76,7 +76,7 @@ func NewServer(o ServerOptions) *Server {
 }
 
 // Ready begins to serve s to those who wait and to those who come.
-func (s *Server) Ready(st store.Served) {
+func (s *Server) Ready(st engine.Served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.s = st
@@ -196,14 +196,14 @@ type session struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	frames chan frame
-	store  store.Served
+	store  engine.Served
 	out    []byte // for answers, used again
 }
 
 func (c *session) serve() {
 	defer c.nc.Close()
 	defer c.cancel()
-	if !c.greet() {
+	if !c.handshake() {
 		return
 	}
 	c.frames = make(chan frame)
@@ -217,7 +217,7 @@ func (c *session) serve() {
 	for {
 		select {
 		case <-c.s.closing:
-			c.bye()
+			c.sendShutdown()
 			return
 		case <-c.ctx.Done():
 			return
@@ -246,9 +246,9 @@ func (c *session) read() {
 	}
 }
 
-// greet hears who the client is and waits with it until the store is open. It
+// handshake hears who the client is and waits with it until the store is open. It
 // reports whether the client is served.
-func (c *session) greet() bool {
+func (c *session) handshake() bool {
 	var h hello
 	_ = c.nc.SetDeadline(time.Now().Add(helloWait))
 	if err := receiveJSON(c.nc, kHello, &h); err != nil {
@@ -353,8 +353,8 @@ func (c *session) send(b []byte) error {
 	return sendFrame(c.nc, kAnswer, b)
 }
 
-// bye is the last that a client hears on a connection that it asks nothing on.
-func (c *session) bye() {
+// sendShutdown is the last that a client hears on a connection that it asks nothing on.
+func (c *session) sendShutdown() {
 	c.s.mu.Lock()
 	last := c.s.last
 	c.s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/overlay"
 	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
@@ -42,7 +43,7 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 		return err
 	}
 	defer t.end()
-	mine := store.NewOverlay(t)
+	mine := overlay.New(t)
 	defer mine.End()
 	if err := t.run(func() error { return fn(mine) }); err != nil {
 		return err
@@ -58,14 +59,14 @@ func (h shelf) begin(ctx context.Context, kind byte) (t *transaction, known bool
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	cn, err := h.c.take(ctx)
+	cn, err := h.c.acquireConn(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	t = &transaction{ctx: ctx, c: h.c, cn: cn}
 	a, err := t.ask(kind, &shelfRequest{Commit: store.CommitOf(ctx)})
 	if err != nil || a.Known {
-		h.c.give(cn, err == nil)
+		h.c.returnConn(cn, err == nil)
 		return nil, a.Known, unsent(err)
 	}
 	return t, false, nil
@@ -119,7 +120,7 @@ func (t *transaction) end() {
 	if !t.over && !t.bad {
 		t.bad = sendFrame(cn.nc, kShelfEnd, codec.Append(startFrame(cn.out), &shelfRequest{})) != nil
 	}
-	t.c.give(cn, !t.bad)
+	t.c.returnConn(cn, !t.bad)
 }
 
 // ask is one exchange within the transaction.
@@ -196,7 +197,7 @@ func (t *transaction) Scan(prefix string) iter.Seq2[string, []byte] {
 }
 
 // commit sends the changes, in parts, and waits until they are durable.
-func (t *transaction) commit(mine *store.Overlay) error {
+func (t *transaction) commit(mine *overlay.Overlay) error {
 	var part changes
 	size := 0
 	stage := func() error {

@@ -10,17 +10,18 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/store"
 )
 
-// engine is a store that this process or another one holds, now the one and then
+// proxyEngine is a store that this process or another one holds, now the one and then
 // the other.
-type engine struct{ s *ownerConn }
+type proxyEngine struct{ s *ownerConn }
 
 var (
-	_ store.Engine = (*engine)(nil)
-	_ store.Remote = (*engine)(nil)
+	_ store.Engine = (*proxyEngine)(nil)
+	_ store.Remote = (*proxyEngine)(nil)
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 )
 
 // read runs fn on the store, and again when its holder is lost.
-func (e *engine) read(ctx context.Context, fn func(store.Engine) error) error {
+func (e *proxyEngine) read(ctx context.Context, fn func(store.Engine) error) error {
 	for try := 1; ; try++ {
 		r, err := e.s.current(ctx)
 		if err != nil {
@@ -56,7 +57,7 @@ func (e *engine) read(ctx context.Context, fn func(store.Engine) error) error {
 
 // write is read for a write: fn gives the context that it gets to it. Done again, it
 // has the same name, so that it is done once.
-func (e *engine) write(ctx context.Context, fn func(context.Context, store.Engine) error) error {
+func (e *proxyEngine) write(ctx context.Context, fn func(context.Context, store.Engine) error) error {
 	named, start, sent := ctx, time.Now(), false
 	if store.CommitOf(ctx) == uuid.Nil {
 		named = store.WithCommit(ctx, uuid.Must(uuid.NewV7()))
@@ -88,7 +89,7 @@ var errLate = errors.New("it took too long to find another holder")
 
 // now runs fn, which takes no context, on the store: again when the holder was lost
 // meanwhile, for two seconds at most. It does not run when there is no store by then.
-func (e *engine) now(fn func(store.Engine)) {
+func (e *proxyEngine) now(fn func(store.Engine)) {
 	if r := e.s.role.Load(); r != nil {
 		fn(r.store)
 		if r.client == nil || !r.client.Broken() {
@@ -113,7 +114,7 @@ func (e *engine) now(fn func(store.Engine)) {
 
 // Hangs is why the store can't be asked just now: its holder is there and does not answer.
 // Nil when it does.
-func (e *engine) Hangs() error {
+func (e *proxyEngine) Hangs() error {
 	if r := e.s.role.Load(); r != nil && r.client != nil {
 		return r.client.Hangs()
 	}
@@ -124,34 +125,34 @@ func (e *engine) Hangs() error {
 }
 
 // Owner implements store.Engine.
-func (e *engine) Owner() string { return e.s.owner }
+func (e *proxyEngine) Owner() string { return e.s.owner }
 
 // Dir implements store.Engine.
-func (e *engine) Dir() string { return e.s.dir }
+func (e *proxyEngine) Dir() string { return e.s.dir }
 
 // Embedder implements store.Engine.
-func (e *engine) Embedder() embed.Embedder { return e.s.w.o.Store.Embedder }
+func (e *proxyEngine) Embedder() embed.Embedder { return e.s.w.o.Store.Embedder }
 
 // EmbedMissing implements store.Engine.
-func (e *engine) EmbedMissing(ctx context.Context) (n int, err error) {
+func (e *proxyEngine) EmbedMissing(ctx context.Context) (n int, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.EmbedMissing(ctx); return err })
 	return n, err
 }
 
 // Compact implements store.Engine.
-func (e *engine) Compact(ctx context.Context) error {
+func (e *proxyEngine) Compact(ctx context.Context) error {
 	return e.read(ctx, func(s store.Engine) error { return s.Compact(ctx) })
 }
 
 // Rebuild implements store.Engine.
-func (e *engine) Rebuild(ctx context.Context) error {
+func (e *proxyEngine) Rebuild(ctx context.Context) error {
 	return e.read(ctx, func(s store.Engine) error { return s.Rebuild(ctx) })
 }
 
 // Shelf implements store.Engine.
-func (e *engine) Shelf() store.Shelf { return shelf{e} }
+func (e *proxyEngine) Shelf() store.Shelf { return shelf{e} }
 
-type shelf struct{ e *engine }
+type shelf struct{ e *proxyEngine }
 
 // View implements store.Shelf.
 func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error {
@@ -164,55 +165,55 @@ func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 }
 
 // WriteClaim implements ken.Store.
-func (e *engine) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+func (e *proxyEngine) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
 	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { id, err = s.WriteClaim(ctx, c); return err })
 	return id, err
 }
 
 // Query implements ken.Store.
-func (e *engine) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
+func (e *proxyEngine) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.Query(ctx, q); return err })
 	return out, err
 }
 
 // Transition implements ken.Store.
-func (e *engine) Transition(ctx context.Context, t ken.Transition) error {
+func (e *proxyEngine) Transition(ctx context.Context, t ken.Transition) error {
 	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Transition(ctx, t) })
 }
 
 // Supersede implements ken.Store.
-func (e *engine) Supersede(ctx context.Context, oldID, newID string) error {
+func (e *proxyEngine) Supersede(ctx context.Context, oldID, newID string) error {
 	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Supersede(ctx, oldID, newID) })
 }
 
 // SupersedeFor implements store.Claims.
-func (e *engine) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (e *proxyEngine) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return e.write(ctx, func(ctx context.Context, s store.Engine) error {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
 	})
 }
 
 // History implements ken.Store.
-func (e *engine) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
+func (e *proxyEngine) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.History(ctx, id); return err })
 	return out, err
 }
 
 // Get implements store.Claims.
-func (e *engine) Get(ctx context.Context, id string) (c ken.Claim, err error) {
+func (e *proxyEngine) Get(ctx context.Context, id string) (c ken.Claim, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Get(ctx, id); return err })
 	return c, err
 }
 
 // ByKey implements store.Claims.
-func (e *engine) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
+func (e *proxyEngine) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.ByKey(ctx, key); return err })
 	return c, err
 }
 
 // Import implements store.Claims. What another process holds gets a large import in
 // several transactions.
-func (e *engine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
+func (e *proxyEngine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
 	if r := e.s.role.Load(); r != nil && r.client == nil {
 		return r.store.Import(ctx, in)
 	}
@@ -240,17 +241,17 @@ func (e *engine) Import(ctx context.Context, in []store.Incoming) []store.Outcom
 }
 
 // Reinforce implements store.Claims.
-func (e *engine) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+func (e *proxyEngine) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Reinforce(ctx, id, evidence, actor) })
 }
 
 // Archive implements store.Claims.
-func (e *engine) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
+func (e *proxyEngine) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
 	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Archive(ctx, id, reason, actor) })
 }
 
 // Forget implements store.Claims.
-func (e *engine) Forget(ctx context.Context, id, reason string, actor ken.Actor) (ids []string, err error) {
+func (e *proxyEngine) Forget(ctx context.Context, id, reason string, actor ken.Actor) (ids []string, err error) {
 	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) {
 		ids, err = s.Forget(ctx, id, reason, actor)
 		return err
@@ -259,7 +260,7 @@ func (e *engine) Forget(ctx context.Context, id, reason string, actor ken.Actor)
 }
 
 // Scan implements store.Claims.
-func (e *engine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
+func (e *proxyEngine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
 	own := *f // as it is now
 	return func(yield func(ken.Claim, error) bool) {
 		all := remote.Walk(ctx, pages{e}, &own, want)
@@ -271,7 +272,7 @@ func (e *engine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance
 }
 
 // Claims implements store.Claims.
-func (e *engine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
+func (e *proxyEngine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 	return func(yield func(ken.Claim, error) bool) {
 		all := remote.Walk(ctx, pages{e}, nil, nil)
 		if r := e.s.role.Load(); r != nil && r.client == nil {
@@ -283,9 +284,9 @@ func (e *engine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
 
 // pages walks through the claims of whoever holds the store: a record keeps its ref
 // when another process takes over.
-type pages struct{ e *engine }
+type pages struct{ e *proxyEngine }
 
-func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []store.Located, next store.Ref, done bool, err error) {
+func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []engine.Located, next store.Ref, done bool, err error) {
 	err = p.e.read(ctx, func(s store.Engine) (err error) {
 		page, next, done, err = s.(remote.Paged).Glances(ctx, f, from, n)
 		return err
@@ -293,7 +294,7 @@ func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int
 	return page, next, done, err
 }
 
-func (p pages) Records(ctx context.Context, refs []store.Ref) (out []store.Record, err error) {
+func (p pages) Records(ctx context.Context, refs []store.Ref) (out []engine.Record, err error) {
 	err = p.e.read(ctx, func(s store.Engine) (err error) { out, err = s.(remote.Paged).Records(ctx, refs); return err })
 	return out, err
 }
@@ -302,41 +303,41 @@ func (p pages) Records(ctx context.Context, refs []store.Ref) (out []store.Recor
 // is needed for it.
 
 // DocumentHashes implements store.Documents.
-func (e *engine) DocumentHashes(ctx context.Context) (known map[string]store.Known, err error) {
+func (e *proxyEngine) DocumentHashes(ctx context.Context) (known map[string]store.Known, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { known, err = s.DocumentHashes(ctx); return err })
 	return known, err
 }
 
 // PutDocuments implements store.Documents.
-func (e *engine) PutDocuments(ctx context.Context, docs []store.Document) error {
+func (e *proxyEngine) PutDocuments(ctx context.Context, docs []store.Document) error {
 	return e.read(ctx, func(s store.Engine) error { return s.PutDocuments(ctx, docs) })
 }
 
 // RemoveDocuments implements store.Documents.
-func (e *engine) RemoveDocuments(ctx context.Context, paths []string) error {
+func (e *proxyEngine) RemoveDocuments(ctx context.Context, paths []string) error {
 	return e.read(ctx, func(s store.Engine) error { return s.RemoveDocuments(ctx, paths) })
 }
 
 // TouchDocuments implements store.Documents.
-func (e *engine) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
+func (e *proxyEngine) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
 	return e.read(ctx, func(s store.Engine) error { return s.TouchDocuments(ctx, known) })
 }
 
 // Orphans implements store.Documents.
-func (e *engine) Orphans(ctx context.Context) (paths []string, err error) {
+func (e *proxyEngine) Orphans(ctx context.Context) (paths []string, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { paths, err = s.Orphans(ctx); return err })
 	return paths, err
 }
 
 // PruneOrphans implements store.Documents. Should a holder be lost on the way, those
 // that it had pruned are not counted.
-func (e *engine) PruneOrphans(ctx context.Context, paths []string) (n int, err error) {
+func (e *proxyEngine) PruneOrphans(ctx context.Context, paths []string) (n int, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.PruneOrphans(ctx, paths); return err })
 	return n, err
 }
 
 // Events implements store.Log. Each page is read from whoever holds the store then.
-func (e *engine) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+func (e *proxyEngine) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		for done := false; !done; {
 			stopped := false
@@ -364,30 +365,30 @@ func (e *engine) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event
 }
 
 // Seq implements store.Log.
-func (e *engine) Seq() (seq uint64) {
+func (e *proxyEngine) Seq() (seq uint64) {
 	e.now(func(s store.Engine) { seq = s.Seq() })
 	return seq
 }
 
 // Wait implements store.Log.
-func (e *engine) Wait(ctx context.Context, seq uint64) error {
+func (e *proxyEngine) Wait(ctx context.Context, seq uint64) error {
 	return e.read(ctx, func(s store.Engine) error { return s.Wait(ctx, seq) })
 }
 
 // Check implements store.Engine.
-func (e *engine) Check(ctx context.Context) (r store.CheckReport, err error) {
+func (e *proxyEngine) Check(ctx context.Context) (r store.CheckReport, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.Check(ctx); return err })
 	return r, err
 }
 
 // Faults implements store.Engine.
-func (e *engine) Faults(ctx context.Context) (f []store.Fault, err error) {
+func (e *proxyEngine) Faults(ctx context.Context) (f []store.Fault, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { f, err = s.Faults(ctx); return err })
 	return f, err
 }
 
 // VerifyLog implements store.Log.
-func (e *engine) VerifyLog(ctx context.Context) (r store.LogReport, err error) {
+func (e *proxyEngine) VerifyLog(ctx context.Context) (r store.LogReport, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.VerifyLog(ctx); return err })
 	return r, err
 }

@@ -6,124 +6,125 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/engine"
 	"github.com/kenlayer/ken/store"
 )
 
 // Keyword implements store.Projections.
-func (e *engine) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (res store.Result, err error) {
+func (e *proxyEngine) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (res store.Result, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Keyword(ctx, text, f, limit); return err })
 	return res, err
 }
 
 // Vector implements store.Projections.
-func (e *engine) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (res store.Result, err error) {
+func (e *proxyEngine) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (res store.Result, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Vector(ctx, query, f, limit); return err })
 	return res, err
 }
 
 // Pinned implements store.Projections.
-func (e *engine) Pinned(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
+func (e *proxyEngine) Pinned(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Pinned(ctx, f, limit); return err })
 	return res, err
 }
 
 // Newest implements store.Projections.
-func (e *engine) Newest(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
+func (e *proxyEngine) Newest(ctx context.Context, f *ken.Filter, limit int) (res store.Result, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { res, err = s.Newest(ctx, f, limit); return err })
 	return res, err
 }
 
 // Referring implements store.Projections.
-func (e *engine) Referring(ctx context.Context, names []string, f *ken.Filter) (refs []store.Ref, err error) {
+func (e *proxyEngine) Referring(ctx context.Context, names []string, f *ken.Filter) (refs []store.Ref, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { refs, err = s.Referring(ctx, names, f); return err })
 	return refs, err
 }
 
 // Cosines implements store.Projections.
-func (e *engine) Cosines(query []float32, refs []store.Ref) []float64 {
+func (e *proxyEngine) Cosines(query []float32, refs []store.Ref) []float64 {
 	out := make([]float64, len(refs))
 	e.now(func(s store.Engine) { out = s.Cosines(query, refs) })
 	return out
 }
 
 // Row implements store.Projections.
-func (e *engine) Row(ref store.Ref) (row store.Row, ok bool) {
+func (e *proxyEngine) Row(ref store.Ref) (row store.Row, ok bool) {
 	e.now(func(s store.Engine) { row, ok = s.Row(ref) })
 	return row, ok
 }
 
 // Form implements store.Projections.
-func (e *engine) Form(ref store.Ref) (f analysis.Form) {
+func (e *proxyEngine) Form(ref store.Ref) (f analysis.Form) {
 	e.now(func(s store.Engine) { f = s.Form(ref) })
 	return f
 }
 
 // Around implements store.Projections.
-func (e *engine) Around(ref store.Ref, n int) (before, after []store.Ref) {
+func (e *proxyEngine) Around(ref store.Ref, n int) (before, after []store.Ref) {
 	e.now(func(s store.Engine) { before, after = s.Around(ref, n) })
 	return before, after
 }
 
 // Has implements store.Projections.
-func (e *engine) Has(id string) (has bool) {
+func (e *proxyEngine) Has(id string) (has bool) {
 	e.now(func(s store.Engine) { has = s.Has(id) })
 	return has
 }
 
 // HasAll implements store.Remote.
-func (e *engine) HasAll(ids []string) (all bool) {
+func (e *proxyEngine) HasAll(ids []string) (all bool) {
 	e.now(func(s store.Engine) { all = store.HasAll(s, ids) })
 	return all
 }
 
 // Fetch implements store.Remote.
-func (e *engine) Fetch(ctx context.Context, refs []store.Ref) {
+func (e *proxyEngine) Fetch(ctx context.Context, refs []store.Ref) {
 	if r := e.s.role.Load(); r != nil {
 		store.Fetch(ctx, r.store, refs)
 	}
 }
 
 // Claim implements store.Projections.
-func (e *engine) Claim(ctx context.Context, ref store.Ref) (c ken.Claim, err error) {
+func (e *proxyEngine) Claim(ctx context.Context, ref store.Ref) (c ken.Claim, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Claim(ctx, ref); return err })
 	return c, err
 }
 
 // Coverage implements store.Projections.
-func (e *engine) Coverage() (embedded, total int) {
+func (e *proxyEngine) Coverage() (embedded, total int) {
 	e.now(func(s store.Engine) { embedded, total = s.Coverage() })
 	return embedded, total
 }
 
 // Len implements store.Engine.
-func (e *engine) Len() (n int) {
+func (e *proxyEngine) Len() (n int) {
 	e.now(func(s store.Engine) { n = s.Len() })
 	return n
 }
 
 // Refs implements store.Engine.
-func (e *engine) Refs() (n int) {
+func (e *proxyEngine) Refs() (n int) {
 	e.now(func(s store.Engine) { n = s.Refs() })
 	return n
 }
 
 // Known implements store.Structure.
-func (e *engine) Known(names []string) []bool {
+func (e *proxyEngine) Known(names []string) []bool {
 	known := make([]bool, len(names))
 	e.now(func(s store.Engine) { known = s.Known(names) })
 	return known
 }
 
 // Outlines implements store.Structure.
-func (e *engine) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) (out []store.Outline, err error) {
+func (e *proxyEngine) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) (out []store.Outline, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.Outlines(ctx, names, f, o); return err })
 	return out, err
 }
 
 // Names implements store.Structure. Each page is read from whoever holds the store
 // then.
-func (e *engine) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
-	return store.AllNames(ctx, f, e.namesAfter)
+func (e *proxyEngine) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
+	return engine.AllNames(ctx, f, e.namesAfter)
 }
 
 // pagedNames is a store that gives its names in pages: the one on disk and what stands
@@ -132,7 +133,7 @@ type pagedNames interface {
 	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) ([]store.NameCount, bool, error)
 }
 
-func (e *engine) namesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
+func (e *proxyEngine) namesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
 	err = e.read(ctx, func(s store.Engine) (err error) {
 		page, more, err = s.(pagedNames).NamesAfter(ctx, f, after, n)
 		return err
@@ -141,7 +142,7 @@ func (e *engine) namesAfter(ctx context.Context, f *ken.Filter, after string, n 
 }
 
 // Assign implements store.Claims.
-func (e *engine) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+func (e *proxyEngine) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
 	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { changed, err = s.Assign(ctx, a); return err })
 	return changed, err
 }

@@ -28,7 +28,7 @@ type Owners struct {
 
 	mu      sync.Mutex // guards the rest
 	open    map[string]*list.Element
-	used    *list.List // of *seat, most recently used first
+	used    *list.List // of *ownerConn, most recently used first
 	evicted []error
 	closed  bool
 }
@@ -99,7 +99,7 @@ func (w *Owners) Holds(owner string) bool {
 	return r != nil && r.host != nil
 }
 
-// use counts one more use of a seat, by another process.
+// use counts one more use of a connection, by another process.
 func (w *Owners) use(st *ownerConn) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +141,7 @@ func (w *Owners) evict() {
 	}
 }
 
-// leave closes a seat behind the caller's back. w.mu is held.
+// leave closes a connection behind the caller's back. w.mu is held.
 func (w *Owners) leave(el *list.Element) {
 	st := el.Value.(*ownerConn)
 	w.used.Remove(el)

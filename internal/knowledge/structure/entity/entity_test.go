@@ -20,7 +20,7 @@ var day = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 // kit is a store to be filled.
 type kit struct {
 	testing.TB
-	s *memory.Store
+	s memory.Store
 	n int
 }
 

@@ -1,0 +1,105 @@
+// Package clean removes from a text what may not enter a log: secrets, control
+// characters, and the reasoning of a model.
+package clean
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+)
+
+// Text is what happens to any text on its way into a log.
+func Text(s string) string {
+	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	return s
+}
+
+// Said is Text for what a person wrote, who may name reasoning tags.
+func Said(s string) string {
+	s, _ = guardrail.Redact(guardrail.StripPastedReasoning(guardrail.Sanitize(s)))
+	return s
+}
+
+// SaidByPerson reports whether a piece of evidence is a person's word.
+func SaidByPerson(e ken.Evidence) bool {
+	return e.Kind == ken.EvidenceUserStatement || e.Kind == ken.EvidenceHumanAssertion
+}
+
+func All(in []string) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = Text(s)
+	}
+	return out
+}
+
+// Body cleans every string of a JSON value. One that needs none stays as
+// it was written.
+func Body(body json.RawMessage) (json.RawMessage, error) {
+	if len(body) == 0 || Text(string(body)) == string(body) {
+		return body, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "body", Msg: "not valid JSON", Err: err, Try: "Give a JSON value."}
+	}
+	out, err := json.Marshal(value(v))
+	return out, err
+}
+
+func value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Text(v)
+	case []any:
+		for i := range v {
+			v[i] = value(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = value(v[k])
+		}
+	}
+	return v
+}
+
+func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
+	if in == nil {
+		return nil
+	}
+	out := make([]ken.Evidence, 0, len(in))
+	for _, e := range in {
+		clean := Text
+		if SaidByPerson(e) {
+			clean = Said
+		}
+		e.Detail = clean(e.Detail)
+		e.FetchedAt = NotAhead(e.FetchedAt, now)
+		if e.Kind == ken.EvidenceExitCode {
+			e.ID = Text(e.ID) // a command line
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// ahead is how far a time may lie in the future: clocks differ.
+const ahead = 5 * time.Minute
+
+// NotAhead is when something happened, said to be at t: what lies more than five minutes
+// in the future, by a clock that was wrong or by who wrote it, counts as of now. Else it
+// would be the newest, and never grow old, until that time has come.
+func NotAhead(t, now time.Time) time.Time {
+	if t.After(now.Add(ahead)) {
+		return now.UTC()
+	}
+	return t
+}

@@ -1,0 +1,134 @@
+// Package engine holds what the stores share inside: which event a write appends to the
+// log, what an event does to the claims, and what a store serves to other processes.
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/store"
+)
+
+// Lookup returns a claim as the fold has it so far; nil when there is none.
+type Lookup func(id string) (*ken.Claim, error)
+
+// Fold applies one event and returns the claims that it changes, as new values.
+// It is the only place that says what an event does, for a live write and for a
+// rebuild alike. A forgotten claim comes back with an empty Text.
+func Fold(get Lookup, ev *store.Event) ([]ken.Claim, error) {
+	id := ev.Claim.String()
+	p, err := ev.Decode()
+	if err != nil || ev.Type == ken.EventLost {
+		return nil, err
+	}
+	if ev.Erased() || ev.Type == ken.EventForgotten {
+		return []ken.Claim{{ID: id}}, nil
+	}
+	if ev.Type == ken.EventWritten || ev.Type == ken.EventRevised {
+		var c ken.Claim
+		if err := json.Unmarshal(p.Claim, &c); err != nil {
+			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read claim of event %d", ev.Seq), Err: err}
+		}
+		return []ken.Claim{c}, nil
+	}
+	prev, err := get(id)
+	if err != nil || prev == nil {
+		return nil, err
+	}
+	c := *prev
+	if ev.Type == ken.EventAssigned {
+		// What it says and where it stands is as it was, and so is since when: what
+		// counts from then on, such as the time to an archive, must not start anew
+		// because somebody files it.
+		if p.Assignment == nil {
+			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("event %d assigns nothing", ev.Seq)}
+		}
+		setFiled(&c, p.Assignment.Filed)
+		return []ken.Claim{c}, nil
+	}
+	c.Evidence = MergeEvidence(prev.Evidence, p.Evidence)
+	c.UpdatedAt = ev.At
+	switch ev.Type {
+	case ken.EventTransitioned:
+		c.Status = p.To
+	case ken.EventReinforced:
+		c.Reinforcements++
+		c.ReinforcedAt = ev.At
+	case ken.EventArchived:
+		c.ArchivedAt = ev.At
+	case ken.EventSuperseded:
+		c.Status, c.SupersededBy = ken.StatusSuperseded, p.Other
+		next, err := get(p.Other)
+		if err != nil || next == nil {
+			return []ken.Claim{c}, err
+		}
+		n := *next
+		n.Supersedes = id
+		return []ken.Claim{c, n}, nil
+	default:
+		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("event %d has unknown type %q", ev.Seq, ev.Type)}
+	}
+	return []ken.Claim{c}, nil
+}
+
+// MergeEvidence returns have followed by what more adds, each piece once by kind
+// and reference; of two that are one, the newer stays, in the older's place. The
+// result shares no memory with its arguments.
+func MergeEvidence(have, more []ken.Evidence) []ken.Evidence {
+	out := slices.Clone(have)
+	for _, e := range more {
+		same := func(o ken.Evidence) bool { return o.Kind == e.Kind && o.Reference() == e.Reference() }
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
+			out = append(out, e)
+		case e.FetchedAt.After(out[i].FetchedAt):
+			out[i] = e
+		}
+	}
+	return out
+}
+
+// View renders an event as an entry of the history of the claim with this id,
+// which is the event's own claim or, for a supersession, the successor.
+func View(ev *store.Event, id string) ([]ken.ClaimEvent, error) {
+	p, err := ev.Decode()
+	if err != nil {
+		return nil, err
+	}
+	out := ken.ClaimEvent{Seq: ev.Seq, At: ev.At, Type: ev.Type, From: p.From, To: p.To, Reason: p.Reason,
+		Evidence: p.Evidence, Other: p.Other, Actor: p.Actor, Erased: ev.Erased() && ev.Type != ken.EventForgotten}
+	switch {
+	case p.Assignment != nil:
+		out.Reason = assignmentReason(p.Assignment)
+	case len(p.Claim) > 0:
+		var c ken.Claim
+		if err := json.Unmarshal(p.Claim, &c); err != nil {
+			return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read claim of event %d", ev.Seq), Err: err}
+		}
+		out.To, out.Evidence, out.Actor = c.Status, c.Evidence, c.Actor
+	case ev.Type == ken.EventSuperseded && ev.Claim.String() != id:
+		out.From, out.To, out.Other, out.Reason = "", "", ev.Claim.String(), "supersedes"
+	}
+	return append(slices.Clone(p.Prior), out), nil
+}
+
+// IndexTerms are the words beside heading and text under which a claim is found:
+// tags, entities, domain, aspect, and twice what its code defines.
+func IndexTerms(c *ken.Claim) []string {
+	terms := slices.Concat(c.Tags, c.Entities)
+	for _, w := range []string{c.Domain, c.Aspect} {
+		if w != "" {
+			terms = append(terms, w)
+		}
+	}
+	defined := analysis.Definitions(c.Text)
+	return slices.Concat(terms, defined, defined)
+}
+
+// GlanceOf is a claim's.
+func GlanceOf(c *ken.Claim) store.Glance {
+	return store.Glance{Confidence: c.Confidence, SupersededBy: c.SupersededBy, Archived: !c.ArchivedAt.IsZero(), Candidate: c.RuleCandidate, Expires: !c.ExpiresAt.IsZero()}
+}

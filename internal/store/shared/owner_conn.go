@@ -1,0 +1,297 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/store/remote"
+	"github.com/kenlayer/ken/store"
+)
+
+// ownerConn is this process's place at an owner's store, be it the holder's or a
+// client's.
+type ownerConn struct {
+	w      *Owners
+	owner  string
+	dir    string
+	engine *proxyEngine
+	uses   int // guarded by Owners.mu
+
+	ctx     context.Context // ends when the connection is closed
+	cancel  context.CancelFunc
+	role    atomic.Pointer[role] // nil while there is none; written with mu held
+	running sync.WaitGroup       // of elections
+	silent  atomic.Pointer[silentHolder]
+
+	mu     sync.Mutex // guards the rest
+	trying *election  // under way; nil for none
+	err    error      // of the last one
+	gone   bool
+}
+
+// role is what a process is to a store. One of host, client and alone is set.
+type role struct {
+	store  store.Engine
+	host   *host
+	client *remote.Client
+	alone  io.Closer // a store that is read alone
+}
+
+// silentHolder is a process that has the folder and does not answer.
+type silentHolder struct {
+	pid   int
+	since time.Time
+}
+
+func (h *silentHolder) err() error { return remote.HungError(h.pid, time.Since(h.since)) }
+
+// election is an attempt to get a role.
+type election struct {
+	done chan struct{} // closed when role or err is set
+	role *role
+	err  error
+}
+
+func newSeat(w *Owners, owner, dir string) *ownerConn {
+	s := &ownerConn{w: w, owner: owner, dir: dir}
+	s.engine = &proxyEngine{s}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// current is the role that there is, or that the next election gives, which it
+// waits for.
+func (s *ownerConn) current(ctx context.Context) (*role, error) {
+	if r := s.role.Load(); r != nil {
+		return r, nil
+	}
+	s.mu.Lock()
+	if r := s.role.Load(); r != nil || s.gone {
+		s.mu.Unlock()
+		if r == nil {
+			return nil, errClosed
+		}
+		return r, nil
+	}
+	e := s.elect()
+	s.mu.Unlock()
+	if h := s.silent.Load(); h != nil {
+		if _, bounded := ctx.Deadline(); bounded { // a turn does not wait for it each time
+			return nil, h.err()
+		}
+	}
+	select {
+	case <-e.done:
+		return e.role, e.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// elect begins an election, or returns the one under way. s.mu is held.
+func (s *ownerConn) elect() *election {
+	if s.trying != nil {
+		return s.trying
+	}
+	e := &election{done: make(chan struct{})}
+	s.trying = e
+	s.running.Go(func() {
+		r, err := s.findRole()
+		s.mu.Lock()
+		if err == nil && s.gone {
+			s.mu.Unlock()
+			_ = r.close(false)
+			s.mu.Lock()
+			r, err = nil, errClosed
+		}
+		s.trying, s.err = nil, err
+		e.role, e.err = r, err
+		s.role.Store(r)
+		s.mu.Unlock()
+		close(e.done)
+		if r != nil && r.host != nil {
+			s.w.o.OnHold(s.owner)
+		}
+	})
+	return e
+}
+
+const (
+	// firstPause and lastPause bound the time between two attempts to find a holder:
+	// a socket that is not there yet will be in some milliseconds.
+	firstPause = time.Millisecond
+	lastPause  = 20 * time.Millisecond
+)
+
+// findRole looks for a role until there is one: the holder's if nobody has it, else a
+// client's of who has.
+func (s *ownerConn) findRole() (*role, error) {
+	end := time.Now().Add(s.w.o.Wait)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		r, err := s.hold()
+		if err == nil {
+			s.silent.Store(nil)
+			return r, nil
+		}
+		unwritable := errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)
+		if !unwritable && !errors.Is(err, ken.ErrHeld) {
+			return nil, err
+		}
+		r, connect := s.join()
+		s.listenFor(connect)
+		switch {
+		case connect == nil:
+			return r, nil
+		case final(connect):
+			return nil, connect
+		case unwritable: // nobody serves it, and this process can't hold it
+			return s.readOnly(err)
+		case s.ctx.Err() != nil:
+			return nil, errClosed
+		case s.hangs() || time.Now().After(end) && s.silent.Load() != nil:
+			return nil, s.silent.Load().err()
+		case time.Now().After(end):
+			return nil, bolt.HeldError(s.dir)
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)): // clients of one holder should not try at the same time
+		case <-s.ctx.Done():
+			return nil, errClosed
+		}
+	}
+}
+
+// hangs reports whether the holder said nothing to two connections.
+func (s *ownerConn) hangs() bool {
+	h := s.silent.Load()
+	return h != nil && time.Since(h.since) >= 2*remote.Silence
+}
+
+// listenFor notes whether the holder took a connection and then said nothing.
+func (s *ownerConn) listenFor(connect error) {
+	if !errors.Is(connect, os.ErrDeadlineExceeded) {
+		s.silent.Store(nil)
+		return
+	}
+	if s.silent.Load() == nil {
+		s.silent.Store(&silentHolder{bolt.ReadHolder(s.dir).PID, time.Now().Add(-remote.Silence)})
+	}
+}
+
+// readOnly opens the store for reading alone.
+func (s *ownerConn) readOnly(cause error) (*role, error) {
+	o := s.w.o.Store
+	o.Owner = s.owner
+	b, err := bolt.OpenReadOnly(s.ctx, s.dir, o)
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	s.w.o.Log.Warn("the store's folder can't be written: it is read, and nothing is learned", "owner", s.owner)
+	return &role{store: b, alone: b}, nil
+}
+
+// errNobody is that nobody says where the store is served.
+var errNobody = errors.New("nobody serves the store")
+
+// join becomes a client of the holder.
+func (s *ownerConn) join() (*role, error) {
+	h := bolt.ReadHolder(s.dir)
+	if h.Address == "" {
+		return nil, errNobody
+	}
+	r := &role{}
+	mine := make(chan struct{})
+	c, err := remote.Dial(s.ctx, h.Network, h.Address, remote.Options{Owner: s.owner, Dir: s.dir, Token: h.Token, PID: h.PID,
+		Embedder: s.w.o.Store.Embedder, Progress: s.w.o.Store.Progress,
+		Lost: func(evicted bool) { <-mine; s.lost(r, evicted) }})
+	if err != nil {
+		return nil, err
+	}
+	r.store, r.client = c, c
+	close(mine)
+	return r, nil
+}
+
+// final reports whether trying again would give the same: the holder is of another
+// version, or the folder another owner's.
+func final(err error) bool {
+	var e *ken.Error
+	return errors.Is(err, ken.ErrHeld) || errors.As(err, &e) && e.Code == ken.CodeRefused && e.Field == "owner"
+}
+
+// lost gives up a client's role whose holder is gone, and looks for another one: at
+// once, so that the store has a holder, unless that process lives on and nobody
+// here has a use for the store.
+func (s *ownerConn) lost(r *role, evicted bool) {
+	wanted := !evicted || s.w.inUse(s)
+	s.mu.Lock()
+	mine := s.role.Load() == r
+	if mine {
+		s.role.Store(nil)
+		if wanted && !s.gone {
+			s.elect()
+		}
+	}
+	s.mu.Unlock()
+	if mine {
+		r.client.Leave() // what a holder that ends was asked it answers
+	}
+}
+
+// failed reports whether there is no role because there was none to be had.
+func (s *ownerConn) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.role.Load() == nil && s.trying == nil && s.err != nil
+}
+
+// busy reports whether an election is under way.
+func (s *ownerConn) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trying != nil
+}
+
+// retire makes every later call fail.
+func (s *ownerConn) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+}
+
+// close gives up the role of a retired connection. A store of this process's own stays
+// where those who still work with it find it: closed, it says so, while nothing at
+// all would look like a store without records.
+func (s *ownerConn) close(evicted bool) error {
+	s.cancel()
+	s.running.Wait()
+	s.mu.Lock()
+	r := s.role.Load()
+	if r != nil && r.client != nil {
+		s.role.Store(nil)
+	}
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return r.close(evicted)
+}
+
+func (r *role) close(evicted bool) error {
+	switch {
+	case r.host != nil:
+		return r.host.close(evicted)
+	case r.alone != nil:
+		return r.alone.Close()
+	}
+	return r.client.Close()
+}

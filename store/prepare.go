@@ -1,0 +1,171 @@
+package store
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/clean"
+)
+
+// Env supplies time, ids and the assignment of new claims to a store's writes.
+type Env struct {
+	Now   func() time.Time
+	NewID func() string // a UUID, version 7 in production
+
+	// Assign decides what a claim is about when it is written for the first time, or
+	// with other words. It may add to Entities, fill Aspect, set Constraint, and says so
+	// in AssignedBy; nothing else of what it does counts. It is not asked about claims
+	// that somebody has assigned, nor about structural kinds. It runs while the write
+	// does, so it is quick, calls no model, and writes nothing. A panic leaves the claim
+	// as its writer filed it. Nil: claims stay as they come.
+	Assign func(*ken.Claim)
+
+	Log *slog.Logger // hears of a panic in Assign; default slog.Default()
+}
+
+// Prepare makes a claim fit to be written for owner. It removes reasoning text, secrets
+// and control characters, fills in defaults and times, and validates the result. Of a
+// person's words it removes only what looks like pasted reasoning. Every store calls it
+// on every write, so that nothing reaches a log unclean. Times in the future become now.
+// A claim that was nothing but reasoning is refused. Entities stay as they were written,
+// for people; code that compares them spells them with analysis.Entity first.
+func Prepare(c ken.Claim, owner string, env Env) (ken.Claim, error) {
+	strip := guardrail.StripReasoning
+	if slices.ContainsFunc(c.Evidence, clean.SaidByPerson) {
+		strip = guardrail.StripPastedReasoning
+	}
+	if len(c.Text) <= ken.MaxTextBytes { // a longer one is refused below, unread
+		had := strings.TrimSpace(c.Text) != ""
+		c.Text = strip(guardrail.Sanitize(c.Text))
+		if had && strings.TrimSpace(c.Text) == "" {
+			return c, &ken.Error{Code: ken.CodeRefused, Field: "text", Msg: "nothing but reasoning",
+				Try: "State what was concluded outside of the reasoning tags."}
+		}
+	}
+	c.Heading = strip(guardrail.Sanitize(c.Heading))
+	for _, s := range []*string{&c.Source, &c.SourceType, &c.Domain, &c.Aspect, &c.Actor.ID, &c.Project} {
+		*s = clean.Text(*s)
+	}
+	c.Tags, c.Entities = clean.All(c.Tags), clean.All(c.Entities)
+	c.Evidence = clean.Evidence(c.Evidence, env.Now())
+	var err error
+	if c.Body, err = clean.Body(c.Body); err != nil {
+		return c, err
+	}
+	return PrepareDocument(c, owner, env)
+}
+
+// PrepareDocument is Prepare for a chunk of the repository, which may mention reasoning
+// tags: it removes only secrets and control characters.
+func PrepareDocument(c ken.Claim, owner string, env Env) (ken.Claim, error) {
+	if c.Owner == "" {
+		c.Owner = owner
+	}
+	if c.Owner != owner {
+		return c, &ken.Error{Code: ken.CodeRefused, Field: "owner", Msg: "the store belongs to another owner",
+			Try: "Open the store of owner " + c.Owner + ", or leave the field out."}
+	}
+	if c.ID == "" {
+		c.ID = env.NewID()
+	}
+	id, err := uuid.Parse(c.ID)
+	if err != nil {
+		return c, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: "not a UUID", Err: err,
+			Try: "Leave id out, and put the source's own name into key."}
+	}
+	c.ID = id.String()
+	if len(c.Text) <= ken.MaxTextBytes {
+		c.Text, _ = guardrail.Redact(guardrail.Sanitize(c.Text))
+	}
+	c.Heading, _ = guardrail.Redact(guardrail.Sanitize(c.Heading))
+	if c.Kind == "" {
+		c.Kind = ken.KindFact
+	}
+	if c.Status == "" {
+		c.Status = ken.StatusObserved
+	}
+	now := env.Now().UTC()
+	c.CreatedAt = clean.NotAhead(orNow(c.CreatedAt, now), now)
+	c.UpdatedAt = clean.NotAhead(orNow(c.UpdatedAt, c.CreatedAt), now)
+	c.ReinforcedAt, c.ArchivedAt = clean.NotAhead(c.ReinforcedAt, now), clean.NotAhead(c.ArchivedAt, now)
+	return c, c.Validate()
+}
+
+// EmbedText is the text that stands for a claim in vector space.
+func EmbedText(c *ken.Claim) string {
+	if c.Heading == "" {
+		return c.Text
+	}
+	return c.Heading + "\n" + c.Text
+}
+
+// SpellEntities returns names as analysis.Entity spells them, each once; what is no
+// name is left out. Nil when there is none.
+func SpellEntities(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func orNow(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t.UTC()
+}
+
+// Clean removes secrets, control characters and reasoning from a text. Every text passes
+// it on its way into a log.
+func Clean(s string) string { return clean.Text(s) }
+
+// CleanSaid is Clean for what a person wrote, who may name reasoning tags.
+func CleanSaid(s string) string { return clean.Said(s) }
+
+// Clone returns a claim that shares no memory with c that a caller could change.
+func Clone(c *ken.Claim) ken.Claim {
+	out := *c
+	out.Body = slices.Clone(c.Body)
+	out.Tags = slices.Clone(c.Tags)
+	out.Entities = slices.Clone(c.Entities)
+	out.Evidence = slices.Clone(c.Evidence)
+	for i, e := range out.Evidence {
+		if e.ExitCode != nil {
+			code := *e.ExitCode
+			out.Evidence[i].ExitCode = &code
+		}
+	}
+	return out
+}
+
+// Parents returns the ids of the claims that a claim was derived from: those that its
+// evidence names as a decision or as knowledge. When one is forgotten, so is the claim.
+func Parents(c *ken.Claim) (out []uuid.UUID) {
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		if e.Kind != ken.EvidenceDecision && e.Kind != ken.EvidenceRepositoryMemory {
+			continue
+		}
+		if id, err := uuid.Parse(e.ID); err == nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Pinned reports whether a claim of these facts belongs into every turn, as far
+// as its kind goes: hot claims, patterns, objectives. Its status is the filter's
+// business: a pattern that nobody approved is a hypothesis, which no recall sees.
+func Pinned(k ken.Kind) bool {
+	return k == ken.KindHot || k == ken.KindPattern || k == ken.KindObjective
+}
