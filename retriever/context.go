@@ -96,7 +96,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 // been found by its words alone, and what its neighbours' cosines add.
 func (r *Retriever) compare(pool []*entry, answers []answer) {
 	for _, a := range answers {
-		if a.name != LegVector || a.res.Query == nil {
+		if a.name != SourceVector || a.res.Query == nil {
 			continue
 		}
 		refs := make([]store.Ref, len(pool))
@@ -198,7 +198,7 @@ type playbookMatch struct {
 type playbookMatches struct {
 	fits   []playbookMatch             // best first
 	near   []store.Ref                 // that are about some of it, and don't fit
-	barred map[store.Ref]ken.CutReason // all that don't
+	excluded map[store.Ref]ken.CutReason // all that don't
 }
 
 // match says which playbooks fit the turn. How much each of the question's words
@@ -209,7 +209,7 @@ func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 		return m
 	}
 	hits, value := playbooks[0].res.Hits, termValues(playbooks[0], found)
-	m.barred = make(map[store.Ref]ken.CutReason, len(hits))
+	m.excluded = make(map[store.Ref]ken.CutReason, len(hits))
 	var list []playbookMatch
 	for _, h := range hits {
 		p := playbookMatch{ref: h.Ref}
@@ -222,19 +222,19 @@ func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 		case r.o.Floor < 0 && p.share > 0, r.o.Floor >= 0 && p.share >= playbookShare:
 			list = append(list, p)
 		case r.o.Floor >= 0: // else whatever else finds it may have it
-			m.barred[h.Ref] = ken.CutFloor
+			m.excluded[h.Ref] = ken.CutFloor
 		}
 	}
 	r.liken(list, found)
 	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
 	for _, p := range list {
 		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
-		if fit && len(m.fits) < r.o.limit(LegPlaybooks) {
+		if fit && len(m.fits) < r.o.limit(SourcePlaybooks) {
 			m.fits = append(m.fits, p)
 			continue
 		}
-		if m.barred[p.ref] = ken.CutPool; !fit {
-			m.barred[p.ref] = ken.CutFloor
+		if m.excluded[p.ref] = ken.CutPool; !fit {
+			m.excluded[p.ref] = ken.CutFloor
 		}
 		m.near = append(m.near, p.ref)
 	}
@@ -255,7 +255,7 @@ func (p *playbookMatch) signals() map[string]float64 {
 func termValues(playbooks answer, found []answer) []float64 {
 	out := make([]float64, len(playbooks.res.Terms))
 	for _, a := range found {
-		if a.name != LegKeyword || len(a.res.Terms) == 0 {
+		if a.name != SourceKeyword || len(a.res.Terms) == 0 {
 			continue
 		}
 		known := make(map[string]float64, len(a.res.Terms))
@@ -280,7 +280,7 @@ func (r *Retriever) liken(list []playbookMatch, found []answer) {
 		list[i].cosine = playbookCosine
 	}
 	for _, a := range found {
-		if a.name != LegVector || a.res.Query == nil {
+		if a.name != SourceVector || a.res.Query == nil {
 			continue
 		}
 		refs := make([]store.Ref, len(list))

@@ -84,7 +84,7 @@ func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
 			continue
 		}
 		part := 1 / (k + float64(h.rank))
-		if name := answers[leg].name; name == LegVector || name == LegLate {
+		if name := answers[leg].name; name == SourceVector || name == SourceLate {
 			part *= weight
 		}
 		sum += part
@@ -246,7 +246,7 @@ func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
 func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result) {
 	best := 0.0
 	for _, a := range answers {
-		if a.name == LegKeyword {
+		if a.name == SourceKeyword {
 			for _, h := range a.res.Hits {
 				best = max(best, finite(h.Score))
 			}
@@ -260,12 +260,12 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 				continue
 			}
 			switch answers[leg].name {
-			case LegKeyword:
+			case SourceKeyword:
 				if best > 0 {
 					k.keyword = h.Score / best
 				}
 				k.share = h.Share
-			case LegVector, LegLate:
+			case SourceVector, SourceLate:
 				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}

@@ -56,7 +56,7 @@ func records(n int) shelf {
 	return s
 }
 
-// leg is a leg that a function answers for.
+// source is a leg that a function answers for.
 type leg struct {
 	name   string
 	search func(ctx context.Context, q *retriever.Query) (store.Result, error)

@@ -20,8 +20,8 @@ const (
 
 // Options configures a Retriever; zero values are the defaults.
 type Options struct {
-	Legs   []Leg
-	PerLeg int            // most hits of one leg; default 50
+	Sources   []Source
+	PerSource int            // most hits of one leg; default 50
 	Limits map[string]int // by leg name, where it differs from the default; not changed after New
 	Pool   int            // most candidates after fusion; default 100
 	K      float64        // of RRF; default 60
@@ -52,8 +52,8 @@ type Structure struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.PerLeg <= 0 {
-		o.PerLeg = 50
+	if o.PerSource <= 0 {
+		o.PerSource = 50
 	}
 	if o.Pool <= 0 {
 		o.Pool = 100
@@ -89,12 +89,12 @@ func (o *Options) limit(leg string) int {
 		return n
 	}
 	switch leg {
-	case LegSessions:
+	case SourceSessions:
 		return DefaultSessions
-	case LegPlaybooks:
+	case SourcePlaybooks:
 		return DefaultPlaybooks
 	}
-	return o.PerLeg
+	return o.PerSource
 }
 
 // Candidate is a record that survived, in the order in which it should be
@@ -107,7 +107,7 @@ type Candidate struct {
 	Memory  bool // pinned, a playbook or a recent episode: it has a budget of its own
 	Recent  bool // knowledge that is a recent episode too: memory, if it has no room as knowledge
 	Fused   float64
-	Legs    map[string]ken.LegScore // shared by candidates of other turns: not to be changed
+	Sources    map[string]ken.LegScore // shared by candidates of other turns: not to be changed
 	Signals map[string]float64
 
 	// Constraint is a rule that applies whatever its evidence: it was not weighed

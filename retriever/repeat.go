@@ -131,7 +131,7 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 		if a, b := r.tier(&e.row, f), r.tier(&k.row, f); a > b || a == b && e.row.Facts.Trust > k.row.Facts.Trust {
 			kept[i], k, e = e, e, k
 		}
-		if !s.spared[e.ref] {
+		if !s.readmitted[e.ref] {
 			s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: ken.CutDuplicate, Detail: k.row.ID})
 		}
 	}
@@ -227,7 +227,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	if r.o.Floor < 0 {
 		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] })
 	}
-	keyword, vector := legsOf(found)
+	keyword, vector := sourcesOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share, cosine = math.Max(share, e.rank.had()), math.Max(cosine, e.rank.cosine)
@@ -254,11 +254,11 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 }
 
 // legsOf says which of the two legs that evidence comes from answered.
-func legsOf(found []answer) (keyword, vector bool) {
+func sourcesOf(found []answer) (keyword, vector bool) {
 	for _, a := range found {
-		keyword = keyword || a.name == LegKeyword
+		keyword = keyword || a.name == SourceKeyword
 		// A question without a word that the embedder knows has no vector.
-		vector = vector || (a.name == LegVector || a.name == LegLate) && len(a.res.Hits) > 0
+		vector = vector || (a.name == SourceVector || a.name == SourceLate) && len(a.res.Hits) > 0
 	}
 	return keyword, vector
 }

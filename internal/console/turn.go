@@ -205,12 +205,12 @@ func stagesOf(r *ken.Receipt) (stages []chart.Stage, sum float64) {
 // legTimes are the legs of a search that began at a moment, the longest first, behind the
 // look-up that they wait for.
 func legTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
-	if ms, ok := r.MS[retriever.LegStructure]; ok {
-		out = append(out, chart.Stage{Label: "· " + retriever.LegStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})
+	if ms, ok := r.MS[retriever.SourceStructure]; ok {
+		out = append(out, chart.Stage{Label: "· " + retriever.SourceStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})
 		at += ms
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.MS), func(a, b string) int { return cmp.Or(cmp.Compare(r.MS[b], r.MS[a]), cmp.Compare(a, b)) }) {
-		if slices.Contains(inRow, name) || name == "total" || name == "assemble" || name == retriever.LegStructure || math.IsNaN(r.MS[name]) {
+		if slices.Contains(inRow, name) || name == "total" || name == "assemble" || name == retriever.SourceStructure || math.IsNaN(r.MS[name]) {
 			continue
 		}
 		out = append(out, chart.Stage{Label: "· " + name, Start: at, MS: r.MS[name], Tone: chart.Muted, Note: "within retrieve, beside the other legs"})
@@ -219,8 +219,8 @@ func legTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
 }
 
 // legOrder is the order in which pictures have the legs.
-var legOrder = []string{retriever.LegKeyword, retriever.LegVector, retriever.LegStructure, graphLeg, retriever.LegLate,
-	retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks}
+var legOrder = []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourceStructure, graphLeg, retriever.SourceLate,
+	retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks}
 
 // graphLeg is what brings symbols of the code, and decisions about them.
 const graphLeg = "graph"
@@ -275,7 +275,7 @@ func fusedList(r *ken.Receipt) []ranked {
 				n = len(out)
 				at[c.ID] = n
 				out = append(out, ranked{id: c.ID, cut: why[c.ID],
-					ranks: map[string]int{retriever.LegKeyword: c.Keyword, retriever.LegVector: c.Vector, retriever.LegStructure: c.Structure}})
+					ranks: map[string]int{retriever.SourceKeyword: c.Keyword, retriever.SourceVector: c.Vector, retriever.SourceStructure: c.Structure}})
 			}
 			out[n].order = c.Rank
 		}
@@ -322,9 +322,9 @@ func fusion(list []ranked, label func(id string) (words, path string)) *drawing 
 // stageWords say what a stage of a turn does, or what a leg looks for.
 var stageWords = map[string]string{
 	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
-	retriever.LegKeyword: "search by words", retriever.LegVector: "search by meaning", retriever.LegPinned: "what is in every turn",
-	retriever.LegSessions: "the last sessions", retriever.LegPlaybooks: "playbooks that fit", retriever.LegStructure: "what is filed under its entities",
-	retriever.LegLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
+	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
+	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "what is filed under its entities",
+	retriever.SourceLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
 	"recovery": "where the session stands", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
 }
 
