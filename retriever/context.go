@@ -23,7 +23,7 @@ const (
 	contextWords    = 150  // a record of more words has its context in itself: it counts less, as 1/words
 )
 
-// inContext rescores a keyword leg's hits by what their neighbours say, and adds
+// inContext rescores a keyword source's hits by what their neighbours say, and adds
 // the neighbours: a term is worth to a record the most of what it is worth there
 // and, damped, near by. It takes the hits for all that is known; a neighbour
 // that is none of them says nothing. The best limit are returned.
@@ -60,7 +60,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	}
 	for _, h := range res.Hits[:own] {
 		if len(h.Parts) != len(res.Values) {
-			return res // a leg that does not say what each term adds
+			return res // a source that does not say what each term adds
 		}
 		before, after := p.Around(h.Ref, contextReach)
 		asks := p.Form(h.Ref).Traits&analysis.Asks != 0
@@ -196,14 +196,14 @@ type playbookMatch struct {
 
 // playbookMatches is what became of the playbooks of a turn.
 type playbookMatches struct {
-	fits   []playbookMatch             // best first
-	near   []store.Ref                 // that are about some of it, and don't fit
+	fits     []playbookMatch             // best first
+	near     []store.Ref                 // that are about some of it, and don't fit
 	excluded map[store.Ref]ken.CutReason // all that don't
 }
 
 // match says which playbooks fit the turn. How much each of the question's words
-// counts is the keyword leg's to say, which knows how rare it is in all that is
-// known; how like the question the playbook is, the vector leg's.
+// counts is the keyword source's to say, which knows how rare it is in all that is
+// known; how like the question the playbook is, the vector source's.
 func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 	if len(playbooks) == 0 || len(playbooks[0].res.Hits) == 0 {
 		return m
@@ -251,7 +251,7 @@ func (p *playbookMatch) signals() map[string]float64 {
 	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
 }
 
-// termValues is what each of the leg's terms is of the question, in their order.
+// termValues is what each of the source's terms is of the question, in their order.
 func termValues(playbooks answer, found []answer) []float64 {
 	out := make([]float64, len(playbooks.res.Terms))
 	for _, a := range found {

@@ -16,7 +16,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// What a leg can do to a turn.
+// What a source can do to a turn.
 var behaviours = map[string]func(ctx context.Context, hits []store.Hit) (store.Result, error){
 	"answers": func(_ context.Context, hits []store.Hit) (store.Result, error) { return store.Result{Hits: hits}, nil },
 	"errs":    func(context.Context, []store.Hit) (store.Result, error) { return store.Result{}, errBoom },
@@ -37,7 +37,7 @@ func behaving(name, how string, list ...store.Ref) leg {
 	}}
 }
 
-// Whatever legs do, the others answer, the turn is back at the deadline, and the
+// Whatever sources do, the others answer, the turn is back at the deadline, and the
 // mode and its cause say what is missing. Rival layers return nothing for days
 // before somebody notices.
 func TestModesAndCauses(t *testing.T) {
@@ -87,7 +87,7 @@ func TestModesAndCauses(t *testing.T) {
 					if (got.Late != nil) != late {
 						t.Errorf("late results to come: %v, want %v", got.Late != nil, late)
 					}
-					time.Sleep(10 * time.Second) // let every leg end inside the bubble
+					time.Sleep(10 * time.Second) // let every source end inside the bubble
 				})
 			})
 		}
@@ -112,7 +112,7 @@ func TestModeOfFewerLegs(t *testing.T) {
 	}
 }
 
-// A leg beside the two that make the mode is named, but is no cause of the mode.
+// A source beside the two that make the mode is named, but is no cause of the mode.
 func TestPinnedLegDegradesWithoutChangingTheMode(t *testing.T) {
 	got := retrieve(t, records(3), retriever.Options{Sources: []retriever.Source{
 		says(retriever.SourceKeyword, refs(1)...), says(retriever.SourceVector, refs(2)...), behaving(retriever.SourcePinned, "errs")}})
@@ -121,7 +121,7 @@ func TestPinnedLegDegradesWithoutChangingTheMode(t *testing.T) {
 	}
 }
 
-// The legs' times overlap: together they take as long as the slowest.
+// The sources' times overlap: together they take as long as the slowest.
 func TestLegsRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var legs []retriever.Source
@@ -140,7 +140,7 @@ func TestLegsRunAtOnce(t *testing.T) {
 	})
 }
 
-// What a late vector leg finds is not lost: the next turn has it as a leg.
+// What a late vector source finds is not lost: the next turn has it as a source.
 func TestLateHitsServeTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := records(6)
@@ -172,7 +172,7 @@ func TestLateHitsServeTheNextTurn(t *testing.T) {
 	})
 }
 
-// A late leg must end even when it only ends with its context.
+// A late source must end even when it only ends with its context.
 func TestLateLegIsNotForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -12,24 +12,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entry is a record that a leg found.
+// entry is a record that a source found.
 type entry struct {
 	ref  store.Ref
 	row  store.Row // set by sieve.admit
 	rrf  float64
-	hits []hit // by leg, in the order of the answers
+	hits []hit // by source, in the order of the answers
 	rank ranking
 
-	recent *hit // where the sessions leg has it too
+	recent *hit // where the sessions source has it too
 }
 
-// hit is where one leg put the record; rank 0 means that it did not.
+// hit is where one source put the record; rank 0 means that it did not.
 type hit struct {
 	rank int
 	store.Hit
 }
 
-// answer is what one leg said.
+// answer is what one source said.
 type answer struct {
 	name string
 	res  store.Result
@@ -39,7 +39,7 @@ type answer struct {
 // objects, each of which goes past the caches of the allocator.
 const slab = 64
 
-// fuse merges the legs' lists by reciprocal rank fusion: each list that holds a
+// fuse merges the sources' lists by reciprocal rank fusion: each list that holds a
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
 // 2009, with their k = 60 as the default). A record that a list holds twice has
 // its first rank there. Best first, equal sums by ref.
@@ -77,7 +77,7 @@ func fuse(answers []answer, k float64) []*entry {
 	return fused
 }
 
-// fused is reciprocal rank fusion in which the vector leg's ranks count weight.
+// fused is reciprocal rank fusion in which the vector source's ranks count weight.
 func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
 	for leg, h := range e.hits {
 		if h.rank == 0 {

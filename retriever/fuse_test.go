@@ -52,7 +52,7 @@ func TestFusionTiesGoByRecord(t *testing.T) {
 	}
 }
 
-// A leg that lists a record twice must not vote for it twice.
+// A source that lists a record twice must not vote for it twice.
 func TestFusionCountsARecordOncePerLeg(t *testing.T) {
 	got := retrieve(t, records(4), retriever.Options{Order: retriever.OrderRRF,
 		Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1, 2, 2, 2)...), says(retriever.SourcePinned, refs(3, 3)...)}})
@@ -103,8 +103,8 @@ func TestRankerPartsAreInTheSignals(t *testing.T) {
 	}
 }
 
-// The order is that of the evidence, not of the ranks: a record that two legs
-// put last does not overtake what one leg is sure of.
+// The order is that of the evidence, not of the ranks: a record that two sources
+// put last does not overtake what one source is sure of.
 func TestEvidenceOrdersWhereFusionIsBlind(t *testing.T) {
 	legs := []retriever.Source{
 		says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 10, Share: 0.9}, store.Hit{Ref: 2, Score: 1, Share: 0.2}),

@@ -22,9 +22,9 @@ const (
 	maxPlaybooks = 1000
 )
 
-// Playbooks is the leg of playbooks. It returns every playbook that the filter
+// Playbooks is the source of playbooks. It returns every playbook that the filter
 // admits, newest first, with how many of the question's words it is about; which
-// of them fit the turn is decided with what the other legs say of the same
+// of them fit the turn is decided with what the other sources say of the same
 // words: see Retriever.match. It asks no index: the playbooks of a project are
 // few, and what one is about stands in its first lines.
 //
@@ -122,7 +122,7 @@ func (l playbooksSource) book(ctx context.Context, ref store.Ref) (*book, error)
 const ownDocs = 1000
 
 // rarity is what each term is of all, by how few playbooks have it: for turns
-// without a keyword leg, which knows better.
+// without a keyword source, which knows better.
 func rarity(having []int) []float32 {
 	values := make([]float32, len(having))
 	sum := 0.0

@@ -121,7 +121,7 @@ func TestLikenessHelpsAPlaybookOfOneWord(t *testing.T) {
 	}
 }
 
-// What a playbook touches must not bring it in by another way; without the leg, it
+// What a playbook touches must not bring it in by another way; without the source, it
 // is a record like any other.
 func TestPlaybookThatDoesNotFitIsOutByEveryLeg(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship a release of billing."+steps))
@@ -135,7 +135,7 @@ func TestPlaybookThatDoesNotFitIsOutByEveryLeg(t *testing.T) {
 	equal(t, "reason", found.Cut[0].Reason, ken.CutFloor)
 }
 
-// A playbook found by the ordinary legs too is in memory, once.
+// A playbook found by the ordinary sources too is in memory, once.
 func TestPlaybookIsFoundOnce(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship a release of billing."))
 	got, r := given(t, s, retriever.Options{}, "ship", "release", "billing")

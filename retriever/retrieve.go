@@ -45,7 +45,7 @@ type Turn struct {
 	Expand  bool // look one dependency further than the entities that the turn names
 }
 
-// Retrieve asks every leg and returns the best of what they found, at the
+// Retrieve asks every source and returns the best of what they found, at the
 // deadline or at ctx's end at the latest. It never fails: what went wrong is in
 // the result.
 //
@@ -193,7 +193,7 @@ var usualPinned = sync.OnceValue(func() []map[string]ken.LegScore {
 	return legs
 })
 
-// pinnedAt is the legs of what is pinned, at a rank from 1. It is shared.
+// pinnedAt is the sources of what is pinned, at a rank from 1. It is shared.
 func pinnedAt(rank int, score float64) map[string]ken.LegScore {
 	if usual := usualPinned(); score == 0 && rank <= len(usual) {
 		return usual[rank-1]
@@ -226,23 +226,23 @@ func floorReason(e *entry, answers []answer) ken.CutReason {
 	return ken.CutLate
 }
 
-// lateSource is how long a vector leg may run on after the turn has gone without it.
+// lateSource is how long a vector source may run on after the turn has gone without it.
 const lateSource = 5 * time.Second
 
-// sourceResult is what a leg's goroutine hands back.
+// sourceResult is what a source's goroutine hands back.
 type sourceResult struct {
 	source int
-	res store.Result
-	err error
-	ms  float64
+	res    store.Result
+	err    error
+	ms     float64
 }
 
-// prompt is a leg that finds what it does without a search, in microseconds. It runs
+// prompt is a source that finds what it does without a search, in microseconds. It runs
 // on the turn's own goroutine, beside the searches: to start another one, and to be
 // woken by it, would take longer than its work.
 type prompt interface{ prompt() }
 
-// ask runs the legs together until the deadline. Each gets a filter of its own,
+// ask runs the sources together until the deadline. Each gets a filter of its own,
 // so that none can change what another sees.
 func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	wait, cancel := context.WithTimeout(ctx, r.o.Deadline)
@@ -311,7 +311,7 @@ func collect(replies <-chan sourceResult, n int, end <-chan struct{}) (got []sou
 	return got
 }
 
-// search calls a leg; a panic in it is its error.
+// search calls a source; a panic in it is its error.
 func search(ctx context.Context, leg Source, q *Query) (rep sourceResult) {
 	start := time.Now()
 	defer func() {

@@ -12,24 +12,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Names of the legs, as receipts show them.
+// Names of the sources, as receipts show them.
 const (
 	SourceKeyword = "keyword"
 	SourceVector  = "vector"
 	SourcePinned  = "pinned"
-	SourceLate    = "late" // what the vector leg found for the turn before, too late for it
+	SourceLate    = "late" // what the vector source found for the turn before, too late for it
 
-	SourceStructure = "structure" // what the turn's entities bring; not in Options.Legs: see Options.Structure
+	SourceStructure = "structure" // what the turn's entities bring; not in Options.Sources: see Options.Structure
 
 	SourceSessions  = "sessions"  // the newest episodes
 	SourcePlaybooks = "playbooks" // playbooks that fit the turn
 )
 
-// Query is what every leg is asked.
+// Query is the request that every source gets.
 type Query struct {
 	Signals ken.Signals
 	Filter  *ken.Filter
-	Limit   int       // most hits of one leg
+	Limit   int       // most hits of one source
 	Context float64   // what a word near a record counts, see Weights
 	Session string    // that asks; may be empty
 	Began   time.Time // see Turn.Began
@@ -42,7 +42,7 @@ type Source interface {
 	Search(ctx context.Context, q *Query) (store.Result, error)
 }
 
-// Keyword is the leg over the keyword index: any of the turn's words, in the
+// Keyword returns the source over the keyword index: any of the turn's words, in the
 // record or near it.
 func Keyword(p store.Projections) Source { return keywordSource{p} }
 
@@ -86,7 +86,7 @@ func KeywordText(s ken.Signals) string {
 	return b.String()
 }
 
-// Vector is the leg over the vectors: the question is embedded by e and compared
+// Vector returns the source over the vectors: the question is embedded by e and compared
 // with every record.
 func Vector(p store.Projections, e embed.Embedder) Source { return vectorSource{p, e} }
 
@@ -112,7 +112,7 @@ func (l vectorSource) Search(ctx context.Context, q *Query) (store.Result, error
 	return pastEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
 }
 
-// Pinned is the leg of what belongs into every turn.
+// Pinned returns the source of the records that belong into every turn.
 func Pinned(p store.Projections) Source { return pinnedSource{p} }
 
 type pinnedSource struct{ p store.Projections }
@@ -130,7 +130,7 @@ func (l pinnedSource) Search(ctx context.Context, q *Query) (store.Result, error
 }
 
 // pinnedLimit is how many pinned records reach the budget, which decides among
-// them and says what it left out; the legs' own limit is for ranked lists.
+// them and says what it left out; the sources' own limit is for ranked lists.
 const pinnedLimit = 1000
 
 // narrowed is the filter for one kind alone, and false when it admits none of it.
@@ -141,20 +141,20 @@ func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
 }
 
 // candidateFilter lets each record through once, and only what the filter accepts: every
-// source has filtered already, but a record may have changed since, the late leg had
-// the filter of another turn, and a leg that forgets a condition must not leak.
+// source has filtered already, but a record may have changed since, the late source had
+// the filter of another turn, and a source that forgets a condition must not leak.
 type candidateFilter struct {
-	p    store.Projections
-	f    *ken.Filter
-	out  *Result
+	p       store.Projections
+	f       *ken.Filter
+	out     *Result
 	decided map[store.Ref]bool // refused, or let through
 	// readmitted are records that have another place in the result: they may be let
 	// through a second time, and are cut without a word.
 	readmitted map[store.Ref]bool
-	excluded map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their leg's own measure
+	excluded   map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their source's own measure
 }
 
-// spare lets the entries, which were admitted, be admitted once more.
+// readmit lets the entries, which were admitted, be admitted once more.
 func (s *candidateFilter) readmit(entries []*entry) {
 	s.readmitted = make(map[store.Ref]bool, len(entries))
 	for _, e := range entries {
@@ -163,7 +163,7 @@ func (s *candidateFilter) readmit(entries []*entry) {
 	}
 }
 
-// again lets rules that were let through be admitted once more.
+// readmitRules lets rules that were let through be admitted once more.
 func (s *candidateFilter) readmitRules(ruled map[store.Ref]bool) {
 	for ref := range ruled {
 		delete(s.decided, ref)

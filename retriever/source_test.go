@@ -43,7 +43,7 @@ func claim(t testing.TB, text string, change ...func(*ken.Claim)) ken.Claim {
 	return c
 }
 
-// One list of records that no turn may see; each leg alone must find only the
+// One list of records that no turn may see; each source alone must find only the
 // one beside them.
 func TestNoLegLeaks(t *testing.T) {
 	const text = "payments retry a failed transfer three times"
@@ -100,7 +100,7 @@ func TestKeywordTextHoldsEverythingThatNamesThings(t *testing.T) {
 	equal(t, "text", got, "retry\npay.Retry\nPayments\nE1042\n")
 }
 
-// A leg without anything to ask for finds nothing, and asks nobody.
+// A source without anything to ask for finds nothing, and asks nobody.
 func TestEmptyQuestionsAskNobody(t *testing.T) {
 	s := library(t, claim(t, "payments retry"))
 	for _, l := range []retriever.Source{retriever.Keyword(nil), retriever.Vector(nil, nil)} {
@@ -157,8 +157,8 @@ func BenchmarkRetrieve(b *testing.B) {
 	}
 }
 
-// Elsewhere one leg checked one condition of the filter and its hits bypassed
-// scope, pins and deletion. Every leg gets the whole filter, and can't change it
+// Elsewhere one source checked one condition of the filter and its hits bypassed
+// scope, pins and deletion. Every source gets the whole filter, and can't change it
 // for the others.
 func TestFilterReachesEveryLeg(t *testing.T) {
 	want := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "a"}}, Unscoped: true, Statuses: []ken.Status{ken.StatusVerified},
@@ -183,7 +183,7 @@ func TestFilterReachesEveryLeg(t *testing.T) {
 	equal(t, "cuts", cuts(res), map[string]ken.CutReason{"1": ken.CutStatus})
 }
 
-// A leg that forgets a condition leaks nothing, whichever leg and condition.
+// A source that forgets a condition leaks nothing, whichever source and condition.
 func TestForgetfulLegLeaksNothing(t *testing.T) {
 	f := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "mine"}}, Unscoped: true, MinTrust: ken.TrustAgent, Now: day}
 	for why, change := range map[ken.CutReason]func(*ken.Facts){
@@ -212,7 +212,7 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 	}
 }
 
-// What a leg refused is told once, and is in no other way there.
+// What a source refused is told once, and is in no other way there.
 func TestRefusedIsToldOnce(t *testing.T) {
 	refuses := leg{retriever.SourceKeyword, func(context.Context, *retriever.Query) (store.Result, error) {
 		return store.Result{Hits: refs(1), Cut: []store.Rejected{{Ref: 2, Reason: ken.CutStatus}, {Ref: 2, Reason: ken.CutStatus}, {Ref: 9, Reason: ken.CutStatus}}}, nil
@@ -269,7 +269,7 @@ func TestTierDecaysByTheFiltersClock(t *testing.T) {
 var reasons = map[ken.CutReason]bool{ken.CutScope: true, ken.CutStatus: true, ken.CutTier: true, ken.CutTrust: true, ken.CutExpired: true,
 	ken.CutFloor: true, ken.CutDuplicate: true, ken.CutBudget: true, ken.CutPool: true, ken.CutLate: true}
 
-// Whatever legs return, each record comes out once, kept or cut with a known
+// Whatever sources return, each record comes out once, kept or cut with a known
 // reason, and the same answers give the same result.
 func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 	odd := []float64{0, -1, 1, 0.18, 0.45, math.NaN(), math.Inf(1), math.Inf(-1), 1e300}

@@ -82,7 +82,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 			strength = c.Via.Strength
 		}
 		s.out.Candidates = append(s.out.Candidates, Candidate{Ref: c.Ref, Row: row, Tier: r.tier(&row, s.f), Constraint: true, Distance: c.Distance,
-			Sources:    map[string]ken.LegScore{SourceStructure: {Rank: i + 1, Score: strength}},
+			Sources: map[string]ken.LegScore{SourceStructure: {Rank: i + 1, Score: strength}},
 			Signals: map[string]float64{SignalStructure: strength, SignalDistance: float64(c.Distance)}})
 	}
 	s.out.Rules = len(s.out.Candidates)
@@ -136,8 +136,8 @@ func (r *Retriever) place(pool []*entry, answers []answer, t *structure.Traversa
 	}
 }
 
-// nameShare is the part of the query's terms that a name is, as the keyword leg
-// counts them; 0 without that leg.
+// nameShare is the part of the query's terms that a name is, as the keyword source
+// counts them; 0 without that source.
 func nameShare(name string, answers []answer) (share float64) {
 	for _, a := range answers {
 		if a.name != SourceKeyword {
@@ -180,7 +180,7 @@ const mostTasks = 10
 // about a thing is no answer to a question, and good to know while working on it.
 func (r *Retriever) tasks(s *candidateFilter) {
 	f := *s.f
-	f.Structural = true // a task is an entity, which no leg finds by its words
+	f.Structural = true // a task is an entity, which no source finds by its words
 	list := s.out.Structure.Tasks
 	for i, t := range list[:min(len(list), mostTasks)] {
 		row, ok := s.p.Row(t.Ref)
@@ -193,11 +193,11 @@ func (r *Retriever) tasks(s *candidateFilter) {
 	}
 }
 
-// DefaultSessions is how many episodes the sessions leg finds, unless
+// DefaultSessions is how many episodes the sessions source finds, unless
 // Options.Limits says otherwise: what was done lately, not a history.
 const DefaultSessions = 3
 
-// Sessions is the leg of recent sessions: the newest episodes, newest first,
+// Sessions is the source of recent sessions: the newest episodes, newest first,
 // whatever is asked. Those of the session that asks are left out: it knows, but for
 // what was before its conversation began.
 func Sessions(p store.Projections) Source { return sessionsSource{p} }

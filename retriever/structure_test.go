@@ -154,7 +154,7 @@ func (f faulty) Outlines(context.Context, []string, *ken.Filter, store.OutlineOp
 	return nil, f.err
 }
 
-// A fault in the structure is told, and the other legs answer.
+// A fault in the structure is told, and the other sources answer.
 func TestAStructureThatFailsIsTold(t *testing.T) {
 	s, list := known(t, noted(t, "Payments are retried three times.", "", "payments"), rule(t, "Never on Fridays.", "payments"))
 	for _, p := range []faulty{{s, errors.New("holder gone"), false}, {s, nil, true}} {
@@ -168,7 +168,7 @@ func TestAStructureThatFailsIsTold(t *testing.T) {
 	}
 }
 
-// The deadline of the legs, and the end of the turn, are nothing to what is at hand.
+// The deadline of the sources, and the end of the turn, are nothing to what is at hand.
 func TestStructureNeedsNoTime(t *testing.T) {
 	s, list := known(t, rule(t, "Never on Fridays.", "payments"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -343,7 +343,7 @@ func poorCuts(r retriever.Result) (n int) {
 	return n
 }
 
-// A recent episode that is knowledge says in its legs that it is recent too.
+// A recent episode that is knowledge says in its sources that it is recent too.
 func TestRecentKnowledgeNamesTheSessionsLeg(t *testing.T) {
 	got := retrieve(t, records(3), retriever.Options{Sources: []retriever.Source{says(retriever.SourceSessions, refs(2, 1)...), says(retriever.SourceKeyword, refs(1)...)}})
 	c := got.Candidates[len(got.Candidates)-1]
@@ -352,7 +352,7 @@ func TestRecentKnowledgeNamesTheSessionsLeg(t *testing.T) {
 	equal(t, "sessions", got.Sessions, 1)
 }
 
-// The legs of memory are no search: without the others, nothing was searched.
+// The sources of memory are no search: without the others, nothing was searched.
 func TestMemoryLegsAreNoMode(t *testing.T) {
 	s := memory.New(memory.Options{Now: func() time.Time { return day }})
 	got := retriever.New(s, retriever.Options{Sources: []retriever.Source{retriever.Sessions(s), retriever.Playbooks(s, nil)}}).Retrieve(t.Context(), retriever.Turn{})

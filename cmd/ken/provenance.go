@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/harvest/witness"
+	"github.com/kenlayer/ken/internal/harvest/observe"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -221,7 +221,7 @@ type witnessView struct {
 	Interrupted string          `json:"interrupted,omitempty"` // the signal
 	DurationMS  int64           `json:"duration_ms"`
 	Tests       witnessTests    `json:"tests"`
-	Changed     witness.Changes `json:"changed"`
+	Changed     observe.Changes `json:"changed"`
 	Claims      []witnessClaim  `json:"claims"`
 	Warning     string          `json:"warning,omitempty"` // why less was recorded
 }
@@ -256,14 +256,14 @@ func (a *app) runAndRecord(ctx context.Context, args []string, o *witnessOptions
 			return err
 		}
 	}
-	var before *witness.Before
+	var before *observe.Snapshot
 	if !o.noRecord {
-		before = witness.Look(ctx, root)
+		before = observe.TakeSnapshot(ctx, root)
 	}
-	signals, stop := witness.Signals()
+	signals, stop := observe.Signals()
 	defer stop()
-	s := witness.Seen{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: currentUser()},
-		Result: witness.Run(witness.Command{Args: args, Dir: dir, Stdin: a.in, Stdout: a.out, Stderr: a.err, Direct: o.direct, Signals: signals})}
+	s := observe.Report{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: currentUser()},
+		Result: observe.Run(observe.Command{Args: args, Dir: dir, Stdin: a.in, Stdout: a.out, Stderr: a.err, Direct: o.direct, Signals: signals})}
 	if s.Err != nil {
 		fmt.Fprintf(a.err, "ken: %s: %v\n", args[0], whyNot(s.Err))
 	}
@@ -304,10 +304,10 @@ func (o *witnessOptions) targets(root, dir string) (out []string) {
 const recordFor = time.Minute
 
 // witnessed records what was seen and tells about it. What fails is told, and no more.
-func (a *app) witnessed(ctx context.Context, s *witness.Seen, o *witnessOptions) {
+func (a *app) witnessed(ctx context.Context, s *observe.Report, o *witnessOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
-	v := witnessView{Command: witness.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []witnessClaim{},
+	v := witnessView{Command: observe.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []witnessClaim{},
 		Tests: witnessTests{Complete: s.Complete}}
 	if s.Interrupted != nil {
 		v.Interrupted = s.Interrupted.String()
@@ -325,7 +325,7 @@ func (a *app) witnessed(ctx context.Context, s *witness.Seen, o *witnessOptions)
 		problems = append(problems, fmt.Sprintf("which files were changed is not known: %v", s.Changes.Err))
 	}
 	if v.Changed.Files == nil {
-		v.Changed.Files = []witness.File{}
+		v.Changed.Files = []observe.File{}
 	}
 	quiet := *a
 	quiet.quiet = true // no progress on top of what the command prints

@@ -34,7 +34,7 @@ func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.
 	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
 }
 
-// found is what a leg found: a leg that answers so again.
+// found is what a source found: a source that answers so again.
 type found struct {
 	name string
 	res  store.Result
@@ -44,7 +44,7 @@ func (f found) Name() string { return f.name }
 
 func (f found) Search(context.Context, *retriever.Query) (store.Result, error) { return f.res, nil }
 
-// searched is a question with what each leg found for it.
+// searched is a question with what each source found for it.
 type searched struct {
 	want            string
 	turn            retriever.Turn
@@ -68,7 +68,7 @@ func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, er
 	return s, nil
 }
 
-// perLeg is how many hits a leg contributes where the options don't say.
+// perLeg is how many hits a source contributes where the options don't say.
 const perLeg = 50
 
 func (m *meter) ask(ctx context.Context, leg retriever.Source, t *retriever.Turn) (found, error) {
@@ -100,7 +100,7 @@ func (m *meter) rank(ctx context.Context, s *searched) outcome {
 	return out
 }
 
-// place is where the record comes among what legs found.
+// place is where the record comes among what sources found.
 func (m *meter) place(ctx context.Context, s *searched, factor float64, legs ...retriever.Source) int {
 	o, w := m.o, *m.o.Weights
 	w.Cosine *= factor
