@@ -44,12 +44,12 @@ type Breaker struct {
 	opts Options
 	gate *gobreaker.TwoStepCircuitBreaker[struct{}]
 
-	mu      sync.Mutex // guards the rest; never held while calling the gate or OnChange
-	state   State      // as of the latest change
-	last    error      // see LastError
-	opened  error      // the failure that opened it the last time; kept when it closes
-	changes []Change   // not told yet
-	telling bool       // some goroutine is in OnChange
+	mu        sync.Mutex // guards the rest; never held while calling the gate or OnChange
+	state     State      // as of the latest change
+	last      error      // see LastError
+	opened    error      // the failure that opened it the last time; kept when it closes
+	changes   []Change   // not told yet
+	notifying bool       // some goroutine is in OnChange
 }
 
 // New returns a closed breaker.
@@ -112,7 +112,7 @@ func (b *Breaker) run(ctx context.Context, fn func(context.Context) error) error
 	}
 	done, refused := b.gate.Allow()
 	if refused != nil {
-		b.tell()
+		b.notify()
 		return b.refusal()
 	}
 	// What stays in place when fn panics or ends the goroutine.
@@ -120,7 +120,7 @@ func (b *Breaker) run(ctx context.Context, fn func(context.Context) error) error
 	defer func() {
 		b.note(outcome)
 		done(outcome)
-		b.tell()
+		b.notify()
 	}()
 	err := fn(ctx)
 	outcome = err
@@ -159,26 +159,26 @@ func (b *Breaker) changed(to State) {
 	b.state = to
 }
 
-// tell hands pending changes to OnChange in order, with no lock held. A call that
+// notify hands pending changes to OnChange in order, with no lock held. A call that
 // finds another one telling leaves its own changes to it.
-func (b *Breaker) tell() {
-	for b.tellOne() {
+func (b *Breaker) notify() {
+	for b.notifyOne() {
 	}
 }
 
-func (b *Breaker) tellOne() bool {
+func (b *Breaker) notifyOne() bool {
 	b.mu.Lock()
-	if b.telling || len(b.changes) == 0 {
+	if b.notifying || len(b.changes) == 0 {
 		b.mu.Unlock()
 		return false
 	}
 	c := b.changes[0]
 	b.changes = b.changes[1:]
-	b.telling = true
+	b.notifying = true
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
-		b.telling = false
+		b.notifying = false
 		b.mu.Unlock()
 	}()
 	b.opts.OnChange(c)
@@ -188,7 +188,7 @@ func (b *Breaker) tellOne() bool {
 // State returns the current state. Time alone moves an open breaker to half-open.
 func (b *Breaker) State() State {
 	s := stateOf(b.gate.State())
-	b.tell()
+	b.notify()
 	return s
 }
 
@@ -214,14 +214,14 @@ func (b *Breaker) Cause() string {
 	if b.State() == Closed {
 		return ""
 	}
-	return b.why()
+	return b.failureText()
 }
 
 func (b *Breaker) refusal() error {
-	return &ken.Error{Code: ken.CodeUnavailable, Msg: b.why(), Err: ErrOpen}
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: b.failureText(), Err: ErrOpen}
 }
 
-func (b *Breaker) why() string {
+func (b *Breaker) failureText() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return fmt.Sprintf("%s: stopped after %d failures in a row, tried again every %v; the last: %v",

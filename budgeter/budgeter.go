@@ -133,10 +133,10 @@ type Block struct {
 // Compose keeps nothing of candidates; the maps inside of items are shared.
 func Compose(ctx context.Context, candidates []Candidate, o Options) Block {
 	o = o.withDefaults()
-	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), letGo: func() {}}
+	c := composer{ctx: ctx, o: o, candidates: candidates, short: shortIDs(candidates), cancelGrace: func() {}}
 	usual := min(len(candidates), 32)
-	c.block.Items, c.said.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)
-	defer func() { c.letGo() }()
+	c.block.Items, c.shown.arena = make([]ken.Item, 0, usual), make([]uint64, 0, 64*usual)
+	defer func() { c.cancelGrace() }()
 	c.measure()
 	constraints, knowledge, memory := order(candidates)
 	c.addConstraints(constraints, len(knowledge) > 0)

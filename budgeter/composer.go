@@ -24,12 +24,12 @@ type composer struct {
 	tokens     int      // left for the whole block, where there is a limit
 	texts      []string // of block.Items, headers included
 	spilled    []int32  // knowledge without room that is to be tried as memory
-	said       said
+	shown      shownText
 	warn       bool // there is room for the line about constraints that did not fit
 	block      Block
 
-	grace context.Context // what constraints are loaded within once ctx has ended; nil before
-	letGo func()
+	grace       context.Context // what constraints are loaded within once ctx has ended; nil before
+	cancelGrace func()
 }
 
 // piece is an item as it would stand in the block.
@@ -80,7 +80,7 @@ func (c *composer) add(order []int32, memory bool, room *int) {
 		case lack != "":
 			c.noRoom(i, memory, lack)
 		default:
-			c.said.add(p.item.ID)
+			c.shown.add(p.item.ID)
 			c.take(&p, room)
 		}
 	}
@@ -104,7 +104,7 @@ func (c *composer) try(i int32, memory bool, room int) (p piece, lack string, du
 	if keep { // also what does not fit now: it need not be loaded again to be told so
 		e.clean()
 		p = e.piece(0)
-		words := c.said.read(&p.item)
+		words := c.shown.read(&p.item)
 		c.o.Cache.put(c.key(i), &p, words)
 		lack, dup = c.judge(i, &p, words, room)
 		return p, lack, dup, true
@@ -129,7 +129,7 @@ func (c *composer) fit(i int32, e *entry, room int) (p piece, lack string, dup b
 	if p.item.Chars > room {
 		return p, size(p.item.Chars, " characters, ", room), false
 	}
-	lack, dup = c.judge(i, &p, c.said.read(&p.item), room)
+	lack, dup = c.judge(i, &p, c.shown.read(&p.item), room)
 	if lack == "" && !dup && e.whole != "" && c.o.Seen != nil && c.o.Seen(p.item.ID, e.shownWhole()) {
 		c.cut(i, ken.CutDuplicate, "in the context already, whole")
 		dup = true
@@ -177,7 +177,7 @@ func (c *composer) take(p *piece, room *int) {
 // fresh reports whether the block and the context lack the item, and cuts it
 // otherwise. Who takes it tells c.said.
 func (c *composer) fresh(i int32, p *piece, words []uint64) bool {
-	if other, dup := c.said.already(p.item.ID, words); dup {
+	if other, dup := c.shown.already(p.item.ID, words); dup {
 		c.cut(i, ken.CutDuplicate, other)
 		return false
 	}
@@ -253,7 +253,7 @@ func (c *composer) claim(cand *Candidate) (claim ken.Claim, err error) {
 		return claim, err
 	}
 	if c.grace == nil {
-		c.grace, c.letGo = context.WithTimeout(context.WithoutCancel(c.ctx), Grace)
+		c.grace, c.cancelGrace = context.WithTimeout(context.WithoutCancel(c.ctx), Grace)
 	}
 	if err := c.grace.Err(); err != nil {
 		return claim, err

@@ -41,8 +41,8 @@ func (c *composer) addConstraints(order []int32, others bool) {
 		p := c.at(k, 0)
 		bare := p.item // a rule is said again by its text, whatever stands above it
 		bare.Heading = ""
-		if c.fresh(i, p, c.said.read(&bare)) {
-			c.said.add(p.item.ID)
+		if c.fresh(i, p, c.shown.read(&bare)) {
+			c.shown.add(p.item.ID)
 			list = append(list, k)
 		}
 	}

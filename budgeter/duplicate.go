@@ -7,22 +7,22 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// said is what the block says so far: the words of its items, as hashes, without
+// shownText is what the block says so far: the words of its items, as hashes, without
 // case, punctuation and articles.
-type said struct {
-	items []saidItem
+type shownText struct {
+	items []shownItem
 	words []uint64 // under consideration
 	arena []uint64 // the words of items, and behind them those that were read last
 	taken int      // how much of arena belongs to items
 }
 
-type saidItem struct {
+type shownItem struct {
 	id    string
 	words []uint64
 }
 
 // read returns the words of an item. They are good until the next read.
-func (s *said) read(it *ken.Item) []uint64 {
+func (s *shownText) read(it *ken.Item) []uint64 {
 	s.arena = appendWords(s.arena[:s.taken], it.Heading)
 	s.arena = appendWords(s.arena, it.Text)
 	return s.arena[s.taken:]
@@ -34,7 +34,7 @@ func (s *said) read(it *ken.Item) []uint64 {
 // round: numbers, symbols, negations and conditions. A word in place of another is
 // never the same, so that "production" and "staging", or the 15th and the 16th,
 // stay two statements.
-func (s *said) already(id string, words []uint64) (other string, dup bool) {
+func (s *shownText) already(id string, words []uint64) (other string, dup bool) {
 	s.words = words
 	for i := range s.items {
 		if have := &s.items[i]; have.id == id || covers(have.words, words) {
@@ -45,11 +45,11 @@ func (s *said) already(id string, words []uint64) (other string, dup bool) {
 }
 
 // add keeps the words that already was last asked about.
-func (s *said) add(id string) {
+func (s *shownText) add(id string) {
 	if inArena := len(s.words) > 0 && len(s.arena) > s.taken && &s.words[0] == &s.arena[s.taken]; inArena {
 		s.taken += len(s.words)
 	}
-	s.items = append(s.items, saidItem{id, s.words[:len(s.words):len(s.words)]})
+	s.items = append(s.items, shownItem{id, s.words[:len(s.words):len(s.words)]})
 }
 
 // covers reports whether have says all that words say.

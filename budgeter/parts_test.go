@@ -9,7 +9,7 @@ import (
 )
 
 func dup(a, b string) bool {
-	var s said
+	var s shownText
 	s.already("a", s.read(&ken.Item{ID: "a", Text: a}))
 	s.add("a")
 	_, dup := s.already("b", s.read(&ken.Item{ID: "b", Text: b}))

@@ -19,8 +19,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// heard is what one question's turn did.
-type heard struct {
+// turnResult holds the result of one question's turn.
+type turnResult struct {
 	ranked   []string // records, in the order in which the turn ranked them, the floor applied
 	block    []string // records in the block
 	empty    bool     // no block at all
@@ -35,9 +35,9 @@ type probe struct{ ranked []string }
 
 type probeKey struct{}
 
-// listen is a middleware that notes the order in which a turn ranked its
+// recordRanking returns a middleware that notes the order in which a turn ranked its
 // candidates. It changes nothing. pool is the size of the retriever's.
-func listen(pool int) middleware.Middleware {
+func recordRanking(pool int) middleware.Middleware {
 	return func(next middleware.Handler) middleware.Handler {
 		return func(ctx context.Context, st *middleware.State) error {
 			err := next(ctx, st)
@@ -78,10 +78,10 @@ func ranking(found *retriever.Result, pool int) []string {
 
 // ask runs one question as a turn of a conversation that just began, and nothing
 // else before the clock stops.
-func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (heard, error) {
+func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (turnResult, error) {
 	_, release, err := l.Store(ctx, o.name) // opening it is not the turn's time
 	if err != nil {
-		return heard{}, err
+		return turnResult{}, err
 	}
 	defer release()
 	p := &probe{}
@@ -89,9 +89,9 @@ func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (
 	asked := context.WithValue(ctx, probeKey{}, p)
 	start := time.Now()
 	a := l.Assemble(asked, turn)
-	h := heard{ms: max(float64(time.Since(start))/float64(time.Millisecond), 1e-6)}
+	h := turnResult{ms: max(float64(time.Since(start))/float64(time.Millisecond), 1e-6)}
 	if err := ctx.Err(); err != nil {
-		return heard{}, err
+		return turnResult{}, err
 	}
 	r := &a.Receipt
 	h.empty, h.chars, h.mode = r.Block == "", r.Chars, r.Mode
@@ -139,7 +139,7 @@ func answers(name string, queries []dataset.Query, runs []run) []answer {
 	out := make([]answer, 0, len(queries)*len(runs))
 	for i := range runs {
 		for q := range queries {
-			asked, h := &queries[q], &runs[i].heard[q]
+			asked, h := &queries[q], &runs[i].results[q]
 			a := answer{Dataset: name, Mode: runs[i].name, ID: asked.ID, Category: asked.Category, Text: asked.Text, Relevant: sorted(asked.Relevant),
 				Ranked: append([]string{}, h.ranked[:min(len(h.ranked), depth)]...), Block: append([]string{}, h.block...), MS: round(h.ms, 3), Values: map[string]float64{}}
 			for _, m := range measures {
@@ -240,7 +240,7 @@ type judged struct {
 }
 
 // judge compares a turn with what is relevant to its question.
-func judge(q *dataset.Query, o *owner, h *heard) judged {
+func judge(q *dataset.Query, o *owner, h *turnResult) judged {
 	relevant := q.Relevant
 	name := func(record string) string { return record }
 	if q.Level == dataset.LevelSession {

@@ -149,7 +149,7 @@ func compare(m *Measure, before, after Column, then, now []int, seed uint64) (ch
 // run is one variant's turns, in the order of the questions.
 type run struct {
 	variant
-	heard    []heard
+	results  []turnResult
 	judged   []judged
 	degraded string
 }
@@ -207,10 +207,10 @@ func (g *group) score(r *run) Score {
 	}
 	var ms, chars []float64
 	for _, q := range g.all {
-		if r.heard[q].ms > 0 {
-			ms = append(ms, r.heard[q].ms)
+		if r.results[q].ms > 0 {
+			ms = append(ms, r.results[q].ms)
 		}
-		chars = append(chars, float64(r.heard[q].chars))
+		chars = append(chars, float64(r.results[q].chars))
 	}
 	s.Values["timed"] = float64(len(ms))
 	s.Values["p50_ms"], s.Values["p99_ms"] = metric.Percentile(ms, 50), metric.Percentile(ms, 99)

@@ -125,7 +125,7 @@ func (s *sweep) open(ctx context.Context, cfg config.Config) (*middleware.Layer,
 	cfg.Knowledge.DBPath = filepath.Join(s.dir, "state")
 	cfg.Knowledge.Owner = ken.DefaultOwner
 	return middleware.Open(ctx, middleware.Options{Root: s.o.Root, Config: &cfg, Embedder: s.o.Embedder, Strict: true, Foreground: true,
-		Use: []middleware.Middleware{listen(cfg.Retrieval.Pool)}, Log: s.o.Log, Now: func() time.Time { return s.now }, NewID: func() string { return "question" },
+		Use: []middleware.Middleware{recordRanking(cfg.Retrieval.Pool)}, Log: s.o.Log, Now: func() time.Time { return s.now }, NewID: func() string { return "question" },
 		Progress: s.o.Progress})
 }
 
@@ -176,7 +176,7 @@ func (s *sweep) variant(ctx context.Context, v *variant, report *Report) (out ru
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	out = run{variant: *v, heard: make([]heard, len(s.set.Queries)), judged: make([]judged, len(s.set.Queries))}
+	out = run{variant: *v, results: make([]turnResult, len(s.set.Queries)), judged: make([]judged, len(s.set.Queries))}
 	if v.mode.vectors() {
 		_, out.degraded = l.Retrieval()
 		if out.degraded == "" {
@@ -192,8 +192,8 @@ func (s *sweep) variant(ctx context.Context, v *variant, report *Report) (out ru
 	if err := s.ask(ctx, l, &out); err != nil {
 		return out, err
 	}
-	for i := range out.heard {
-		if h := &out.heard[i]; out.degraded == "" && h.degraded != "" {
+	for i := range out.results {
+		if h := &out.results[i]; out.degraded == "" && h.degraded != "" {
 			out.degraded = fmt.Sprintf("question %s: %s", s.set.Queries[i].ID, h.degraded)
 		}
 	}
@@ -318,7 +318,7 @@ func (s *sweep) ask(ctx context.Context, l *middleware.Layer, out *run) error {
 		o := s.corpus.owners[ownerOf(q)]
 		h, err := ask(ctx, l, o, q)
 		if err == nil {
-			out.heard[at], out.judged[at] = h, judge(q, o, &h)
+			out.results[at], out.judged[at] = h, judge(q, o, &h)
 			s.o.Progress(out.name, int(done.Add(1)), total)
 		}
 		return err
@@ -340,7 +340,7 @@ func (s *sweep) ask(ctx context.Context, l *middleware.Layer, out *run) error {
 	}
 	return each(ctx, s.o.Workers, together, func(ctx context.Context, at int) error {
 		err := one(ctx, at)
-		out.heard[at].ms = 0 // others ran beside it
+		out.results[at].ms = 0 // others ran beside it
 		return err
 	})
 }

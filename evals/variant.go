@@ -262,7 +262,7 @@ func CompareOrders(log []receipt.Record, now scorer.Standing, seed uint64) *Orde
 		if len(r.Focal) > 0 {
 			m.entity = r.Focal[0]
 		}
-		if m.trial = st.Take(labels); m.trial.Tells() {
+		if m.trial = st.Take(labels); m.trial.Informative() {
 			all = append(all, m)
 		}
 	}

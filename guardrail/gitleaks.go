@@ -333,9 +333,9 @@ var anchors = sync.OnceValue(func() map[uint32][]detector {
 		add(prefixSets(a), findAssigned)
 	}
 	for _, a := range cueAnchors {
-		add(prefixSets(a.text), findTold(a.text, a.back))
+		add(prefixSets(a.text), findStated(a.text, a.back))
 	}
-	add([]string{"p", "w", " ,:?(", visible}, findTold("pw", 0))
+	add([]string{"p", "w", " ,:?(", visible}, findStated("pw", 0))
 	for _, a := range []string{"pass=", "pass:", "pw=", "_pw=", "_pw:", "_pw ", "psk=", "\"psk", "key_b", "pass\"", "pw ="} {
 		add(prefixSets(a), findAssigned)
 	}

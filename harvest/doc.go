@@ -1,5 +1,5 @@
-// Package harvest makes knowledge of a session that is over: one episode, which
-// is its summary; facts; findings of its tool calls; and candidates for patterns.
+// Package harvest turns a finished session into claims: an episode (its summary), facts,
+// findings of its tool calls, and candidates for patterns.
 //
 // A Harvester is a handler of jobs: it reads the session's journal, has a model
 // or rules draft what was learned, leaves out what the layer itself had told the

@@ -81,7 +81,7 @@ func TestAUsersOwnWordsConfirm(t *testing.T) {
 		r.say(t, id, assistant("Deploys happen on Tuesdays after 14:00."), user("Remember that deploys happen on Tuesdays after 14:00."),
 			assistant("Yes."), user("Deploys happen on Tuesdays after 14:00."), assistant("Indeed."))
 		out := r.end(t, id)
-		if _, err := r.Again(t.Context(), id, nil); err != nil {
+		if _, err := r.Reharvest(t.Context(), id, nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(out.Reinforced) != 1 || out.Reinforced[0] != c.ID || len(out.Learned) != 0 {

@@ -40,7 +40,7 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	case summary == "" || len(r.tr.Entries) == 0:
 		r.note("nothing was said that a summary could hold")
 		return nil
-	case !worth(r.tr, d):
+	case !worthEpisode(r.tr, d):
 		r.note("nothing was decided, done or found")
 		return nil
 	}
@@ -60,9 +60,9 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	c.Heading = heading(r.tr, summary)
 	c.Body = raw
 	c.Confidence = 0.8 // a summary leaves out what may matter
-	c.Evidence = r.witnesses()
+	c.Evidence = r.summaryEvidence()
 	c.Source = "session of " + first.At.UTC().Format(time.DateOnly)
-	if known, err := r.countUp(ctx, &c); err != nil || known {
+	if known, err := r.reinforceKnown(ctx, &c); err != nil || known {
 		return err
 	}
 	id, err := r.o.Store.WriteClaim(ctx, c)
@@ -77,10 +77,10 @@ func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	return nil
 }
 
-// witnesses are the first and the last message that a person or the model wrote.
+// summaryEvidence returns the first and the last message that a person or the model wrote.
 // A summary speaks with the agent's voice; what a tool returned is not what it
 // rests on.
-func (r *harvestRun) witnesses() (out []ken.Evidence) {
+func (r *harvestRun) summaryEvidence() (out []ken.Evidence) {
 	var first, last *session.Entry
 	for i := range r.tr.Entries {
 		if e := &r.tr.Entries[i]; e.Message.Role == "user" || e.Message.Role == "assistant" {
@@ -92,7 +92,7 @@ func (r *harvestRun) witnesses() (out []ken.Evidence) {
 	for _, e := range []*session.Entry{first, last} {
 		if e != nil && !slices.ContainsFunc(out, func(o ken.Evidence) bool { return o.MessageID == e.ID() }) {
 			ev := message(r.tr.Info.ID, e, "")
-			ev.Trust = r.voice()
+			ev.Trust = r.summaryTrust()
 			out = append(out, ev)
 		}
 	}
@@ -179,8 +179,8 @@ func clip(s string, n int) string {
 	return s
 }
 
-// Kept says in one line what a harvest has kept, for people.
-func Kept(o *session.Outcome) string {
+// KeptSummary describes in one line what a harvest has kept.
+func KeptSummary(o *session.Outcome) string {
 	var parts []string
 	count := func(n int, one, many string) {
 		switch {
@@ -205,10 +205,9 @@ func Kept(o *session.Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-// Describe is an outcome in one line, for people: what was kept, what was not,
-// and what there is to say about it.
+// Describe returns an outcome in one line: what was kept, what was left out and the note.
 func Describe(o *session.Outcome) string {
-	s := Kept(o)
+	s := KeptSummary(o)
 	if len(o.Dropped) > 0 {
 		var why []string
 		for _, k := range slices.Sorted(maps.Keys(o.Dropped)) {
@@ -222,12 +221,12 @@ func Describe(o *session.Outcome) string {
 	return s
 }
 
-// worth reports whether something was decided, done or found in a session: a person
+// worthEpisode reports whether something was decided, done or found in a session: a person
 // stated something, or a tool answered. A session of questions and answers alone is worth
 // no episode, because it would repeat the question to whoever asks it next. Answers of
 // Ken's own tools tell what is known already.
-func worth(tr *session.Transcript, d *draft.Draft) bool {
-	return len(d.Statements) > 0 || extract.States(tr) || slices.ContainsFunc(tr.Entries, func(e session.Entry) bool {
+func worthEpisode(tr *session.Transcript, d *draft.Draft) bool {
+	return len(d.Statements) > 0 || extract.HasStatement(tr) || slices.ContainsFunc(tr.Entries, func(e session.Entry) bool {
 		m := &e.Message
 		return (m.Role == "tool" || m.Role == "function") && !strings.Contains(m.Text, guardrail.Reference)
 	})
@@ -243,7 +242,7 @@ func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, er
 	}
 	for i := range found {
 		k := &found[i]
-		if k.Heading == c.Heading && k.Session != c.Session && k.Project == c.Project && k.Branch == c.Branch && k.Status == c.Status && extract.Tells(k.Text, c.Text) {
+		if k.Heading == c.Heading && k.Session != c.Session && k.Project == c.Project && k.Branch == c.Branch && k.Status == c.Status && extract.CoversSummary(k.Text, c.Text) {
 			return *k, nil
 		}
 	}
@@ -253,9 +252,9 @@ func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, er
 // sameGoals is the number of episodes that a new one is compared with.
 const sameGoals = 20
 
-// countUp reinforces an episode that tells all that c does, once a session. It returns
+// reinforceKnown reinforces an episode that tells all that c does, once a session. It returns
 // false when there is none, or when c was written before.
-func (r *harvestRun) countUp(ctx context.Context, c *ken.Claim) (bool, error) {
+func (r *harvestRun) reinforceKnown(ctx context.Context, c *ken.Claim) (bool, error) {
 	if _, err := r.o.Store.ByKey(ctx, c.Key); !errors.Is(err, ken.ErrNotFound) {
 		return false, err
 	}
@@ -266,11 +265,11 @@ func (r *harvestRun) countUp(ctx context.Context, c *ken.Claim) (bool, error) {
 		return false, err
 	}
 	r.out.Episode = known.ID
-	if again, err := r.counted(ctx, &known); err != nil || again {
+	if again, err := r.alreadyCounted(ctx, &known); err != nil || again {
 		return true, err
 	}
 	evidence := c.Evidence
-	if len(known.Evidence) >= maxWitnesses {
+	if len(known.Evidence) >= maxToolResults {
 		evidence = nil
 	}
 	if err := r.o.Store.Reinforce(ctx, known.ID, evidence, r.actor()); err != nil {

@@ -1,4 +1,4 @@
 package harvest
 
-// About is what a statement is about.
-var About = about
+// EntitiesOf gives tests the entities of a statement.
+var EntitiesOf = entitiesOf

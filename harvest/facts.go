@@ -19,10 +19,10 @@ import (
 // Reasons for which a statement is not kept, beside those of the extraction and
 // of consolidation.
 const (
-	dropEcho    = "echo"    // the layer itself had put it before the model
-	dropStray   = "stray"   // it quotes a message that is not in the transcript
-	dropRefused = "refused" // no store takes it
-	dropTainted = "tainted" // a call that repeats what an external claim said
+	dropEcho      = "echo"    // the layer itself had put it before the model
+	dropNoMessage = "stray"   // it quotes a message that is not in the transcript
+	dropRefused   = "refused" // no store takes it
+	dropTainted   = "tainted" // a call that repeats what an external claim said
 )
 
 // facts writes the statements, in the order in which they were made, each against
@@ -37,7 +37,7 @@ func (r *harvestRun) facts(ctx context.Context) error {
 		s := &r.statements[i]
 		e := at[s.Seq]
 		if e == nil {
-			r.out.Dropped[dropStray]++
+			r.out.Dropped[dropNoMessage]++
 			continue
 		}
 		var err error
@@ -111,9 +111,9 @@ func add(list *[]string, id string) {
 // fact is the claim that a statement makes.
 func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
-	c.Key = key("fact", &r.tr.Info, digest(s.Text))
+	c.Key = key("fact", &r.tr.Info, textDigest(s.Text))
 	c.Domain = string(s.Sort)
-	c.Entities = about(s, e)
+	c.Entities = entitiesOf(s, e)
 	c.Confidence = s.Confidence
 	c.Evidence = []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}
 	if r.out.Model != "" { // in the model's words
@@ -130,9 +130,10 @@ func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	return c
 }
 
-// about is what a statement is about, the main thing first: what the extraction named,
-// and whoever said it where that is what it speaks of, or where it names nothing.
-func about(s *draft.Statement, e *session.Entry) []string {
+// entitiesOf returns what a statement is about, the main thing first: the entities that the
+// extraction named. The speaker comes first when the statement is about the speaker, or
+// names nothing.
+func entitiesOf(s *draft.Statement, e *session.Entry) []string {
 	who := strings.TrimSpace(e.Message.Name)
 	if who == "" && e.Message.Role == "user" {
 		who = "user"
@@ -174,7 +175,7 @@ func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draf
 		return nil
 	}
 	add(&r.out.Reinforced, c.ID)
-	if again, err := r.counted(ctx, &c); err != nil || again {
+	if again, err := r.alreadyCounted(ctx, &c); err != nil || again {
 		return err
 	}
 	if err := r.o.Store.Reinforce(ctx, c.ID, []ken.Evidence{message(r.tr.Info.ID, e, s.Quote)}, r.actor()); err != nil {
@@ -183,21 +184,21 @@ func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draf
 	return nil
 }
 
-// digest names a text, apart from case and white space.
-func digest(text string) string {
+// textDigest names a text, apart from case and white space.
+func textDigest(text string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(text), " "))))
 	return hex.EncodeToString(sum[:12])
 }
 
-// Stated keeps what a user stated in the last messages of a session, without waiting for
+// HarvestStatements keeps what a user stated in the last messages of a session, without waiting for
 // its end, and returns the claims with the words that each rests on. tr is the end of the
 // session's transcript, of which the messages from number from on are new. Rules extract,
 // and the same conditions hold as at the session's end; the harvest then finds these claims
 // known. Nothing is kept where facts are switched off.
 //
-// Stated does not wait for a harvest that runs. It ends with an error when something is
+// HarvestStatements does not wait for a harvest that runs. It ends with an error when something is
 // being erased: the harvest makes up for it.
-func (h *Harvester) Stated(ctx context.Context, tr *session.Transcript, from uint64) (quotes map[string]string, err error) {
+func (h *Harvester) HarvestStatements(ctx context.Context, tr *session.Transcript, from uint64) (quotes map[string]string, err error) {
 	if h.o.NoFacts {
 		return nil, nil
 	}
@@ -212,7 +213,7 @@ func (h *Harvester) Stated(ctx context.Context, tr *session.Transcript, from uin
 	if len(d.Statements) == 0 {
 		return nil, nil
 	}
-	err = h.early.take(ctx, func(ctx context.Context) error {
+	err = h.statementLease.run(ctx, func(ctx context.Context) error {
 		r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
 		quotes = map[string]string{}
 		for _, s := range d.Statements {
@@ -227,4 +228,42 @@ func (h *Harvester) Stated(ctx context.Context, tr *session.Transcript, from uin
 		return nil
 	})
 	return quotes, err
+}
+
+// injectedText is what the layer put before the model in a session.
+type injectedText struct {
+	echo  *consolidate.Echo
+	first map[string]*session.Injection // by id: when a claim was injected first
+}
+
+func newInjectedText(injected []session.Injection) *injectedText {
+	t := &injectedText{echo: consolidate.NewEcho(injected), first: map[string]*session.Injection{}}
+	for i := range injected {
+		in := &injected[i]
+		if have := t.first[in.ID]; have == nil || in.At.Before(have.At) {
+			t.first[in.ID] = in
+		}
+	}
+	return t
+}
+
+// judge says what a statement is to what was injected, and which injection it
+// repeats. A retelling may hide in the words that it was extracted from, so both
+// are looked at.
+//
+// What a user said before the layer said it is the user's own. The model gets no
+// such benefit: clocks jump, and one answer taken for its own is how a wrong claim
+// begins to feed itself.
+func (t *injectedText) judge(s *draft.Statement, e *session.Entry) (*session.Injection, consolidate.EchoKind) {
+	user := e.Message.Role == "user"
+	for _, text := range []string{s.Text, s.Quote} {
+		id, heard := t.echo.Judge(text, user)
+		if heard == consolidate.Novel {
+			continue
+		}
+		if in := t.first[id]; !user || !in.At.After(e.At) {
+			return in, heard
+		}
+	}
+	return nil, consolidate.Novel
 }

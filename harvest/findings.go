@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/finding"
 	"github.com/kenlayer/ken/internal/harvest/pattern"
@@ -23,7 +25,7 @@ func (r *harvestRun) findings(ctx context.Context) error {
 	if r.o.Ingest {
 		found = append(found, finding.Ingest(r.tr, r.o.Tools, r.o.IngestChars)...)
 	}
-	ids, err := r.write(ctx, "finding", found, r.finding)
+	ids, err := r.write(ctx, "finding", found, r.planFinding)
 	r.out.Findings = ids
 	return err
 }
@@ -34,19 +36,17 @@ const (
 	dropRejected = "rejected before"
 )
 
-// longer is by how much a finding that passes must stand longer than the one that
-// says the same for the log to hear of it.
-const longer = 7 * 24 * time.Hour
+// minExtension is the least gain of a finding's expiry time that is written to the log.
+const minExtension = 7 * 24 * time.Hour
 
-// finding says what is to be written of one, unless a later session found something
-// out about the same entity already, or a person refused it. Of one that says what
-// is known, only the file's new content is vouched for, and the time that it stands
-// grows.
-func (r *harvestRun) finding(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
+// planFinding plans the write of one finding. It drops a finding that a person rejected, or
+// that is older than what is known of the same entity. A finding that repeats a known one
+// only adds new evidence of the file's content and may extend its expiry.
+func (r *harvestRun) planFinding(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
 	have, err := r.o.Store.ByKey(ctx, c.Key)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
-		return r.written(c), nil
+		return r.createStep(c), nil
 	case err != nil:
 		return pendingWrite{}, err
 	case have.Status == ken.StatusSuperseded, have.Status == ken.StatusDisputed && have.Text == c.Text:
@@ -55,12 +55,12 @@ func (r *harvestRun) finding(ctx context.Context, c *ken.Claim) (pendingWrite, e
 	case have.Support(nil).NewestAt.After(c.CreatedAt):
 		r.out.Dropped[dropOlder]++
 		return pendingWrite{}, nil
-	case have.Text != c.Text, c.ExpiresAt.Sub(have.ExpiresAt) > longer && !have.ExpiresAt.IsZero():
-		return r.written(c), nil
+	case have.Text != c.Text, c.ExpiresAt.Sub(have.ExpiresAt) > minExtension && !have.ExpiresAt.IsZero():
+		return r.createStep(c), nil
 	}
-	fresh := slices.DeleteFunc(slices.Clone(c.Evidence), func(e ken.Evidence) bool { return !vouches(e) || slices.ContainsFunc(have.Evidence, covers(e)) })
+	fresh := slices.DeleteFunc(slices.Clone(c.Evidence), func(e ken.Evidence) bool { return !hasFileHash(e) || slices.ContainsFunc(have.Evidence, coveredBy(e)) })
 	if len(fresh) > 0 {
-		return r.reinforced(have.ID, fresh), nil
+		return r.reinforceStep(have.ID, fresh), nil
 	}
 	if have.Session != c.Session && have.Support(nil).NewestAt.Before(c.CreatedAt) {
 		r.out.Dropped[consolidate.Known]++
@@ -69,12 +69,12 @@ func (r *harvestRun) finding(ctx context.Context, c *ken.Claim) (pendingWrite, e
 	return pendingWrite{id: have.ID}, nil // an earlier run of this harvest
 }
 
-// vouches reports evidence of a file's content.
-func vouches(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile && e.ContentHash != "" }
+// hasFileHash reports whether evidence is of a file's content.
+func hasFileHash(e ken.Evidence) bool { return e.Kind == ken.EvidenceFile && e.ContentHash != "" }
 
-// covers finds evidence of the same file that makes e superfluous: it is of the
-// same content, or newer.
-func covers(e ken.Evidence) func(ken.Evidence) bool {
+// coveredBy reports whether other evidence makes e superfluous: it is of the same file, and
+// of the same content or newer.
+func coveredBy(e ken.Evidence) func(ken.Evidence) bool {
 	return func(o ken.Evidence) bool {
 		return o.Kind == e.Kind && o.Reference() == e.Reference() && (o.ContentHash == e.ContentHash || !e.FetchedAt.After(o.FetchedAt))
 	}
@@ -84,48 +84,48 @@ func covers(e ken.Evidence) func(ken.Evidence) bool {
 // session, whether a person has approved them or not. One that was rejected stays
 // rejected.
 func (r *harvestRun) patterns(ctx context.Context) error {
-	ids, err := r.write(ctx, "pattern", pattern.Extract(r.tr, r.o.Tools), r.pattern)
+	ids, err := r.write(ctx, "pattern", pattern.Extract(r.tr, r.o.Tools), r.planPattern)
 	r.out.Patterns = ids
 	return err
 }
 
-// pattern says what is to be written of one.
-func (r *harvestRun) pattern(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
+// planPattern plans the write of one pattern.
+func (r *harvestRun) planPattern(ctx context.Context, c *ken.Claim) (pendingWrite, error) {
 	have, err := r.o.Store.ByKey(ctx, c.Key)
 	switch {
 	case errors.Is(err, ken.ErrNotFound):
-		return r.written(c), nil
+		return r.createStep(c), nil
 	case err != nil:
 		return pendingWrite{}, err
 	case have.Status == ken.StatusDisputed, have.Status == ken.StatusSuperseded:
 		r.out.Dropped[dropRejected]++
 		return pendingWrite{}, nil
 	}
-	again, err := r.counted(ctx, &have)
+	again, err := r.alreadyCounted(ctx, &have)
 	if err != nil || again {
 		return pendingWrite{id: have.ID}, err
 	}
-	return r.reinforced(have.ID, enough(have.Evidence, c.Evidence)), nil
+	return r.reinforceStep(have.ID, limitToolResults(have.Evidence, c.Evidence)), nil
 }
 
-// maxWitnesses is how many tool results stand for a pattern. Reinforcements are
-// counted beside them, so more would only make the claim longer.
-const maxWitnesses = 6
+// maxToolResults is the number of tool results kept as evidence of a claim. Reinforcements
+// are counted apart, so more would only make the claim longer.
+const maxToolResults = 6
 
-// enough leaves tool results out of new evidence once there are many: each session
+// limitToolResults leaves tool results out of new evidence once there are many: each session
 // has its own, while an exit code or a test result takes the place of the last one.
-func enough(have, more []ken.Evidence) []ken.Evidence {
-	witness := func(e ken.Evidence) bool { return e.Kind == ken.EvidenceToolResult }
+func limitToolResults(have, more []ken.Evidence) []ken.Evidence {
+	isToolResult := func(e ken.Evidence) bool { return e.Kind == ken.EvidenceToolResult }
 	n := 0
 	for _, e := range have {
-		if witness(e) {
+		if isToolResult(e) {
 			n++
 		}
 	}
 	var out []ken.Evidence
 	for _, e := range more {
-		if witness(e) {
-			if n++; n > maxWitnesses {
+		if isToolResult(e) {
+			if n++; n > maxToolResults {
 				continue
 			}
 		}
@@ -134,15 +134,15 @@ func enough(have, more []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// actor marks what this session reinforces: see counted.
+// actor marks what this session reinforces: see alreadyCounted.
 func (r *harvestRun) actor() ken.Actor {
 	return ken.Actor{Type: "system", ID: "harvest of " + r.tr.Info.ID}
 }
 
-// counted reports whether this session wrote or reinforced the claim already, in
+// alreadyCounted reports whether this session wrote or reinforced the claim already, in
 // a harvest before this one. The history knows, so evidence need not grow with
 // every session that sees a pattern.
-func (r *harvestRun) counted(ctx context.Context, c *ken.Claim) (bool, error) {
+func (r *harvestRun) alreadyCounted(ctx context.Context, c *ken.Claim) (bool, error) {
 	if c.Session == r.tr.Info.ID {
 		return true, nil
 	}
@@ -155,10 +155,10 @@ func (r *harvestRun) counted(ctx context.Context, c *ken.Claim) (bool, error) {
 	}), nil
 }
 
-// leaveOut takes the calls that somebody else's text had the agent make out of what is
-// harvested, with their results: told by an episode or a finding, they would be the
-// agent's own the next time, and outlive the text when that is forgotten.
-func (r *harvestRun) leaveOut(ctx context.Context) error {
+// removeTainted removes the tool calls that an external text caused, and their results, from
+// the transcript. In an episode or a finding they would count as the agent's own, and
+// would outlive the text when that is deleted.
+func (r *harvestRun) removeTainted(ctx context.Context) error {
 	if r.o.Tainted == nil {
 		return nil
 	}
@@ -208,11 +208,68 @@ func (r *harvestRun) leaveOut(ctx context.Context) error {
 	return nil
 }
 
-// voice is what a session's summary is trusted: like the agent who speaks, and, where
-// somebody else's text steered it, like that.
-func (r *harvestRun) voice() ken.Trust {
+// summaryTrust returns the trust of a session's summary: the agent's, or that of an external
+// text when one steered the session.
+func (r *harvestRun) summaryTrust() ken.Trust {
 	if r.tainted {
 		return ken.TrustExternal
 	}
 	return ken.TrustAgent
+}
+
+// pendingWrite is the planned write of one claim.
+type pendingWrite struct {
+	id string                                       // the claim's, where it is known already; "" for one that is left out
+	do func(context.Context) (id string, err error) // nil: nothing
+}
+
+func (r *harvestRun) createStep(c *ken.Claim) pendingWrite {
+	return pendingWrite{do: func(ctx context.Context) (string, error) { return r.o.Store.WriteClaim(ctx, *c) }}
+}
+
+func (r *harvestRun) reinforceStep(id string, evidence []ken.Evidence) pendingWrite {
+	return pendingWrite{id: id, do: func(ctx context.Context) (string, error) {
+		return id, r.o.Store.Reinforce(ctx, id, evidence, r.actor())
+	}}
+}
+
+// writers is how many claims are written at once: the store commits together what
+// comes together, and a commit's sync to the disk is what takes the time.
+const writers = 16
+
+// write writes claims of which none is about another: each has a key of its own.
+// It returns the ids of what is known now, in their order, each once.
+func (r *harvestRun) write(ctx context.Context, what string, claims []ken.Claim, plan func(context.Context, *ken.Claim) (pendingWrite, error)) (ids []string, err error) {
+	steps := make([]pendingWrite, len(claims))
+	for i := range claims {
+		if steps[i], err = plan(ctx, &claims[i]); err != nil {
+			return nil, fmt.Errorf("look up a %s: %w", what, err)
+		}
+	}
+	errs := make([]error, len(steps))
+	room := make(chan struct{}, writers)
+	var all sync.WaitGroup
+	for i := range steps {
+		if steps[i].do == nil {
+			continue
+		}
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			errs[i] = caught.Run(func() (err error) {
+				steps[i].id, err = steps[i].do(ctx)
+				return err
+			})
+		})
+	}
+	all.Wait()
+	for i := range steps {
+		switch {
+		case errs[i] != nil && !r.refused(what, errs[i]):
+			return ids, fmt.Errorf("write a %s: %w", what, errs[i])
+		case errs[i] == nil && steps[i].id != "":
+			add(&ids, steps[i].id)
+		}
+	}
+	return ids, nil
 }

@@ -31,7 +31,7 @@ type harvestRun struct {
 // earlier run wrote of it included. It does not mark the session. An error means
 // that the harvest is not complete; running it again completes it.
 func (h *Harvester) Harvest(ctx context.Context, tr *session.Transcript, progress Progress) (out session.Outcome, err error) {
-	err = h.turn.take(ctx, func(ctx context.Context) error {
+	err = h.lease.run(ctx, func(ctx context.Context) error {
 		out, err = h.harvest(ctx, tr, progress)
 		return err
 	})
@@ -49,7 +49,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 		do   func(context.Context) error
 	}{{"facts", r.facts}, {"findings", r.findings}, {"patterns", r.patterns}}
 	progress("harvest", 0, len(steps)+1)
-	if err := r.leaveOut(ctx); err != nil {
+	if err := r.removeTainted(ctx); err != nil {
 		return r.out, err
 	}
 	d, err := r.draft(ctx, progress)
@@ -92,9 +92,8 @@ func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft,
 	return d, nil
 }
 
-// refused reports an error that says of one claim that it can't be kept: it is
-// counted and told, and the rest of the session is kept. Which of the session's
-// words it was must not get into a log.
+// refused reports whether an error concerns one claim alone, and counts and logs it. The
+// rest of the session is kept. The session's words must not get into the log.
 func (r *harvestRun) refused(what string, err error) bool {
 	if !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrInvalid) {
 		return false
@@ -110,8 +109,7 @@ func (r *harvestRun) drop(counts map[string]int) {
 	}
 }
 
-// reason is an error in a few words: what a transcript says must not get into an
-// outcome by way of an error.
+// reason returns an error in a few words, without any words of the transcript.
 func reason(err error) string {
 	var e *ken.Error
 	if errors.As(err, &e) {
@@ -158,9 +156,9 @@ type Options struct {
 	// trusted more than the claim. Nil knows of none.
 	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
 
-	// Wrote is told when a session was harvested, with what came of it, before the
-	// journal is. Its error is told, and changes nothing. May be nil.
-	Wrote func(ctx context.Context, info session.Info, out session.Outcome) error
+	// OnHarvested is called after a session was harvested, before the journal is marked. An
+	// error is logged and changes nothing. May be nil.
+	OnHarvested func(ctx context.Context, info session.Info, out session.Outcome) error
 
 	Log *slog.Logger // default slog.Default()
 }
@@ -172,36 +170,36 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// errHeld is why a harvest stopped for a Hold.
-var errHeld = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
+// errPaused is returned by a harvest that Pause has stopped.
+var errPaused = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
 
-// harvestLease lets one harvest run at a time, and whoever holds it none.
+// harvestLease lets one harvest run at a time, and none while it is paused.
 type harvestLease struct {
-	token chan struct{} // in it while nobody has the turn
+	token chan struct{} // full while no harvest runs
 
-	mu    sync.Mutex              // guards the rest
-	holds int                     // that wait or last
-	held  chan struct{}           // closed while there are any
-	stop  context.CancelCauseFunc // of the harvest that has the turn; nil for none
+	mu     sync.Mutex              // guards the rest
+	pauses int                     // pauses that wait or last
+	paused chan struct{}           // closed while there are any
+	stop   context.CancelCauseFunc // stops the running harvest; nil for none
 }
 
-func newTurn() *harvestLease {
-	t := &harvestLease{token: make(chan struct{}, 1), held: make(chan struct{})}
+func newLease() *harvestLease {
+	t := &harvestLease{token: make(chan struct{}, 1), paused: make(chan struct{})}
 	t.token <- struct{}{}
 	return t
 }
 
-// take runs a harvest in its turn, with a context that ends when somebody holds it.
+// run runs a harvest in its turn, with a context that ends when somebody holds it.
 // It never waits for a hold: whoever erases may itself wait, in another process, until
 // no harvest of this one is under way.
-func (t *harvestLease) take(ctx context.Context, harvest func(context.Context) error) error {
+func (t *harvestLease) run(ctx context.Context, harvest func(context.Context) error) error {
 	t.mu.Lock()
-	held := t.held
+	paused := t.paused
 	t.mu.Unlock()
 	select {
 	case <-t.token:
-	case <-held:
-		return errHeld
+	case <-paused:
+		return errPaused
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -209,12 +207,12 @@ func (t *harvestLease) take(ctx context.Context, harvest func(context.Context) e
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if !t.begin(stop) {
-		return errHeld
+		return errPaused
 	}
 	defer t.end()
 	err := harvest(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errHeld) {
-		return errHeld
+	if err != nil && errors.Is(context.Cause(ctx), errPaused) {
+		return errPaused
 	}
 	return err
 }
@@ -223,7 +221,7 @@ func (t *harvestLease) begin(stop context.CancelCauseFunc) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop = stop
-	return t.holds == 0
+	return t.pauses == 0
 }
 
 func (t *harvestLease) end() {
@@ -232,21 +230,21 @@ func (t *harvestLease) end() {
 	t.stop = nil
 }
 
-// hold stops the harvest that runs and waits for the turn.
-func (t *harvestLease) hold(ctx context.Context) (release func(), err error) {
+// pause stops the harvest that runs, and waits until it has ended.
+func (t *harvestLease) pause(ctx context.Context) (release func(), err error) {
 	t.mu.Lock()
-	if t.holds++; t.holds == 1 {
-		close(t.held)
+	if t.pauses++; t.pauses == 1 {
+		close(t.paused)
 	}
 	if t.stop != nil {
-		t.stop(errHeld)
+		t.stop(errPaused)
 	}
 	t.mu.Unlock()
 	over := func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.holds--; t.holds == 0 {
-			t.held = make(chan struct{})
+		if t.pauses--; t.pauses == 0 {
+			t.paused = make(chan struct{})
 		}
 	}
 	select {
@@ -264,14 +262,14 @@ func (t *harvestLease) hold(ctx context.Context) (release func(), err error) {
 // Harvester harvests one owner's sessions, one after another: two at once would
 // each miss what the other is about to write. Safe for concurrent use.
 type Harvester struct {
-	o     Options
-	turn  *harvestLease
-	early *harvestLease // of Stated
+	o              Options
+	lease          *harvestLease
+	statementLease *harvestLease // for HarvestStatements
 }
 
 // New returns a harvester.
 func New(o Options) *Harvester {
-	return &Harvester{o: o.withDefaults(), turn: newTurn(), early: newTurn()}
+	return &Harvester{o: o.withDefaults(), lease: newLease(), statementLease: newLease()}
 }
 
 // Handle runs a job of kind session.JobHarvest; it is a jobs.Handler. A session
@@ -283,7 +281,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 	if err := json.Unmarshal(j.Payload, &p); err != nil {
 		return "", jobs.Permanent(fmt.Errorf("read job: %w", err))
 	}
-	err = h.turn.take(ctx, func(ctx context.Context) error {
+	err = h.lease.run(ctx, func(ctx context.Context) error {
 		tr, err := h.o.Journal.Read(ctx, p.Session)
 		switch {
 		case errors.Is(err, ken.ErrNotFound):
@@ -300,7 +298,7 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 		return err
 	})
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, errPaused):
 		return "", jobs.Later(err)
 	case errors.Is(err, ken.ErrCorrupt), errors.Is(err, ken.ErrInvalid):
 		return "", jobs.Permanent(err)
@@ -310,11 +308,11 @@ func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage 
 	return note, nil
 }
 
-// Again harvests a session whose messages are still there, whether it was
+// Reharvest harvests a session whose messages are still there, whether it was
 // harvested before or not. What is known of it already changes nothing. Errors:
 // ErrNotFound when the messages are gone.
-func (h *Harvester) Again(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
-	err = h.turn.take(ctx, func(ctx context.Context) error {
+func (h *Harvester) Reharvest(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
+	err = h.lease.run(ctx, func(ctx context.Context) error {
 		tr, err := h.o.Journal.Read(ctx, id)
 		if err != nil {
 			return err
@@ -329,16 +327,16 @@ func (h *Harvester) Again(ctx context.Context, id string, progress Progress) (ou
 	return out, err
 }
 
-// Hold keeps harvests from running until release is called, and makes one that is
+// Pause keeps harvests from running until release is called, and makes one that is
 // under way stop between two steps; its job is tried again. Whoever erases what
 // was said needs this: a harvest that has read it would write it anew. release
 // may be called more than once.
-func (h *Harvester) Hold(ctx context.Context) (release func(), err error) {
-	end, err := h.turn.hold(ctx)
+func (h *Harvester) Pause(ctx context.Context) (release func(), err error) {
+	end, err := h.lease.pause(ctx)
 	if err != nil {
 		return nil, err
 	}
-	endEarly, err := h.early.hold(ctx)
+	endEarly, err := h.statementLease.pause(ctx)
 	if err != nil {
 		end()
 		return nil, err
@@ -356,8 +354,8 @@ func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto u
 	if n := len(tr.Entries); n > 0 {
 		upto = tr.Entries[n-1].Seq
 	}
-	if h.o.Wrote != nil {
-		if err := h.o.Wrote(ctx, tr.Info, out); err != nil {
+	if h.o.OnHarvested != nil {
+		if err := h.o.OnHarvested(ctx, tr.Info, out); err != nil {
 			h.o.Log.Warn("tell of a harvest", "cause", err, "try", ken.Hint(err))
 		}
 	}

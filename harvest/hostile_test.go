@@ -118,7 +118,7 @@ func TestHostileContent(t *testing.T) {
 		}
 	}
 	before := state(t, r.store)
-	if _, err := r.Again(t.Context(), "s1", nil); err != nil {
+	if _, err := r.Reharvest(t.Context(), "s1", nil); err != nil {
 		t.Fatal(err)
 	}
 	if state(t, r.store) != before {

@@ -46,7 +46,7 @@ func TestWithAModel(t *testing.T) {
 		t.Errorf("%s %s", e[0].Text, e[0].Body)
 	}
 	before := state(t, r.store)
-	if _, err := r.Again(t.Context(), "daily", nil); err != nil || state(t, r.store) != before {
+	if _, err := r.Reharvest(t.Context(), "daily", nil); err != nil || state(t, r.store) != before {
 		t.Errorf("harvesting again changes something: %v", err)
 	}
 }
@@ -127,22 +127,22 @@ func TestStoppedWhileTheModelThinks(t *testing.T) {
 	if _, err := r.journal.End(t.Context(), "daily", session.Closed); err != nil {
 		t.Fatal(err)
 	}
-	held := make(chan func(), 1)
+	paused := make(chan func(), 1)
 	go func() {
 		<-thinks
-		release, err := r.Hold(t.Context())
+		release, err := r.Pause(t.Context())
 		if err != nil {
 			t.Error(err)
 		}
-		held <- release
+		paused <- release
 	}()
 	report, err := r.queue.Drain(t.Context(), r.handlers())
 	if err != nil || report.Returned != 1 || len(r.all(t)) != 0 {
 		t.Errorf("%+v, %v%s", report, err, texts(r.all(t)))
 	}
-	release := <-held
+	release := <-paused
 	// It does not wait either: who holds it may wait, in another process, for the end of this one.
-	if _, err := r.Again(t.Context(), "daily", nil); !errors.Is(err, ken.ErrUnavailable) {
+	if _, err := r.Reharvest(t.Context(), "daily", nil); !errors.Is(err, ken.ErrUnavailable) {
 		t.Errorf("a harvest runs while somebody holds it: %v", err)
 	}
 	r.clock.pass(time.Hour)

@@ -61,7 +61,7 @@ func TestRulesFollowTheCode(t *testing.T) {
 			case tt.distance < 0:
 			case it == nil:
 				t.Errorf("it is missing: %v\n%s", r.Focal, r.Block)
-			case !it.Constraint || int(it.Signals[retriever.SignalDistance]) != tt.distance || it.Legs[retriever.LegStructure].Rank == 0:
+			case !it.Constraint || int(it.Signals[retriever.SignalDistance]) != tt.distance || it.Legs[retriever.SourceStructure].Rank == 0:
 				t.Errorf("got %+v", it)
 			case !r.Items[0].Constraint:
 				t.Errorf("it does not come first:\n%s", r.Block)
@@ -104,7 +104,7 @@ func TestMuchWeightReadsWhatIsFiledBeside(t *testing.T) {
 		turn := asked("May I change `FillShelf`?")
 		turn.Weight = weight
 		r := l.Assemble(t.Context(), turn).Receipt
-		if it := inBlock(&r, id); (it != nil && it.Legs[retriever.LegStructure].Rank > 0) != (weight == ken.WeightHigh) {
+		if it := inBlock(&r, id); (it != nil && it.Legs[retriever.SourceStructure].Rank > 0) != (weight == ken.WeightHigh) {
 			t.Errorf("weight %s:\n%s", weight, r.Block)
 		}
 	}

@@ -51,7 +51,7 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 	c := deletionChecker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
-			c.traces = harvest.NewTraces(&was[i])
+			c.matcher = harvest.NewClaimMatcher(&was[i])
 		}
 	}
 	for _, look := range []func(context.Context) (Check, error){c.claims, c.keyword, c.vectors, c.structure, c.history, c.messages, c.injected,
@@ -68,17 +68,19 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 
 // deletionChecker is a CheckForgotten on its way.
 type deletionChecker struct {
-	l      *Layer
-	s      store.Engine
-	was    []ken.Claim
-	ids    []string
-	traces *harvest.Traces // nil when what was forgotten is not known
-	held   *session.Holding
-	done   []Check
+	l       *Layer
+	s       store.Engine
+	was     []ken.Claim
+	ids     []string
+	matcher *harvest.ClaimMatcher // nil when what was forgotten is not known
+	held    *session.Holding
+	done    []Check
 }
 
 // says reports whether a text says what was forgotten.
-func (c *deletionChecker) says(text string) bool { return c.traces != nil && c.traces.In(text) }
+func (c *deletionChecker) says(text string) bool {
+	return c.matcher != nil && c.matcher.MatchText(text)
+}
 
 // among is the detail of ids that were found.
 func among(what string, ids []string) string {
@@ -98,8 +100,8 @@ func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
 			return out, err
 		}
 	}
-	if c.traces != nil {
-		r := &deletionScope{traces: c.traces}
+	if c.matcher != nil {
+		r := &deletionScope{matcher: c.matcher}
 		if _, err := r.scan(ctx, c.s); err != nil {
 			return out, err
 		}
@@ -243,8 +245,8 @@ func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error
 		return c.held, nil
 	}
 	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.says, Claims: c.ids}
-	if c.traces != nil {
-		t.Message = c.traces.Message
+	if c.matcher != nil {
+		t.Message = c.matcher.MatchMessage
 	}
 	held, err := c.l.Journal(c.s.Owner()).Holds(ctx, t)
 	c.held = &held
@@ -292,7 +294,7 @@ func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) blocks(context.Context) (Check, error) {
 	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
-	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.traces)); n > 0 {
+	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.matcher)); n > 0 {
 		out.Detail = fmt.Sprintf("%d of them have it", n)
 	}
 	return out, nil

@@ -101,8 +101,8 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 // retrieval translates the configuration.
 func retrieval(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
-		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector,
-			retriever.LegStructure: c.Retrieval.Legs.Structure, retriever.LegSessions: c.Knowledge.Sessions, retriever.LegPlaybooks: c.Knowledge.Playbooks},
+		Limits: map[string]int{retriever.SourceKeyword: c.Retrieval.Legs.Keyword, retriever.SourceVector: c.Retrieval.Legs.Vector,
+			retriever.SourceStructure: c.Retrieval.Legs.Structure, retriever.SourceSessions: c.Knowledge.Sessions, retriever.SourcePlaybooks: c.Knowledge.Playbooks},
 		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
 	o.Structure = structural(c)
@@ -115,9 +115,9 @@ func retrieval(c *config.Config) retriever.Options {
 // legs returns the legs of a turn: all that are switched on, or none when the turn
 // asks for nothing. One that asks to go on with the last sessions gets those and what
 // is pinned. noVector says why there is no vector leg.
-func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
+func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Source {
 	asks := s.Asks
-	var out []retriever.Leg
+	var out []retriever.Source
 	m := &c.Middleware
 	if asks && m.Keyword {
 		out = append(out, retriever.Keyword(p))

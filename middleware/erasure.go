@@ -30,13 +30,13 @@ import (
 //     at every place finds nothing;
 //  4. the words go from the record, and the files are rewritten.
 type erasure struct {
-	l      *Layer
-	s      store.Engine
-	d      *ownerSessions
-	rec    forgotten.Record
-	traces *harvest.Traces // nil once the words are gone from the record
-	seq    uint64          // of the log, as far as claims were looked at
-	out    Forgotten
+	l       *Layer
+	s       store.Engine
+	d       *ownerSessions
+	rec     forgotten.Record
+	matcher *harvest.ClaimMatcher // nil once the words are gone from the record
+	seq     uint64                // of the log, as far as claims were looked at
+	out     Forgotten
 }
 
 const (
@@ -108,7 +108,7 @@ func printsOf(have []forgotten.Print, short int, key []byte, c *ken.Claim, why s
 // forgetOn goes on with what was begun, or says what went.
 func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
 	d := l.sessionsOf(s.Owner())
-	let, err := d.harvester.Hold(ctx)
+	let, err := d.harvester.Pause(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
@@ -123,7 +123,7 @@ func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgot
 		return e.out, nil
 	}
 	if len(rec.Pending.Claims) > 0 {
-		e.traces = harvest.NewTraces(&rec.Pending.Claims[0])
+		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
 		if err := e.give(ctx); err != nil {
 			return Forgotten{}, err
 		}
@@ -172,7 +172,7 @@ func (e *erasure) give(ctx context.Context) error {
 	return e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
 		gone, err := forgotten.In(r)
 		if err == nil && len(e.rec.Words) > 0 {
-			e.traces.Give(union(sessions, e.traces.Given()), gone.Names)
+			e.matcher.SetRecipients(union(sessions, e.matcher.Recipients()), gone.Names)
 		}
 		return err
 	})
@@ -258,7 +258,7 @@ func (e *erasure) put(ctx context.Context) error {
 }
 
 func (e *erasure) carryOut(ctx context.Context) error {
-	for n := 0; e.traces != nil; n++ {
+	for n := 0; e.matcher != nil; n++ {
 		more, err := e.round(ctx)
 		if err != nil {
 			return err
@@ -269,10 +269,10 @@ func (e *erasure) carryOut(ctx context.Context) error {
 		if err := e.beside(ctx); err != nil {
 			return err
 		}
-		if err := e.l.forgetShared(ctx, e.s.Owner(), e.rec.IDs(), e.traces.Kept); err != nil {
+		if err := e.l.forgetShared(ctx, e.s.Owner(), e.rec.IDs(), e.matcher.MatchAny); err != nil {
 			return fmt.Errorf("erase it where it was shared: %w", err)
 		}
-		e.traces = nil
+		e.matcher = nil
 		e.rec.Gone = e.l.now().UTC()
 		e.rec.Told = union(e.rec.Told, e.out.Sessions)
 		e.rec.Pending = &forgotten.Pending{Process: e.l.process}
@@ -315,7 +315,7 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 	}
 	ids := e.rec.IDs()
 	was := e.rec.Pending.Claims
-	r := &deletionScope{traces: e.traces, root: was[0], claims: was}
+	r := &deletionScope{matcher: e.matcher, root: was[0], claims: was}
 	said := map[string]bool{}
 	t := r.inJournals(said)
 	t.Claims = ids
@@ -329,14 +329,14 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 	e.l.begun.forget(e.s.Owner())
 	e.l.lineage.forget(e.s.Owner())
 	e.l.judgements.drop(e.s.Owner()) // what waits to be judged has the words of claims
-	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.traces))
+	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.matcher))
 	// A harvest of another process may have read the messages before they went, and have
 	// ended since.
 	waited, err := e.l.othersHarvests(ctx, e.d, "")
 	if err != nil {
 		return false, fmt.Errorf("wait for harvests of other processes: %w", err)
 	}
-	if err := errors.Join(forgetNotes(ctx, e.s, e.d, e.traces, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.renew(ctx, e.s.Owner(), was)); err != nil {
+	if err := errors.Join(forgetNotes(ctx, e.s, e.d, e.matcher, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.renew(ctx, e.s.Owner(), was)); err != nil {
 		return false, err
 	}
 	found, err := e.since(ctx)
@@ -353,7 +353,7 @@ func (e *erasure) round(ctx context.Context) (more bool, err error) {
 // up those that say it.
 func (e *erasure) since(ctx context.Context) (found bool, err error) {
 	if e.seq == 0 { // it began in another process: nobody knows what was looked at
-		r := &deletionScope{traces: e.traces, root: e.rec.Pending.Claims[0]}
+		r := &deletionScope{matcher: e.matcher, root: e.rec.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
 			return false, err
@@ -383,7 +383,7 @@ func (e *erasure) since(ctx context.Context) (found bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if c.Kind != ken.KindDocument && e.traces.Claim(&c) {
+		if c.Kind != ken.KindDocument && e.matcher.MatchClaim(&c) {
 			say = append(say, c)
 		}
 	}
@@ -443,7 +443,7 @@ func (e *erasure) claims(ctx context.Context) error {
 		if i == 0 || c.Kind != ken.KindEpisode {
 			continue
 		}
-		if rest, ok := e.traces.Without(c); ok {
+		if rest, ok := e.matcher.Redact(c); ok {
 			id, err := e.s.WriteClaim(ctx, rest) // under the episode's key, so once
 			if err != nil {
 				return fmt.Errorf("write the rest of an episode: %w", err)

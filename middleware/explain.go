@@ -176,7 +176,7 @@ type explainer struct {
 // still does; "" for one that the structure has no part in. A receipt keeps which
 // entities that were and how far they are; by which dependency is looked up.
 func (l *Layer) standing(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
-	if _, ok := it.Legs[retriever.LegStructure]; !ok {
+	if _, ok := it.Legs[retriever.SourceStructure]; !ok {
 		return ""
 	}
 	var entities []string
@@ -315,9 +315,9 @@ func (x *explainer) injected(it *KeptItem, i int, standing string) {
 // memoryBy says what makes an item memory.
 func memoryBy(legs map[string]ken.LegScore) string {
 	for _, leg := range []struct{ name, why string }{
-		{retriever.LegPinned, "it belongs into every turn"},
-		{retriever.LegPlaybooks, "it is a playbook that fits"},
-		{retriever.LegSessions, "it is one of the last sessions"},
+		{retriever.SourcePinned, "it belongs into every turn"},
+		{retriever.SourcePlaybooks, "it is a playbook that fits"},
+		{retriever.SourceSessions, "it is one of the last sessions"},
 	} {
 		if _, ok := legs[leg.name]; ok {
 			return leg.why

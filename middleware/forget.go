@@ -74,13 +74,13 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 	if err := l.recorder.flush(ctx); err != nil {
 		return Forgotten{}, err
 	}
-	let, err := d.harvester.Hold(ctx)
+	let, err := d.harvester.Pause(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	e := &erasure{l: l, s: s, d: d, traces: harvest.NewTraces(&root), seq: s.Seq()}
-	r, given, err := d.reachOf(ctx, s, e.traces, root)
+	e := &erasure{l: l, s: s, d: d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	r, given, err := d.reachOf(ctx, s, e.matcher, root)
 	if err != nil {
 		return Forgotten{}, err
 	}
@@ -119,17 +119,17 @@ func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Re
 
 // carrying tells the blocks of an owner's running conversations that have one of the
 // claims in them, or the words. What files of the project say is their business.
-func carrying(owner string, ids []string, traces *harvest.Traces) func(*turnDecision) bool {
+func carrying(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
 		}
-		if c.restored && traces != nil && traces.In(c.text) { // its items have no texts of their own
+		if c.restored && matcher != nil && matcher.MatchText(c.text) { // its items have no texts of their own
 			return true
 		}
 		return slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
 			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || projected(&it)
-			return slices.Contains(ids, it.ID) || !ofFiles && traces != nil && traces.In(it.Text)
+			return slices.Contains(ids, it.ID) || !ofFiles && matcher != nil && matcher.MatchText(it.Text)
 		})
 	}
 }
@@ -146,9 +146,9 @@ func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) er
 }
 
 // forgetNotes takes claims that are gone out of what is kept about them.
-func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, traces *harvest.Traces, ids []string) error {
-	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: traces.Kept})
-	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: traces.Kept})
+func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *harvest.ClaimMatcher, ids []string) error {
+	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: matcher.MatchAny})
+	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: matcher.MatchAny})
 	return errors.Join(err, marks)
 }
 

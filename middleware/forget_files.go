@@ -30,7 +30,7 @@ const maxKnowledgeFile = 16 << 20
 func (e *erasure) beside(ctx context.Context) error {
 	ids := e.rec.IDs()
 	says := func(line []byte) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unquoted(line))
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.matcher.MatchAny(unquoted(line))
 	}
 	err := files(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return withoutLines(path, says) })
 	if err != nil {
@@ -41,7 +41,7 @@ func (e *erasure) beside(ctx context.Context) error {
 		if errors.Is(err, projectfile.ErrTooLarge) { // none that a person reads
 			return nil
 		}
-		if err == nil && e.traces.In(string(b)) {
+		if err == nil && e.matcher.MatchText(string(b)) {
 			e.rec.Files = union(e.rec.Files, []string{within(e.l.o.Root, path)})
 		}
 		return err
@@ -102,7 +102,7 @@ func withoutLines(path string, says func([]byte) bool) error {
 	if err != nil {
 		return err
 	}
-	// In place, so that the words are overwritten; what is behind is cut off after.
+	// MatchText place, so that the words are overwritten; what is behind is cut off after.
 	_, err = f.WriteAt(append(slices.Clone(rest), bytes.Repeat([]byte{'\n'}, len(b)-len(rest))...), 0)
 	return errors.Join(err, f.Sync(), f.Truncate(int64(len(rest))), f.Close())
 }

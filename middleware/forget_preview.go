@@ -64,7 +64,7 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.reachOf(ctx, s, harvest.NewTraces(&root), root)
+	r, given, err := d.reachOf(ctx, s, harvest.NewClaimMatcher(&root), root)
 	if err != nil {
 		return out, err
 	}
@@ -97,13 +97,13 @@ func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, err
 
 // deletionScope is what forgetting a claim takes along, of the store.
 type deletionScope struct {
-	traces *harvest.Traces
-	root   ken.Claim
-	others []ken.Claim // that say the same, by age
-	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
-	why    []string    // of claims
-	alone  []string    // words of root that point at something and that no claim has which stays
-	goes   []string    // ids of claims of which it is known that they go
+	matcher *harvest.ClaimMatcher
+	root    ken.Claim
+	others  []ken.Claim // that say the same, by age
+	claims  []ken.Claim // all that go: root, what was derived from it, and so on with others
+	why     []string    // of claims
+	alone   []string    // words of root that point at something and that no claim has which stays
+	goes    []string    // ids of claims of which it is known that they go
 }
 
 // given are the turns whose models were given a claim, and the sessions.
@@ -129,7 +129,7 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 // reachOf is what goes with root, and the turns that were given root. A session that was
 // given another claim that goes was told of it, too: what it says of that is a trace, and so
 // are claims of that session.
-func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each time round there are more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *har
 	r := &deletionScope{}
 	for range most {
 		goes := r.ids()
-		if r, err = reachOf(ctx, s, traces, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+		if r, err = reachOf(ctx, s, matcher, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -153,9 +153,9 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *har
 // reachOf looks once through all claims: for those that say what root does, and for what
 // was derived from any of them. goes are the ids of claims of which that is known already:
 // a word that only they have is not one that others have.
-func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*deletionScope, error) {
-	r := &deletionScope{traces: traces, root: root, goes: goes}
-	traces.Give(given, nil)
+func reachOf(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
+	r := &deletionScope{matcher: matcher, root: root, goes: goes}
+	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("look for what else says so: %w", err)
@@ -168,7 +168,7 @@ func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root k
 		c := &r.others[i]
 		why := BlastSame
 		if c.Kind == ken.KindEpisode {
-			if _, ok := traces.Without(c); ok {
+			if _, ok := matcher.Redact(c); ok {
 				why = BlastRedacted
 			}
 		}
@@ -231,9 +231,9 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		for i := range b.claims {
 			switch c := &b.claims[i]; {
 			case c.ID == r.root.ID:
-			case r.traces.Claim(c):
+			case r.matcher.MatchClaim(c):
 				kept = append(kept, *c)
-			case r.traces.Gave(c.Session):
+			case r.matcher.IsRecipient(c.Session):
 				b.maybe = append(b.maybe, *c)
 			case len(telling) > 0 && !slices.Contains(r.goes, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
@@ -293,10 +293,10 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		}
 	}
 	r.alone = slices.Sorted(maps.Keys(telling))
-	r.traces.Give(r.traces.Given(), naming(telling))
+	r.matcher.SetRecipients(r.matcher.Recipients(), naming(telling))
 	for _, b := range batches {
 		for i := range b.maybe {
-			if r.traces.Claim(&b.maybe[i]) {
+			if r.matcher.MatchClaim(&b.maybe[i]) {
 				r.others = append(r.others, b.maybe[i])
 			}
 		}
@@ -364,11 +364,11 @@ func (r *deletionScope) ids() []string {
 // inJournals is what must go out of journals. said, which may be nil, is told the
 // sessions in which it was said.
 func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
-	return session.Traces{Text: r.traces.Kept, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
-		if !r.traces.Message(id, e) {
+	return session.Traces{Text: r.matcher.MatchAny, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
+		if !r.matcher.MatchMessage(id, e) {
 			return false
 		}
-		if said != nil && !said[id] && r.traces.Said(id, e) {
+		if said != nil && !said[id] && r.matcher.MatchStatement(id, e) {
 			said[id] = true
 		}
 		return true
@@ -377,7 +377,7 @@ func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
 
 // inReceipts is what must go out of receipts.
 func (r *deletionScope) inReceipts() receipt.Traces {
-	return receipt.Traces{Claims: r.ids(), Text: r.traces.Kept}
+	return receipt.Traces{Claims: r.ids(), Text: r.matcher.MatchAny}
 }
 
 // listsAny reports whether MEMORY.md may tell of one of the claims.

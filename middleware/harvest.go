@@ -50,7 +50,7 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 		o.Model, shut = m, m.Close
 	}
 	if t.owner == c.Knowledge.Owner {
-		o.Wrote = func(ctx context.Context, _ session.Info, out session.Outcome) error {
+		o.OnHarvested = func(ctx context.Context, _ session.Info, out session.Outcome) error {
 			if len(out.Patterns) == 0 {
 				return nil // nothing of it is in MEMORY.md
 			}
@@ -206,7 +206,7 @@ func (l *Layer) learnStated(ctx context.Context, st stated) error {
 	if err != nil || tr.Info.State != session.Open { // else the harvest is at it
 		return err
 	}
-	quotes, err := l.sessionsOf(st.owner).harvester.Stated(ctx, &tr, st.from)
+	quotes, err := l.sessionsOf(st.owner).harvester.HarvestStatements(ctx, &tr, st.from)
 	if len(quotes) > 0 {
 		err = l.withdrawForgotten(ctx, st, &tr, quotes)
 	}

@@ -54,7 +54,7 @@ func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 		t.Errorf("it is not attributed:\n%s", r.Block)
 	}
 	for _, it := range r.Items {
-		if !it.Memory || it.Legs[retriever.LegSessions].Rank == 0 {
+		if !it.Memory || it.Legs[retriever.SourceSessions].Rank == 0 {
 			t.Errorf("item %+v", it)
 		}
 	}
@@ -84,7 +84,7 @@ func TestConfiguredSessionsAndPlaybooks(t *testing.T) {
 				legs[leg]++
 			}
 		}
-		if legs[retriever.LegSessions] != n || legs[retriever.LegPlaybooks] != n {
+		if legs[retriever.SourceSessions] != n || legs[retriever.SourcePlaybooks] != n {
 			t.Errorf("%d configured: %v", n, legs)
 		}
 	}
@@ -132,7 +132,7 @@ func TestPlaybookComesWithItsTurn(t *testing.T) {
 			if it.Kind != ken.KindPlaybook {
 				continue
 			}
-			if n++; !it.Memory || utf8.RuneCountInString(it.Text) > 3000 || it.Legs[retriever.LegPlaybooks].Rank == 0 {
+			if n++; !it.Memory || utf8.RuneCountInString(it.Text) > 3000 || it.Legs[retriever.SourcePlaybooks].Rank == 0 {
 				t.Errorf("%q: item %+v", q, it)
 			}
 		}

@@ -205,7 +205,7 @@ func (l *Layer) askShares(ctx context.Context, st *State, t retriever.Turn) (a s
 					return err
 				}
 				s = open
-				o.Legs = l.legs(settings, s.view, &t.Signals, noVector)
+				o.Sources = l.legs(settings, s.view, &t.Signals, noVector)
 				s.found = retriever.New(s.view, o).Retrieve(ctx, t)
 				return nil
 			})

@@ -114,15 +114,15 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	if !q.Floor {
 		o.Floor = anyEvidence
 	}
-	o.Legs, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
-	rc.mode, rc.o = modeOf(o.Legs), o
+	o.Sources, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
+	rc.mode, rc.o = modeOf(o.Sources), o
 	rc.r = retriever.New(s, o)
 	return rc
 }
 
 // recallLegs are the legs of a recall over projections, which have vectors or not, and
 // why one that was asked for is not among them.
-func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noVector string) (legs []retriever.Leg, cause string) {
+func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noVector string) (legs []retriever.Source, cause string) {
 	if mode != ken.ModeVector {
 		legs = append(legs, retriever.Keyword(p))
 	}
@@ -156,7 +156,7 @@ func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriev
 		}
 		o := rc.o
 		_, noVector := rc.l.RetrievalOf(owner)
-		o.Legs, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.asked, noVector)
+		o.Sources, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.asked, noVector)
 		got := retriever.New(s.view, o).Retrieve(ctx, t)
 		found.Merge(owner, &got, rc.o.TopK)
 		open = append(open, s)
@@ -165,7 +165,7 @@ func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriev
 }
 
 // modeOf is how a recall runs that asks these legs.
-func modeOf(legs []retriever.Leg) ken.Mode {
+func modeOf(legs []retriever.Source) ken.Mode {
 	switch {
 	case len(legs) == 0:
 		return ken.ModeNone
@@ -208,7 +208,7 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 			return out, err
 		}
 		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: from(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
-			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
+			Key: full.Key, Score: c.Fused, Legs: c.Sources, Signals: c.Signals})
 	}
 	return out, nil
 }
@@ -234,8 +234,8 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 			continue
 		}
 		at := len(all)
-		for _, leg := range []string{retriever.LegKeyword, retriever.LegVector} {
-			if score, ok := c.Legs[leg]; ok {
+		for _, leg := range []string{retriever.SourceKeyword, retriever.SourceVector} {
+			if score, ok := c.Sources[leg]; ok {
 				at = min(at, score.Rank-1)
 			}
 		}

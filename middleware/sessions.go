@@ -161,7 +161,7 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	}
 	l.judgeSession(ctx, owner, id, true)
 	d := l.sessionsOf(owner)
-	let, err := d.harvester.Hold(ctx) // a harvest that has read it would go on
+	let, err := d.harvester.Pause(ctx) // a harvest that has read it would go on
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
@@ -381,7 +381,7 @@ func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Out
 	if _, err := d.journal.End(ctx, info.ID, session.Closed); err != nil {
 		return session.Outcome{}, err
 	}
-	return d.harvester.Again(ctx, info.ID, l.o.Progress)
+	return d.harvester.Reharvest(ctx, info.ID, l.o.Progress)
 }
 
 // processesDir lies beside the owners' folders, of which none begins with a dot.

@@ -176,7 +176,7 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 // retrieve asks the legs. A turn that asks for nothing has none.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
 	c, o, noVector := l.searchOf(st)
-	o.Legs = l.legs(l.settings(st), st.p, &st.Signals, noVector)
+	o.Sources = l.legs(l.settings(st), st.p, &st.Signals, noVector)
 	l.learned(ctx, st, &o)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
@@ -297,7 +297,7 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		cands = append(cands, budgeter.Candidate{
 			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
 			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
-				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
+				Legs: c.Sources, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
 			Load: func(ctx context.Context) (ken.Claim, error) {
 				claim, err := st.claim(ctx, c)
 				if err == nil && claim.Kind == ken.KindFact && saidHere(&st.Turn, &claim) {

@@ -84,7 +84,7 @@ func TestConstraintsSurfaceWhateverTheRankingSays(t *testing.T) {
 				t.Errorf("%s: %s is missing\n%s", q, id, r.Block)
 				continue
 			}
-			if !it.Constraint || it.Legs[retriever.LegStructure].Rank == 0 || it.Memory {
+			if !it.Constraint || it.Legs[retriever.SourceStructure].Rank == 0 || it.Memory {
 				t.Errorf("%s: %+v", q, it)
 			}
 		}
@@ -118,7 +118,7 @@ func TestStructureSwitchedOff(t *testing.T) {
 	if len(r.Focal) != 0 || inBlock(&r, ledger) != nil {
 		t.Errorf("%v\n%s", r.Focal, r.Block)
 	}
-	if _, ok := r.MS[retriever.LegStructure]; ok {
+	if _, ok := r.MS[retriever.SourceStructure]; ok {
 		t.Error("it took time")
 	}
 }
@@ -267,10 +267,10 @@ func TestWeightAndStructure(t *testing.T) {
 		if tt.weight == ken.WeightLow && it != nil {
 			t.Errorf("low: %v is there", it)
 		}
-		if tt.deeps && (it == nil || it.Legs[retriever.LegStructure].Rank == 0 || it.Signals[retriever.SignalDistance] != 1) {
+		if tt.deeps && (it == nil || it.Legs[retriever.SourceStructure].Rank == 0 || it.Signals[retriever.SignalDistance] != 1) {
 			t.Errorf("%v: %+v\n%s", tt.weight, it, r.Block)
 		}
-		if !tt.deeps && it != nil && it.Legs[retriever.LegStructure].Rank != 0 {
+		if !tt.deeps && it != nil && it.Legs[retriever.SourceStructure].Rank != 0 {
 			t.Errorf("%v: %+v", tt.weight, it)
 		}
 	}

@@ -70,7 +70,7 @@ func legsOf(r ken.Receipt) map[string]bool {
 // Each middleware.* switch does what its description says, on and off.
 func TestSwitches(t *testing.T) {
 	type check func(t *testing.T, g *rig, on bool)
-	const keyword, vector, always = retriever.LegKeyword, retriever.LegVector, retriever.LegPinned
+	const keyword, vector, always = retriever.SourceKeyword, retriever.SourceVector, retriever.SourcePinned
 	switches := map[string]struct {
 		set   func(*config.Middleware) *bool
 		check check
@@ -122,13 +122,13 @@ func TestSwitches(t *testing.T) {
 		}},
 		"sessions": {func(m *config.Middleware) *bool { return &m.Sessions }, func(t *testing.T, g *rig, on bool) {
 			r := g.ask(question).Receipt
-			if legs := legsOf(r); legs[retriever.LegSessions] != on || !strings.Contains(r.Block, "three times") {
+			if legs := legsOf(r); legs[retriever.SourceSessions] != on || !strings.Contains(r.Block, "three times") {
 				t.Errorf("legs %v, block %s", legs, r.Block)
 			}
 		}},
 		"playbooks": {func(m *config.Middleware) *bool { return &m.Playbooks }, func(t *testing.T, g *rig, on bool) {
 			r := g.ask("How do I polish the brass of the telescope?").Receipt
-			if legs := legsOf(r); legs[retriever.LegPlaybooks] != on || !strings.Contains(r.Block, "soft cloth") { // the words find it anyway
+			if legs := legsOf(r); legs[retriever.SourcePlaybooks] != on || !strings.Contains(r.Block, "soft cloth") { // the words find it anyway
 				t.Errorf("legs %v, block %s", legs, r.Block)
 			}
 		}},

@@ -23,7 +23,7 @@ const (
 	contextWords    = 150  // a record of more words has its context in itself: it counts less, as 1/words
 )
 
-// inContext rescores a keyword leg's hits by what their neighbours say, and adds
+// inContext rescores a keyword source's hits by what their neighbours say, and adds
 // the neighbours: a term is worth to a record the most of what it is worth there
 // and, damped, near by. It takes the hits for all that is known; a neighbour
 // that is none of them says nothing. The best limit are returned.
@@ -60,7 +60,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	}
 	for _, h := range res.Hits[:own] {
 		if len(h.Parts) != len(res.Values) {
-			return res // a leg that does not say what each term adds
+			return res // a source that does not say what each term adds
 		}
 		before, after := p.Around(h.Ref, contextReach)
 		asks := p.Form(h.Ref).Traits&analysis.Asks != 0
@@ -96,7 +96,7 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 // been found by its words alone, and what its neighbours' cosines add.
 func (r *Retriever) compare(pool []*entry, answers []answer) {
 	for _, a := range answers {
-		if a.name != LegVector || a.res.Query == nil {
+		if a.name != SourceVector || a.res.Query == nil {
 			continue
 		}
 		refs := make([]store.Ref, len(pool))
@@ -196,20 +196,20 @@ type playbookMatch struct {
 
 // playbookMatches is what became of the playbooks of a turn.
 type playbookMatches struct {
-	fits   []playbookMatch             // best first
-	near   []store.Ref                 // that are about some of it, and don't fit
-	barred map[store.Ref]ken.CutReason // all that don't
+	fits     []playbookMatch             // best first
+	near     []store.Ref                 // that are about some of it, and don't fit
+	excluded map[store.Ref]ken.CutReason // all that don't
 }
 
 // match says which playbooks fit the turn. How much each of the question's words
-// counts is the keyword leg's to say, which knows how rare it is in all that is
-// known; how like the question the playbook is, the vector leg's.
+// counts is the keyword source's to say, which knows how rare it is in all that is
+// known; how like the question the playbook is, the vector source's.
 func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 	if len(playbooks) == 0 || len(playbooks[0].res.Hits) == 0 {
 		return m
 	}
 	hits, value := playbooks[0].res.Hits, termValues(playbooks[0], found)
-	m.barred = make(map[store.Ref]ken.CutReason, len(hits))
+	m.excluded = make(map[store.Ref]ken.CutReason, len(hits))
 	var list []playbookMatch
 	for _, h := range hits {
 		p := playbookMatch{ref: h.Ref}
@@ -222,19 +222,19 @@ func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
 		case r.o.Floor < 0 && p.share > 0, r.o.Floor >= 0 && p.share >= playbookShare:
 			list = append(list, p)
 		case r.o.Floor >= 0: // else whatever else finds it may have it
-			m.barred[h.Ref] = ken.CutFloor
+			m.excluded[h.Ref] = ken.CutFloor
 		}
 	}
 	r.liken(list, found)
 	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
 	for _, p := range list {
 		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
-		if fit && len(m.fits) < r.o.limit(LegPlaybooks) {
+		if fit && len(m.fits) < r.o.limit(SourcePlaybooks) {
 			m.fits = append(m.fits, p)
 			continue
 		}
-		if m.barred[p.ref] = ken.CutPool; !fit {
-			m.barred[p.ref] = ken.CutFloor
+		if m.excluded[p.ref] = ken.CutPool; !fit {
+			m.excluded[p.ref] = ken.CutFloor
 		}
 		m.near = append(m.near, p.ref)
 	}
@@ -251,11 +251,11 @@ func (p *playbookMatch) signals() map[string]float64 {
 	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
 }
 
-// termValues is what each of the leg's terms is of the question, in their order.
+// termValues is what each of the source's terms is of the question, in their order.
 func termValues(playbooks answer, found []answer) []float64 {
 	out := make([]float64, len(playbooks.res.Terms))
 	for _, a := range found {
-		if a.name != LegKeyword || len(a.res.Terms) == 0 {
+		if a.name != SourceKeyword || len(a.res.Terms) == 0 {
 			continue
 		}
 		known := make(map[string]float64, len(a.res.Terms))
@@ -280,7 +280,7 @@ func (r *Retriever) liken(list []playbookMatch, found []answer) {
 		list[i].cosine = playbookCosine
 	}
 	for _, a := range found {
-		if a.name != LegVector || a.res.Query == nil {
+		if a.name != SourceVector || a.res.Query == nil {
 			continue
 		}
 		refs := make([]store.Ref, len(list))

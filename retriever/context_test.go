@@ -24,11 +24,11 @@ func (x indexed) Keyword(_ context.Context, _ string, _ *ken.Filter, limit int) 
 func inContext(t *testing.T, x indexed, weight float64) map[string]ken.LegScore {
 	t.Helper()
 	w := retriever.Weights{Context: weight}
-	got := retriever.New(x, retriever.Options{Legs: []retriever.Leg{retriever.Keyword(x)}, Weights: &w, Floor: -1}).
+	got := retriever.New(x, retriever.Options{Sources: []retriever.Source{retriever.Keyword(x)}, Weights: &w, Floor: -1}).
 		Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Keywords: []string{"adopt", "dog"}}})
 	scores := map[string]ken.LegScore{}
 	for _, c := range got.Candidates {
-		scores[c.Row.ID] = c.Legs[retriever.LegKeyword]
+		scores[c.Row.ID] = c.Sources[retriever.SourceKeyword]
 	}
 	return scores
 }
@@ -107,7 +107,7 @@ func TestManner(t *testing.T) {
 		"long question":     {ken.Signals{}, analysis.Form{Words: 80, Traits: analysis.Asks}, 0},
 	} {
 		s.forms = map[store.Ref]analysis.Form{1: tt.form}
-		got := retriever.New(s, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(1)...)}, Weights: &weights}).
+		got := retriever.New(s, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1)...)}, Weights: &weights}).
 			Retrieve(t.Context(), retriever.Turn{Signals: tt.signals})
 		c := got.Candidates[0]
 		if m := c.Signals["manner"]; m < tt.want-1e-9 || m > tt.want+1e-9 {

@@ -12,24 +12,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// entry is a record that a leg found.
+// entry is a record that a source found.
 type entry struct {
 	ref  store.Ref
 	row  store.Row // set by sieve.admit
 	rrf  float64
-	hits []hit // by leg, in the order of the answers
+	hits []hit // by source, in the order of the answers
 	rank ranking
 
-	recent *hit // where the sessions leg has it too
+	recent *hit // where the sessions source has it too
 }
 
-// hit is where one leg put the record; rank 0 means that it did not.
+// hit is where one source put the record; rank 0 means that it did not.
 type hit struct {
 	rank int
 	store.Hit
 }
 
-// answer is what one leg said.
+// answer is what one source said.
 type answer struct {
 	name string
 	res  store.Result
@@ -39,7 +39,7 @@ type answer struct {
 // objects, each of which goes past the caches of the allocator.
 const slab = 64
 
-// fuse merges the legs' lists by reciprocal rank fusion: each list that holds a
+// fuse merges the sources' lists by reciprocal rank fusion: each list that holds a
 // record adds 1/(k + rank), rank from 1 (Cormack, Clarke and Büttcher, SIGIR
 // 2009, with their k = 60 as the default). A record that a list holds twice has
 // its first rank there. Best first, equal sums by ref.
@@ -77,14 +77,14 @@ func fuse(answers []answer, k float64) []*entry {
 	return fused
 }
 
-// fused is reciprocal rank fusion in which the vector leg's ranks count weight.
+// fused is reciprocal rank fusion in which the vector source's ranks count weight.
 func (e *entry) fused(answers []answer, k, weight float64) (sum float64) {
 	for leg, h := range e.hits {
 		if h.rank == 0 {
 			continue
 		}
 		part := 1 / (k + float64(h.rank))
-		if name := answers[leg].name; name == LegVector || name == LegLate {
+		if name := answers[leg].name; name == SourceVector || name == SourceLate {
 			part *= weight
 		}
 		sum += part
@@ -246,7 +246,7 @@ func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
 func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result) {
 	best := 0.0
 	for _, a := range answers {
-		if a.name == LegKeyword {
+		if a.name == SourceKeyword {
 			for _, h := range a.res.Hits {
 				best = max(best, finite(h.Score))
 			}
@@ -260,12 +260,12 @@ func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result)
 				continue
 			}
 			switch answers[leg].name {
-			case LegKeyword:
+			case SourceKeyword:
 				if best > 0 {
 					k.keyword = h.Score / best
 				}
 				k.share = h.Share
-			case LegVector, LegLate:
+			case SourceVector, SourceLate:
 				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
 			}
 		}

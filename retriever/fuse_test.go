@@ -16,8 +16,8 @@ import (
 // Reciprocal rank fusion, computed by hand: 1 is second and first, 2 first and
 // third, 3 third and absent, 4 absent and second.
 func TestFusionAddsReciprocalRanks(t *testing.T) {
-	legs := []retriever.Leg{says(retriever.LegKeyword, refs(2, 1, 3)...), says(retriever.LegVector, refs(1, 4, 2)...)}
-	got := retrieve(t, records(5), retriever.Options{Legs: legs, Order: retriever.OrderRRF})
+	legs := []retriever.Source{says(retriever.SourceKeyword, refs(2, 1, 3)...), says(retriever.SourceVector, refs(1, 4, 2)...)}
+	got := retrieve(t, records(5), retriever.Options{Sources: legs, Order: retriever.OrderRRF})
 	want := []struct {
 		id  string
 		sum float64
@@ -27,19 +27,19 @@ func TestFusionAddsReciprocalRanks(t *testing.T) {
 			t.Errorf("place %d: %s with %v, want %s with %v", i+1, c.Row.ID, c.Fused, w.id, w.sum)
 		}
 	}
-	equal(t, "legs of 1", got.Candidates[0].Legs, map[string]ken.LegScore{
-		retriever.LegKeyword: {Rank: 2, Score: 99}, retriever.LegVector: {Rank: 1, Score: 100}})
+	equal(t, "legs of 1", got.Candidates[0].Sources, map[string]ken.LegScore{
+		retriever.SourceKeyword: {Rank: 2, Score: 99}, retriever.SourceVector: {Rank: 1, Score: 100}})
 
-	got = retrieve(t, records(5), retriever.Options{Legs: legs, Order: retriever.OrderRRF, K: 1})
+	got = retrieve(t, records(5), retriever.Options{Sources: legs, Order: retriever.OrderRRF, K: 1})
 	if sum := 1.0/3 + 1.0/2; math.Abs(got.Candidates[0].Fused-sum) > 1e-15 {
 		t.Errorf("with k = 1: %v, want %v", got.Candidates[0].Fused, sum)
 	}
 }
 
 func TestFusionTiesGoByRecord(t *testing.T) {
-	legs := []retriever.Leg{says(retriever.LegKeyword, refs(9, 3)...), says(retriever.LegVector, refs(3, 9)...), says("other", refs(6)...)}
+	legs := []retriever.Source{says(retriever.SourceKeyword, refs(9, 3)...), says(retriever.SourceVector, refs(3, 9)...), says("other", refs(6)...)}
 	for _, order := range []retriever.Order{retriever.OrderRRF, retriever.OrderEvidence} {
-		equalScores := []retriever.Leg{}
+		equalScores := []retriever.Source{}
 		for _, l := range legs {
 			res, _ := l.Search(t.Context(), nil)
 			for i := range res.Hits {
@@ -47,18 +47,18 @@ func TestFusionTiesGoByRecord(t *testing.T) {
 			}
 			equalScores = append(equalScores, says(l.Name(), res.Hits...))
 		}
-		got := retrieve(t, records(10), retriever.Options{Legs: equalScores, Order: order, Floor: -1})
+		got := retrieve(t, records(10), retriever.Options{Sources: equalScores, Order: order, Floor: -1})
 		equal(t, string(order), ids(got), []string{"3", "9", "6"})
 	}
 }
 
-// A leg that lists a record twice must not vote for it twice.
+// A source that lists a record twice must not vote for it twice.
 func TestFusionCountsARecordOncePerLeg(t *testing.T) {
 	got := retrieve(t, records(4), retriever.Options{Order: retriever.OrderRRF,
-		Legs: []retriever.Leg{says(retriever.LegKeyword, refs(1, 2, 2, 2)...), says(retriever.LegPinned, refs(3, 3)...)}})
+		Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1, 2, 2, 2)...), says(retriever.SourcePinned, refs(3, 3)...)}})
 	equal(t, "candidates", ids(got), []string{"3", "1", "2"})
-	if c := got.Candidates[2]; math.Abs(c.Fused-1.0/62) > 1e-15 || c.Legs[retriever.LegKeyword].Rank != 2 {
-		t.Errorf("%v at rank %d, want 1/62 at its first rank, 2", c.Fused, c.Legs[retriever.LegKeyword].Rank)
+	if c := got.Candidates[2]; math.Abs(c.Fused-1.0/62) > 1e-15 || c.Sources[retriever.SourceKeyword].Rank != 2 {
+		t.Errorf("%v at rank %d, want 1/62 at its first rank, 2", c.Fused, c.Sources[retriever.SourceKeyword].Rank)
 	}
 	equal(t, "retrieved", got.Retrieved, 3)
 	equal(t, "memory", got.Memory, 1)
@@ -68,7 +68,7 @@ func TestPoolIsCutByFusion(t *testing.T) {
 	for _, order := range []retriever.Order{retriever.OrderRRF, retriever.OrderEvidence} {
 		hits := refs(0, 1, 2, 3, 4)
 		hits[4].Score = 1e6 // the ranker would have it first, but fusion forms the pool
-		got := retrieve(t, records(5), retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, hits...)}, Pool: 3, Order: order})
+		got := retrieve(t, records(5), retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, hits...)}, Pool: 3, Order: order})
 		equal(t, "candidates", ids(got), []string{"0", "1", "2"})
 		equal(t, "cuts", cuts(got), map[string]ken.CutReason{"3": ken.CutPool, "4": ken.CutPool})
 		equal(t, "retrieved", got.Retrieved, 5)
@@ -76,17 +76,17 @@ func TestPoolIsCutByFusion(t *testing.T) {
 }
 
 func TestTopK(t *testing.T) {
-	got := retrieve(t, records(9), retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(0, 1, 2, 3)...),
-		says(retriever.LegPinned, refs(7, 8)...)}, TopK: 2})
+	got := retrieve(t, records(9), retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(0, 1, 2, 3)...),
+		says(retriever.SourcePinned, refs(7, 8)...)}, TopK: 2})
 	equal(t, "candidates, memory apart", ids(got), []string{"7", "8", "0", "1"})
 	equal(t, "cuts", cuts(got), map[string]ken.CutReason{"2": ken.CutPool, "3": ken.CutPool})
 }
 
 // The ranker's parts are absolute, named, and explain the score.
 func TestRankerPartsAreInTheSignals(t *testing.T) {
-	got := retrieve(t, records(4), retriever.Options{Floor: -1, Legs: []retriever.Leg{
-		says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 8, Share: 0.5}, store.Hit{Ref: 2, Score: 4, Share: 0.25}),
-		says(retriever.LegVector, store.Hit{Ref: 2, Score: 0.9, Share: 0.8}, store.Hit{Ref: 3, Score: 0.2, Share: -0.4}),
+	got := retrieve(t, records(4), retriever.Options{Floor: -1, Sources: []retriever.Source{
+		says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 8, Share: 0.5}, store.Hit{Ref: 2, Score: 4, Share: 0.25}),
+		says(retriever.SourceVector, store.Hit{Ref: 2, Score: 0.9, Share: 0.8}, store.Hit{Ref: 3, Score: 0.2, Share: -0.4}),
 	}})
 	want := map[string]map[string]float64{
 		"1": {"keyword": 1, "share": 0.5, "cosine": 0, "likeness": 0, "manner": 0},
@@ -103,16 +103,16 @@ func TestRankerPartsAreInTheSignals(t *testing.T) {
 	}
 }
 
-// The order is that of the evidence, not of the ranks: a record that two legs
-// put last does not overtake what one leg is sure of.
+// The order is that of the evidence, not of the ranks: a record that two sources
+// put last does not overtake what one source is sure of.
 func TestEvidenceOrdersWhereFusionIsBlind(t *testing.T) {
-	legs := []retriever.Leg{
-		says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 10, Share: 0.9}, store.Hit{Ref: 2, Score: 1, Share: 0.2}),
-		says(retriever.LegVector, store.Hit{Ref: 2, Score: 0.3, Share: 0.1}),
+	legs := []retriever.Source{
+		says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 10, Share: 0.9}, store.Hit{Ref: 2, Score: 1, Share: 0.2}),
+		says(retriever.SourceVector, store.Hit{Ref: 2, Score: 0.3, Share: 0.1}),
 	}
-	equal(t, "evidence", ids(retrieve(t, records(3), retriever.Options{Legs: legs})), []string{"1", "2"})
-	equal(t, "rrf", ids(retrieve(t, records(3), retriever.Options{Legs: legs, Order: retriever.OrderRRF})), []string{"2", "1"})
-	weighted := retriever.Options{Legs: legs, Order: retriever.OrderWeighted, VectorWeight: 0.01}
+	equal(t, "evidence", ids(retrieve(t, records(3), retriever.Options{Sources: legs})), []string{"1", "2"})
+	equal(t, "rrf", ids(retrieve(t, records(3), retriever.Options{Sources: legs, Order: retriever.OrderRRF})), []string{"2", "1"})
+	weighted := retriever.Options{Sources: legs, Order: retriever.OrderWeighted, VectorWeight: 0.01}
 	equal(t, "weighted", ids(retrieve(t, records(3), weighted)), []string{"1", "2"})
 	weighted.VectorWeight = 1
 	equal(t, "weighted like rrf", ids(retrieve(t, records(3), weighted)), []string{"2", "1"})

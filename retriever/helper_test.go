@@ -56,7 +56,7 @@ func records(n int) shelf {
 	return s
 }
 
-// leg is a leg that a function answers for.
+// source is a source that a function answers for.
 type leg struct {
 	name   string
 	search func(ctx context.Context, q *retriever.Query) (store.Result, error)
@@ -68,7 +68,7 @@ func (l leg) Search(ctx context.Context, q *retriever.Query) (store.Result, erro
 	return l.search(ctx, q)
 }
 
-// says is a leg that finds these records at once.
+// says is a source that finds these records at once.
 func says(name string, hits ...store.Hit) leg {
 	return leg{name, func(context.Context, *retriever.Query) (store.Result, error) { return store.Result{Hits: hits}, nil }}
 }

@@ -127,11 +127,11 @@ func (r *Retriever) features(pool []*entry, places []int, answers []answer, t *T
 				continue
 			}
 			switch answers[leg].name {
-			case LegKeyword:
+			case SourceKeyword:
 				f.Keyword = h.rank
-			case LegVector, LegLate:
+			case SourceVector, SourceLate:
 				f.Vector = h.rank
-			case LegStructure:
+			case SourceStructure:
 				f.Structure = h.rank
 			}
 		}

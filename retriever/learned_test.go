@@ -49,7 +49,7 @@ func plain(l *retriever.Learned) retriever.Options {
 	if l != nil && l.Scorer != nil {
 		l.Scorer = scorer.NewGuard(l.Scorer, time.Minute)
 	}
-	return retriever.Options{Order: retriever.OrderRRF, Floor: -1, TopK: 4, Learned: l, Legs: []retriever.Leg{says(retriever.LegKeyword, refs(0, 1, 2, 3, 4, 5, 6, 7)...)}}
+	return retriever.Options{Order: retriever.OrderRRF, Floor: -1, TopK: 4, Learned: l, Sources: []retriever.Source{says(retriever.SourceKeyword, refs(0, 1, 2, 3, 4, 5, 6, 7)...)}}
 }
 
 // The learned order is the turn's, and the receipt has what it was made of.

@@ -15,18 +15,18 @@ type Order string
 const (
 	OrderEvidence Order = "evidence" // absolute evidence, see rank.go
 	OrderRRF      Order = "rrf"      // the fused rank alone
-	OrderWeighted Order = "weighted" // the fused rank, the vector leg counting VectorWeight
+	OrderWeighted Order = "weighted" // the fused rank, the vector source counting VectorWeight
 )
 
 // Options configures a Retriever; zero values are the defaults.
 type Options struct {
-	Legs   []Leg
-	PerLeg int            // most hits of one leg; default 50
-	Limits map[string]int // by leg name, where it differs from the default; not changed after New
-	Pool   int            // most candidates after fusion; default 100
-	K      float64        // of RRF; default 60
-	Order  Order          // default OrderEvidence
-	// VectorWeight is what a rank in the vector leg counts with OrderWeighted.
+	Sources   []Source
+	PerSource int            // most hits of one source; default 50
+	Limits    map[string]int // by source name, where it differs from the default; not changed after New
+	Pool      int            // most candidates after fusion; default 100
+	K         float64        // of RRF; default 60
+	Order     Order          // default OrderEvidence
+	// VectorWeight is what a rank in the vector source counts with OrderWeighted.
 	VectorWeight float64
 	Weights      *Weights // nil: DefaultWeights; not changed after New
 	// Usual is the usual centred cosine of a turn's most like record, 0..1: embedders
@@ -35,13 +35,13 @@ type Options struct {
 	Usual     float64
 	Floor     float64       // least evidence of a turn, 0..1: see evidence; 0 means DefaultFloor, < 0 none
 	TopK      int           // most candidates handed on, memory apart; default 12
-	Deadline  time.Duration // for the legs together; default 150 ms
+	Deadline  time.Duration // for the sources together; default 150 ms
 	DecayDays int           // see ken.Support.At; 0 never decays
 	// Learned reorders what is above the floor by what proved of use. Nil leaves the
 	// plain order, and Result.Ranking nil.
 	Learned *Learned
 	// Structure adds what the turn's entities bring: their rules, past every cut, and
-	// their attributes, as a leg. Nil leaves it out.
+	// their attributes, as a source. Nil leaves it out.
 	Structure *Structure
 }
 
@@ -52,8 +52,8 @@ type Structure struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.PerLeg <= 0 {
-		o.PerLeg = 50
+	if o.PerSource <= 0 {
+		o.PerSource = 50
 	}
 	if o.Pool <= 0 {
 		o.Pool = 100
@@ -82,19 +82,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// limit is how many hits a leg contributes; of the playbooks leg, how many of its
+// limit is how many hits a source contributes; of the playbooks source, how many of its
 // hits are kept.
 func (o *Options) limit(leg string) int {
 	if n := o.Limits[leg]; n > 0 {
 		return n
 	}
 	switch leg {
-	case LegSessions:
+	case SourceSessions:
 		return DefaultSessions
-	case LegPlaybooks:
+	case SourcePlaybooks:
 		return DefaultPlaybooks
 	}
-	return o.PerLeg
+	return o.PerSource
 }
 
 // Candidate is a record that survived, in the order in which it should be
@@ -107,7 +107,7 @@ type Candidate struct {
 	Memory  bool // pinned, a playbook or a recent episode: it has a budget of its own
 	Recent  bool // knowledge that is a recent episode too: memory, if it has no room as knowledge
 	Fused   float64
-	Legs    map[string]ken.LegScore // shared by candidates of other turns: not to be changed
+	Sources map[string]ken.LegScore // shared by candidates of other turns: not to be changed
 	Signals map[string]float64
 
 	// Constraint is a rule that applies whatever its evidence: it was not weighed
@@ -120,14 +120,14 @@ type Candidate struct {
 type Result struct {
 	Candidates []Candidate
 	Cut        []ken.Cut
-	Retrieved  int     // records that any leg returned and the filter let through
+	Retrieved  int     // records that any source returned and the filter let through
 	Memory     int     // of these, pinned ones and playbooks that fit the turn
 	Sessions   int     // of these, recent episodes that are not knowledge as well
 	Rules      int     // of these, constraints that apply whatever their evidence
 	Evidence   float64 // that the turn's records bear on it, see DefaultFloor; 0 when no floor applies
 	Mode       ken.Mode
-	Cause      string   // why Mode is less than the keyword and vector legs configured
-	Degraded   []string // "leg: why" for each leg that failed or was late: the structure, then in the order of Options.Legs
+	Cause      string   // why Mode is less than the keyword and vector sources configured
+	Degraded   []string // "source: why" for each source that failed or was late: the structure, then in the order of Options.Legs
 	// Focal are the entities that the turn is about, strongest first, and Structure is
 	// what they brought; both empty without Options.Structure.
 	Focal     []structure.Focus
@@ -135,8 +135,8 @@ type Result struct {
 	// Ranking and Explored are what Options.Learned was offered and did; nil without it.
 	Ranking  *ken.Ranking
 	Explored *ken.Explored
-	// Late delivers the hits of a vector leg that missed the deadline, once; nil
+	// Late delivers the hits of a vector source that missed the deadline, once; nil
 	// when none did. Hand it to the next turn with Turn.Late.
 	Late <-chan store.Result
-	MS   map[string]float64 // milliseconds by leg
+	MS   map[string]float64 // milliseconds by source
 }

@@ -58,7 +58,7 @@ func manuals(t testing.TB) (out []manual) {
 type asker struct {
 	t    testing.TB
 	s    *bolt.Store
-	legs map[string][]retriever.Leg
+	legs map[string][]retriever.Source
 }
 
 func newAsker(t testing.TB, also []string) *asker {
@@ -90,16 +90,16 @@ func newAsker(t testing.TB, also []string) *asker {
 			t.Fatal(o.Err)
 		}
 	}
-	words := []retriever.Leg{retriever.Keyword(s), retriever.Playbooks(s, retriever.NewPlaybookCache())}
-	return &asker{t, s, map[string][]retriever.Leg{"keyword": words, "hybrid": append(words[:2:2], retriever.Vector(s, e))}}
+	words := []retriever.Source{retriever.Keyword(s), retriever.Playbooks(s, retriever.NewPlaybookCache())}
+	return &asker{t, s, map[string][]retriever.Source{"keyword": words, "hybrid": append(words[:2:2], retriever.Vector(s, e))}}
 }
 
 // playbooks returns what a turn is given, best first.
 func (a *asker) playbooks(mode, question string) (out []string) {
-	r := retriever.New(a.s, retriever.Options{Legs: a.legs[mode]})
+	r := retriever.New(a.s, retriever.Options{Sources: a.legs[mode]})
 	found := r.Retrieve(a.t.Context(), retriever.Turn{Signals: intent.Analyze([]ken.Message{{Role: "user", Text: question}})})
 	for _, c := range found.Candidates {
-		if _, ok := c.Legs[retriever.LegPlaybooks]; !ok {
+		if _, ok := c.Sources[retriever.SourcePlaybooks]; !ok {
 			continue
 		}
 		full, err := a.s.Claim(a.t.Context(), c.Ref)

@@ -22,30 +22,30 @@ const (
 	maxPlaybooks = 1000
 )
 
-// Playbooks is the leg of playbooks. It returns every playbook that the filter
+// Playbooks is the source of playbooks. It returns every playbook that the filter
 // admits, newest first, with how many of the question's words it is about; which
-// of them fit the turn is decided with what the other legs say of the same
+// of them fit the turn is decided with what the other sources say of the same
 // words: see Retriever.match. It asks no index: the playbooks of a project are
 // few, and what one is about stands in its first lines.
 //
 // c remembers what each playbook is about; nil reads all of them again each time.
-func Playbooks(p store.Projections, c *PlaybookCache) Leg {
+func Playbooks(p store.Projections, c *PlaybookCache) Source {
 	if c == nil {
 		c = NewPlaybookCache()
 	}
-	return playbooksLeg{p, c}
+	return playbooksSource{p, c}
 }
 
-type playbooksLeg struct {
+type playbooksSource struct {
 	p store.Projections
 	c *PlaybookCache
 }
 
-func (playbooksLeg) Name() string { return LegPlaybooks }
+func (playbooksSource) Name() string { return SourcePlaybooks }
 
-func (playbooksLeg) prompt() {}
+func (playbooksSource) prompt() {}
 
-func (l playbooksLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+func (l playbooksSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindPlaybook)
 	if !ok {
 		return store.Result{}, nil
@@ -88,7 +88,7 @@ func (l playbooksLeg) Search(ctx context.Context, q *Query) (store.Result, error
 
 // fetch gets the playbooks ready that were not read yet, should they lie in another
 // process.
-func (l playbooksLeg) fetch(ctx context.Context, hits []store.Hit) {
+func (l playbooksSource) fetch(ctx context.Context, hits []store.Hit) {
 	var unread []store.Ref
 	for _, h := range hits {
 		if row, ok := l.p.Row(h.Ref); ok && l.c.at(&row) == nil {
@@ -99,7 +99,7 @@ func (l playbooksLeg) fetch(ctx context.Context, hits []store.Hit) {
 }
 
 // book returns what a playbook is about; nil when it was forgotten meanwhile.
-func (l playbooksLeg) book(ctx context.Context, ref store.Ref) (*book, error) {
+func (l playbooksSource) book(ctx context.Context, ref store.Ref) (*book, error) {
 	row, ok := l.p.Row(ref)
 	if !ok {
 		return nil, nil
@@ -122,7 +122,7 @@ func (l playbooksLeg) book(ctx context.Context, ref store.Ref) (*book, error) {
 const ownDocs = 1000
 
 // rarity is what each term is of all, by how few playbooks have it: for turns
-// without a keyword leg, which knows better.
+// without a keyword source, which knows better.
 func rarity(having []int) []float32 {
 	values := make([]float32, len(having))
 	sum := 0.0

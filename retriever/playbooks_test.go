@@ -20,12 +20,12 @@ func playbook(t testing.TB, heading, text string, tags ...string) ken.Claim {
 // what was cut.
 func given(t testing.TB, s memory.Store, o retriever.Options, words ...string) (out []string, r retriever.Result) {
 	t.Helper()
-	if o.Legs == nil {
-		o.Legs = []retriever.Leg{retriever.Keyword(s), retriever.Playbooks(s, nil)}
+	if o.Sources == nil {
+		o.Sources = []retriever.Source{retriever.Keyword(s), retriever.Playbooks(s, nil)}
 	}
 	r = retriever.New(s, o).Retrieve(t.Context(), retriever.Turn{Signals: ken.Signals{Keywords: words}})
 	for _, c := range r.Candidates {
-		if _, ok := c.Legs[retriever.LegPlaybooks]; !ok {
+		if _, ok := c.Sources[retriever.SourcePlaybooks]; !ok {
 			continue
 		}
 		if !c.Memory || c.Signals["share"] == 0 {
@@ -72,9 +72,9 @@ func TestPlaybooksAreFewAndCutWithAReason(t *testing.T) {
 		playbook(t, "three", "Ship a release of billing, at night."),
 		playbook(t, "four", "Ship boxes by train."),
 		playbook(t, "five", "Peel potatoes."))
-	legs := []retriever.Leg{retriever.Playbooks(s, nil)}
+	legs := []retriever.Source{retriever.Playbooks(s, nil)}
 	for limit, want := range map[int]int{0: 2, 1: 1, 3: 3, 9: 3} {
-		got, r := given(t, s, retriever.Options{Legs: legs, Limits: map[string]int{retriever.LegPlaybooks: limit}}, "ship", "release", "billing")
+		got, r := given(t, s, retriever.Options{Sources: legs, Limits: map[string]int{retriever.SourcePlaybooks: limit}}, "ship", "release", "billing")
 		equal(t, "given", got, []string{"one", "two", "three"}[:want])
 		reasons := map[ken.CutReason]int{}
 		for _, c := range r.Cut {
@@ -87,7 +87,7 @@ func TestPlaybooksAreFewAndCutWithAReason(t *testing.T) {
 		equal(t, "cuts", reasons, wantCuts)
 		equal(t, "memory", r.Memory, want)
 	}
-	got, _ := given(t, s, retriever.Options{Legs: legs, Floor: -1}, "potatoes", "unknown", "words", "all")
+	got, _ := given(t, s, retriever.Options{Sources: legs, Floor: -1}, "potatoes", "unknown", "words", "all")
 	equal(t, "without a floor", got, []string{"five"})
 }
 
@@ -112,30 +112,30 @@ func TestLikenessHelpsAPlaybookOfOneWord(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship releases."), claim(t, "something else entirely"))
 	turn := ken.Signals{Keywords: []string{"ship", "tomorrow", "please"}, Question: "ship"}
 	for _, vector := range []bool{false, true} {
-		o := retriever.Options{Legs: []retriever.Leg{retriever.Playbooks(s, nil)}}
+		o := retriever.Options{Sources: []retriever.Source{retriever.Playbooks(s, nil)}}
 		if vector {
-			o.Legs = append(o.Legs, retriever.Vector(s, embedtest.Bag{}))
+			o.Sources = append(o.Sources, retriever.Vector(s, embedtest.Bag{}))
 		}
 		r := retriever.New(s, o).Retrieve(t.Context(), retriever.Turn{Signals: turn})
 		equal(t, "given", r.Memory == 1, vector)
 	}
 }
 
-// What a playbook touches must not bring it in by another way; without the leg, it
+// What a playbook touches must not bring it in by another way; without the source, it
 // is a record like any other.
 func TestPlaybookThatDoesNotFitIsOutByEveryLeg(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship a release of billing."+steps))
 	turn := retriever.Turn{Signals: ken.Signals{Keywords: []string{"budget", "calendar", "weather"}, Question: "budget calendar weather"}}
-	legs := []retriever.Leg{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{})}
-	found := retriever.New(s, retriever.Options{Legs: legs, Floor: 0.01}).Retrieve(t.Context(), turn)
+	legs := []retriever.Source{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{})}
+	found := retriever.New(s, retriever.Options{Sources: legs, Floor: 0.01}).Retrieve(t.Context(), turn)
 	equal(t, "without the leg", len(found.Candidates), 1)
-	found = retriever.New(s, retriever.Options{Legs: append(legs, retriever.Playbooks(s, nil)), Floor: 0.01}).Retrieve(t.Context(), turn)
+	found = retriever.New(s, retriever.Options{Sources: append(legs, retriever.Playbooks(s, nil)), Floor: 0.01}).Retrieve(t.Context(), turn)
 	equal(t, "with it", len(found.Candidates), 0)
 	equal(t, "cuts", len(found.Cut), 1)
 	equal(t, "reason", found.Cut[0].Reason, ken.CutFloor)
 }
 
-// A playbook found by the ordinary legs too is in memory, once.
+// A playbook found by the ordinary sources too is in memory, once.
 func TestPlaybookIsFoundOnce(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship a release of billing."))
 	got, r := given(t, s, retriever.Options{}, "ship", "release", "billing")
@@ -149,9 +149,9 @@ func TestPlaybookIsFoundOnce(t *testing.T) {
 func TestPlaybookCacheFollowsRevisions(t *testing.T) {
 	s := library(t, playbook(t, "release", "Ship a release of billing."))
 	cache := retriever.NewPlaybookCache()
-	legs := []retriever.Leg{retriever.Playbooks(s, cache)}
+	legs := []retriever.Source{retriever.Playbooks(s, cache)}
 	ask := func(words ...string) int {
-		got, _ := given(t, s, retriever.Options{Legs: legs}, words...)
+		got, _ := given(t, s, retriever.Options{Sources: legs}, words...)
 		return len(got)
 	}
 	equal(t, "before", ask("ship", "billing"), 1)

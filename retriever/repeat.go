@@ -14,7 +14,7 @@ import (
 // Episodes may be many and alike: one for each session that had the same goal. What is
 // here keeps them from taking the places of what answers a turn.
 
-// mostLook bounds how far a leg looks past episodes, in parts of its limit.
+// mostLook bounds how far a source looks past episodes, in parts of its limit.
 const mostLook = 64
 
 // pastEpisodes calls search with rising limits until its hits, of which at most so many
@@ -42,7 +42,7 @@ func pastEpisodes(p store.Projections, f *ken.Filter, limit, most int, search fu
 }
 
 // answers takes episodes that say nothing but what is asked out of a pool: a question is no
-// evidence for itself. Only short ones are read that the keyword leg did not find, or that
+// evidence for itself. Only short ones are read that the keyword source did not find, or that
 // have most of the question's words.
 func (r *Retriever) answers(ctx context.Context, pool []*entry, t *Turn, s *candidateFilter, ruled map[store.Ref]bool) []*entry {
 	suspect := func(e *entry) bool {
@@ -131,7 +131,7 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 		if a, b := r.tier(&e.row, f), r.tier(&k.row, f); a > b || a == b && e.row.Facts.Trust > k.row.Facts.Trust {
 			kept[i], k, e = e, e, k
 		}
-		if !s.spared[e.ref] {
+		if !s.readmitted[e.ref] {
 			s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: ken.CutDuplicate, Detail: k.row.ID})
 		}
 	}
@@ -139,7 +139,7 @@ func (r *Retriever) distinct(ctx context.Context, pool []*entry, f *ken.Filter, 
 }
 
 // alike reports whether two records may say the same: they are of one kind and form, and
-// the legs that found both say the same of both.
+// the sources that found both say the same of both.
 func (e *entry) alike(o *entry) bool {
 	if e.rank.form.Words == 0 || e.rank.form != o.rank.form || e.row.Facts.Kind != o.row.Facts.Kind || e.row.Facts.Scope != o.row.Facts.Scope || e.row.Facts.Kind == ken.KindDocument {
 		return false
@@ -153,7 +153,7 @@ func (e *entry) alike(o *entry) bool {
 		if e.hits[i].rank > 0 && o.hits[i].rank > 0 {
 			both++
 		}
-		if apart == sameShare && (e.hits[i].rank > 0) != (o.hits[i].rank > 0) { // a leg that finds equal words finds both
+		if apart == sameShare && (e.hits[i].rank > 0) != (o.hits[i].rank > 0) { // a source that finds equal words finds both
 			return false
 		}
 		if e.hits[i].rank > 0 && o.hits[i].rank > 0 && math.Abs(e.hits[i].Share-o.hits[i].Share) > apart {
@@ -201,7 +201,7 @@ const freeShare = 0.2
 // What having all words is worth alone.
 const allWords = 0.2
 
-// What a leg that a turn goes without is taken to have said.
+// What a source that a turn goes without is taken to have said.
 const (
 	absentShare  = 0.35
 	absentCosine = 0.35
@@ -227,7 +227,7 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	if r.o.Floor < 0 {
 		return slices.DeleteFunc(pool, func(e *entry) bool { return ruled[e.ref] })
 	}
-	keyword, vector := legsOf(found)
+	keyword, vector := sourcesOf(found)
 	share, cosine := 0.0, 0.0
 	for _, e := range pool {
 		share, cosine = math.Max(share, e.rank.had()), math.Max(cosine, e.rank.cosine)
@@ -253,12 +253,12 @@ func (r *Retriever) floor(pool []*entry, found []answer, s *candidateFilter, rul
 	return kept
 }
 
-// legsOf says which of the two legs that evidence comes from answered.
-func legsOf(found []answer) (keyword, vector bool) {
+// sourcesOf says which of the two sources that evidence comes from answered.
+func sourcesOf(found []answer) (keyword, vector bool) {
 	for _, a := range found {
-		keyword = keyword || a.name == LegKeyword
+		keyword = keyword || a.name == SourceKeyword
 		// A question without a word that the embedder knows has no vector.
-		vector = vector || (a.name == LegVector || a.name == LegLate) && len(a.res.Hits) > 0
+		vector = vector || (a.name == SourceVector || a.name == SourceLate) && len(a.res.Hits) > 0
 	}
 	return keyword, vector
 }

@@ -45,18 +45,18 @@ type Turn struct {
 	Expand  bool // look one dependency further than the entities that the turn names
 }
 
-// Retrieve asks every leg and returns the best of what they found, at the
+// Retrieve asks every source and returns the best of what they found, at the
 // deadline or at ctx's end at the latest. It never fails: what went wrong is in
 // the result.
 //
 // The structure is looked at first and apart from that: it is at hand, and a rule
 // must not be lost to a deadline.
 func (r *Retriever) Retrieve(ctx context.Context, t Turn) Result {
-	out := Result{MS: make(map[string]float64, len(r.o.Legs)+1)}
+	out := Result{MS: make(map[string]float64, len(r.o.Sources)+1)}
 	r.look(ctx, &t, &out)
 	answers := r.ask(ctx, &t, &out)
 	if late, ok := receive(t.Late); ok {
-		answers = append(answers, answer{LegLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
+		answers = append(answers, answer{SourceLate, store.Result{Hits: late.Hits}}) // what it refused was that turn's affair
 	}
 	r.choose(ctx, answers, &t, &out)
 	return out
@@ -78,7 +78,7 @@ func receive(late <-chan store.Result) (res store.Result, ok bool) {
 // the turn.
 func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *Result) {
 	f := &t.Filter
-	s := candidateFilter{p: r.p, f: f, out: out, told: make(map[store.Ref]bool, count(answers))}
+	s := candidateFilter{p: r.p, f: f, out: out, decided: make(map[store.Ref]bool, count(answers))}
 	ruled := r.rules(answers, &s) // first, before anything can refuse or take them
 	r.tasks(&s)
 	var found, pinned, sessions, playbooks []answer
@@ -87,11 +87,11 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 			s.refuse(c.Ref, c.Reason)
 		}
 		switch a.name {
-		case LegPinned:
+		case SourcePinned:
 			pinned = append(pinned, a)
-		case LegSessions:
+		case SourceSessions:
 			sessions = append(sessions, a)
-		case LegPlaybooks:
+		case SourcePlaybooks:
 			playbooks = append(playbooks, a)
 		default:
 			found = append(found, a)
@@ -99,29 +99,29 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	}
 	books := r.match(playbooks, found)
 	out.Candidates = slices.Grow(out.Candidates, len(books.fits)+min(r.o.TopK, r.o.Pool, count(found))+count(pinned)+count(sessions))
-	s.barred = books.barred
+	s.excluded = books.excluded
 	if attributes := r.attributes(&out.Structure, ruled); len(attributes) > 0 {
-		found = append(found, answer{LegStructure, store.Result{Hits: attributes}})
+		found = append(found, answer{SourceStructure, store.Result{Hits: attributes}})
 	}
 	for _, a := range pinned {
 		for i, h := range a.res.Hits {
 			if row, ok := s.pass(h.Ref); ok {
 				out.Candidates = append(out.Candidates, Candidate{Ref: h.Ref, Row: row, Memory: true, Tier: r.tier(&row, f),
-					Legs: pinnedAt(i+1, finite(h.Score))})
+					Sources: pinnedAt(i+1, finite(h.Score))})
 			}
 		}
 	}
 	for i, m := range books.fits {
 		if row, ok := s.pass(m.ref); ok {
 			out.Candidates = append(out.Candidates, Candidate{Ref: m.ref, Row: row, Memory: true, Tier: r.tier(&row, f), Fused: m.score,
-				Legs: map[string]ken.LegScore{LegPlaybooks: {Rank: i + 1, Score: m.score}}, Signals: m.signals()})
+				Sources: map[string]ken.LegScore{SourcePlaybooks: {Rank: i + 1, Score: m.score}}, Signals: m.signals()})
 		}
 	}
 	out.Memory = len(out.Candidates) - out.Rules
 	recent := s.admit(fuse(sessions, r.o.K))
-	s.spare(recent)
+	s.readmit(recent)
 
-	s.again(ruled)
+	s.readmitRules(ruled)
 	pool := s.admit(fuse(found, r.o.K)) // what is in memory already is not admitted again
 	out.Retrieved = out.Rules + out.Memory + unruled(pool, ruled)
 	for _, e := range recent {
@@ -132,7 +132,7 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 	out.Cut = slices.Grow(out.Cut, len(pool))
 	knowledge := r.best(ctx, pool, found, t, &s, ruled)
 	for _, e := range recent {
-		s.told[e.ref] = true
+		s.decided[e.ref] = true
 		i := slices.IndexFunc(knowledge, func(k *entry) bool { return k.ref == e.ref })
 		if i >= 0 {
 			knowledge[i].recent = &e.hits[0]
@@ -145,12 +145,12 @@ func (r *Retriever) choose(ctx context.Context, answers []answer, t *Turn, out *
 		c := r.candidate(e, found, f)
 		c.Memory, c.Signals = false, e.rank.signals()
 		if c.Recent = e.recent != nil; c.Recent {
-			c.Legs[LegSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
+			c.Sources[SourceSessions] = ken.LegScore{Rank: e.recent.rank, Score: e.recent.Score}
 		}
 		out.Candidates = append(out.Candidates, c)
 	}
 	for _, ref := range books.near {
-		s.refuse(ref, s.barred[ref])
+		s.refuse(ref, s.excluded[ref])
 	}
 }
 
@@ -174,10 +174,10 @@ func (r *Retriever) best(ctx context.Context, pool []*entry, found []answer, t *
 // candidate is an entry as memory: without signals.
 func (r *Retriever) candidate(e *entry, answers []answer, f *ken.Filter) Candidate {
 	c := Candidate{Ref: e.ref, Row: e.row, Memory: true, Fused: e.rank.score,
-		Legs: make(map[string]ken.LegScore, len(answers)), Tier: r.tier(&e.row, f)}
+		Sources: make(map[string]ken.LegScore, len(answers)), Tier: r.tier(&e.row, f)}
 	for i, h := range e.hits {
 		if h.rank > 0 {
-			c.Legs[answers[i].name] = ken.LegScore{Rank: h.rank, Score: h.Score}
+			c.Sources[answers[i].name] = ken.LegScore{Rank: h.rank, Score: h.Score}
 		}
 	}
 	return c
@@ -188,17 +188,17 @@ func (r *Retriever) candidate(e *entry, answers []answer, f *ken.Filter) Candida
 var usualPinned = sync.OnceValue(func() []map[string]ken.LegScore {
 	legs := make([]map[string]ken.LegScore, 256)
 	for i := range legs {
-		legs[i] = map[string]ken.LegScore{LegPinned: {Rank: i + 1}}
+		legs[i] = map[string]ken.LegScore{SourcePinned: {Rank: i + 1}}
 	}
 	return legs
 })
 
-// pinnedAt is the legs of what is pinned, at a rank from 1. It is shared.
+// pinnedAt is the sources of what is pinned, at a rank from 1. It is shared.
 func pinnedAt(rank int, score float64) map[string]ken.LegScore {
 	if usual := usualPinned(); score == 0 && rank <= len(usual) {
 		return usual[rank-1]
 	}
-	return map[string]ken.LegScore{LegPinned: {Rank: rank, Score: score}}
+	return map[string]ken.LegScore{SourcePinned: {Rank: rank, Score: score}}
 }
 
 // tier is a record's at the time of the filter.
@@ -219,39 +219,39 @@ func count(answers []answer) (n int) {
 // floorReason tells what only the turn before had found from what this turn did.
 func floorReason(e *entry, answers []answer) ken.CutReason {
 	for i, h := range e.hits {
-		if h.rank > 0 && answers[i].name != LegLate {
+		if h.rank > 0 && answers[i].name != SourceLate {
 			return ken.CutFloor
 		}
 	}
 	return ken.CutLate
 }
 
-// lateLeg is how long a vector leg may run on after the turn has gone without it.
-const lateLeg = 5 * time.Second
+// lateSource is how long a vector source may run on after the turn has gone without it.
+const lateSource = 5 * time.Second
 
-// legResult is what a leg's goroutine hands back.
-type legResult struct {
-	leg int
-	res store.Result
-	err error
-	ms  float64
+// sourceResult is what a source's goroutine hands back.
+type sourceResult struct {
+	source int
+	res    store.Result
+	err    error
+	ms     float64
 }
 
-// prompt is a leg that finds what it does without a search, in microseconds. It runs
+// prompt is a source that finds what it does without a search, in microseconds. It runs
 // on the turn's own goroutine, beside the searches: to start another one, and to be
 // woken by it, would take longer than its work.
 type prompt interface{ prompt() }
 
-// ask runs the legs together until the deadline. Each gets a filter of its own,
+// ask runs the sources together until the deadline. Each gets a filter of its own,
 // so that none can change what another sees.
 func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 	wait, cancel := context.WithTimeout(ctx, r.o.Deadline)
 	defer cancel()
-	replies := make(chan legResult, len(r.o.Legs))
-	late := make(chan store.Result, len(r.o.Legs))
-	queries := make([]Query, len(r.o.Legs))
-	filters := make([]ken.Filter, len(r.o.Legs))
-	for i, leg := range r.o.Legs {
+	replies := make(chan sourceResult, len(r.o.Sources))
+	late := make(chan store.Result, len(r.o.Sources))
+	queries := make([]Query, len(r.o.Sources))
+	filters := make([]ken.Filter, len(r.o.Sources))
+	for i, leg := range r.o.Sources {
 		filters[i] = t.Filter
 		queries[i] = Query{Signals: t.Signals, Filter: &filters[i], Limit: r.o.limit(leg.Name()), Context: r.o.Weights.Context, Session: t.Session, Began: t.Began}
 		if _, ok := leg.(prompt); ok {
@@ -261,38 +261,38 @@ func (r *Retriever) ask(ctx context.Context, t *Turn, out *Result) []answer {
 			break
 		}
 		run, stop := wait, context.CancelFunc(func() {})
-		if leg.Name() == LegVector { // it may finish after the turn, for the next one
-			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateLeg)
+		if leg.Name() == SourceVector { // it may finish after the turn, for the next one
+			run, stop = context.WithTimeout(context.WithoutCancel(ctx), lateSource)
 		}
 		go func() {
 			defer stop()
 			rep := search(run, leg, &queries[i])
-			rep.leg = i
-			if leg.Name() == LegVector && rep.err == nil {
+			rep.source = i
+			if leg.Name() == SourceVector && rep.err == nil {
 				late <- rep.res
 			}
 			replies <- rep
 		}()
 	}
-	for i, leg := range r.o.Legs {
+	for i, leg := range r.o.Sources {
 		if _, ok := leg.(prompt); ok && wait.Err() == nil {
 			rep := search(wait, leg, &queries[i])
-			rep.leg = i
+			rep.source = i
 			replies <- rep
 		}
 	}
-	got := make([]*legResult, len(r.o.Legs))
+	got := make([]*sourceResult, len(r.o.Sources))
 	for _, rep := range collect(replies, len(got), wait.Done()) {
-		out.MS[r.o.Legs[rep.leg].Name()] = rep.ms
+		out.MS[r.o.Sources[rep.source].Name()] = rep.ms
 		if wait.Err() == nil || !errors.Is(rep.err, wait.Err()) { // else it says in its own words that it was late
-			got[rep.leg] = &rep
+			got[rep.source] = &rep
 		}
 	}
 	return r.settle(ctx, got, late, out)
 }
 
 // collect takes n replies, or what is there at the end.
-func collect(replies <-chan legResult, n int, end <-chan struct{}) (got []legResult) {
+func collect(replies <-chan sourceResult, n int, end <-chan struct{}) (got []sourceResult) {
 	for len(got) < n {
 		select {
 		case rep := <-replies:
@@ -311,8 +311,8 @@ func collect(replies <-chan legResult, n int, end <-chan struct{}) (got []legRes
 	return got
 }
 
-// search calls a leg; a panic in it is its error.
-func search(ctx context.Context, leg Leg, q *Query) (rep legResult) {
+// search calls a source; a panic in it is its error.
+func search(ctx context.Context, leg Source, q *Query) (rep sourceResult) {
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -326,10 +326,10 @@ func search(ctx context.Context, leg Leg, q *Query) (rep legResult) {
 
 // settle returns the answers, and names the mode and what is missing from it. A
 // reply that did not come is nil.
-func (r *Retriever) settle(ctx context.Context, got []*legResult, late <-chan store.Result, out *Result) (answers []answer) {
+func (r *Retriever) settle(ctx context.Context, got []*sourceResult, late <-chan store.Result, out *Result) (answers []answer) {
 	ran := map[string]bool{}
 	var causes []string
-	for i, leg := range r.o.Legs {
+	for i, leg := range r.o.Sources {
 		name := leg.Name()
 		var why string
 		switch rep := got[i]; {
@@ -344,24 +344,24 @@ func (r *Retriever) settle(ctx context.Context, got []*legResult, late <-chan st
 		default:
 			why = fmt.Sprintf("not there within %s", r.o.Deadline)
 		}
-		if rep := got[i]; rep == nil && name == LegVector {
+		if rep := got[i]; rep == nil && name == SourceVector {
 			out.Late = late
 			if ctx.Err() == nil {
 				out.Mode = ken.ModeLate
 			}
 		}
 		out.Degraded = append(out.Degraded, name+": "+why)
-		if name == LegKeyword || name == LegVector {
+		if name == SourceKeyword || name == SourceVector {
 			causes = append(causes, name+": "+why)
 		}
 	}
 	switch {
 	case out.Mode == ken.ModeLate:
-	case ran[LegKeyword] && ran[LegVector]:
+	case ran[SourceKeyword] && ran[SourceVector]:
 		out.Mode = ken.ModeHybrid
-	case ran[LegKeyword]:
+	case ran[SourceKeyword]:
 		out.Mode = ken.ModeKeyword
-	case ran[LegVector]:
+	case ran[SourceVector]:
 		out.Mode = ken.ModeVector
 	default:
 		out.Mode = ken.ModeNone

@@ -12,48 +12,48 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Names of the legs, as receipts show them.
+// Names of the sources, as receipts show them.
 const (
-	LegKeyword = "keyword"
-	LegVector  = "vector"
-	LegPinned  = "pinned"
-	LegLate    = "late" // what the vector leg found for the turn before, too late for it
+	SourceKeyword = "keyword"
+	SourceVector  = "vector"
+	SourcePinned  = "pinned"
+	SourceLate    = "late" // what the vector source found for the turn before, too late for it
 
-	LegStructure = "structure" // what the turn's entities bring; not in Options.Legs: see Options.Structure
+	SourceStructure = "structure" // what the turn's entities bring; not in Options.Sources: see Options.Structure
 
-	LegSessions  = "sessions"  // the newest episodes
-	LegPlaybooks = "playbooks" // playbooks that fit the turn
+	SourceSessions  = "sessions"  // the newest episodes
+	SourcePlaybooks = "playbooks" // playbooks that fit the turn
 )
 
-// Query is what every leg is asked.
+// Query is the request that every source gets.
 type Query struct {
 	Signals ken.Signals
 	Filter  *ken.Filter
-	Limit   int       // most hits of one leg
+	Limit   int       // most hits of one source
 	Context float64   // what a word near a record counts, see Weights
 	Session string    // that asks; may be empty
 	Began   time.Time // see Turn.Began
 }
 
-// Leg is one way to find records. Search is called from several goroutines and
+// Source is one way to find records. Search is called from several goroutines and
 // returns at ctx's end; its hits are best first, and all pass the filter.
-type Leg interface {
+type Source interface {
 	Name() string
 	Search(ctx context.Context, q *Query) (store.Result, error)
 }
 
-// Keyword is the leg over the keyword index: any of the turn's words, in the
+// Keyword returns the source over the keyword index: any of the turn's words, in the
 // record or near it.
-func Keyword(p store.Projections) Leg { return keywordLeg{p} }
+func Keyword(p store.Projections) Source { return keywordSource{p} }
 
-type keywordLeg struct{ p store.Projections }
+type keywordSource struct{ p store.Projections }
 
 // contextDepth is how many hits context is looked for in, at least.
 const contextDepth = 100
 
-func (keywordLeg) Name() string { return LegKeyword }
+func (keywordSource) Name() string { return SourceKeyword }
 
-func (l keywordLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+func (l keywordSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	text := KeywordText(q.Signals)
 	if text == "" {
 		return store.Result{}, nil
@@ -86,18 +86,18 @@ func KeywordText(s ken.Signals) string {
 	return b.String()
 }
 
-// Vector is the leg over the vectors: the question is embedded by e and compared
+// Vector returns the source over the vectors: the question is embedded by e and compared
 // with every record.
-func Vector(p store.Projections, e embed.Embedder) Leg { return vectorLeg{p, e} }
+func Vector(p store.Projections, e embed.Embedder) Source { return vectorSource{p, e} }
 
-type vectorLeg struct {
+type vectorSource struct {
 	p store.Projections
 	e embed.Embedder
 }
 
-func (vectorLeg) Name() string { return LegVector }
+func (vectorSource) Name() string { return SourceVector }
 
-func (l vectorLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+func (l vectorSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	text := cmp.Or(q.Signals.Subject, q.Signals.Question)
 	if text == "" {
 		return store.Result{}, nil
@@ -112,16 +112,16 @@ func (l vectorLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 	return pastEpisodes(l.p, q.Filter, q.Limit, q.Limit/2, func(limit int) (store.Result, error) { return l.p.Vector(ctx, vecs[0], q.Filter, limit) })
 }
 
-// Pinned is the leg of what belongs into every turn.
-func Pinned(p store.Projections) Leg { return pinnedLeg{p} }
+// Pinned returns the source of the records that belong into every turn.
+func Pinned(p store.Projections) Source { return pinnedSource{p} }
 
-type pinnedLeg struct{ p store.Projections }
+type pinnedSource struct{ p store.Projections }
 
-func (pinnedLeg) Name() string { return LegPinned }
+func (pinnedSource) Name() string { return SourcePinned }
 
-func (pinnedLeg) prompt() {}
+func (pinnedSource) prompt() {}
 
-func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+func (l pinnedSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	res, err := l.p.Pinned(ctx, q.Filter, pinnedLimit)
 	// Candidates for patterns that nobody has looked at may be many, and a receipt
 	// that lists them in every turn says nothing.
@@ -130,7 +130,7 @@ func (l pinnedLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
 }
 
 // pinnedLimit is how many pinned records reach the budget, which decides among
-// them and says what it left out; the legs' own limit is for ranked lists.
+// them and says what it left out; the sources' own limit is for ranked lists.
 const pinnedLimit = 1000
 
 // narrowed is the filter for one kind alone, and false when it admits none of it.
@@ -141,32 +141,32 @@ func narrowed(f *ken.Filter, kind ken.Kind) (ken.Filter, bool) {
 }
 
 // candidateFilter lets each record through once, and only what the filter accepts: every
-// leg has filtered already, but a record may have changed since, the late leg had
-// the filter of another turn, and a leg that forgets a condition must not leak.
+// source has filtered already, but a record may have changed since, the late source had
+// the filter of another turn, and a source that forgets a condition must not leak.
 type candidateFilter struct {
-	p    store.Projections
-	f    *ken.Filter
-	out  *Result
-	told map[store.Ref]bool // refused, or let through
-	// spared are records that have another place in the result: they may be let
+	p       store.Projections
+	f       *ken.Filter
+	out     *Result
+	decided map[store.Ref]bool // refused, or let through
+	// readmitted are records that have another place in the result: they may be let
 	// through a second time, and are cut without a word.
-	spared map[store.Ref]bool
-	barred map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their leg's own measure
+	readmitted map[store.Ref]bool
+	excluded   map[store.Ref]ken.CutReason // pass the filter, and don't fit the turn by their source's own measure
 }
 
-// spare lets the entries, which were admitted, be admitted once more.
-func (s *candidateFilter) spare(entries []*entry) {
-	s.spared = make(map[store.Ref]bool, len(entries))
+// readmit lets the entries, which were admitted, be admitted once more.
+func (s *candidateFilter) readmit(entries []*entry) {
+	s.readmitted = make(map[store.Ref]bool, len(entries))
 	for _, e := range entries {
-		s.spared[e.ref] = true
-		delete(s.told, e.ref)
+		s.readmitted[e.ref] = true
+		delete(s.decided, e.ref)
 	}
 }
 
-// again lets rules that were let through be admitted once more.
-func (s *candidateFilter) again(ruled map[store.Ref]bool) {
+// readmitRules lets rules that were let through be admitted once more.
+func (s *candidateFilter) readmitRules(ruled map[store.Ref]bool) {
 	for ref := range ruled {
-		delete(s.told, ref)
+		delete(s.decided, ref)
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *candidateFilter) grade(pool []*entry, ruled map[store.Ref]bool) {
 
 // cut notes an entry that was admitted and is out.
 func (s *candidateFilter) cut(e *entry, why ken.CutReason) {
-	if !s.spared[e.ref] {
+	if !s.readmitted[e.ref] {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: e.row.ID, Reason: why})
 	}
 }
@@ -216,10 +216,10 @@ func (s *candidateFilter) cut(e *entry, why ken.CutReason) {
 // refuse notes a record that is out, unless it is gone altogether, or a part of the
 // structure that its words were found in: nobody expects that in a block.
 func (s *candidateFilter) refuse(ref store.Ref, why ken.CutReason) {
-	if s.told[ref] {
+	if s.decided[ref] {
 		return
 	}
-	s.told[ref] = true
+	s.decided[ref] = true
 	if row, ok := s.p.Row(ref); ok && !(why == ken.CutScope && row.Facts.Kind.Structural()) {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})
 	}
@@ -240,17 +240,17 @@ func (s *candidateFilter) admit(entries []*entry) []*entry {
 // pass returns the row of a record that passes, and false for one that does not or
 // that has passed before.
 func (s *candidateFilter) pass(ref store.Ref) (store.Row, bool) {
-	if s.told[ref] {
+	if s.decided[ref] {
 		return store.Row{}, false
 	}
-	s.told[ref] = true
+	s.decided[ref] = true
 	row, ok := s.p.Row(ref)
 	if !ok { // forgotten meanwhile
 		return row, false
 	}
 	why := s.f.Reject(row.Facts)
 	if why == "" {
-		why = s.barred[ref]
+		why = s.excluded[ref]
 	}
 	if why != "" {
 		s.out.Cut = append(s.out.Cut, ken.Cut{ID: row.ID, Reason: why})

@@ -43,7 +43,7 @@ func claim(t testing.TB, text string, change ...func(*ken.Claim)) ken.Claim {
 	return c
 }
 
-// One list of records that no turn may see; each leg alone must find only the
+// One list of records that no turn may see; each source alone must find only the
 // one beside them.
 func TestNoLegLeaks(t *testing.T) {
 	const text = "payments retry a failed transfer three times"
@@ -55,12 +55,12 @@ func TestNoLegLeaks(t *testing.T) {
 		ken.CutTrust:   func(c *ken.Claim) { c.Evidence[0].Trust = ken.TrustExternal },
 		ken.CutExpired: func(c *ken.Claim) { c.ExpiresAt = day },
 	}
-	for kind, legs := range map[ken.Kind]func(s memory.Store) []retriever.Leg{
-		ken.KindHot: func(s memory.Store) []retriever.Leg {
-			return []retriever.Leg{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{}), retriever.Pinned(s)}
+	for kind, legs := range map[ken.Kind]func(s memory.Store) []retriever.Source{
+		ken.KindHot: func(s memory.Store) []retriever.Source {
+			return []retriever.Source{retriever.Keyword(s), retriever.Vector(s, embedtest.Bag{}), retriever.Pinned(s)}
 		},
-		ken.KindEpisode:  func(s memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Sessions(s)} },
-		ken.KindPlaybook: func(s memory.Store) []retriever.Leg { return []retriever.Leg{retriever.Playbooks(s, nil)} },
+		ken.KindEpisode:  func(s memory.Store) []retriever.Source { return []retriever.Source{retriever.Sessions(s)} },
+		ken.KindPlaybook: func(s memory.Store) []retriever.Source { return []retriever.Source{retriever.Playbooks(s, nil)} },
 	} {
 		of := func(c *ken.Claim) { c.Kind = kind }
 		claims := []ken.Claim{claim(t, text, of, func(c *ken.Claim) { c.Scope, c.Heading = mine, "seen" })}
@@ -100,10 +100,10 @@ func TestKeywordTextHoldsEverythingThatNamesThings(t *testing.T) {
 	equal(t, "text", got, "retry\npay.Retry\nPayments\nE1042\n")
 }
 
-// A leg without anything to ask for finds nothing, and asks nobody.
+// A source without anything to ask for finds nothing, and asks nobody.
 func TestEmptyQuestionsAskNobody(t *testing.T) {
 	s := library(t, claim(t, "payments retry"))
-	for _, l := range []retriever.Leg{retriever.Keyword(nil), retriever.Vector(nil, nil)} {
+	for _, l := range []retriever.Source{retriever.Keyword(nil), retriever.Vector(nil, nil)} {
 		if res, err := l.Search(t.Context(), &retriever.Query{Filter: &ken.Filter{}}); err != nil || len(res.Hits) > 0 {
 			t.Errorf("%s: %+v, %v", l.Name(), res, err)
 		}
@@ -136,10 +136,10 @@ func ExampleRetriever_Retrieve() {
 			panic(err)
 		}
 	}
-	r := retriever.New(s, retriever.Options{Legs: []retriever.Leg{retriever.Keyword(s), retriever.Pinned(s)}})
+	r := retriever.New(s, retriever.Options{Sources: []retriever.Source{retriever.Keyword(s), retriever.Pinned(s)}})
 	found := r.Retrieve(context.Background(), retriever.Turn{Signals: ken.Signals{Keywords: []string{"payments", "retry", "transfer"}}})
 	for _, c := range found.Candidates {
-		fmt.Println(found.Mode, c.Tier, c.Legs[retriever.LegKeyword].Rank, c.Ref)
+		fmt.Println(found.Mode, c.Tier, c.Sources[retriever.SourceKeyword].Rank, c.Ref)
 	}
 	// Output: keyword Assumed 1 0
 }
@@ -150,23 +150,23 @@ func BenchmarkRetrieve(b *testing.B) {
 	for i := range uint32(50) {
 		k, v = append(k, i*3%200), append(v, i*7%200)
 	}
-	r := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(k...)...), says(retriever.LegVector, refs(v...)...)}})
+	r := retriever.New(p, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(k...)...), says(retriever.SourceVector, refs(v...)...)}})
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Retrieve(b.Context(), retriever.Turn{})
 	}
 }
 
-// Elsewhere one leg checked one condition of the filter and its hits bypassed
-// scope, pins and deletion. Every leg gets the whole filter, and can't change it
+// Elsewhere one source checked one condition of the filter and its hits bypassed
+// scope, pins and deletion. Every source gets the whole filter, and can't change it
 // for the others.
 func TestFilterReachesEveryLeg(t *testing.T) {
 	want := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "a"}}, Unscoped: true, Statuses: []ken.Status{ken.StatusVerified},
 		Kinds: []ken.Kind{ken.KindFact}, ClaimsOnly: true, MinTrust: ken.TrustOperator, Now: day}
-	var legs []retriever.Leg
+	var legs []retriever.Source
 	got := make(chan ken.Filter, 5)
-	limits := map[string]int{retriever.LegSessions: retriever.DefaultSessions, retriever.LegPlaybooks: retriever.DefaultPlaybooks}
-	for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks} {
+	limits := map[string]int{retriever.SourceSessions: retriever.DefaultSessions, retriever.SourcePlaybooks: retriever.DefaultPlaybooks}
+	for _, name := range []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks} {
 		legs = append(legs, leg{name, func(_ context.Context, q *retriever.Query) (store.Result, error) {
 			got <- *q.Filter
 			*q.Filter = ken.Filter{}
@@ -175,7 +175,7 @@ func TestFilterReachesEveryLeg(t *testing.T) {
 			return store.Result{Hits: refs(1)}, nil
 		}})
 	}
-	res := retriever.New(records(2), retriever.Options{Legs: legs}).Retrieve(t.Context(), retriever.Turn{Filter: want, Session: "s"})
+	res := retriever.New(records(2), retriever.Options{Sources: legs}).Retrieve(t.Context(), retriever.Turn{Filter: want, Session: "s"})
 	for range legs {
 		equal(t, "filter", <-got, want)
 	}
@@ -183,7 +183,7 @@ func TestFilterReachesEveryLeg(t *testing.T) {
 	equal(t, "cuts", cuts(res), map[string]ken.CutReason{"1": ken.CutStatus})
 }
 
-// A leg that forgets a condition leaks nothing, whichever leg and condition.
+// A source that forgets a condition leaks nothing, whichever source and condition.
 func TestForgetfulLegLeaksNothing(t *testing.T) {
 	f := ken.Filter{Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "mine"}}, Unscoped: true, MinTrust: ken.TrustAgent, Now: day}
 	for why, change := range map[ken.CutReason]func(*ken.Facts){
@@ -192,7 +192,7 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 		ken.CutTrust:   func(f *ken.Facts) { f.Trust = ken.TrustExternal },
 		ken.CutExpired: func(f *ken.Facts) { f.ExpiresAt = day },
 	} {
-		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks, "another"} {
+		for _, name := range []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks, "another"} {
 			p := records(3)
 			row := p.rows[1]
 			change(&row.Facts)
@@ -204,7 +204,7 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 				}
 				return store.Result{Hits: hits, Values: []float32{1}, Terms: []string{"word"}}, nil
 			}}
-			got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{forgetful}, Floor: -1}).
+			got := retriever.New(p, retriever.Options{Sources: []retriever.Source{forgetful}, Floor: -1}).
 				Retrieve(t.Context(), retriever.Turn{Filter: f})
 			equal(t, name+" past "+string(why), ids(got), []string{"2"})
 			equal(t, "cuts", cuts(got), map[string]ken.CutReason{"1": why})
@@ -212,12 +212,12 @@ func TestForgetfulLegLeaksNothing(t *testing.T) {
 	}
 }
 
-// What a leg refused is told once, and is in no other way there.
+// What a source refused is told once, and is in no other way there.
 func TestRefusedIsToldOnce(t *testing.T) {
-	refuses := leg{retriever.LegKeyword, func(context.Context, *retriever.Query) (store.Result, error) {
+	refuses := leg{retriever.SourceKeyword, func(context.Context, *retriever.Query) (store.Result, error) {
 		return store.Result{Hits: refs(1), Cut: []store.Rejected{{Ref: 2, Reason: ken.CutStatus}, {Ref: 2, Reason: ken.CutStatus}, {Ref: 9, Reason: ken.CutStatus}}}, nil
 	}}
-	got := retrieve(t, records(3), retriever.Options{Legs: []retriever.Leg{refuses, says(retriever.LegVector, refs(2)...)}})
+	got := retrieve(t, records(3), retriever.Options{Sources: []retriever.Source{refuses, says(retriever.SourceVector, refs(2)...)}})
 	equal(t, "candidates", ids(got), []string{"1"})
 	equal(t, "cut", got.Cut, []ken.Cut{{ID: "2", Reason: ken.CutStatus}}) // 9 is gone: nobody could be told what it was
 }
@@ -227,7 +227,7 @@ func TestVanishedRecordsAreSkipped(t *testing.T) {
 	p := records(6)
 	delete(p.rows, 1)
 	delete(p.rows, 4)
-	got := retrieve(t, p, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(1, 2, 3, 5)...), says(retriever.LegPinned, refs(4, 0)...)},
+	got := retrieve(t, p, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(1, 2, 3, 5)...), says(retriever.SourcePinned, refs(4, 0)...)},
 		TopK: 2, Pool: 3})
 	equal(t, "they take no one's place", ids(got), []string{"0", "2", "3"})
 	equal(t, "cuts", cuts(got), map[string]ken.CutReason{"5": ken.CutPool})
@@ -239,13 +239,13 @@ func TestVanishedRecordsAreSkipped(t *testing.T) {
 // beyond it.
 func TestPinnedIsMemoryOnce(t *testing.T) {
 	for _, pool := range []int{1, 100} {
-		got := retrieve(t, records(4), retriever.Options{Pool: pool, Legs: []retriever.Leg{
-			says(retriever.LegPinned, refs(3, 2)...), says(retriever.LegKeyword, refs(3, 1, 2)...)}})
+		got := retrieve(t, records(4), retriever.Options{Pool: pool, Sources: []retriever.Source{
+			says(retriever.SourcePinned, refs(3, 2)...), says(retriever.SourceKeyword, refs(3, 1, 2)...)}})
 		equal(t, "candidates", ids(got), []string{"3", "2", "1"})
 		for _, c := range got.Candidates {
-			_, pinned := c.Legs[retriever.LegPinned]
+			_, pinned := c.Sources[retriever.SourcePinned]
 			if c.Memory != pinned || c.Memory == (c.Row.ID == "1") {
-				t.Errorf("%s: memory %v, legs %v", c.Row.ID, c.Memory, c.Legs)
+				t.Errorf("%s: memory %v, legs %v", c.Row.ID, c.Memory, c.Sources)
 			}
 		}
 		equal(t, "cuts", len(got.Cut), 0)
@@ -260,7 +260,7 @@ func TestTierDecaysByTheFiltersClock(t *testing.T) {
 	row.Support.Tier = ken.Verified
 	p.rows[0] = row
 	for now, want := range map[time.Time]ken.Tier{{}: ken.Verified, day.AddDate(0, 0, 30): ken.Verified, day.AddDate(0, 0, 31): ken.Inferred} {
-		got := retriever.New(p, retriever.Options{Legs: []retriever.Leg{says(retriever.LegKeyword, refs(0)...)}, DecayDays: 30}).
+		got := retriever.New(p, retriever.Options{Sources: []retriever.Source{says(retriever.SourceKeyword, refs(0)...)}, DecayDays: 30}).
 			Retrieve(t.Context(), retriever.Turn{Filter: ken.Filter{Now: now}})
 		equal(t, "tier at "+now.String(), got.Candidates[0].Tier, want)
 	}
@@ -269,7 +269,7 @@ func TestTierDecaysByTheFiltersClock(t *testing.T) {
 var reasons = map[ken.CutReason]bool{ken.CutScope: true, ken.CutStatus: true, ken.CutTier: true, ken.CutTrust: true, ken.CutExpired: true,
 	ken.CutFloor: true, ken.CutDuplicate: true, ken.CutBudget: true, ken.CutPool: true, ken.CutLate: true}
 
-// Whatever legs return, each record comes out once, kept or cut with a known
+// Whatever sources return, each record comes out once, kept or cut with a known
 // reason, and the same answers give the same result.
 func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 	odd := []float64{0, -1, 1, 0.18, 0.45, math.NaN(), math.Inf(1), math.Inf(-1), 1e300}
@@ -284,12 +284,12 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 				delete(p.rows, ref)
 			}
 		}
-		var legs []retriever.Leg
-		for _, name := range []string{retriever.LegKeyword, retriever.LegVector, retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks, retriever.LegLate, "other"} {
+		var legs []retriever.Source
+		for _, name := range []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks, retriever.SourceLate, "other"} {
 			var res store.Result
 			for range rng.IntN(40) {
 				res.Hits = append(res.Hits, store.Hit{Ref: rng.Uint32N(35), Score: odd[rng.IntN(len(odd))], Share: odd[rng.IntN(len(odd))]})
-				if name == retriever.LegPlaybooks {
+				if name == retriever.SourcePlaybooks {
 					res.Hits[len(res.Hits)-1].Parts = []float32{float32(odd[rng.IntN(len(odd))])}
 					res.Terms, res.Values = []string{"word"}, []float32{1}
 				}
@@ -299,7 +299,7 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 			}
 			legs = append(legs, leg{name, func(context.Context, *retriever.Query) (store.Result, error) { return res, nil }})
 		}
-		o := retriever.Options{Deadline: 30 * time.Second, Legs: legs, Pool: 1 + rng.IntN(30), TopK: 1 + rng.IntN(10), Order: []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF}[seed%2]}
+		o := retriever.Options{Deadline: 30 * time.Second, Sources: legs, Pool: 1 + rng.IntN(30), TopK: 1 + rng.IntN(10), Order: []retriever.Order{retriever.OrderEvidence, retriever.OrderRRF}[seed%2]}
 		got := retrieve(t, p, o)
 		again := retrieve(t, p, o)
 		if !reflect.DeepEqual(got.Candidates, again.Candidates) || !reflect.DeepEqual(got.Cut, again.Cut) {
@@ -314,7 +314,7 @@ func TestAnythingGoesInAndOrderComesOut(t *testing.T) {
 			if i > got.Memory+got.Sessions && c.Fused > got.Candidates[i-1].Fused {
 				t.Fatalf("seed %d: %v after %v", seed, c.Fused, got.Candidates[i-1].Fused)
 			}
-			for name, score := range c.Legs {
+			for name, score := range c.Sources {
 				if score.Rank < 1 || math.IsNaN(score.Score) || math.IsInf(score.Score, 0) {
 					t.Fatalf("seed %d: leg %s: %+v", seed, name, score)
 				}

@@ -35,12 +35,12 @@ func (r *Retriever) look(ctx context.Context, t *Turn, out *Result) {
 	defer cancel()
 	if err := r.traverse(ctx, t, out); err != nil {
 		out.Focal, out.Structure = nil, structure.Traversal{}
-		out.Degraded = append(out.Degraded, LegStructure+": "+err.Error())
+		out.Degraded = append(out.Degraded, SourceStructure+": "+err.Error())
 	}
 	if !t.Signals.Asks {
 		out.Structure.Attributes = nil
 	}
-	out.MS[LegStructure] = float64(time.Since(start)) / float64(time.Millisecond)
+	out.MS[SourceStructure] = float64(time.Since(start)) / float64(time.Millisecond)
 }
 
 // traverse fills in the structure; a panic in it is its error.
@@ -73,7 +73,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 			continue
 		}
 		if !row.Constraint {
-			delete(s.told, c.Ref)
+			delete(s.decided, c.Ref)
 			continue
 		}
 		ruled[c.Ref] = true
@@ -82,7 +82,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 			strength = c.Via.Strength
 		}
 		s.out.Candidates = append(s.out.Candidates, Candidate{Ref: c.Ref, Row: row, Tier: r.tier(&row, s.f), Constraint: true, Distance: c.Distance,
-			Legs:    map[string]ken.LegScore{LegStructure: {Rank: i + 1, Score: strength}},
+			Sources: map[string]ken.LegScore{SourceStructure: {Rank: i + 1, Score: strength}},
 			Signals: map[string]float64{SignalStructure: strength, SignalDistance: float64(c.Distance)}})
 	}
 	s.out.Rules = len(s.out.Candidates)
@@ -93,7 +93,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 	for _, a := range answers { // who else would have found it
 		for rank, h := range a.res.Hits {
 			if i, ok := at[h.Ref]; ok {
-				if legs := s.out.Candidates[i].Legs; legs[a.name].Rank == 0 {
+				if legs := s.out.Candidates[i].Sources; legs[a.name].Rank == 0 {
 					legs[a.name] = ken.LegScore{Rank: rank + 1, Score: finite(h.Score)}
 				}
 			}
@@ -104,7 +104,7 @@ func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bo
 
 // attributes are the traversal's as hits, best first.
 func (r *Retriever) attributes(t *structure.Traversal, ruled map[store.Ref]bool) (hits []store.Hit) {
-	limit := r.o.limit(LegStructure)
+	limit := r.o.limit(SourceStructure)
 	for i := range t.Attributes {
 		if a := &t.Attributes[i]; len(hits) < limit && !ruled[a.Ref] {
 			hits = append(hits, store.Hit{Ref: a.Ref, Score: a.Near * a.Weight})
@@ -136,11 +136,11 @@ func (r *Retriever) place(pool []*entry, answers []answer, t *structure.Traversa
 	}
 }
 
-// nameShare is the part of the query's terms that a name is, as the keyword leg
-// counts them; 0 without that leg.
+// nameShare is the part of the query's terms that a name is, as the keyword source
+// counts them; 0 without that source.
 func nameShare(name string, answers []answer) (share float64) {
 	for _, a := range answers {
-		if a.name != LegKeyword {
+		if a.name != SourceKeyword {
 			continue
 		}
 		for _, term := range analysis.Terms(name) {
@@ -180,35 +180,35 @@ const mostTasks = 10
 // about a thing is no answer to a question, and good to know while working on it.
 func (r *Retriever) tasks(s *candidateFilter) {
 	f := *s.f
-	f.Structural = true // a task is an entity, which no leg finds by its words
+	f.Structural = true // a task is an entity, which no source finds by its words
 	list := s.out.Structure.Tasks
 	for i, t := range list[:min(len(list), mostTasks)] {
 		row, ok := s.p.Row(t.Ref)
-		if !ok || s.told[t.Ref] || f.Reject(row.Facts) != "" {
+		if !ok || s.decided[t.Ref] || f.Reject(row.Facts) != "" {
 			continue
 		}
-		s.told[t.Ref] = true
+		s.decided[t.Ref] = true
 		s.out.Candidates = append(s.out.Candidates, Candidate{Ref: t.Ref, Row: row, Memory: true, Tier: r.tier(&row, s.f),
-			Legs: map[string]ken.LegScore{LegStructure: {Rank: i + 1, Score: 1}}})
+			Sources: map[string]ken.LegScore{SourceStructure: {Rank: i + 1, Score: 1}}})
 	}
 }
 
-// DefaultSessions is how many episodes the sessions leg finds, unless
+// DefaultSessions is how many episodes the sessions source finds, unless
 // Options.Limits says otherwise: what was done lately, not a history.
 const DefaultSessions = 3
 
-// Sessions is the leg of recent sessions: the newest episodes, newest first,
+// Sessions is the source of recent sessions: the newest episodes, newest first,
 // whatever is asked. Those of the session that asks are left out: it knows, but for
 // what was before its conversation began.
-func Sessions(p store.Projections) Leg { return sessionsLeg{p} }
+func Sessions(p store.Projections) Source { return sessionsSource{p} }
 
-type sessionsLeg struct{ p store.Projections }
+type sessionsSource struct{ p store.Projections }
 
-func (sessionsLeg) Name() string { return LegSessions }
+func (sessionsSource) Name() string { return SourceSessions }
 
-func (sessionsLeg) prompt() {}
+func (sessionsSource) prompt() {}
 
-func (l sessionsLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+func (l sessionsSource) Search(ctx context.Context, q *Query) (store.Result, error) {
 	f, ok := narrowed(q.Filter, ken.KindEpisode)
 	if !ok {
 		return store.Result{}, nil
@@ -230,7 +230,7 @@ func (l sessionsLeg) Search(ctx context.Context, q *Query) (store.Result, error)
 
 // others returns the first hits that belong to other sessions, as many as the
 // query wants.
-func (l sessionsLeg) others(ctx context.Context, hits []store.Hit, q *Query) ([]store.Hit, error) {
+func (l sessionsSource) others(ctx context.Context, hits []store.Hit, q *Query) ([]store.Hit, error) {
 	if q.Session != "" {
 		ahead := make([]store.Ref, min(len(hits), q.Limit+1)) // what is usually enough
 		for i := range ahead {

@@ -51,7 +51,7 @@ func about(question string, keywords ...string) retriever.Turn {
 
 // structured searches by words and by structure.
 func structured(p store.Projections, change ...func(*retriever.Options)) *retriever.Retriever {
-	o := retriever.Options{Legs: []retriever.Leg{retriever.Keyword(p)}, Structure: &retriever.Structure{}, Deadline: 30 * time.Second}
+	o := retriever.Options{Sources: []retriever.Source{retriever.Keyword(p)}, Structure: &retriever.Structure{}, Deadline: 30 * time.Second}
 	for _, f := range change {
 		f(&o)
 	}
@@ -70,7 +70,7 @@ func TestConstraintsPassEveryCut(t *testing.T) {
 	rules := 0
 	for i, c := range got.Candidates {
 		if c.Constraint {
-			if rules++; rules != i+1 || c.Memory || c.Legs[retriever.LegStructure].Rank != i+1 {
+			if rules++; rules != i+1 || c.Memory || c.Sources[retriever.SourceStructure].Rank != i+1 {
 				t.Errorf("%d: %+v", i, c)
 			}
 		}
@@ -92,8 +92,8 @@ func TestConstraintsAreEvidence(t *testing.T) {
 	if w := list; !slices.Equal(w, ids(got)) || got.Evidence < retriever.DefaultFloor {
 		t.Errorf("%v, evidence %v", ids(got), got.Evidence)
 	}
-	if c := got.Candidates[0]; c.Legs[retriever.LegKeyword].Rank != 1 {
-		t.Errorf("how else it was found is lost: %+v", c.Legs)
+	if c := got.Candidates[0]; c.Sources[retriever.SourceKeyword].Rank != 1 {
+		t.Errorf("how else it was found is lost: %+v", c.Sources)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestAttributesAreALeg(t *testing.T) {
 		t.Fatalf("%v, cut %v", ids(got), got.Cut)
 	}
 	c := got.Candidates[0]
-	if c.Legs[retriever.LegStructure].Rank != 1 || c.Signals[retriever.SignalStructure] <= 0 || c.Signals[retriever.SignalStructure] > 1 {
+	if c.Sources[retriever.SourceStructure].Rank != 1 || c.Signals[retriever.SignalStructure] <= 0 || c.Signals[retriever.SignalStructure] > 1 {
 		t.Errorf("%+v", c)
 	}
 	if _, ok := c.Signals[retriever.SignalDistance]; !ok {
@@ -154,7 +154,7 @@ func (f faulty) Outlines(context.Context, []string, *ken.Filter, store.OutlineOp
 	return nil, f.err
 }
 
-// A fault in the structure is told, and the other legs answer.
+// A fault in the structure is told, and the other sources answer.
 func TestAStructureThatFailsIsTold(t *testing.T) {
 	s, list := known(t, noted(t, "Payments are retried three times.", "", "payments"), rule(t, "Never on Fridays.", "payments"))
 	for _, p := range []faulty{{s, errors.New("holder gone"), false}, {s, nil, true}} {
@@ -168,7 +168,7 @@ func TestAStructureThatFailsIsTold(t *testing.T) {
 	}
 }
 
-// The deadline of the legs, and the end of the turn, are nothing to what is at hand.
+// The deadline of the sources, and the end of the turn, are nothing to what is at hand.
 func TestStructureNeedsNoTime(t *testing.T) {
 	s, list := known(t, rule(t, "Never on Fridays.", "payments"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,8 +274,8 @@ func TestMemoryLegsSkipWhatWasForgottenMeanwhile(t *testing.T) {
 	play := func(c *ken.Claim) { c.Kind = ken.KindPlaybook }
 	s := library(t, episode(t, "a", 3), episode(t, "b", 2), episode(t, "c", 1), claim(t, "deploy", play), claim(t, "restore", play))
 	q := &retriever.Query{Filter: &ken.Filter{}, Limit: 3, Session: "other"}
-	for i, l := range []func(store.Projections) retriever.Leg{retriever.Sessions,
-		func(p store.Projections) retriever.Leg { return retriever.Playbooks(p, nil) }} {
+	for i, l := range []func(store.Projections) retriever.Source{retriever.Sessions,
+		func(p store.Projections) retriever.Source { return retriever.Playbooks(p, nil) }} {
 		gone := []store.Ref{1, 4}[i]
 		res, err := l(vanishing{s, gone, &ken.Error{Code: ken.CodeNotFound}}).Search(t.Context(), q)
 		if err != nil || len(res.Hits) != 2-i {
@@ -290,7 +290,7 @@ func TestMemoryLegsSkipWhatWasForgottenMeanwhile(t *testing.T) {
 // An episode that bears on the turn is knowledge, whole; the digest is for the
 // others, and for one that the words found and the floor or the pool cut.
 func TestEpisodesAreFoundOnce(t *testing.T) {
-	sessions := says(retriever.LegSessions, refs(3, 2, 1)...)
+	sessions := says(retriever.SourceSessions, refs(3, 2, 1)...)
 	sign := func(r retriever.Result) (out []string) {
 		for _, c := range r.Candidates {
 			s := c.Row.ID
@@ -311,17 +311,17 @@ func TestEpisodesAreFoundOnce(t *testing.T) {
 		want []string
 		cuts map[string]ken.CutReason
 	}{
-		"not found otherwise": {retriever.Options{Legs: []retriever.Leg{sessions, says(retriever.LegKeyword, refs(0)...)}},
+		"not found otherwise": {retriever.Options{Sources: []retriever.Source{sessions, says(retriever.SourceKeyword, refs(0)...)}},
 			[]string{"3 memory", "2 memory", "1 memory", "0"}, map[string]ken.CutReason{}},
-		"found": {retriever.Options{Legs: []retriever.Leg{sessions, says(retriever.LegKeyword, refs(2, 0)...)}},
+		"found": {retriever.Options{Sources: []retriever.Source{sessions, says(retriever.SourceKeyword, refs(2, 0)...)}},
 			[]string{"3 memory", "1 memory", "2 recent", "0"}, map[string]ken.CutReason{}},
-		"found with too little evidence": {retriever.Options{Legs: []retriever.Leg{sessions, says(retriever.LegKeyword, poor...)}},
+		"found with too little evidence": {retriever.Options{Sources: []retriever.Source{sessions, says(retriever.SourceKeyword, poor...)}},
 			[]string{"3 memory", "2 memory", "1 memory", "0"}, map[string]ken.CutReason{}},
-		"found behind others": {retriever.Options{TopK: 1, Legs: []retriever.Leg{sessions, says(retriever.LegKeyword, refs(0, 2, 4)...)}},
+		"found behind others": {retriever.Options{TopK: 1, Sources: []retriever.Source{sessions, says(retriever.SourceKeyword, refs(0, 2, 4)...)}},
 			[]string{"3 memory", "2 memory", "1 memory", "0"}, map[string]ken.CutReason{"4": ken.CutPool}},
-		"beyond the pool": {retriever.Options{Pool: 1, Legs: []retriever.Leg{sessions, says(retriever.LegKeyword, refs(0, 2, 4)...)}},
+		"beyond the pool": {retriever.Options{Pool: 1, Sources: []retriever.Source{sessions, says(retriever.SourceKeyword, refs(0, 2, 4)...)}},
 			[]string{"3 memory", "2 memory", "1 memory", "0"}, map[string]ken.CutReason{"4": ken.CutPool}},
-		"pinned": {retriever.Options{Legs: []retriever.Leg{sessions, says(retriever.LegPinned, refs(2)...)}},
+		"pinned": {retriever.Options{Sources: []retriever.Source{sessions, says(retriever.SourcePinned, refs(2)...)}},
 			[]string{"2 memory", "3 memory", "1 memory"}, map[string]ken.CutReason{}},
 	} {
 		got := retrieve(t, records(5), tt.o)
@@ -343,19 +343,19 @@ func poorCuts(r retriever.Result) (n int) {
 	return n
 }
 
-// A recent episode that is knowledge says in its legs that it is recent too.
+// A recent episode that is knowledge says in its sources that it is recent too.
 func TestRecentKnowledgeNamesTheSessionsLeg(t *testing.T) {
-	got := retrieve(t, records(3), retriever.Options{Legs: []retriever.Leg{says(retriever.LegSessions, refs(2, 1)...), says(retriever.LegKeyword, refs(1)...)}})
+	got := retrieve(t, records(3), retriever.Options{Sources: []retriever.Source{says(retriever.SourceSessions, refs(2, 1)...), says(retriever.SourceKeyword, refs(1)...)}})
 	c := got.Candidates[len(got.Candidates)-1]
-	equal(t, "rank", c.Legs[retriever.LegSessions].Rank, 2)
-	equal(t, "rank among the words", c.Legs[retriever.LegKeyword].Rank, 1)
+	equal(t, "rank", c.Sources[retriever.SourceSessions].Rank, 2)
+	equal(t, "rank among the words", c.Sources[retriever.SourceKeyword].Rank, 1)
 	equal(t, "sessions", got.Sessions, 1)
 }
 
-// The legs of memory are no search: without the others, nothing was searched.
+// The sources of memory are no search: without the others, nothing was searched.
 func TestMemoryLegsAreNoMode(t *testing.T) {
 	s := memory.New(memory.Options{Now: func() time.Time { return day }})
-	got := retriever.New(s, retriever.Options{Legs: []retriever.Leg{retriever.Sessions(s), retriever.Playbooks(s, nil)}}).Retrieve(t.Context(), retriever.Turn{})
+	got := retriever.New(s, retriever.Options{Sources: []retriever.Source{retriever.Sessions(s), retriever.Playbooks(s, nil)}}).Retrieve(t.Context(), retriever.Turn{})
 	equal(t, "mode", got.Mode, ken.ModeNone)
 	equal(t, "degraded", got.Degraded, []string(nil))
 }

@@ -11,17 +11,17 @@ import (
 // An embedder whose cosines are all half as large finds, ranks and lets through
 // the same, once its usual cosine is known to be half as large.
 func TestUsualMakesEmbeddersAlike(t *testing.T) {
-	legs := func(scale float64) []retriever.Leg {
-		return []retriever.Leg{
-			says(retriever.LegKeyword, store.Hit{Ref: 1, Score: 9, Share: 0.4}, store.Hit{Ref: 2, Score: 4, Share: 0.2}),
-			says(retriever.LegVector, store.Hit{Ref: 2, Share: 0.6 * scale}, store.Hit{Ref: 3, Share: 0.5 * scale}, store.Hit{Ref: 4, Share: 0.1 * scale}),
+	legs := func(scale float64) []retriever.Source {
+		return []retriever.Source{
+			says(retriever.SourceKeyword, store.Hit{Ref: 1, Score: 9, Share: 0.4}, store.Hit{Ref: 2, Score: 4, Share: 0.2}),
+			says(retriever.SourceVector, store.Hit{Ref: 2, Share: 0.6 * scale}, store.Hit{Ref: 3, Share: 0.5 * scale}, store.Hit{Ref: 4, Share: 0.1 * scale}),
 		}
 	}
-	want := retrieve(t, records(5), retriever.Options{Legs: legs(1)})
+	want := retrieve(t, records(5), retriever.Options{Sources: legs(1)})
 	if len(want.Candidates) < 2 || len(want.Cut) == 0 {
 		t.Fatalf("the floor should let some through and cut some: %+v", want)
 	}
-	got := retrieve(t, records(5), retriever.Options{Legs: legs(0.5), Usual: 0.45 / 2})
+	got := retrieve(t, records(5), retriever.Options{Sources: legs(0.5), Usual: 0.45 / 2})
 	equal(t, "kept", ids(got), ids(want))
 	equal(t, "cut", cuts(got), cuts(want))
 	for i := range want.Candidates {
@@ -32,7 +32,7 @@ func TestUsualMakesEmbeddersAlike(t *testing.T) {
 	if math.Abs(got.Evidence-want.Evidence) > 1e-9 {
 		t.Errorf("evidence %v, want %v", got.Evidence, want.Evidence)
 	}
-	if other := retrieve(t, records(5), retriever.Options{Legs: legs(0.5)}); math.Abs(other.Evidence-want.Evidence) < 0.01 {
+	if other := retrieve(t, records(5), retriever.Options{Sources: legs(0.5)}); math.Abs(other.Evidence-want.Evidence) < 0.01 {
 		t.Error("without it, half the cosines are the same evidence: the test shows nothing")
 	}
 }

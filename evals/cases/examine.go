@@ -246,7 +246,7 @@ func (e *examiner) contents() []string {
 	have := []string{fmt.Sprintf("a block of %d characters with %d items", utf8.RuneCountInString(e.out.block), len(r.Items))}
 	for _, it := range r.Items {
 		score := fmt.Sprintf("score %.3f", it.Fused)
-		if _, pinned := it.Legs[retriever.LegPinned]; pinned {
+		if _, pinned := it.Legs[retriever.SourcePinned]; pinned {
 			score = "pinned"
 		}
 		have = append(have, fmt.Sprintf("%d characters, %s: %s %s", it.Chars, score, name(it.ID, it.Key), headline(it.Heading, it.Text)))
@@ -314,13 +314,13 @@ func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
 			return hit{}, nil
 		}
 		o, noVector := e.f.layer.Retrieval()
-		o.Limits, o.PerLeg, o.Pool, o.TopK, o.Floor = nil, most, most, most, -1
-		o.Legs = nil
+		o.Limits, o.PerSource, o.Pool, o.TopK, o.Floor = nil, most, most, most, -1
+		o.Sources = nil
 		if e.r.cfg.Middleware.Keyword {
-			o.Legs = append(o.Legs, retriever.Keyword(e.s))
+			o.Sources = append(o.Sources, retriever.Keyword(e.s))
 		}
 		if noVector == "" {
-			o.Legs = append(o.Legs, retriever.Vector(e.s, e.f.layer.Embedder()))
+			o.Sources = append(o.Sources, retriever.Vector(e.s, e.f.layer.Embedder()))
 		}
 		f := ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: e.f.now().UTC(), MinTrust: e.r.cfg.Retrieval.MinTrust}
 		for i, c := range retriever.New(e.s, o).Retrieve(ctx, retriever.Turn{Signals: st.Signals, Filter: f}).Candidates {

@@ -231,7 +231,7 @@ func (e *examiner) search(ctx context.Context, s store.Engine, question string, 
 	if signals != nil {
 		q.Signals = *signals
 	}
-	legs := []retriever.Leg{retriever.Keyword(s), retriever.Pinned(s)}
+	legs := []retriever.Source{retriever.Keyword(s), retriever.Pinned(s)}
 	if _, noVector := e.f.layer.Retrieval(); noVector == "" {
 		legs = append(legs, retriever.Vector(s, e.f.layer.Embedder()))
 	}

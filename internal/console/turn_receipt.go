@@ -244,8 +244,8 @@ func shortLabel(heading, text string) string {
 }
 
 // retrieverOrder is the order of the retrievers in pictures.
-var retrieverOrder = []string{retriever.LegKeyword, retriever.LegVector, retriever.LegStructure, graphRetriever, retriever.LegLate,
-	retriever.LegPinned, retriever.LegSessions, retriever.LegPlaybooks}
+var retrieverOrder = []string{retriever.SourceKeyword, retriever.SourceVector, retriever.SourceStructure, graphRetriever, retriever.SourceLate,
+	retriever.SourcePinned, retriever.SourceSessions, retriever.SourcePlaybooks}
 
 // graphRetriever finds symbols of the code and decisions about them.
 const graphRetriever = "graph"
@@ -300,7 +300,7 @@ func fusedList(r *ken.Receipt) []fusedItem {
 				n = len(out)
 				at[c.ID] = n
 				out = append(out, fusedItem{id: c.ID, cut: why[c.ID],
-					ranks: map[string]int{retriever.LegKeyword: c.Keyword, retriever.LegVector: c.Vector, retriever.LegStructure: c.Structure}})
+					ranks: map[string]int{retriever.SourceKeyword: c.Keyword, retriever.SourceVector: c.Vector, retriever.SourceStructure: c.Structure}})
 			}
 			out[n].order = c.Rank
 		}
@@ -414,12 +414,12 @@ func stagesOf(r *ken.Receipt) (stages []chart.Stage, sum float64) {
 // retrieverTimes are the legs of a search that began at a moment, the longest first, behind the
 // look-up that they wait for.
 func retrieverTimes(r *ken.Receipt, at float64) (out []chart.Stage) {
-	if ms, ok := r.MS[retriever.LegStructure]; ok {
-		out = append(out, chart.Stage{Label: "· " + retriever.LegStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})
+	if ms, ok := r.MS[retriever.SourceStructure]; ok {
+		out = append(out, chart.Stage{Label: "· " + retriever.SourceStructure, Start: at, MS: ms, Tone: chart.Muted, Note: "within retrieve, before the legs"})
 		at += ms
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r.MS), func(a, b string) int { return cmp.Or(cmp.Compare(r.MS[b], r.MS[a]), cmp.Compare(a, b)) }) {
-		if slices.Contains(sequentialStages, name) || name == "total" || name == "assemble" || name == retriever.LegStructure || math.IsNaN(r.MS[name]) {
+		if slices.Contains(sequentialStages, name) || name == "total" || name == "assemble" || name == retriever.SourceStructure || math.IsNaN(r.MS[name]) {
 			continue
 		}
 		out = append(out, chart.Stage{Label: "· " + name, Start: at, MS: r.MS[name], Tone: chart.Muted, Note: "within retrieve, beside the other legs"})

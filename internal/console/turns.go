@@ -253,9 +253,9 @@ func turnBadges(r *receipt.Record) []badge {
 // stageWords say what a stage of a turn does, or what a leg looks for.
 var stageLabels = map[string]string{
 	"guard": "clean what is read", "intent": "read the question", "graph": "look at the code", "retrieve": "search", "budget": "fill the block",
-	retriever.LegKeyword: "search by words", retriever.LegVector: "search by meaning", retriever.LegPinned: "what is in every turn",
-	retriever.LegSessions: "the last sessions", retriever.LegPlaybooks: "playbooks that fit", retriever.LegStructure: "what is filed under its entities",
-	retriever.LegLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
+	retriever.SourceKeyword: "search by words", retriever.SourceVector: "search by meaning", retriever.SourcePinned: "what is in every turn",
+	retriever.SourceSessions: "the last sessions", retriever.SourcePlaybooks: "playbooks that fit", retriever.SourceStructure: "what is filed under its entities",
+	retriever.SourceLate: "found too late for the turn before", "store": "open the store", "middleware": "a middleware of the program",
 	"recovery": "where the session stands", "objectives": "the objectives", "scorer": "the learned order", "lineage": "which turn it follows",
 }
 

@@ -181,7 +181,7 @@ func (c *conversation) finish(ctx context.Context) {
 	case err != nil:
 		c.a.Report(err)
 	case info.State == session.Harvested && info.Outcome != nil:
-		text := harvest.Kept(info.Outcome)
+		text := harvest.KeptSummary(info.Outcome)
 		if info.Outcome.Note != "" {
 			text += "; " + info.Outcome.Note
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/cli"
-	"github.com/kenlayer/ken/internal/harvest/witness"
+	"github.com/kenlayer/ken/internal/harvest/observe"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -217,7 +217,7 @@ type runView struct {
 	Interrupted string          `json:"interrupted,omitempty"` // the signal
 	DurationMS  int64           `json:"duration_ms"`
 	Tests       runTests    `json:"tests"`
-	Changed     witness.Changes `json:"changed"`
+	Changed     observe.Changes `json:"changed"`
 	Claims      []runClaim  `json:"claims"`
 	Warning     string          `json:"warning,omitempty"` // why less was recorded
 }
@@ -252,14 +252,14 @@ func (a *commands) runAndRecord(ctx context.Context, args []string, o *runOption
 			return err
 		}
 	}
-	var before *witness.Before
+	var before *observe.Snapshot
 	if !o.noRecord {
-		before = witness.Look(ctx, root)
+		before = observe.TakeSnapshot(ctx, root)
 	}
-	signals, stop := witness.Signals()
+	signals, stop := observe.Signals()
 	defer stop()
-	s := witness.Seen{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()},
-		Result: witness.Run(witness.Command{Args: args, Dir: dir, Stdin: a.In, Stdout: a.Out, Stderr: a.Err, Direct: o.direct, Signals: signals})}
+	s := observe.Report{Root: root, Dir: dir, About: o.targets(root, dir), ExpiresAt: until, Actor: ken.Actor{Type: "user", ID: cli.CurrentUser()},
+		Result: observe.Run(observe.Command{Args: args, Dir: dir, Stdin: a.In, Stdout: a.Out, Stderr: a.Err, Direct: o.direct, Signals: signals})}
 	if s.Err != nil {
 		fmt.Fprintf(a.Err, "ken: %s: %v\n", args[0], startError(s.Err))
 	}
@@ -300,10 +300,10 @@ func (o *runOptions) targets(root, dir string) (out []string) {
 const recordFor = time.Minute
 
 // witnessed records what was seen and tells about it. What fails is told, and no more.
-func (a *commands) record(ctx context.Context, s *witness.Seen, o *runOptions) {
+func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
-	v := runView{Command: witness.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []runClaim{},
+	v := runView{Command: observe.Line(s.Args), ExitCode: s.Exit, DurationMS: s.Took.Milliseconds(), Changed: s.Changes, Claims: []runClaim{},
 		Tests: runTests{Complete: s.Complete}}
 	if s.Interrupted != nil {
 		v.Interrupted = s.Interrupted.String()
@@ -321,7 +321,7 @@ func (a *commands) record(ctx context.Context, s *witness.Seen, o *runOptions) {
 		problems = append(problems, fmt.Sprintf("which files were changed is not known: %v", s.Changes.Err))
 	}
 	if v.Changed.Files == nil {
-		v.Changed.Files = []witness.File{}
+		v.Changed.Files = []observe.File{}
 	}
 	quiet := *a.App
 	quiet.Quiet = true // no progress on top of what the command prints

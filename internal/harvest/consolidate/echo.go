@@ -6,14 +6,14 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// Heard is what a text is to the knowledge that was injected into its session.
-type Heard string
+// EchoKind says how a text relates to the knowledge that was injected into its session.
+type EchoKind string
 
 // What a text can be.
 const (
-	Novel     Heard = "novel"     // it says something that was not injected
-	Echoed    Heard = "echo"      // it says what was injected, or asks about it
-	Confirmed Heard = "confirmed" // a user says in their own words what was injected
+	Novel     EchoKind = "novel"     // it says something that was not injected
+	Echoed    EchoKind = "echo"      // it says what was injected, or asks about it
+	Confirmed EchoKind = "confirmed" // a user says in their own words what was injected
 )
 
 // Echo recognises what the layer itself put before the model, when the model or a
@@ -111,7 +111,7 @@ func (e *Echo) Repeats(text string) (id string, echo bool) {
 // knowledge in a statement of their own confirms it: the claim may be reinforced
 // with the user's statement as evidence. The model's words and a tool's never
 // confirm anything that was injected, nor does a question.
-func (e *Echo) Judge(text string, user bool) (id string, heard Heard) {
+func (e *Echo) Judge(text string, user bool) (id string, kind EchoKind) {
 	id, echo := e.Repeats(text)
 	switch {
 	case !echo:

@@ -78,7 +78,7 @@ func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		text string
 		user bool
-		want consolidate.Heard
+		want consolidate.EchoKind
 		id   string
 	}{
 		{"yes, the ledger runs on PostgreSQL 15", true, consolidate.Confirmed, "c1"},

@@ -69,7 +69,7 @@ func (p *planner) weigh(k *ken.Claim) {
 		p.own = k
 		return
 	}
-	if k.Status == ken.StatusSuperseded && !heard(k, p.new) || k.Scope != p.new.Scope || family(k.Kind) != family(p.new.Kind) {
+	if k.Status == ken.StatusSuperseded && !hasSessionEvidence(k, p.new) || k.Scope != p.new.Scope || family(k.Kind) != family(p.new.Kind) {
 		return
 	}
 	known, fresh := statementOf(k), statementOf(p.new)
@@ -95,7 +95,7 @@ func (p *planner) weigh(k *ken.Claim) {
 func isOwn(k, c *ken.Claim) bool { return c.ID != "" && k.ID == c.ID || c.Key != "" && k.Key == c.Key }
 
 // heard reports whether k has the word of the session that c comes from.
-func heard(k, c *ken.Claim) bool {
+func hasSessionEvidence(k, c *ken.Claim) bool {
 	return c.Session != "" && (k.Session == c.Session ||
 		slices.ContainsFunc(k.Evidence, func(e ken.Evidence) bool { return e.SessionID == c.Session }))
 }

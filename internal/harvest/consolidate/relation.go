@@ -337,7 +337,7 @@ func (p *planner) betterThan(n *candidate) string {
 // lacks returns the evidence that would strengthen k, and why there is none.
 func (p *planner) lacks(k *ken.Claim) (add []ken.Evidence, reason string) {
 	reason = Known
-	again := heard(k, p.new)
+	again := hasSessionEvidence(k, p.new)
 	trust := k.Support(nil).Trust
 	for _, e := range p.new.Evidence {
 		has := slices.ContainsFunc(k.Evidence, func(h ken.Evidence) bool { return h.Kind == e.Kind && h.Reference() == e.Reference() })
@@ -409,7 +409,7 @@ func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error
 			return nil, fmt.Errorf("find similar claims: %w", err)
 		}
 		for _, k := range found {
-			if k.Status != ken.StatusSuperseded || isOwn(&k, &c) || heard(&k, &c) {
+			if k.Status != ken.StatusSuperseded || isOwn(&k, &c) || hasSessionEvidence(&k, &c) {
 				add(k)
 			}
 		}

@@ -54,7 +54,7 @@ func Draft(tr *session.Transcript, o Options) draft.Draft {
 		o.MaxFacts = factsOf(all)
 	}
 	toAgent := !twoPeople(tr)
-	found := listen(all, toAgent, o.FactChars, drop)
+	found := collect(all, toAgent, o.FactChars, drop)
 	if toAgent {
 		found = append(found, agreed(all, o.FactChars)...)
 	}
@@ -204,7 +204,7 @@ func proposed(agent *speech, limit int) (candidate, bool) {
 		if proposals.starts(p.words) == 0 || secret(&p) {
 			continue
 		}
-		if characters(p.text) > limit || leans(p.words[1:], false) {
+		if characters(p.text) > limit || needsContext(p.words[1:], false) {
 			break
 		}
 		k := candidate{from: agent, text: p.text, quote: p.text, sort: draft.Decision, confidence: 0.6, terms: analysis.Terms(p.text)}

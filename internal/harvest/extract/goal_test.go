@@ -20,7 +20,7 @@ func digestOf(said ...string) *digest {
 	d := &digest{tr: entries(messages...)}
 	d.all = speeches(d.tr)
 	drop := dropped{}
-	d.found = choose(listen(d.all, true, 300, drop), mostInSummary, drop)
+	d.found = choose(collect(d.all, true, 300, drop), mostInSummary, drop)
 	return d
 }
 
@@ -144,13 +144,13 @@ func TestStopped(t *testing.T) {
 		{"nothing", nil, "", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := stopped(digestOf(tt.said...).all)
+			got := endOf(digestOf(tt.said...).all)
 			if diff := cmp.Diff(stop{tt.unanswered, tt.open, tt.last}, got, cmp.AllowUnexported(stop{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	many := stopped(digestOf("Move it.", "Next steps:\n"+strings.Repeat("- drop one of the old racks\n", 20)).all)
+	many := endOf(digestOf("Move it.", "Next steps:\n"+strings.Repeat("- drop one of the old racks\n", 20)).all)
 	if len(many.open) != maxOpen {
 		t.Errorf("%d things are open", len(many.open))
 	}

@@ -151,7 +151,7 @@ func TestLeans(t *testing.T) {
 		{"Both servers run Debian.", false, false},
 		{"", false, true},
 	} {
-		if got := leans(wordsOf(tt.text), tt.people); got != tt.want {
+		if got := needsContext(wordsOf(tt.text), tt.people); got != tt.want {
 			t.Errorf("%q (people %v): %v", tt.text, tt.people, got)
 		}
 	}

@@ -90,7 +90,7 @@ func calendar(name string) bool {
 // questionTo is the last question of the message before, in a chat of people, in at
 // most room characters: an answer such as "For three years." is clear with it. It
 // is written behind the answer, without its mark.
-func (l *listener) questionTo(s *speech, room int) string {
+func (l *collector) questionTo(s *speech, room int) string {
 	if l.toAgent || s.before == nil || s.before.name == s.name {
 		return ""
 	}

@@ -62,7 +62,7 @@ func (d *digest) summary(limit int) string {
 
 // asked writes the sections of a session with an agent.
 func (d *digest) asked(p *page) {
-	w, end := done(d.tr), stopped(d.all)
+	w, end := done(d.tr), endOf(d.all)
 	goal := d.goal()
 	p.section("Goal: ", "", []string{goal}, maxGoal+10)
 	requests := d.requests(goal)
@@ -174,11 +174,11 @@ func (d *digest) said(p *page, room int, sorts []draft.Sort) {
 	}
 }
 
-// Tells reports whether an episode's summary tells everything that another one does. Of a
+// CoversSummary reports whether an episode's summary tells everything that another one does. Of a
 // summary by rules, what every session has does not count: its date, its goal, how it
 // ended, what was only asked, and its topics. One by a model tells what it says word for
 // word.
-func Tells(summary, other string) bool {
+func CoversSummary(summary, other string) bool {
 	if !strings.HasSuffix(other, note) {
 		return summary == other
 	}
@@ -342,9 +342,9 @@ func (d *digest) requests(goal string) []string {
 	return out
 }
 
-// States reports whether a person says anything in a session but questions, requests and
+// HasStatement reports whether a person says anything in a session but questions, requests and
 // small talk, whether or not it can stand as a fact by itself.
-func States(tr *session.Transcript) bool {
+func HasStatement(tr *session.Transcript) bool {
 	toAgent := !twoPeople(tr)
 	for _, s := range speeches(tr) {
 		if !s.person {

@@ -107,7 +107,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%q: %+v is not broken", text, p)
 			}
 		}
-		l := dailyLedger(Options{})
+		l := dailyFacts(Options{})
 		l.add(a.facts)
 		kept, dropped := l.best(), 0
 		for _, n := range l.dropped {

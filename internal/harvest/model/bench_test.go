@@ -35,7 +35,7 @@ func BenchmarkTwoHundredMessages(b *testing.B) {
 		all := messages(tr)
 		room, _ := c.budget(t)
 		parts := c.cut(all, room)
-		l := newLedger(c.opts, all)
+		l := newFactChecker(c.opts, all)
 		l.add(read(string(text), func(seq uint64) bool { return seq <= 200 }).facts)
 		if got := l.best(); len(got) != 12 || len(parts) == 0 {
 			b.Fatal(len(got), len(parts))

@@ -10,7 +10,7 @@
 //     strictly. What is wrong goes back to the model once; see answer.go.
 //   - A fact stays only if its quote stands in a message, if whoever wrote that
 //     message could say such a thing, and if it is no thinking, no secret and no
-//     order to the agent's memory; see verdict.go. Everything left out is counted
+//     order to the agent's memory; see check.go. Everything left out is counted
 //     by reason: facts in the answers = facts kept + facts dropped.
 //
 // Nothing is retried but an answer of the wrong form, once a part. What fails is

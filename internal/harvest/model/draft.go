@@ -61,7 +61,7 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 	t := c.task("extract")
 	room, reserve := c.budget(t)
 	parts := c.cut(all, room)
-	ledger := newLedger(c.opts, all)
+	checker := newFactChecker(c.opts, all)
 	var summaries []string
 	progress(StageExtract, 0, len(parts))
 	for i, p := range parts {
@@ -74,7 +74,7 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 		if err != nil {
 			return draft.Draft{}, err
 		}
-		ledger.add(a.facts)
+		checker.add(a.facts)
 		summaries = append(summaries, shortSummary(a.summary, c.opts.SummaryChars))
 		c.opts.Log.LogAttrs(ctx, slog.LevelDebug, "extracted a part of a session", slog.String("session", tr.Info.ID),
 			slog.Int("part", i+1), slog.Int("of", len(parts)), slog.Int("messages", len(p.messages)), slog.Int("facts", len(a.facts)))
@@ -84,9 +84,9 @@ func (c *Client) Draft(ctx context.Context, tr *session.Transcript, progress fun
 	if d.Summary, err = c.merge(ctx, summaries, reserve, progress); err != nil {
 		return draft.Draft{}, err
 	}
-	d.Statements = ledger.best()
-	if len(ledger.dropped) > 0 {
-		d.Dropped = maps.Clone(ledger.dropped)
+	d.Statements = checker.best()
+	if len(checker.dropped) > 0 {
+		d.Dropped = maps.Clone(checker.dropped)
 	}
 	return d, nil
 }

@@ -84,7 +84,7 @@ func (c *Calibration) For(model string) bool {
 func (c *Calibration) Harms() bool { return c != nil && c.Factor == 0 }
 
 // Apply returns o as calibrated; o's own weights are not changed. A nil c changes
-// nothing. Where c.Harms, the caller leaves the vector leg out, and the weights stay
+// nothing. Where c.Harms, the caller leaves the vector source out, and the weights stay
 // for searches by likeness alone.
 func (c *Calibration) Apply(o retriever.Options) retriever.Options {
 	if c == nil {

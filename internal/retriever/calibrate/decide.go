@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// factors are measured, by rising size. The first, 0, leaves the vector leg out;
+// factors are measured, by rising size. The first, 0, leaves the vector source out;
 // neutral is the index of 1.
 var factors = []float64{0, 0.35, 0.7, 1, 1.4, 2}
 
@@ -27,7 +27,7 @@ const (
 	useless = 0.25  // of what words find: below it, words alone do better
 	harmful = -0.03 // of the mix: from here on too
 	weak    = 0.42  // of what words find: below it, or with any harm, a little likeness does
-	lowered = 0.35  // the factor of a weak leg
+	lowered = 0.35  // the factor of a weak source
 )
 
 // doubt is the quantile of the normal distribution for one-sided 97.5 %.

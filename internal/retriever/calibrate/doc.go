@@ -1,6 +1,6 @@
 // Package calibrate finds out, without labels, how far an embedder's likeness is
 // to be trusted on one collection. It asks questions made of the collection's own
-// records (package knownitem) through the legs and the ranker of a turn, weighs
+// records (package knownitem) through the sources and the ranker of a turn, weighs
 // the likeness in several ways, and chooses the weight that finds the records
 // best. Where the questions don't tell, the default stays.
 //

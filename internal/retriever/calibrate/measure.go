@@ -17,8 +17,8 @@ import (
 // meter asks questions as turns do.
 type meter struct {
 	p       store.Projections
-	keyword retriever.Leg
-	vector  retriever.Leg
+	keyword retriever.Source
+	vector  retriever.Source
 	o       retriever.Options
 	filter  ken.Filter
 }
@@ -30,11 +30,11 @@ func newMeter(p store.Projections, e embed.Embedder, o retriever.Options, f ken.
 	if o.Weights == nil {
 		o.Weights = &retriever.DefaultWeights
 	}
-	o.Floor, o.TopK, o.Deadline, o.Order, o.Legs = -1, math.MaxInt, patience, retriever.OrderEvidence, nil
+	o.Floor, o.TopK, o.Deadline, o.Order, o.Sources = -1, math.MaxInt, patience, retriever.OrderEvidence, nil
 	return &meter{p: p, keyword: retriever.Keyword(p), vector: retriever.Vector(p, e), o: o, filter: f}
 }
 
-// found is what a leg found: a leg that answers so again.
+// found is what a source found: a source that answers so again.
 type found struct {
 	name string
 	res  store.Result
@@ -44,7 +44,7 @@ func (f found) Name() string { return f.name }
 
 func (f found) Search(context.Context, *retriever.Query) (store.Result, error) { return f.res, nil }
 
-// searched is a question with what each leg found for it.
+// searched is a question with what each source found for it.
 type searched struct {
 	want            string
 	turn            retriever.Turn
@@ -68,13 +68,13 @@ func (m *meter) search(ctx context.Context, q *knownitem.Question) (searched, er
 	return s, nil
 }
 
-// perLeg is how many hits a leg contributes where the options don't say.
+// perLeg is how many hits a source contributes where the options don't say.
 const perLeg = 50
 
-func (m *meter) ask(ctx context.Context, leg retriever.Leg, t *retriever.Turn) (found, error) {
+func (m *meter) ask(ctx context.Context, leg retriever.Source, t *retriever.Turn) (found, error) {
 	limit, f := perLeg, m.filter
-	if m.o.PerLeg > 0 {
-		limit = m.o.PerLeg
+	if m.o.PerSource > 0 {
+		limit = m.o.PerSource
 	}
 	if n := m.o.Limits[leg.Name()]; n > 0 {
 		limit = n
@@ -100,11 +100,11 @@ func (m *meter) rank(ctx context.Context, s *searched) outcome {
 	return out
 }
 
-// place is where the record comes among what legs found.
-func (m *meter) place(ctx context.Context, s *searched, factor float64, legs ...retriever.Leg) int {
+// place is where the record comes among what sources found.
+func (m *meter) place(ctx context.Context, s *searched, factor float64, legs ...retriever.Source) int {
 	o, w := m.o, *m.o.Weights
 	w.Cosine *= factor
-	o.Weights, o.Legs = &w, legs
+	o.Weights, o.Sources = &w, legs
 	for i, c := range retriever.New(m.p, o).Retrieve(ctx, s.turn).Candidates {
 		if c.Row.ID == s.want {
 			return i + 1

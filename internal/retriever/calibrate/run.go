@@ -31,7 +31,7 @@ const DefaultN = 200
 var kinds = []knownitem.Kind{knownitem.KindParaphrase, knownitem.KindQuestion, knownitem.KindKeyword}
 
 // Run asks questions made of p's own records by words, by the likeness that e
-// sees, and by both as turns with the options r do, for every factor. r's legs
+// sees, and by both as turns with the options r do, for every factor. r's sources
 // and floor don't count. Each question is searched once and ranked for each
 // factor.
 //

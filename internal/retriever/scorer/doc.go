@@ -1,7 +1,7 @@
 // Package scorer reorders what retrieval found by what proved of use.
 //
 // A [Scorer] sees numbers of each candidate ([Features]: hashed slots of entity and
-// aspect, the distance of the traversal, the ranks in the legs, tier, age, earlier use)
+// aspect, the distance of the traversal, the ranks in the sources, tier, age, earlier use)
 // and says in which order they should be considered. [Guard] asks it under a deadline
 // and checks what it says: late, failed or not a permutation, and the plain order
 // stands. Constraints are never offered to it, so it can neither drop nor move one.

@@ -43,9 +43,9 @@ type Gate struct {
 	Ties   int `json:"ties"`
 }
 
-// Tell takes up a trial. One that tells nothing changes nothing.
-func (g *Gate) Tell(t Trial) {
-	if !t.Tells() {
+// Record adds a trial. An uninformative one changes nothing.
+func (g *Gate) Record(t Trial) {
+	if !t.Informative() {
 		return
 	}
 	d := clamp(t.Difference(), -1, 1)
@@ -126,9 +126,9 @@ type Trial struct {
 	Plain, Learned float64 // normalised discounted cumulative gain, 0..1
 }
 
-// Tells reports whether the orders can differ on the turn: something was used, and
+// Informative reports whether the orders can differ on the turn: something was used, and
 // something was not.
-func (t Trial) Tells() bool { return t.Used > 0 && t.Used < t.Shown }
+func (t Trial) Informative() bool { return t.Used > 0 && t.Used < t.Shown }
 
 // Difference is what the learned order gained, -1..1.
 func (t Trial) Difference() float64 { return t.Learned - t.Plain }
@@ -147,7 +147,7 @@ func (m *Model) Try(labels []Judged) Trial {
 			t.Used++
 		}
 	}
-	if !t.Tells() {
+	if !t.Informative() {
 		return t
 	}
 	t.Plain = NDCG(plain, t.Used, len(plain))

@@ -20,7 +20,7 @@ func TestWhereSlotsTellTheOrderIsSwitchedOn(t *testing.T) {
 		if st.Gate.On && opened == 0 {
 			opened = i
 		}
-		if opened > 0 && trial.Tells() {
+		if opened > 0 && trial.Informative() {
 			gain += trial.Difference()
 		}
 	}
@@ -49,19 +49,19 @@ func TestWhereNothingTellsTheOrderStaysOff(t *testing.T) {
 func TestTheGateClosesWhenTheOrderGetsWorse(t *testing.T) {
 	var g scorer.Gate
 	for range scorer.MinTrials - 1 {
-		g.Tell(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.8})
+		g.Record(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.8})
 	}
 	if g.On {
 		t.Fatal("on before enough trials")
 	}
-	g.Tell(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.8})
+	g.Record(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.8})
 	if !g.On || g.Trials != 0 || g.Wins != scorer.MinTrials {
 		t.Fatalf("%+v", g)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 0
 	for ; g.On && n < 1000; n++ {
-		g.Tell(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.4 + 0.1*r.Float64()})
+		g.Record(scorer.Trial{Shown: 4, Used: 1, Plain: 0.5, Learned: 0.4 + 0.1*r.Float64()})
 	}
 	if g.On || n < 10 {
 		t.Errorf("closed after %d: %+v", n, g)
@@ -72,7 +72,7 @@ func TestTheGateClosesWhenTheOrderGetsWorse(t *testing.T) {
 func TestTurnsThatTellNothingDoNotCount(t *testing.T) {
 	var g scorer.Gate
 	for _, tr := range []scorer.Trial{{}, {Shown: 3}, {Shown: 3, Used: 3, Learned: 1}} {
-		g.Tell(tr)
+		g.Record(tr)
 	}
 	if g != (scorer.Gate{}) {
 		t.Errorf("%+v", g)
@@ -87,7 +87,7 @@ func TestTheGateSeldomErrs(t *testing.T) {
 	for range worlds {
 		var g scorer.Gate
 		for range 2000 {
-			g.Tell(scorer.Trial{Shown: 4, Used: 1, Plain: r.Float64(), Learned: r.Float64()})
+			g.Record(scorer.Trial{Shown: 4, Used: 1, Plain: r.Float64(), Learned: r.Float64()})
 			if g.On {
 				wrong++
 				break

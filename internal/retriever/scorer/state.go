@@ -26,7 +26,7 @@ type State struct {
 // Take compares both orders on a turn and then learns from it.
 func (s *State) Take(labels []Judged) Trial {
 	t := s.Model.Try(labels)
-	s.Gate.Tell(t)
+	s.Gate.Record(t)
 	s.Model.Learn(labels)
 	if len(labels) > 0 {
 		s.Turns++

@@ -53,7 +53,7 @@ func Judge(x Exchange) []ken.Use {
 			continue
 		}
 		text = guardrail.StripReasoning(text)
-		r.hear(text)
+		r.readAnswer(text)
 		for _, item := range r.names.cited(text) {
 			out[item].Cited = true
 		}

@@ -23,7 +23,7 @@ type term struct {
 	owner  int32 // the index of an item, shared or context
 	was    int32 // owner before anything else was read
 	weight float64
-	heard  int32 // how often it was taken from its owner
+	taken  int32 // how often it was taken from its owner
 }
 
 // reading knows where each term can have come from, and what an answer took from
@@ -32,14 +32,14 @@ type reading struct {
 	at     map[string]int32 // of a term in terms
 	terms  []term
 	joined map[neighbours]bool // true once an answer joined them too
-	heard  []took
+	reuses []reuse
 	own    []float64 // by item, what its own terms weigh; see tally
 	names  names
 	tokens []analysis.Token
 }
 
-// took is what an answer took from an item.
-type took struct {
+// reuse is what an answer took from an item.
+type reuse struct {
 	weight  float64
 	firm    float64 // of this, identifiers, numbers and neighbours
 	salient bool    // a term among them is more than a common word
@@ -62,7 +62,7 @@ const (
 
 func newReading(items []ken.Item) *reading {
 	r := &reading{at: make(map[string]int32, 64*len(items)), terms: make([]term, 0, 64*len(items)), joined: make(map[neighbours]bool, 64*len(items)),
-		heard: make([]took, len(items)), names: newNames(items)}
+		reuses: make([]reuse, len(items)), names: newNames(items)}
 	for i := range items {
 		text := items[i].Heading + "\n" + items[i].Text
 		r.tokens = analysis.Tokens(r.tokens[:0], text)
@@ -170,8 +170,8 @@ func within(text string, at int) bool {
 	return !strings.ContainsAny(before[len(before)-1:], ".!?:\n-•")
 }
 
-// hear takes up what the model said.
-func (r *reading) hear(text string) {
+// readAnswer counts the terms of what the model said.
+func (r *reading) readAnswer(text string) {
 	r.tokens = analysis.Tokens(r.tokens[:0], text)
 	last, lastTerm, lastItem := 0, int32(-1), int32(-1)
 	for _, t := range r.tokens {
@@ -184,8 +184,8 @@ func (r *reading) hear(text string) {
 			continue
 		}
 		it := &r.terms[at]
-		k := &r.heard[it.owner]
-		if it.heard++; it.heard == 1 {
+		k := &r.reuses[it.owner]
+		if it.taken++; it.taken == 1 {
 			k.weight += it.weight
 			k.salient = k.salient || it.weight >= weighLong
 			if it.weight >= weighIdentifier {
@@ -219,9 +219,9 @@ func together(a, b float64) float64 {
 // tally sums up what the terms of each item weigh that are its own, those included
 // that the answer took before a tool said them too.
 func (r *reading) tally() {
-	r.own = make([]float64, len(r.heard))
+	r.own = make([]float64, len(r.reuses))
 	for i := range r.terms {
-		if t := &r.terms[i]; t.was >= 0 && (t.owner == t.was || t.heard > 0) {
+		if t := &r.terms[i]; t.was >= 0 && (t.owner == t.was || t.taken > 0) {
 			r.own[t.was] += t.weight
 		}
 	}
@@ -230,7 +230,7 @@ func (r *reading) tally() {
 // repeats reports whether the answer says what only the item said: by what can hardly
 // be chance, or by words that make up a good part of what is the item's own.
 func (r *reading) repeats(item int) bool {
-	k := &r.heard[item]
+	k := &r.reuses[item]
 	if k.weight == 0 {
 		return false
 	}
@@ -270,7 +270,7 @@ func (r *reading) called(arguments string) (items []int) {
 		}
 		last, lastTerm, lastItem = t.Pos, at, it.owner
 	}
-	for i := range r.heard {
+	for i := range r.reuses {
 		if firm[int32(i)] >= 2 {
 			items = append(items, i)
 		}

@@ -126,9 +126,9 @@ func instruction(w []word) (verdict, bool) {
 		return verdict{sort: draft.Instruction, confidence: 0.9}, true
 	case forbids.starts(w) > 0 && calms.starts(w) > 0:
 		return refused(reasonTalk), true
-	case forbids.starts(w) > 0 && (now || leans(w, false) || len(w) < 3):
+	case forbids.starts(w) > 0 && (now || needsContext(w, false) || len(w) < 3):
 		return refused(reasonRequest), true
-	case forbids.starts(w) > 0, orders && !now && !leans(w[2:], false):
+	case forbids.starts(w) > 0, orders && !now && !needsContext(w[2:], false):
 		return verdict{sort: draft.Instruction, confidence: 0.65}, true
 	case manners[first] && !now && !has(w, len(w), pronouns) && len(w) <= 14:
 		if choices.in(w) >= 0 || len(w) <= 4 && first == "use" {

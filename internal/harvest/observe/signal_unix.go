@@ -1,6 +1,6 @@
 //go:build unix
 
-package witness
+package observe
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func ends(sig os.Signal) bool {
 
 // heard reports whether the command got a signal by itself: what is typed in a terminal
 // goes to all that runs in front. A broken pipe is nobody's but ours.
-func heard(sig os.Signal) bool {
+func alreadySignalled(sig os.Signal) bool {
 	switch sig {
 	case syscall.SIGPIPE:
 		return true

@@ -1,4 +1,4 @@
-package witness
+package observe
 
 import (
 	"context"
@@ -15,44 +15,43 @@ import (
 
 // Bounds of looking at files.
 const (
-	maxFiles  = 200              // changed files that are named
-	maxDirty  = 2000             // files that are compared by content with git; the rest by size and time
-	maxHashed = 16 << 20         // bytes; larger ones are compared by size and time
-	lookFor   = 10 * time.Second // how long a look may take
+	maxFiles        = 200              // changed files that are named
+	maxDirty        = 2000             // files that are compared by content with git; the rest by size and time
+	maxHashed       = 16 << 20         // bytes; larger ones are compared by size and time
+	snapshotTimeout = 10 * time.Second // how long a snapshot may take
 )
 
-// Before is what the files of a project were like.
-type Before struct {
+// Snapshot holds the state of a project's files at one time.
+type Snapshot struct {
 	root  string
 	git   *gitTree // nil: not a work tree, or git does not answer
-	files map[string]stamp
+	files map[string]fileState
 	err   error // they could not be looked at
 }
 
-// stamp is what a file was like.
-type stamp struct {
+// fileState holds a file's size, time and content hash.
+type fileState struct {
 	size int64
 	at   time.Time
 	hash string // "" where it was not read
 }
 
-func (s stamp) differs(o stamp) bool {
+func (s fileState) differs(o fileState) bool {
 	if s.hash != "" && o.hash != "" {
 		return s.hash != o.hash
 	}
 	return s.size != o.size || !s.at.Equal(o.at)
 }
 
-// File is a file that is another than before.
+// File is a changed file.
 type File struct {
-	Path string `json:"path"` // from the project's root, with slashes
-	Hash string `json:"content_hash,omitempty"`
-	Gone bool   `json:"gone,omitempty"`
-	New  bool   `json:"new,omitempty"`
+	Path    string `json:"path"` // from the project's root, with slashes
+	Hash    string `json:"content_hash,omitempty"`
+	Deleted bool   `json:"gone,omitempty"`
+	New     bool   `json:"new,omitempty"`
 }
 
-// Changes are the files of a project that are others than before, as far as its ignore
-// files leave them in.
+// Changes lists the changed files of a project, without those that its ignore files name.
 type Changes struct {
 	Files []File `json:"files"`          // by path, at most 200
 	More  int    `json:"more,omitempty"` // that are not named
@@ -60,12 +59,12 @@ type Changes struct {
 	Err   error  `json:"-"`              // why nobody could
 }
 
-// Look takes down what the files below root are like: those that git holds for changed,
+// TakeSnapshot records the state of the files below root: those that git reports as changed,
 // or all of them by size and time where there is no git. It takes ten seconds at most.
-func Look(ctx context.Context, root string) *Before {
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
+func TakeSnapshot(ctx context.Context, root string) *Snapshot {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	b := &Before{root: root}
+	b := &Snapshot{root: root}
 	if b.git = openGit(ctx, root); b.git != nil {
 		if b.files, b.err = b.git.dirty(ctx, nil); b.err == nil {
 			return b
@@ -76,9 +75,9 @@ func Look(ctx context.Context, root string) *Before {
 	return b
 }
 
-// Changed compares.
-func (b *Before) Changed(ctx context.Context) Changes {
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
+// Changed returns the files that have changed since the snapshot.
+func (b *Snapshot) Changed(ctx context.Context) Changes {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
 	if b.err != nil {
 		return Changes{Err: b.err}
@@ -100,7 +99,7 @@ func (b *Before) Changed(ctx context.Context) Changes {
 }
 
 // since compares all files by size and time.
-func (b *Before) since(ctx context.Context) (paths []string, err error) {
+func (b *Snapshot) since(ctx context.Context) (paths []string, err error) {
 	now, err := times(ctx, b.root)
 	if err != nil {
 		return nil, err
@@ -119,21 +118,21 @@ func (b *Before) since(ctx context.Context) (paths []string, err error) {
 }
 
 // times are the files that the index would look at.
-func times(ctx context.Context, root string) (map[string]stamp, error) {
+func times(ctx context.Context, root string) (map[string]fileState, error) {
 	t, err := repository.Files(ctx, root, repository.Options{})
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]stamp, len(t.Files))
+	out := make(map[string]fileState, len(t.Files))
 	for _, f := range t.Files {
-		out[f.Path] = stamp{size: f.Size, at: f.ModTime}
+		out[f.Path] = fileState{size: f.Size, at: f.ModTime}
 	}
 	return out, t.Close()
 }
 
 // named reads what changed files hold now. What the index would not look at, such as
 // what is secret by its name, is left out.
-func (b *Before) named(ctx context.Context, paths []string, by string) Changes {
+func (b *Snapshot) named(ctx context.Context, paths []string, by string) Changes {
 	out := Changes{Files: []File{}, By: by}
 	slices.Sort(paths)
 	paths = slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return strings.HasPrefix(p, ".ken/") })
@@ -149,16 +148,16 @@ func (b *Before) named(ctx context.Context, paths []string, by string) Changes {
 		there[f.Path] = true
 	}
 	for _, p := range paths {
-		f := File{Path: p, Gone: !there[p]}
+		f := File{Path: p, Deleted: !there[p]}
 		_, was := b.files[p]
 		switch {
-		case f.Gone && !was && (b.git == nil || !b.git.known[p]), f.Gone && exists(b.root, p):
+		case f.Deleted && !was && (b.git == nil || !b.git.known[p]), f.Deleted && exists(b.root, p):
 			continue // left out, or made and taken away again
 		case len(out.Files) == maxFiles:
 			out.More++
 			continue
 		}
-		if !f.Gone {
+		if !f.Deleted {
 			c, err := t.Read(p, 0)
 			if err != nil {
 				continue
@@ -203,7 +202,7 @@ func (g *gitTree) commit(ctx context.Context) string {
 
 // dirty are the files that are not as they were committed, and those of more, as they
 // are now. A file that is gone has the zero stamp.
-func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]stamp, error) {
+func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]fileState, error) {
 	out, err := g.run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
 	if err != nil {
 		return nil, err
@@ -212,14 +211,14 @@ func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]stamp, e
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]stamp{}
+	files := map[string]fileState{}
 	add := func(p string) error {
 		if _, ok := files[p]; ok || strings.HasPrefix(p, ".ken/") {
 			return ctx.Err()
 		}
-		var s stamp
+		var s fileState
 		if info, err := dir.Stat(p); err == nil && !info.Folder {
-			s = stamp{size: info.Size, at: info.ModTime}
+			s = fileState{size: info.Size, at: info.ModTime}
 			if len(files) < maxDirty {
 				if f, err := dir.Read(p, maxHashed); err == nil {
 					s.hash = f.Hash
@@ -256,7 +255,7 @@ func (g *gitTree) dirty(ctx context.Context, more []string) (map[string]stamp, e
 }
 
 // changed are the files that are others than before.
-func (g *gitTree) changed(ctx context.Context, before map[string]stamp) (paths []string, err error) {
+func (g *gitTree) changed(ctx context.Context, before map[string]fileState) (paths []string, err error) {
 	var were []string
 	for p := range before {
 		were = append(were, p)

@@ -8,8 +8,8 @@ import (
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
-// listener reads what persons say.
-type listener struct {
+// collector finds candidates for statements in what people say.
+type collector struct {
 	toAgent bool // they speak to an agent rather than to each other
 	limit   int  // characters of a statement
 	present map[string]bool
@@ -17,9 +17,9 @@ type listener struct {
 	found   []candidate
 }
 
-// listen finds the candidates of a session.
-func listen(all []speech, toAgent bool, limit int, drop dropped) []candidate {
-	l := listener{toAgent: toAgent, limit: limit, present: map[string]bool{}, drop: drop}
+// collect finds the candidates of a session.
+func collect(all []speech, toAgent bool, limit int, drop dropped) []candidate {
+	l := collector{toAgent: toAgent, limit: limit, present: map[string]bool{}, drop: drop}
 	for i := range all {
 		if name, _, _ := strings.Cut(lower(all[i].name), " "); name != "" {
 			l.present[name] = true
@@ -38,7 +38,7 @@ func listen(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 		if i > 0 {
 			s.before = &all[i-1]
 		}
-		l.hear(s)
+		l.message(s)
 		if len(l.found) >= 2*maxCandidates {
 			l.found = strongest(l.found, maxCandidates)
 		}
@@ -46,8 +46,8 @@ func listen(all []speech, toAgent bool, limit int, drop dropped) []candidate {
 	return l.found
 }
 
-// hear appends the candidates of one message.
-func (l *listener) hear(s *speech) {
+// message appends the candidates of one message.
+func (l *collector) message(s *speech) {
 	room := l.limit - characters(cmp.Or(s.name, userName)) - len(": ")
 	long, pasted := l.toAgent && len(s.parts) >= pastedSentences, l.toAgent && printed(s.text)
 	var before *sentence // the statement right before, that a pronoun may refer to
@@ -80,7 +80,7 @@ const (
 
 // sentence appends what one sentence says, and returns what the next one may
 // refer to.
-func (l *listener) sentence(s *speech, before, c *sentence, room int) *sentence {
+func (l *collector) sentence(s *speech, before, c *sentence, room int) *sentence {
 	c.open(l.present)
 	v := judge(c, l.toAgent)
 	if n := remembers.starts(c.words); v.explicit && n < len(c.words) && c.words[n-1].low == "that" {
@@ -93,13 +93,13 @@ func (l *listener) sentence(s *speech, before, c *sentence, room int) *sentence 
 	case characters(c.text) > room:
 		v.reason = reasonLong
 	case v.explicit:
-	case leans(c.words, !l.toAgent):
+	case needsContext(c.words, !l.toAgent):
 		if joined = before.with(c, s.text); joined != nil && characters(joined.text) <= room {
 			c = joined
 		} else if joined, question = nil, l.questionTo(s, room-characters(c.text)); question == "" {
 			v.reason = reasonUnnamed
 		}
-	case characters(c.text) < shortAnswer && !l.heard(s):
+	case characters(c.text) < shortAnswer && !l.hasCandidate(s):
 		question = l.questionTo(s, room-characters(c.text))
 	}
 	if v.reason == "" {
@@ -120,17 +120,17 @@ func (l *listener) sentence(s *speech, before, c *sentence, room int) *sentence 
 	return nil
 }
 
-// heard reports whether something of a message is a candidate already.
-func (l *listener) heard(s *speech) bool {
+// hasCandidate reports whether something of a message is a candidate already.
+func (l *collector) hasCandidate(s *speech) bool {
 	return len(l.found) > 0 && l.found[len(l.found)-1].from == s
 }
 
-// leans reports a sentence that speaks of something that is not named in it, and
+// needsContext reports a sentence that speaks of something that is not named in it, and
 // can't be understood without the one before.
 //
 // Among people "that necklace" is said of what both see, and is let through: with
 // an agent it is something that was said before.
-func leans(words []word, people bool) bool {
+func needsContext(words []word, people bool) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -165,7 +165,7 @@ func vagueQuestion(words []word) bool {
 	if len(words) > 0 && wondering[words[0].low] {
 		words = words[1:] // "which" opens no fragment here
 	}
-	return leans(words, true)
+	return needsContext(words, true)
 }
 
 // mainClause reports whether something follows the clause that "although" opens.
@@ -202,9 +202,9 @@ var (
 	closings = list(`let me know, feel free, happy to help, hope this helps, is there anything, good luck, you're welcome, if you have, if you need, don't hesitate`)
 )
 
-// stopped reads the end of a session: what comes after the last words of a user, or
+// endOf reads the end of a session: what comes after the last words of a user, or
 // what the last words of the assistant leave open.
-func stopped(all []speech) stop {
+func endOf(all []speech) stop {
 	var s stop
 	i := len(all) - 1
 	for i >= 0 && strings.TrimSpace(all[i].text) == "" {
@@ -239,7 +239,7 @@ func stopped(all []speech) stop {
 		case !p.item:
 			listed = false
 		}
-		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !polite(p.words) && !retells(p.words) {
+		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !polite(p.words) && !retellsUser(p.words) {
 			s.last, item = clip(unmarked(p.text), maxOpenItem), p.item
 		}
 	}
@@ -266,9 +266,9 @@ func unanswered(s *speech) string {
 	return text
 }
 
-// retells reports a sentence of the assistant about the user: what it thinks to
+// retellsUser reports a sentence of the assistant about the user: what it thinks to
 // remember must not come back as knowledge.
-func retells(words []word) bool {
+func retellsUser(words []word) bool {
 	return has(words, len(words), other) || has(words, len(words), retelling)
 }
 

@@ -14,7 +14,7 @@ import (
 func heardOf(text string) ([]string, dropped) {
 	drop := dropped{}
 	var out []string
-	for _, k := range listen(speeches(entries(ken.Message{Role: "user", Text: text})), true, 300, drop) {
+	for _, k := range collect(speeches(entries(ken.Message{Role: "user", Text: text})), true, 300, drop) {
 		out = append(out, k.text)
 	}
 	return out, drop
@@ -91,7 +91,7 @@ func TestWorth(t *testing.T) {
 		var worth [2]float64
 		for i, text := range tt {
 			drop := dropped{}
-			found := listen(speeches(entries(ken.Message{Role: "user", Text: text})), true, 300, drop)
+			found := collect(speeches(entries(ken.Message{Role: "user", Text: text})), true, 300, drop)
 			if len(found) != 1 {
 				t.Fatalf("%q: %v", text, drop)
 			}
@@ -112,7 +112,7 @@ func TestWisdomAmongPeople(t *testing.T) {
 		"The museum closes at 18:00 and the garden at 20:00.": 1,
 	} {
 		drop := dropped{}
-		found := listen(speeches(entries(ken.Message{Role: "user", Name: "Ana", Text: text}, ken.Message{Role: "assistant", Name: "Ben", Text: "ok"})), false, 300, drop)
+		found := collect(speeches(entries(ken.Message{Role: "user", Name: "Ana", Text: text}, ken.Message{Role: "assistant", Name: "Ben", Text: "ok"})), false, 300, drop)
 		if len(found) != want {
 			t.Errorf("%q: %d, dropped %v", text, len(found), drop)
 		}

@@ -50,7 +50,7 @@ func TestHarvestingAgainChangesNothing(t *testing.T) {
 		}
 	}
 	r.clock.pass(time.Hour)
-	out, err := r.Again(t.Context(), "s1", nil)
+	out, err := r.Reharvest(t.Context(), "s1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestHarvestingAgainChangesNothing(t *testing.T) {
 	}
 	check("the job")
 	// The older session once more, after the newer one.
-	if _, err := r.Again(t.Context(), "s0", nil); err != nil {
+	if _, err := r.Reharvest(t.Context(), "s0", nil); err != nil {
 		t.Fatal(err)
 	}
 	check("the older session")
@@ -123,7 +123,7 @@ func TestASessionThatGoesOnAfterTheSweep(t *testing.T) {
 	if n, err := r.journal.Sweep(t.Context(), 0); n != 1 || err != nil {
 		t.Fatalf("swept %d, %v", n, err)
 	}
-	if _, err := r.Again(t.Context(), "s1", nil); err == nil || ken.Hint(err) == "" {
+	if _, err := r.Reharvest(t.Context(), "s1", nil); err == nil || ken.Hint(err) == "" {
 		t.Errorf("a swept session is harvested again: %v", err)
 	}
 	facts := len(r.kind(t, ken.KindFact))
@@ -150,7 +150,7 @@ func TestAnotherSessionReinforces(t *testing.T) {
 		r.clock.pass(24 * time.Hour)
 		r.say(t, id, coding()...)
 		out := r.end(t, id)
-		if _, err := r.Again(t.Context(), id, nil); err != nil {
+		if _, err := r.Reharvest(t.Context(), id, nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(out.Learned) != 0 {

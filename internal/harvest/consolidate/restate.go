@@ -10,8 +10,8 @@ import (
 // A retelling needs so many telling words in common with the sentence that it
 // retells, and so large a share of that sentence's.
 const (
-	minTold   = 2
-	toldShare = 0.4
+	minRestated   = 2
+	restatedShare = 0.4
 )
 
 // covers reports whether x says all that t says.
@@ -61,7 +61,7 @@ func (x *injectedSentence) covers(t *text) bool {
 	if x.conditional() && !(&injectedSentence{words: said}).conditional() {
 		return false
 	}
-	return common >= minTold && float64(common) >= toldShare*float64(theirs) &&
+	return common >= minRestated && float64(common) >= restatedShare*float64(theirs) &&
 		!swapped(x.text.words, t.words) && attached(x.text.words, t.words)
 }
 

@@ -50,7 +50,7 @@ func TestTheSameGoalCountsUp(t *testing.T) {
 		if episodes := r.kind(t, ken.KindEpisode); len(episodes) != 1 || out.Episode != episodes[0].ID {
 			t.Fatalf("%s: %+v of %s", id, out, texts(episodes))
 		}
-		if again, err := r.Again(t.Context(), id, nil); err != nil || again.Episode != out.Episode {
+		if again, err := r.Reharvest(t.Context(), id, nil); err != nil || again.Episode != out.Episode {
 			t.Errorf("%s again: %+v, %v", id, again, err)
 		}
 		if e := r.kind(t, ken.KindEpisode)[0]; e.Reinforcements != i {

@@ -241,7 +241,7 @@ func (s *sweep) faults(ctx context.Context, l *middleware.Layer, r *run) ([]Faul
 }
 
 func (s *sweep) fault(ctx context.Context, l *middleware.Layer, q *dataset.Query, r *run, i int) (Fault, error) {
-	j, h, o := &r.judged[i], &r.heard[i], s.corpus.owners[ownerOf(q)]
+	j, h, o := &r.judged[i], &r.results[i], s.corpus.owners[ownerOf(q)]
 	f := Fault{ID: q.ID, Text: q.Text, Category: q.Category, Conv: q.Conv, Recall: metric.Recall(j.grades, len(j.ideal), 10)}
 	st, release, err := l.Store(ctx, o.name)
 	if err != nil {

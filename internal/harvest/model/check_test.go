@@ -16,7 +16,9 @@ import (
 
 const secret = "ghp_" + "R4nd0mT0kenVa1ueXyZ9" + "876543210AbCdEfG"
 
-func dailyLedger(o Options) *ledger { return newLedger(New(o).opts, messages(modeltest.Session())) }
+func dailyFacts(o Options) *factChecker {
+	return newFactChecker(New(o).opts, messages(modeltest.Session()))
+}
 
 // Numbers are messages of modeltest.Session.
 func TestVerdicts(t *testing.T) {
@@ -58,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 		"only said in a system call": {fact{"Nightly runs by make.", "make -C services/billing nightly", 2, draft.Fact, nil, 1, false}, DropUnquoted, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, reason := dailyLedger(Options{}).judge(tt.fact)
+			s, reason := dailyFacts(Options{}).judge(tt.fact)
 			if reason != tt.reason || s.Seq != tt.seq {
 				t.Fatalf("%q of message %d, want %q of %d", reason, s.Seq, tt.reason, tt.seq)
 			}
@@ -72,7 +74,7 @@ func TestVerdicts(t *testing.T) {
 // The same words by the user and by the agent: the user's are what proves a wish,
 // whichever the model names.
 func TestUsersWordsProveMore(t *testing.T) {
-	l := newLedger(New(Options{}).opts, []message{
+	l := newFactChecker(New(Options{}).opts, []message{
 		{seq: 1, who: user, text: "Deploy on Tuesdays only, please."},
 		{seq: 2, who: assistant, text: "Understood: deploy on Tuesdays only."},
 	})
@@ -86,14 +88,14 @@ func TestEntitiesAreNamedSomewhere(t *testing.T) {
 	p := proposal{text: "Billing uses Redis.", quote: "I suggest Redis with a time to live", seq: 6, sort: draft.Fact, confidence: 1,
 		entities: []string{"Redis", " redis ", "Redis", "billing", "exchange\nrates", "Atlantis", "", strings.Repeat("x", 100), "is", "u", secret, "Bill"}}
 	p.sort = draft.Decision
-	s, reason := dailyLedger(Options{}).judge(p)
+	s, reason := dailyFacts(Options{}).judge(p)
 	if diff := cmp.Diff([]string{"Redis", "redis", "billing", "exchange rates"}, s.Entities); diff != "" || reason != "" {
 		t.Errorf("%q (-want +got):\n%s", reason, diff)
 	}
 }
 
 func TestBestAreTheSurestThenTheEarliest(t *testing.T) {
-	l := dailyLedger(Options{MaxFacts: 3})
+	l := dailyFacts(Options{MaxFacts: 3})
 	for _, part := range [][]proposal{
 		{{text: "A.", quote: "nobody said this", confidence: 0.5, seq: 1}, {text: "B.", quote: "I prefer small commits", confidence: 0.5, seq: 1}},
 		{{text: "C.", quote: "never push to main", confidence: 0.9, seq: 5}, {text: "D.", quote: "at most 15 minutes old", confidence: 0.5, seq: 7}},
@@ -118,7 +120,7 @@ func TestBestAreTheSurestThenTheEarliest(t *testing.T) {
 
 // A model out of order must not cost more than a model.
 func TestThousandsOfFactsAreNotAllSearched(t *testing.T) {
-	l := dailyLedger(Options{})
+	l := dailyFacts(Options{})
 	facts := make([]proposal, 5000)
 	for i := range facts {
 		facts[i] = proposal{text: fmt.Sprintf("Fact %d.", i), quote: "nobody said these words", seq: 1, sort: draft.Fact}
@@ -137,7 +139,7 @@ func TestLedgerBalances(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		pick := func() string { return pool[random.IntN(len(pool))] }
-		l := dailyLedger(Options{MaxFacts: random.IntN(8) - 1})
+		l := dailyFacts(Options{MaxFacts: random.IntN(8) - 1})
 		in := 0
 		for range 1 + random.IntN(3) {
 			facts := make([]proposal, random.IntN(20))

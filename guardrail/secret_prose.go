@@ -16,21 +16,21 @@ type cue struct {
 
 // cues are asked in this order; a longer one comes before its beginning.
 var cues = []cue{
-	{"passphrase", "password", told}, {"passwort", "password", told}, {"passwords", "password", told}, {"password", "password", told},
-	{"passord", "password", told}, {"passwd", "password", told}, {"passcode", "pin", code}, {"pass", "password", told},
-	{"pwd", "password", told}, {"pw", "password", told}, {"kennwort", "password", told}, {"mot de passe", "password", told},
-	{"contraseña", "password", told}, {"contrasena", "password", told}, {"senha", "password", told}, {"wachtwoord", "password", told},
-	{"hasło", "password", told}, {"lösenord", "password", told}, {"adgangskode", "password", told}, {"salasana", "password", told},
-	{"heslo", "password", told}, {"jelszó", "password", told}, {"şifre", "password", told},
-	{"пароль", "password", told}, {"密码", "password", told}, {"密碼", "password", told}, {"口令", "password", told},
-	{"パスワード", "password", told}, {"暗証番号", "pin", code}, {"비밀번호", "password", told},
-	{"credentials", "password", told}, {"pin", "pin", code}, {"recovery code", "recovery-code", code}, {"recovery codes", "recovery-code", code},
+	{"passphrase", "password", isPassword}, {"passwort", "password", isPassword}, {"passwords", "password", isPassword}, {"password", "password", isPassword},
+	{"passord", "password", isPassword}, {"passwd", "password", isPassword}, {"passcode", "pin", code}, {"pass", "password", isPassword},
+	{"pwd", "password", isPassword}, {"pw", "password", isPassword}, {"kennwort", "password", isPassword}, {"mot de passe", "password", isPassword},
+	{"contraseña", "password", isPassword}, {"contrasena", "password", isPassword}, {"senha", "password", isPassword}, {"wachtwoord", "password", isPassword},
+	{"hasło", "password", isPassword}, {"lösenord", "password", isPassword}, {"adgangskode", "password", isPassword}, {"salasana", "password", isPassword},
+	{"heslo", "password", isPassword}, {"jelszó", "password", isPassword}, {"şifre", "password", isPassword},
+	{"пароль", "password", isPassword}, {"密码", "password", isPassword}, {"密碼", "password", isPassword}, {"口令", "password", isPassword},
+	{"パスワード", "password", isPassword}, {"暗証番号", "pin", code}, {"비밀번호", "password", isPassword},
+	{"credentials", "password", isPassword}, {"pin", "pin", code}, {"recovery code", "recovery-code", code}, {"recovery codes", "recovery-code", code},
 	{"backup code", "recovery-code", code}, {"backup codes", "recovery-code", code}, {"one-time code", "pin", code},
 	{"api key", "api-key", machine}, {"secret key", "api-key", machine}, {"access key", "api-key", machine},
 	{"secret", "secret", machine}, {"token", "token", machine},
 	{"2fa code", "pin", code}, {"verification code", "pin", code}, {"security code", "pin", code}, {"private key", "api-key", machine},
-	{"clave", "password", told}, {"parola d'ordine", "password", told}, {"creds", "password", told}, {"zugangsdaten", "password", told},
-	{"log in", "login", told}, {"login", "login", told}, {"sign in", "login", told}, {"logged in", "login", told}, {"log into", "login", told},
+	{"clave", "password", isPassword}, {"parola d'ordine", "password", isPassword}, {"creds", "password", isPassword}, {"zugangsdaten", "password", isPassword},
+	{"log in", "login", isPassword}, {"login", "login", isPassword}, {"sign in", "login", isPassword}, {"logged in", "login", isPassword}, {"log into", "login", isPassword},
 	{"license key", "license-key", serial}, {"licence key", "license-key", serial}, {"activation key", "license-key", serial}, {"product key", "license-key", serial},
 	{"seed phrase", "recovery-phrase", nil}, {"recovery phrase", "recovery-phrase", nil}, {"mnemonic", "recovery-phrase", nil},
 }
@@ -49,9 +49,9 @@ var cueAnchors = []struct {
 	{"fa c", 1}, {"on c", 10}, {"ty c", 6}, {"te k", 5},
 }
 
-// findTold finds a secret that is told in a sentence: "the password for staging is …".
+// findStated finds a secret that is told in a sentence: "the password for staging is …".
 // Its anchor stands back bytes into the cue.
-func findTold(anchor string, back int) detector {
+func findStated(anchor string, back int) detector {
 	var here []*cue
 	for k := range cues {
 		w := cues[k].word
@@ -122,7 +122,7 @@ func (c *cue) find(s string, from, end int) (Finding, bool) {
 	}
 	if end+3 < limit && s[end] == ' ' && s[end+2] == ' ' && strings.IndexByte("0578", s[end+1]) >= 0 && symbols(s[end+3:end+4])+letters(s[end+3:end+4])+digits(s[end+3:end+4]) > 0 { // of a router
 		v, stop := wordAt(s, end+3, limit)
-		return Finding{c.kind, end + 3, stop}, told(v)
+		return Finding{c.kind, end + 3, stop}, isPassword(v)
 	}
 	i := end
 	if strings.HasPrefix(s[i:limit], "'s ") || strings.HasPrefix(s[i:limit], "’s ") { // the password's …
@@ -340,7 +340,7 @@ func (c *cue) quoted(v string) bool {
 	if c.kind != "password" {
 		return c.fits(v)
 	}
-	return told(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !stands(v)
+	return isPassword(v) || len(v) >= 6 && len(v) <= 64 && !strings.ContainsAny(v, " \t\\/()[]|.:") && !stands(v)
 }
 
 // notSecret are words about passwords, types and other languages' words for them.
@@ -375,9 +375,9 @@ func says(v string) bool {
 	return len(parts) > 0 && strings.Contains(notSecret, "|"+parts[0]+"|") && (symbols(v) == 0 || len(parts) == 1)
 }
 
-// told reports whether a bare word in a sentence is a password: words aren't, unless a
+// isPassword reports whether a bare word in a sentence is a password: words aren't, unless a
 // digit or a sign is among their letters.
-func told(v string) bool {
+func isPassword(v string) bool {
 	l := letters(v)
 	return len(v) >= 5 && len(v) <= 64 && l >= 2 && (digits(v) > 0 || symbols(v) > 0) && !stands(v) && !says(v) && !expression(v)
 }

@@ -27,8 +27,8 @@ const (
 	DropLimit       = "limit"       // more than were asked for
 )
 
-// ledger keeps the facts that stand and counts the others.
-type ledger struct {
+// factChecker keeps the facts that stand and counts the others.
+type factChecker struct {
 	limits  Options
 	all     []message
 	bySeq   map[uint64]int
@@ -37,8 +37,8 @@ type ledger struct {
 	dropped map[string]int
 }
 
-func newLedger(limits Options, all []message) *ledger {
-	l := &ledger{limits: limits, all: all, bySeq: make(map[uint64]int, len(all)), said: map[string]int{}, dropped: map[string]int{}}
+func newFactChecker(limits Options, all []message) *factChecker {
+	l := &factChecker{limits: limits, all: all, bySeq: make(map[uint64]int, len(all)), said: map[string]int{}, dropped: map[string]int{}}
 	for i := range all {
 		l.bySeq[all[i].seq] = i
 	}
@@ -51,7 +51,7 @@ const mostLookedAt = 400
 
 // add judges the facts of one answer, the surest first, until as many as a draft
 // may have stand. The rest is over the limit.
-func (l *ledger) add(facts []proposal) {
+func (l *factChecker) add(facts []proposal) {
 	facts = slices.Clone(facts)
 	slices.SortStableFunc(facts, func(a, b proposal) int {
 		switch {
@@ -84,7 +84,7 @@ func (l *ledger) add(facts []proposal) {
 }
 
 // judge makes a statement of a proposal, or says why not.
-func (l *ledger) judge(p proposal) (s draft.Statement, reason string) {
+func (l *factChecker) judge(p proposal) (s draft.Statement, reason string) {
 	text := strings.Join(strings.Fields(p.text), " ")
 	switch {
 	case holdsSecret(text) || holdsSecret(p.quote):
@@ -114,7 +114,7 @@ func (l *ledger) judge(p proposal) (s draft.Statement, reason string) {
 
 // source finds the message that a fact rests on: the one that it names, else the
 // first other one that has its quote and whose author could say such a thing.
-func (l *ledger) source(p proposal, text string) (m *message, quote, reason string) {
+func (l *factChecker) source(p proposal, text string) (m *message, quote, reason string) {
 	q := needle(p.quote)
 	reason = DropUnquoted
 	named := -1
@@ -153,7 +153,7 @@ func (l *ledger) source(p proposal, text string) (m *message, quote, reason stri
 // is the user's to say: a tool never proves it, and the assistant only when the
 // user's next words agree. Otherwise what tools and the assistant state is taken
 // as what they state; its evidence says who it was.
-func (l *ledger) mayProve(i int, p proposal, text, quote string) (reason string) {
+func (l *factChecker) mayProve(i int, p proposal, text, quote string) (reason string) {
 	m := &l.all[i]
 	users := p.sort != draft.Fact || ofUser(text)
 	switch {
@@ -168,7 +168,7 @@ func (l *ledger) mayProve(i int, p proposal, text, quote string) (reason string)
 }
 
 // agreed reports whether the user's first message after message i consents.
-func (l *ledger) agreed(i int) bool {
+func (l *factChecker) agreed(i int) bool {
 	const yes, no = 1, 2
 	m := &l.all[i]
 	if m.consent == 0 {
@@ -188,7 +188,7 @@ func (l *ledger) agreed(i int) bool {
 // best keeps the most facts that a draft may have, the surest, then the earliest,
 // and puts them into the order of the transcript, so that of two that disagree the
 // later comes later.
-func (l *ledger) best() []draft.Statement {
+func (l *factChecker) best() []draft.Statement {
 	slices.SortStableFunc(l.kept, func(a, b draft.Statement) int {
 		if a.Confidence != b.Confidence {
 			return int(math.Copysign(1, b.Confidence-a.Confidence))

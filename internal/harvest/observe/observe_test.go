@@ -1,4 +1,4 @@
-package witness_test
+package observe_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/harvest/witness"
+	"github.com/kenlayer/ken/internal/harvest/observe"
 	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/store/memory"
 )
@@ -29,11 +29,11 @@ func put(t *testing.T, root, name, text string) {
 }
 
 // see runs a command in a project and records what was seen.
-func see(t *testing.T, root string, s memory.Store, args ...string) (witness.Seen, []provenance.Recorded) {
+func see(t *testing.T, root string, s memory.Store, args ...string) (observe.Report, []provenance.Recorded) {
 	t.Helper()
-	before := witness.Look(t.Context(), root)
+	before := observe.TakeSnapshot(t.Context(), root)
 	var out bytes.Buffer
-	seen := witness.Seen{Root: root, Dir: root, Result: witness.Run(witness.Command{Args: args, Dir: root, Stdout: &out, Stderr: &out})}
+	seen := observe.Report{Root: root, Dir: root, Result: observe.Run(observe.Command{Args: args, Dir: root, Stdout: &out, Stderr: &out})}
 	seen.Changes = before.Changed(t.Context())
 	if seen.Changes.Err != nil {
 		t.Fatal(seen.Changes.Err)
@@ -138,7 +138,7 @@ func TestChangedFiles(t *testing.T) {
 			var got []string
 			for _, f := range seen.Changes.Files {
 				mark := ""
-				if f.Gone {
+				if f.Deleted {
 					mark = "-"
 				}
 				if f.New {
@@ -182,7 +182,7 @@ func TestInterrupted(t *testing.T) {
 		signals <- syscall.SIGTERM
 	}()
 	args := []string{"sh", "-c", "trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done"}
-	seen := witness.Seen{Root: root, Dir: root, Result: witness.Run(witness.Command{Args: args, Stdout: w, Signals: signals})}
+	seen := observe.Report{Root: root, Dir: root, Result: observe.Run(observe.Command{Args: args, Stdout: w, Signals: signals})}
 	if seen.Exit != 5 || seen.Interrupted != syscall.SIGTERM || seen.Passed() {
 		t.Fatalf("%+v", seen.Result)
 	}
@@ -197,7 +197,7 @@ func TestInterrupted(t *testing.T) {
 
 // A signal that ends the command itself, and what it leaves running.
 func TestEndings(t *testing.T) {
-	witness.Impatient(t, 100*time.Millisecond)
+	observe.Impatient(t, 100*time.Millisecond)
 	for _, tt := range []struct {
 		args []string
 		exit int
@@ -211,7 +211,7 @@ func TestEndings(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		begun := time.Now()
-		seen := witness.Seen{Root: t.TempDir(), Dir: t.TempDir(), Result: witness.Run(witness.Command{Args: tt.args, Stdout: &out, Stderr: &out})}
+		seen := observe.Report{Root: t.TempDir(), Dir: t.TempDir(), Result: observe.Run(observe.Command{Args: tt.args, Stdout: &out, Stderr: &out})}
 		c := seen.Checks()[1]
 		if seen.Exit != tt.exit || !strings.HasSuffix(c.Statement, tt.says) || c.Passed != (tt.exit == 0) || time.Since(begun) > 30*time.Second {
 			t.Errorf("%q: exit %d, %s, after %s", tt.args, seen.Exit, c.Statement, time.Since(begun))
@@ -224,7 +224,7 @@ func TestAFilterSpeaksForNobody(t *testing.T) {
 	root := t.TempDir()
 	for script, pieces := range map[string]int{"echo 'ok  \tpay/store\t0.1s'": 2, "echo 'ok  \tpay/store\t0.1s' | cat": 1} {
 		var out bytes.Buffer
-		seen := witness.Seen{Root: root, Dir: root, Result: witness.Run(witness.Command{Args: []string{"sh", "-c", script}, Stdout: &out})}
+		seen := observe.Report{Root: root, Dir: root, Result: observe.Run(observe.Command{Args: []string{"sh", "-c", script}, Stdout: &out})}
 		c := seen.Checks()
 		if len(c) != 3 || c[2].Target != "pay/store" || len(c[2].Evidence) != pieces {
 			t.Errorf("%s: %+v", script, c)
@@ -241,7 +241,7 @@ func TestLine(t *testing.T) {
 		{[]string{"sh", "-c", "echo 'a b' $X", ""}, `sh -c 'echo '\''a b'\'' $X' ''`},
 		{[]string{"grep", "größe", "a*"}, "grep größe 'a*'"},
 	} {
-		if got := witness.Line(tt.args); got != tt.want {
+		if got := observe.Line(tt.args); got != tt.want {
 			t.Errorf("%q: %s", tt.args, got)
 		}
 	}
@@ -249,11 +249,11 @@ func TestLine(t *testing.T) {
 		{"deploy", "--password", "hunter2hunter2"}, {"deploy", "--password=hunter2hunter2"}, {"deploy", "--api-key", "hunter2hunter2"}, {"curl", "-H", "Authorization: Bearer hunter2hunter2hunter2"},
 		{"env", "DB_PASSWORD=hunter2hunter2", "make"}, {"psql", "postgres://ada:hunter2hunter2@db.example.org/pay"}, {"sh", "-c", "TOKEN=hunter2hunter2 make && deploy --token 'hunter2 hunter2'"},
 	} {
-		if got := witness.Line(args); strings.Contains(got, "hunter2") {
+		if got := observe.Line(args); strings.Contains(got, "hunter2") {
 			t.Errorf("%q: %s", args, got)
 		}
 	}
-	if long := witness.Line([]string{strings.Repeat("ü", 1000)}); len(long) > 400 || !strings.HasSuffix(long, "…") {
+	if long := observe.Line([]string{strings.Repeat("ü", 1000)}); len(long) > 400 || !strings.HasSuffix(long, "…") {
 		t.Errorf("%d bytes", len(long))
 	}
 }
@@ -261,7 +261,7 @@ func TestLine(t *testing.T) {
 // An output of any length costs little memory, and nothing of it is kept.
 func TestALongOutput(t *testing.T) {
 	var n counter
-	r := witness.Run(witness.Command{Args: []string{"sh", "-c", "yes 'no test at all, secret words' | head -c 4000000; echo; echo '--- FAIL: TestLast (0.00s)'"}, Stdout: &n})
+	r := observe.Run(observe.Command{Args: []string{"sh", "-c", "yes 'no test at all, secret words' | head -c 4000000; echo; echo '--- FAIL: TestLast (0.00s)'"}, Stdout: &n})
 	if n < 4_000_000 || len(r.Tests) != 1 || r.Tests[0].Name != "TestLast" {
 		t.Errorf("%d bytes, %+v", n, r.Tests)
 	}
@@ -273,9 +273,9 @@ func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return l
 
 // Who reads slowly gets all of it, however long the command is over.
 func TestASlowReader(t *testing.T) {
-	witness.Impatient(t, 10*time.Millisecond)
+	observe.Impatient(t, 10*time.Millisecond)
 	slow := &slowly{}
-	r := witness.Run(witness.Command{Args: []string{"sh", "-c", "i=0; while [ $i -lt 500 ]; do echo 'ok 1 - line number' $i; i=$((i+1)); done"}, Stdout: slow})
+	r := observe.Run(observe.Command{Args: []string{"sh", "-c", "i=0; while [ $i -lt 500 ]; do echo 'ok 1 - line number' $i; i=$((i+1)); done"}, Stdout: slow})
 	if want := 500 * len("ok 1 - line number "); slow.n < want || len(r.Tests) != 500 {
 		t.Errorf("%d bytes, %d tests", slow.n, len(r.Tests))
 	}

@@ -1,4 +1,4 @@
-package witness
+package observe
 
 import (
 	"fmt"
@@ -26,11 +26,11 @@ const (
 	maxTests  = 60 // test results behind one claim
 	maxGroups = 50 // groups of tests with a claim of their own
 	maxKept   = 50 // files behind one claim
-	maxSaid   = 5  // names in a sentence
+	maxNamed  = 5  // names in a sentence
 )
 
-// Seen is what is known after a run.
-type Seen struct {
+// Report holds the result of a run and the files that changed.
+type Report struct {
 	Result
 	Changes Changes
 	Root    string   // the project's folder, absolute
@@ -49,7 +49,7 @@ type Seen struct {
 //     evidence where the exit status says the same;
 //   - which files it changed, as long as they hold what it left;
 //   - that it had to be interrupted, which is neither success nor failure.
-func (s *Seen) Checks() []provenance.Check {
+func (s *Report) Checks() []provenance.Check {
 	line := Line(s.Args)
 	exit := ken.FromExitCode(line, s.Exit)
 	exit.FetchedAt = s.Started.Add(s.Took).Round(0).UTC()
@@ -70,10 +70,10 @@ func (s *Seen) Checks() []provenance.Check {
 }
 
 // Passed reports whether the command ended by itself and well.
-func (s *Seen) Passed() bool { return s.Interrupted == nil && s.Err == nil && s.Exit == 0 }
+func (s *Report) Passed() bool { return s.Interrupted == nil && s.Err == nil && s.Exit == 0 }
 
 // ending says in a few words how it ended.
-func (s *Seen) ending() string {
+func (s *Report) ending() string {
 	took := " after " + s.Took.Round(time.Millisecond).String()
 	switch {
 	case s.Err != nil:
@@ -86,7 +86,7 @@ func (s *Seen) ending() string {
 	return fmt.Sprintf("exit status %d%s", s.Exit, took)
 }
 
-func (s *Seen) end(line string, exit ken.Evidence) provenance.Check {
+func (s *Report) end(line string, exit ken.Evidence) provenance.Check {
 	c := provenance.Check{Validator: byEnd, Target: line, Passed: s.Interrupted == nil, Settles: true, Evidence: []ken.Evidence{exit},
 		Statement: "The command `" + line + "` ends by itself."}
 	if !c.Passed {
@@ -96,7 +96,7 @@ func (s *Seen) end(line string, exit ken.Evidence) provenance.Check {
 	return c
 }
 
-func (s *Seen) command(line string, exit ken.Evidence) provenance.Check {
+func (s *Report) command(line string, exit ken.Evidence) provenance.Check {
 	c := provenance.Check{Validator: byCommand, Target: line, Passed: s.Passed(), Evidence: []ken.Evidence{exit}, About: s.arguments()}
 	verb := "succeeds"
 	var failed []string
@@ -121,15 +121,15 @@ func (s *Seen) command(line string, exit ken.Evidence) provenance.Check {
 	}
 	c.Statement = "The command `" + line + "` " + verb
 	if !c.Passed && len(failed) > 0 {
-		c.Statement += ": failing are " + some(failed)
+		c.Statement += ": failing are " + firstNames(failed)
 	}
 	c.Statement += "."
 	return c
 }
 
 // groups are the verdicts on packages and files of tests.
-func (s *Seen) groups(line string, exit ken.Evidence) (out []provenance.Check) {
-	speaks := s.Err == nil && honest(s.Args)
+func (s *Report) groups(line string, exit ken.Evidence) (out []provenance.Check) {
+	speaks := s.Err == nil && exitIsReliable(s.Args)
 	for _, t := range s.Tests {
 		if !t.Group || len(out) == maxGroups {
 			continue
@@ -148,7 +148,7 @@ func (s *Seen) groups(line string, exit ken.Evidence) (out []provenance.Check) {
 }
 
 // result is what an output said of a test.
-func (s *Seen) result(t *outcome.Test, at time.Time, line string) ken.Evidence {
+func (s *Report) result(t *outcome.Test, at time.Time, line string) ken.Evidence {
 	said := "passed"
 	if !t.Passed {
 		said = "failed"
@@ -159,19 +159,19 @@ func (s *Seen) result(t *outcome.Test, at time.Time, line string) ken.Evidence {
 }
 
 // files says what the command left behind.
-func (s *Seen) files(line string, exit ken.Evidence) (provenance.Check, bool) {
+func (s *Report) files(line string, exit ken.Evidence) (provenance.Check, bool) {
 	c := provenance.Check{Validator: byFiles, Target: line, Passed: true, Evidence: []ken.Evidence{exit}}
 	var names []string
 	for _, f := range s.Changes.Files {
 		name := f.Path
-		if f.Gone {
+		if f.Deleted {
 			name += " (deleted)"
 		}
 		names = append(names, name)
 		if len(c.About) < maxKept {
 			c.About = append(c.About, f.Path)
 		}
-		if !f.Gone && len(c.Evidence) <= maxKept {
+		if !f.Deleted && len(c.Evidence) <= maxKept {
 			e := ken.FromFile(f.Path, "", "")
 			e.ContentHash, e.FetchedAt, e.Detail, e.Trust = f.Hash, exit.FetchedAt, "left by `"+line+"`", ken.TrustAgent
 			c.Evidence = append(c.Evidence, e)
@@ -181,15 +181,15 @@ func (s *Seen) files(line string, exit ken.Evidence) (provenance.Check, bool) {
 	if n == 0 {
 		return c, false
 	}
-	c.Statement = fmt.Sprintf("The command `%s` changed %s: %s.", line, counted(n, "file"), some(names))
-	if extra := n - len(names); extra > 0 && len(names) <= maxSaid {
+	c.Statement = fmt.Sprintf("The command `%s` changed %s: %s.", line, counted(n, "file"), firstNames(names))
+	if extra := n - len(names); extra > 0 && len(names) <= maxNamed {
 		c.Statement = strings.TrimSuffix(c.Statement, ".") + fmt.Sprintf(" and %d more.", extra)
 	}
 	return c, true
 }
 
 // arguments are the files and folders of the project that the command line names.
-func (s *Seen) arguments() (out []string) {
+func (s *Report) arguments() (out []string) {
 	for _, a := range s.Args[1:] {
 		a = strings.TrimSuffix(a, "/...")
 		if p, ok := s.inProject(a); ok && p != "." && exists(s.Root, p) && !slices.Contains(out, p) && len(out) < maxGroups {
@@ -200,7 +200,7 @@ func (s *Seen) arguments() (out []string) {
 }
 
 // inProject spells a path that the command may have written as claims do.
-func (s *Seen) inProject(name string) (string, bool) {
+func (s *Report) inProject(name string) (string, bool) {
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\x00") {
 		return "", false
 	}
@@ -220,9 +220,9 @@ func subtest(t outcome.Test) bool {
 }
 
 // some names the first few of a list.
-func some(list []string) string {
-	if len(list) > maxSaid {
-		return strings.Join(list[:maxSaid], ", ") + fmt.Sprintf(" and %d more", len(list)-maxSaid)
+func firstNames(list []string) string {
+	if len(list) > maxNamed {
+		return strings.Join(list[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(list)-maxNamed)
 	}
 	return strings.Join(list, ", ")
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package witness
+package observe
 
 import (
 	"os"
@@ -18,4 +18,4 @@ func ends(sig os.Signal) bool { return sig == os.Interrupt }
 
 // heard reports whether the command got a signal by itself: a console tells all that
 // run in it.
-func heard(os.Signal) bool { return true }
+func alreadySignalled(os.Signal) bool { return true }

@@ -1,4 +1,4 @@
-package witness
+package observe
 
 import (
 	"bufio"
@@ -72,7 +72,7 @@ func Run(c Command) Result {
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
 	out, errs := &tee{to: c.Stdout}, &tee{to: c.Stderr}
 	if !c.Direct {
-		if one(c.Stdout, c.Stderr) { // by one pipe, lines stay in their order
+		if sameStream(c.Stdout, c.Stderr) { // by one pipe, lines stay in their order
 			errs = out
 		}
 		r.Err = errors.Join(out.open(), errs.open())
@@ -100,7 +100,7 @@ func Run(c Command) Result {
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal, r.Exit = ws.Signal(), exitSignalled+int(ws.Signal())
 	}
-	r.Tests, r.Complete = both(out, errs)
+	r.Tests, r.Complete = mergeResults(out, errs)
 	return r
 }
 
@@ -117,7 +117,7 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 				if ends(sig) && r.Interrupted == nil {
 					r.Interrupted = sig
 				}
-				if !heard(sig) {
+				if !alreadySignalled(sig) {
 					_ = p.Signal(sig) // it may be over
 				}
 			}
@@ -127,7 +127,7 @@ func forward(p *os.Process, signals <-chan os.Signal, r *Result) (stop func()) {
 }
 
 // both are the results of two outputs. What only the second tells of comes behind.
-func both(out, errs *tee) (all []outcome.Test, complete bool) {
+func mergeResults(out, errs *tee) (all []outcome.Test, complete bool) {
 	all, first := out.stream.Tests()
 	if out == errs {
 		return all, first
@@ -142,7 +142,7 @@ func both(out, errs *tee) (all []outcome.Test, complete bool) {
 }
 
 // one reports whether two streams are the same.
-func one(a, b io.Writer) bool {
+func sameStream(a, b io.Writer) bool {
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
 	if !ok || !also {
@@ -199,7 +199,7 @@ func quote(s string) string {
 
 // honest reports whether the exit status speaks for what the output tells of: not one of
 // a filter behind a pipe.
-func honest(args []string) bool {
+func exitIsReliable(args []string) bool {
 	name := filepath.Base(args[0])
 	if !slices.Contains([]string{"sh", "bash", "zsh", "dash"}, name) {
 		return true
@@ -209,7 +209,7 @@ func honest(args []string) bool {
 
 // places are the names, besides its own, under which a group of tests is looked for: the
 // folder of a Go package, the path of a file.
-func (s *Seen) places(group string) []string {
+func (s *Report) places(group string) []string {
 	file, _, _ := strings.Cut(group, "::")
 	if p, ok := s.inProject(file); ok && p != "." && exists(s.Root, p) {
 		return []string{p}

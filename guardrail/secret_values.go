@@ -93,7 +93,7 @@ func (c *cue) first(fits func(string) bool, s string, lo, hi int) (Finding, bool
 			known := false // that a password stands there
 			if k := strings.IndexAny(s[start:end], ":/"); k > 0 && c.kind != "api-key" && plainName(s[start:start+k]) {
 				pass := s[start+k+1 : end]
-				if known = strings.Contains(users, "|"+strings.ToLower(s[start:start+k])+"|") && told(pass); known || fits(pass) {
+				if known = strings.Contains(users, "|"+strings.ToLower(s[start:start+k])+"|") && isPassword(pass); known || fits(pass) {
 					start += k + 1
 				}
 			}

@@ -1,0 +1,258 @@
+package harvest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/run/session"
+)
+
+// ClaimMatcher finds texts that repeat a claim which is being deleted. A text matches
+// when it has the claim's words, a quote of its evidence, a paraphrase that adds nothing,
+// or an identifier of a person: an address with an @, or a number of at least seven
+// digits. Other paraphrases are not found. It is safe for concurrent use.
+type ClaimMatcher struct {
+	phrases     []string // folded
+	identifiers []string // folded
+	echo        *consolidate.Echo
+	sources     map[[2]string]bool // session and message that it was drawn from
+	sessions    []string           // sessions that match as a whole
+	entities    []string           // the claim is filed under these, folded
+	recipients  map[string]bool    // sessions whose model got the claim
+	names       func(string) bool  // reports whether a text of a recipient has words only the claim had; may be nil
+}
+
+// minPhrase is the shortest phrase, in bytes, that is looked for within a text. A shorter
+// one, such as "yes", must be the whole text.
+const (
+	minPhrase = 12
+	minDigits = 7 // of a number that is nobody else's
+)
+
+// NewClaimMatcher returns a matcher for a claim. For an episode, every message of its
+// session matches.
+func NewClaimMatcher(c *ken.Claim) *ClaimMatcher {
+	t := &ClaimMatcher{sources: map[[2]string]bool{}}
+	add := func(s string) {
+		if s = folded(s); s != "" && !slices.Contains(t.phrases, s) {
+			t.phrases = append(t.phrases, s)
+		}
+	}
+	add(c.Text)
+	for _, e := range c.Entities {
+		t.entities = append(t.entities, folded(e))
+	}
+	for _, e := range c.Evidence {
+		if e.Kind != ken.EvidenceMessage && e.Kind != ken.EvidenceUserStatement {
+			continue
+		}
+		add(e.Detail)
+		if e.SessionID != "" && e.MessageID != "" && c.Kind != ken.KindEpisode {
+			t.sources[[2]string{e.SessionID, e.MessageID}] = true
+		}
+	}
+	if c.Kind == ken.KindEpisode && c.Session != "" {
+		t.sessions = append(t.sessions, c.Session)
+		t.echo = consolidate.NewEcho(nil) // each of its sentences stands in many a text
+		return t
+	}
+	for w := range strings.FieldsSeq(strings.Join(t.phrases, " ")) {
+		if w = strings.TrimFunc(w, func(r rune) bool { return unicode.IsPunct(r) && r != '@' }); identifies(w) {
+			t.identifiers = append(t.identifiers, w)
+		}
+	}
+	t.echo = consolidate.NewEcho([]session.Injection{{ID: "it", Text: c.Text}})
+	return t
+}
+
+// SetRecipients sets the sessions whose model got the claim. In these, a text also matches
+// when names reports that it has words that only the claim had, such as a call with the
+// claim's number in it. Call it before the matcher is used.
+func (t *ClaimMatcher) SetRecipients(sessions []string, names func(string) bool) {
+	t.recipients, t.names = map[string]bool{}, names
+	for _, id := range sessions {
+		t.recipients[id] = true
+	}
+}
+
+// Recipients returns the sessions whose model got the claim.
+func (t *ClaimMatcher) Recipients() []string { return slices.Collect(maps.Keys(t.recipients)) }
+
+// IsRecipient reports whether the session's model got the claim.
+func (t *ClaimMatcher) IsRecipient(session string) bool { return t.recipients[session] }
+
+// matchIn returns the test for a text of the session.
+func (t *ClaimMatcher) matchIn(session string) func(string) bool {
+	if t.names == nil || !t.recipients[session] {
+		return t.MatchText
+	}
+	return func(text string) bool { return t.names(text) || t.MatchText(text) }
+}
+
+// MatchAny reports whether a text matches when its session is not known, such as the
+// receipt of a turn.
+func (t *ClaimMatcher) MatchAny(text string) bool {
+	return t.names != nil && t.names(text) || t.MatchText(text)
+}
+
+// dated matches a date, which identifies nobody.
+var dated = lazyregexp.New(`^\d{4}[-/.]\d\d[-/.]\d\d`)
+
+// identifies reports whether a word names one person or thing.
+func identifies(w string) bool {
+	digits := 0
+	for _, r := range w {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= minDigits && !dated.MatchString(w) || strings.Contains(strings.Trim(w, "@"), "@")
+}
+
+// MatchText reports whether a text repeats the claim.
+func (t *ClaimMatcher) MatchText(text string) bool {
+	whole := folded(text)
+	for _, p := range t.phrases {
+		if whole == p || len(p) >= minPhrase && strings.Contains(whole, p) {
+			return true
+		}
+	}
+	for _, m := range t.identifiers {
+		if strings.Contains(whole, m) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sentences(text), func(s string) bool { _, again := t.echo.Repeats(s); return again })
+}
+
+// MatchMessage reports whether a message repeats the claim, or is its source.
+func (t *ClaimMatcher) MatchMessage(id string, e *session.Entry) bool {
+	return t.message(id, e, t.matchIn(id))
+}
+
+// MatchStatement is like MatchMessage, without the test for recipients.
+func (t *ClaimMatcher) MatchStatement(id string, e *session.Entry) bool {
+	return t.message(id, e, t.MatchText)
+}
+
+func (t *ClaimMatcher) message(id string, e *session.Entry, in func(string) bool) bool {
+	if slices.Contains(t.sessions, id) || t.sources[[2]string{id, e.ID()}] || in(e.Message.Text) {
+		return true
+	}
+	return slices.ContainsFunc(e.Message.ToolCalls, func(c ken.ToolCall) bool { return inJSON([]byte(c.Arguments), in) })
+}
+
+// MatchClaim reports whether another claim repeats it in any of its fields.
+func (t *ClaimMatcher) MatchClaim(c *ken.Claim) bool {
+	texts := append([]string{c.Text, c.Heading}, c.Entities...)
+	for _, e := range c.Evidence {
+		texts = append(texts, e.Detail)
+	}
+	in := t.matchIn(c.Session)
+	return slices.ContainsFunc(texts, in) || inJSON(c.Body, in)
+}
+
+// inJSON reports whether in is true of any string of a JSON value.
+func inJSON(raw []byte, in func(string) bool) bool {
+	var v any
+	if len(raw) == 0 {
+		return false
+	}
+	if json.Unmarshal(raw, &v) != nil {
+		return in(string(raw))
+	}
+	return inValue(v, in)
+}
+
+func inValue(v any, in func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return in(v)
+	case []any:
+		return slices.ContainsFunc(v, func(x any) bool { return inValue(x, in) })
+	case map[string]any:
+		for k, x := range v {
+			if in(k) || inValue(x, in) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Redact returns an episode without the sentences that match, as a new claim. It returns
+// false when too little is left.
+func (t *ClaimMatcher) Redact(c *ken.Claim) (ken.Claim, bool) {
+	out, in := *c, t.matchIn(c.Session)
+	out.ID, out.Supersedes, out.SupersededBy = "", "", ""
+	var lines []string
+	sentencesKept := 0
+	for line := range strings.Lines(c.Text) {
+		line = strings.TrimRight(line, "\n")
+		kept := slices.DeleteFunc(sentences(line), in)
+		if rest := strings.Join(kept, " "); rest != "" && !in(rest) {
+			lines = append(lines, rest)
+			sentencesKept += len(kept)
+		}
+	}
+	out.Text = strings.Join(lines, "\n")
+	if in(c.Heading) {
+		out.Heading = "Session"
+	}
+	out.Evidence = slices.Clone(c.Evidence)
+	for i := range out.Evidence {
+		if in(out.Evidence[i].Detail) {
+			out.Evidence[i].Detail = ""
+		}
+	}
+	// What it was about was read from the whole of it, and from the session: a name of the
+	// claim stays only where the rest says it.
+	out.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e string) bool {
+		name := folded(e)
+		return (slices.Contains(t.entities, name) || t.names != nil && t.names(e) || slices.ContainsFunc(t.phrases, func(p string) bool { return strings.Contains(p, name) })) &&
+			!strings.Contains(folded(out.Heading+" "+out.Text), name)
+	})
+	if inJSON(c.Body, in) {
+		var b EpisodeBody
+		if json.Unmarshal(c.Body, &b) != nil {
+			return out, false
+		}
+		b.Files, b.Open = slices.DeleteFunc(b.Files, in), slices.DeleteFunc(b.Open, in)
+		if in(b.Note) {
+			b.Note = ""
+		}
+		out.Body, _ = json.Marshal(b) // strings, numbers and times always can be
+	}
+	return out, sentencesKept > 1 && !t.MatchClaim(&out)
+}
+
+// folded returns a text in lower case with single spaces.
+func folded(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+
+// sentences splits a text at line breaks and where a sentence ends, roughly.
+func sentences(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		start := 0
+		for i, r := range line {
+			end := i + len(string(r))
+			if !strings.ContainsRune(".!?;。！？", r) || end < len(line) && line[end] != ' ' && r < 0x80 {
+				continue
+			}
+			if s := strings.TrimSpace(line[start:end]); s != "" {
+				out = append(out, s)
+			}
+			start = end
+		}
+		if s := strings.TrimSpace(line[start:]); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
