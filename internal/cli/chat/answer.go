@@ -207,7 +207,7 @@ func (c *conversation) interruptible(ctx context.Context) (context.Context, cont
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
-// tell says something that is no answer: what reads the answers must not get it.
+// printf prints a message that is no part of an answer, on standard error.
 func (c *conversation) printf(format string, args ...any) {
 	if !c.a.Quiet {
 		fmt.Fprintf(c.a.Err, format+"\n", args...)

@@ -54,7 +54,7 @@ func figures(c *calibrate.Calibration) calibrate.Figures {
 	return c.Hybrid
 }
 
-// verdict says in a sentence what calibration made of the figures.
+// describeCalibration describes the result of the calibration in a sentence.
 func describeCalibration(c *calibrate.Calibration) string {
 	switch {
 	case c.Harms():
@@ -67,7 +67,7 @@ func describeCalibration(c *calibrate.Calibration) string {
 	return fmt.Sprintf("The embedder is good enough for its likeness to count in full (factor %g): people's words differ more than these questions'", c.Factor)
 }
 
-// another says how to come by a better embedder.
+// suggestEmbedder says how to get a better embedder.
 func suggestEmbedder(cfg *config.Config) string {
 	switch cfg.EmbedProvider() {
 	case config.ProviderBuiltin:

@@ -139,7 +139,7 @@ func (a *commands) showTrust(v trustView) {
 	fmt.Fprintln(a.Err, "  Its claims would be shown to the model as what you know.")
 }
 
-// holds lists what lies in a state folder, and where links in it lead.
+// contents lists the entries of a state folder and the targets of its links.
 func contents(dir string) (lines []string) {
 	const most = 20
 	entries, err := os.ReadDir(dir)

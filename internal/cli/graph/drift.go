@@ -141,7 +141,7 @@ func (a *commands) drift(ctx context.Context, o *driftOptions) error {
 	return cli.ErrReported
 }
 
-// unusable makes what is wrong with a manifest or a baseline exit status 2, so that a
+// manifestError makes a fault of a manifest or a baseline exit status 2, so that a
 // build can tell it from a violation.
 func manifestError(err error) error {
 	if errors.Is(err, ken.ErrInvalid) || errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrRefused) {

@@ -112,7 +112,7 @@ func (a *commands) importFile(ctx context.Context, im *importer, file string) er
 	return nil
 }
 
-// until yields what seq yields, and ends when ctx does although seq may still
+// untilDone yields what seq yields, and ends when ctx does although seq may still
 // wait for a terminal or a pipe: seq runs in a goroutine of its own, which ends
 // with the next value that comes.
 func untilDone[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {

@@ -247,7 +247,7 @@ func (e *evidenceFlags) mechanicalEvidence(root string, now time.Time) ([]ken.Ev
 // hasAssertion reports whether a person's statement was given as evidence.
 func (e *evidenceFlags) hasAssertion() bool { return e.by != "" || e.note != "" }
 
-// isTerminal is who vouches: the one that was named, else who runs the command.
+// person returns the name given with --by, else the current user.
 func (e *evidenceFlags) person() string {
 	if e.by != "" {
 		return e.by

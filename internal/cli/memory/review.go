@@ -349,7 +349,7 @@ func (r *reviewer) decideEach(ctx context.Context, claims []ken.Claim) error {
 	return nil
 }
 
-// kindOf names what is decided about.
+// claimKind names the kind of a claim under review.
 func claimKind(c *ken.Claim) string {
 	if c.RuleCandidate {
 		return "candidate rule"
@@ -407,7 +407,7 @@ func (r *reviewer) handleKey(ctx context.Context, key rune, c *ken.Claim) (did s
 	return did, nil
 }
 
-// seen says how often a claim was seen, and when last.
+// seenCount describes how often a claim was seen, and when last.
 func seenCount(c *ken.Claim) string {
 	last := c.UpdatedAt
 	if !c.ReinforcedAt.IsZero() {

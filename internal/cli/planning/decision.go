@@ -53,7 +53,7 @@ func (a *commands) withDecisions(ctx context.Context, fn func(*adr.Registry) err
 	return errors.Join(cli.AsUsageError(fn(r)), r.Close())
 }
 
-// named offers things of the project's files for arguments: an id, and after a tab what it
+// completeNames offers things of the project's files for arguments: an id, and after a tab what it
 // is. Each argument has a list of its own; the last one is for all that follow when more.
 func (a *commands) completeNames(more bool, lists ...func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -75,7 +75,7 @@ func (a *commands) completeNames(more bool, lists ...func(context.Context) []str
 	}
 }
 
-// offer completes the values of a flag from the project's files.
+// completeFlagWith completes the values of a flag from the project's files.
 func (a *commands) completeFlagWith(cmd *cobra.Command, flag string, list func(context.Context) []string) {
 	complete := a.completeNames(true, list)
 	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {

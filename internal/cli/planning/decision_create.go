@@ -120,7 +120,7 @@ func (a *commands) printChanged(r *adr.Registry, changed ...adr.Record) error {
 	return nil
 }
 
-// some admits one argument or more.
+// atLeastOne requires one argument or more.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

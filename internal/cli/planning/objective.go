@@ -121,7 +121,7 @@ func (a *commands) objectiveListCommand() *cobra.Command {
 	return cmd
 }
 
-// tellProblems says what could not be read, beside the output.
+// noteProblems prints on standard error what could not be read.
 func (a *commands) noteProblems(list []objective.Problem) {
 	for _, p := range list {
 		a.Note(fileProblem(p).String())

@@ -145,7 +145,7 @@ func pieceLine(p *provenance.Piece) string {
 	return line
 }
 
-// tellProvenance says what is not shown.
+// noteOmitted prints a note about what is not shown.
 func (a *commands) noteOmitted(v *provenance.View) {
 	var rest []string
 	if n := v.Total - v.Offset - len(v.Claims); n > 0 {
@@ -216,9 +216,9 @@ type runView struct {
 	ExitCode    int             `json:"exit_code"`
 	Interrupted string          `json:"interrupted,omitempty"` // the signal
 	DurationMS  int64           `json:"duration_ms"`
-	Tests       runTests    `json:"tests"`
+	Tests       runTests        `json:"tests"`
 	Changed     observe.Changes `json:"changed"`
-	Claims      []runClaim  `json:"claims"`
+	Claims      []runClaim      `json:"claims"`
 	Warning     string          `json:"warning,omitempty"` // why less was recorded
 }
 
@@ -299,7 +299,7 @@ func (o *runOptions) targets(root, dir string) (out []string) {
 // recordFor is how long a recording may take.
 const recordFor = time.Minute
 
-// witnessed records what was seen and tells about it. What fails is told, and no more.
+// record stores the observed run and prints a summary. It prints errors and does not fail.
 func (a *commands) record(ctx context.Context, s *observe.Report, o *runOptions) {
 	ctx, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
@@ -361,7 +361,7 @@ func writeRecord(name string, v *runView) error {
 	return os.WriteFile(name, append(b, '\n'), 0o644)
 }
 
-// tellRun says on one line of standard error what was recorded.
+// printRecorded prints what was recorded, on one line of standard error.
 func (a *commands) printRecorded(v *runView) {
 	if a.JSON {
 		if b, err := json.Marshal(v); err == nil {
