@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/guardrail"
 )
 
-// Text is what happens to any text on its way into a log.
+// Text cleans a text on its way into a log.
 func Text(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return s
@@ -28,6 +28,7 @@ func SaidByPerson(e ken.Evidence) bool {
 	return e.Kind == ken.EvidenceUserStatement || e.Kind == ken.EvidenceHumanAssertion
 }
 
+// All returns the texts cleaned by Text; nil for nil.
 func All(in []string) []string {
 	if in == nil {
 		return nil
@@ -71,6 +72,8 @@ func value(v any) any {
 	return v
 }
 
+// Evidence returns the evidence with clean details and command lines, and with no time in
+// the future.
 func Evidence(in []ken.Evidence, now time.Time) []ken.Evidence {
 	if in == nil {
 		return nil
