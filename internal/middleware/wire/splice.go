@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -106,4 +107,115 @@ func room(ins []Insertion) (n int) {
 
 func misplaced(i int, msg string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: element("insertions", i), Msg: msg}
+}
+
+// place says where a text can go at one message.
+type place struct {
+	own    spot // as something of its own, before what the message says
+	merged spot // into the message's content; without one, own is taken
+}
+
+// spot is where a text can go, and the JSON around its escaped form. The zero spot
+// is none.
+type spot struct {
+	at            int // in the body, never 0
+	before, after string
+
+	// A value that stands alone becomes an element of an array: open goes before
+	// the first text, tail behind the last one, and shut behind the value, at end.
+	open, tail string
+	end        int
+	shut       string
+}
+
+func (s *spot) exists() bool { return s.at > 0 }
+
+// A message of its own is the same in all three dialects.
+const (
+	ownBefore = `{"role":"user","content":"`
+	ownAfter  = `"},`
+)
+
+// before is the place of a message: an object, with its content. part is the JSON
+// before the text of a part of its own in an array of content.
+func before(object, content value, part string) place {
+	p := place{own: spot{at: object.pos, before: ownBefore, after: ownAfter}}
+	switch head := content.pos + 1; {
+	case content.isString():
+		p.merged = spot{at: head, after: `\n\n`}
+	case content.isArray():
+		p.merged = spot{at: head, before: part, after: `\n\n"},`}
+		if content.length() == 0 {
+			p.merged.after = `\n\n"}`
+		}
+	}
+	return p
+}
+
+// alone is the place of a string that is the whole conversation.
+func alone(v value) place {
+	return place{
+		own: spot{at: v.pos, before: ownBefore, after: ownAfter,
+			open: `[`, tail: `{"role":"user","content":`, end: v.pos + len(v.raw()), shut: `}]`},
+		merged: spot{at: v.pos + 1, after: `\n\n`},
+	}
+}
+
+// Parts of text, as far as the text.
+const (
+	textPart  = `{"type":"text","text":"`
+	inputPart = `{"type":"input_text","text":"`
+)
+
+// appendEscaped appends a string's JSON form without its quotes, as encoding/json
+// writes it: what is not UTF-8 becomes U+FFFD. It leaves <, > and & alone: escaped,
+// they would cost tokens and tell the model nothing.
+//
+// A block has thousands of characters and few that need an escape: what lies between
+// them is copied at once.
+func appendEscaped(b []byte, s string) []byte {
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c < ' ' || c == '"' || c == '\\' {
+				b = appendEscape(append(b, s[from:i]...), c)
+				from = i + 1
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[from:i]...), `\ufffd`...)
+			from = i + n
+		case r == '\u2028' || r == '\u2029': // ends a line in JavaScript
+			b = append(append(append(b, s[from:i]...), `\u202`...), hexDigits[r&0xf])
+			from = i + n
+		}
+		i += n
+	}
+	return append(b, s[from:]...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendEscape appends the escape of an ASCII character that needs one.
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }
