@@ -28,7 +28,7 @@ func TestHearSaysWhatIsWorthJudging(t *testing.T) {
 		m    ken.Message
 		want bool
 	}{{call, false}, {said, true}, {said, false}, {other, true}, {call, false}, {other, true}} {
-		if got := h.addAnswer(step.m); got != step.want || len(h.answer) != 1 || !same(h.answer[0], short(step.m)) {
+		if got := h.addAnswer(step.m); got != step.want || len(h.answer) != 1 || !sameMessage(h.answer[0], truncatedMessage(step.m)) {
 			t.Errorf("step %d: %v, %+v", i, got, h.answer)
 		}
 	}
@@ -66,7 +66,7 @@ func TestAVerdictIsOnAllThatIsKnown(t *testing.T) {
 			default:
 				h.end(append([]ken.Message{asked}, some()...), []string{"Thanks.", "No, that's wrong.", ""}[r.IntN(3)])
 			}
-			want := use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+			want := use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.followUp})
 			if diff := cmp.Diff(want, h.uses()); diff != "" {
 				t.Fatalf("step %d: %s", step, diff)
 			}
@@ -84,7 +84,7 @@ func TestTurnsAreJudgedAtALimitedRate(t *testing.T) {
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	judged := func(turns int) (n int) {
 		for range turns {
-			if h.room(at) {
+			if h.allow(at) {
 				n++
 			}
 		}
@@ -127,9 +127,9 @@ func TestWhatWasLearnedIsAwaitedByTheDeadline(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Layer{cfg: config.Default()}
-			l.learners.m = map[string]*scorer.Learner{l.owned(""): scorer.NewLearner(slowShelf{takes: tt.takes}, scorer.Options{Mode: scorer.ModeOff})}
+			l.learners.m = map[string]*scorer.Learner{l.ownerOrDefault(""): scorer.NewLearner(slowShelf{takes: tt.takes}, scorer.Options{Mode: scorer.ModeOff})}
 			st := State{Receipt: &ken.Receipt{}}
-			l.learned(t.Context(), &st, &retriever.Options{Deadline: tt.deadline})
+			l.applyLearned(t.Context(), &st, &retriever.Options{Deadline: tt.deadline})
 			if late := len(st.Receipt.Degraded) > 0; late != tt.late {
 				t.Errorf("of %s, what takes %s is late: %v, %q", tt.deadline, tt.takes, late, st.Receipt.Degraded)
 			}

@@ -34,8 +34,8 @@ type Assembly struct {
 	Receipt    ken.Receipt
 
 	placed   []placedBlock  // the blocks of Insertions, and the turn's own even if it is empty
-	block    *turnDecision  // the turn's own
-	suspects *sessionTaints // the external claims that the session's model has read; nil for none
+	decision    *turnDecision  // the turn's own
+	taints *sessionTaints // the external claims that the session's model has read; nil for none
 
 	// context is what the model reads, by where it comes from. It is counted only for who
 	// writes it down: an event, or a kept receipt.
@@ -56,27 +56,27 @@ func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
 // assemble is Assemble for a turn of which some is upstream already, and which began at
 // start. It fills in what t leaves out.
 func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstreamHistory, start time.Time) Assembly {
-	l.turning.begin()
-	defer l.turning.end()
+	l.activeTurns.begin()
+	defer l.activeTurns.end()
 	named := t.ID != ""
 	if !named {
 		t.ID = l.newID()
 	}
-	l.complete(t)
+	l.fillDefaults(t)
 	at := fingerprintsOf(t)
 	a := Assembly{}
 	block := &turnDecision{}
 	last := lastUser(t.Messages)
-	why := silent(t, &l.cfg, last)
+	why := skipReason(t, &l.cfg, last)
 	switch {
 	case why != "":
-		a.Receipt = l.blank(t, why)
-	case last < up.until:
-		block = l.again(t, named, up.turn(last))
+		a.Receipt = l.emptyReceipt(t, why)
+	case last < up.firstSent:
+		block = l.upstreamDecision(t, named, up.decisionAt(last))
 		a.Receipt = block.receipt
 	default:
 		var earlier []placedBlock
-		earlier, block = l.withinDeadline(ctx, t, named, &at, up, last, start)
+		earlier, block = l.composeWithinDeadline(ctx, t, named, &at, up, last, start)
 		a.Receipt = block.receipt
 		if l.cfg.Middleware.Inject {
 			a.placed = append(earlier, placedBlock{last, block})
@@ -87,24 +87,24 @@ func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstreamHistory, s
 			a.Insertions = append(a.Insertions, l.insertion(t.Model, p.index, p.turnDecision))
 		}
 	}
-	if up.lost != "" {
-		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.lost)
+	if up.missing != "" {
+		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.missing)
 	}
-	l.traffic.count(t, &at, append(l.insertions(t.Model, up.blocks), a.Insertions...), &a.Receipt)
-	a.block = block
-	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
-	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
+	l.promptCache.count(t, &at, append(l.insertions(t.Model, up.blocks), a.Insertions...), &a.Receipt)
+	a.decision = block
+	a.Receipt.MS = withEntry(a.Receipt.MS, "total", since(start))
+	a.taints = l.observeBlocks(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
 	if l.events != nil || l.keepsReceipt(t) {
 		a.context = a.breakdown(t)
 	}
 	l.report(ctx, t, &a, block)
-	l.observe(t, &a)
+	l.recordTurn(t, &a)
 	return a
 }
 
 // complete fills in what a turn leaves to the configuration.
-func (l *Layer) complete(t *ken.Turn) {
-	t.Owner = l.owned(t.Owner)
+func (l *Layer) fillDefaults(t *ken.Turn) {
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Weight == ken.WeightDefault {
 		t.Weight = l.cfg.Retrieval.Weight
 	}
@@ -113,9 +113,9 @@ func (l *Layer) complete(t *ken.Turn) {
 	}
 }
 
-// spare is how long a turn may take beyond retrieval.deadline, which is for its legs: the
+// turnSlack is how long a turn may take beyond retrieval.deadline, which is for its legs: the
 // stages before and behind them. Past it, the request goes on without a block.
-const spare = 50 * time.Millisecond
+const turnSlack = 50 * time.Millisecond
 
 // maxOverdue bounds the turns that still compose a block which nobody waits for.
 const maxOverdue = 64
@@ -133,7 +133,7 @@ func growStack() {
 // limit. Some calls to a store that does not answer can't be ended: what has not ended by
 // then runs on by itself, counts as overdue until it ends, and its result is dropped. The
 // context of do ends at the limit. The caller bears a panic of do.
-func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
+func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	type outcome struct {
 		result T
@@ -171,16 +171,16 @@ func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(
 	return out, false
 }
 
-// withinDeadline finds the blocks of earlier turns and composes this one's, until the turn's
+// composeWithinDeadline finds the blocks of earlier turns and composes this one's, until the turn's
 // deadline: see bounded. Past it, the conversation keeps the blocks that are in memory,
 // byte for byte.
-func (l *Layer) withinDeadline(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstreamHistory, last int, start time.Time) ([]placedBlock, *turnDecision) {
+func (l *Layer) composeWithinDeadline(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstreamHistory, last int, start time.Time) ([]placedBlock, *turnDecision) {
 	late := func(why string) ([]placedBlock, *turnDecision) {
-		earlier := l.earlier(ctx, t, at.said, up.until, last, l.inMemory)
-		if c := l.blockAt(t.Session, at.said[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
-			return earlier, l.reused(t, named, c)
+		earlier := l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlockInMemory)
+		if c := l.cachedBlock(t.Session, at.dialogue[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
+			return earlier, l.reusedDecision(t, named, c)
 		}
-		r := l.blank(t, why)
+		r := l.emptyReceipt(t, why)
 		r.Degraded = []string{why}
 		return earlier, &turnDecision{receipt: r}
 	}
@@ -192,13 +192,13 @@ func (l *Layer) withinDeadline(ctx context.Context, t *ken.Turn, named bool, at 
 		own     *turnDecision
 	}
 	var stage atomic.Pointer[string]
-	whole := l.cfg.Retrieval.Deadline + spare
-	found, ok := bounded(ctx, l, max(whole-time.Since(start), 0), func(ctx context.Context) (b blocks) {
-		lost := l.restoreBlocks(ctx, t, at.said, up.until, last)
-		b.earlier = l.earlier(ctx, t, at.said, up.until, last, l.recall)
+	whole := l.cfg.Retrieval.Deadline + turnSlack
+	found, ok := runWithin(ctx, l, max(whole-time.Since(start), 0), func(ctx context.Context) (b blocks) {
+		lost := l.restoreBlocks(ctx, t, at.dialogue, up.firstSent, last)
+		b.earlier = l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlock)
 		b.own = l.compose(ctx, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], b.earlier...), start, &stage)
 		if lost != nil {
-			b.own = b.own.degraded("blocks: " + lost.Error())
+			b.own = b.own.withDegraded("blocks: " + lost.Error())
 		}
 		return b
 	})
@@ -212,9 +212,9 @@ func (l *Layer) withinDeadline(ctx context.Context, t *ken.Turn, named bool, at 
 	return late(fmt.Sprintf("turn: not ready within %s, in %s", whole, where))
 }
 
-// hung is the error of a store whose holder does not answer: what such a store doesn't find
+// hangError is the error of a store whose holder does not answer: what such a store doesn't find
 // means nothing.
-func hung(p store.Projections) error {
+func hangError(p store.Projections) error {
 	if h, ok := p.(interface{ Hangs() error }); ok {
 		return h.Hangs()
 	}
@@ -223,7 +223,7 @@ func hung(p store.Projections) error {
 
 // silent says why a turn, whose user message is the last at that index, gets nothing;
 // "" when it gets something.
-func silent(t *ken.Turn, c *config.Config, last int) string {
+func skipReason(t *ken.Turn, c *config.Config, last int) string {
 	switch {
 	case !c.Middleware.Knowledge:
 		return "switched off: middleware.knowledge is false"
@@ -251,9 +251,9 @@ func (l *Layer) insertion(model string, before int, c *turnDecision) Insertion {
 	return Insertion{Before: before, Text: c.text, Merge: l.merges(model)}
 }
 
-// earlier finds the blocks that the conversation carried before this turn, among
+// earlierBlocks finds the blocks that the conversation carried before this turn, among
 // the messages from one to another.
-func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *turnDecision) []placedBlock {
+func (l *Layer) earlierBlocks(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *turnDecision) []placedBlock {
 	if !l.cfg.Injection.Sticky {
 		return nil
 	}
@@ -269,23 +269,23 @@ func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from
 	return out
 }
 
-// again is what a turn got whose user message, and block, are upstream.
-func (l *Layer) again(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
+// upstreamDecision is what a turn got whose user message, and block, are upstream.
+func (l *Layer) upstreamDecision(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
 	if c == nil {
-		return &turnDecision{receipt: l.blank(t, "what is asked is upstream, and its knowledge with it")}
+		return &turnDecision{receipt: l.emptyReceipt(t, "what is asked is upstream, and its knowledge with it")}
 	}
-	return l.reused(t, named, c)
+	return l.reusedDecision(t, named, c)
 }
 
-// degraded is a copy that says what went wrong.
-func (c *turnDecision) degraded(why string) *turnDecision {
+// withDegraded is a copy that says what went wrong.
+func (c *turnDecision) withDegraded(why string) *turnDecision {
 	out := *c
 	out.receipt.Degraded = append(out.receipt.Degraded[:len(out.receipt.Degraded):len(out.receipt.Degraded)], why)
 	return &out
 }
 
-// reused is what an earlier request of the turn got.
-func (l *Layer) reused(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
+// reusedDecision is what an earlier request of the turn got.
+func (l *Layer) reusedDecision(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
 	again := *c
 	again.receipt.Reused, again.receipt.At, again.receipt.Policy = true, l.now().UTC(), t.Policy
 	if named || c.incognito != t.Incognito { // the receipt of one must not be kept as the other's
@@ -294,45 +294,45 @@ func (l *Layer) reused(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
 	return &again
 }
 
-// recall returns what was composed at a place, unless a claim in it was forgotten
+// findBlock returns what was composed at a place, unless a claim in it was forgotten
 // since: then the block goes too, whatever the prompt cache loses.
-func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
-	c := l.blockAt(t.Session, at)
-	if c == nil || l.lost(ctx, t.Owner, c.claims) {
+func (l *Layer) findBlock(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
+	c := l.cachedBlock(t.Session, at)
+	if c == nil || l.anyForgotten(ctx, t.Owner, c.ownClaims) {
 		return nil
 	}
 	for owner, ids := range c.shared {
-		if l.lost(ctx, owner, ids) {
+		if l.anyForgotten(ctx, owner, ids) {
 			return nil
 		}
 	}
 	return c
 }
 
-// lost reports that one of an owner's claims was forgotten. Nothing can be forgotten where
+// anyForgotten reports that one of an owner's claims was forgotten. Nothing can be forgotten where
 // nothing can be opened.
-func (l *Layer) lost(ctx context.Context, owner string, ids []string) bool {
+func (l *Layer) anyForgotten(ctx context.Context, owner string, ids []string) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	p, release, err := l.projections(ctx, owner)
+	p, release, err := l.openProjections(ctx, owner)
 	if err != nil {
 		return false
 	}
 	defer release()
-	return !store.HasAll(p, ids) && ctx.Err() == nil && hung(p) == nil // else nobody said so
+	return !store.HasAll(p, ids) && ctx.Err() == nil && hangError(p) == nil // else nobody said so
 }
 
-// blockThatStands returns the block that an earlier request of the turn got, nil where a new one is
+// reusableBlock returns the block that an earlier request of the turn got, nil where a new one is
 // to be composed. A request that ends with the user message opens a turn: in a
 // conversation without a session, the same opening may belong to another conversation,
 // and otherwise the block stands for a retry alone.
-func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *turnDecision {
+func (l *Layer) reusableBlock(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *turnDecision {
 	opens := last == len(t.Messages)-1
 	if !l.cfg.Injection.Sticky || opens && t.Session == "" {
 		return nil
 	}
-	if c := l.recall(ctx, t, at.said[last]); c != nil && (!opens || c.stands(l.now())) {
+	if c := l.findBlock(ctx, t, at.dialogue[last]); c != nil && (!opens || c.isReusable(l.now())) {
 		return c
 	}
 	return nil
@@ -342,23 +342,23 @@ func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprin
 // named says that the caller gave the turn its id; at are the fingerprints of its
 // messages, the last of the user's at index last.
 func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placedBlock, start time.Time, stage *atomic.Pointer[string]) *turnDecision {
-	if c := l.blockThatStands(ctx, t, at, last); c != nil {
-		return l.reused(t, named, c)
+	if c := l.reusableBlock(ctx, t, at, last); c != nil {
+		return l.reusedDecision(t, named, c)
 	}
-	key := place{t.Session, at.said[last]}
+	key := place{t.Session, at.dialogue[last]}
 	if !l.beginComposing() {
-		return l.busy(t)
+		return l.busyDecision(t)
 	}
 	defer l.endComposing()
 	stale := l.blocks.get(key)
 	read := *t // from here on nobody sees a secret
-	read.Messages = l.cleanings.messages(at.whole, t.Messages)
-	c := l.run(ctx, &read, pastOf(earlier), stage)
-	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
+	read.Messages = l.cleanCache.clean(at.full, t.Messages)
+	c := l.runStages(ctx, &read, historyOf(earlier), stage)
+	c.receipt.MS = withEntry(c.receipt.MS, "assemble", since(start))
 	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
 		return c
 	}
-	c.kept = key
+	c.storedAt = key
 	return l.blocks.put(key, c, stale)
 }
 
@@ -377,46 +377,46 @@ func (l *Layer) endComposing() { l.composing.Add(-1) }
 // causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
 const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
 
-// busy returns the empty result of a turn beyond retrieval.at_once.
-func (l *Layer) busy(t *ken.Turn) *turnDecision {
-	r := l.blank(t, causeBusy)
+// busyDecision returns the empty result of a turn beyond retrieval.at_once.
+func (l *Layer) busyDecision(t *ken.Turn) *turnDecision {
+	r := l.emptyReceipt(t, causeBusy)
 	r.Degraded = []string{causeBusy}
 	return &turnDecision{receipt: r}
 }
 
 // run sends the turn, whose messages are clean, through the chain.
-func (l *Layer) run(ctx context.Context, t *ken.Turn, by injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
-	r := l.blank(t, "")
-	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), past: by}
-	l.send(ctx, st, l.handler)
+func (l *Layer) runStages(ctx context.Context, t *ken.Turn, by injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
+	r := l.emptyReceipt(t, "")
+	st := &State{current: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), history: by}
+	l.runHandler(ctx, st, l.handler)
 	l.keepLate(t, st.Found.Late)
-	r.Signals = ownSignals(r.Signals)
-	c := &turnDecision{text: st.Block.Text, held: make(map[string]uint64, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
-		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
+	r.Signals = cloneSignals(r.Signals)
+	c := &turnDecision{text: st.Block.Text, itemHashes: make(map[string]uint64, len(r.Items)), receipt: r, lastEvent: st.lastEvent, incognito: t.Incognito,
+		retrievedCount: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memoryCount: st.Found.Memory}
 	for _, it := range r.Items {
-		c.held[it.ID] = hashOf(it.Text)
+		c.itemHashes[it.ID] = hashOf(it.Text)
 		// Files change; their old text in a conversation does no harm. What is made for the
 		// turn is no record that could be forgotten.
-		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !projected(&it) {
-			c.keeps(it.Owner, it.ID)
+		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !isFileDecision(&it) {
+			c.addForgettable(it.Owner, it.ID)
 		}
 	}
 	return c
 }
 
-// send has a handler work on a turn, with its owner's store open. What goes wrong is in
+// runHandler has a handler work on a turn, with its owner's store open. What goes wrong is in
 // the receipt.
-func (l *Layer) send(ctx context.Context, st *State, h Handler) {
+func (l *Layer) runHandler(ctx context.Context, st *State, h Handler) {
 	r := st.Receipt
-	p, release, err := l.projections(ctx, st.Turn.Owner)
+	p, release, err := l.openProjections(ctx, st.Turn.Owner)
 	if err != nil {
 		st.degrade("store", err)
 	} else {
 		defer release()
 		defer st.release()
-		st.p = p
-		if s, ok := p.(store.Engine); ok && st.trial == nil && l.cfg.Injection.Sticky {
-			st.seq = s.Seq()
+		st.proj = p
+		if s, ok := p.(store.Engine); ok && st.dryRun == nil && l.cfg.Injection.Sticky {
+			st.lastEvent = s.Seq()
 		}
 		err := protect(ctx, st, h)
 		st.Receipt = r // whatever a middleware made of it
@@ -427,9 +427,9 @@ func (l *Layer) send(ctx context.Context, st *State, h Handler) {
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 }
 
-// ownSignals are signals that share no memory with the messages that they were read
+// cloneSignals are signals that share no memory with the messages that they were read
 // from: a receipt is remembered for long, and would keep whole requests with it.
-func ownSignals(s ken.Signals) ken.Signals {
+func cloneSignals(s ken.Signals) ken.Signals {
 	s.Question, s.Subject = strings.Clone(s.Question), strings.Clone(s.Subject)
 	for _, words := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities} {
 		*words = slices.Clone(*words)
@@ -440,16 +440,16 @@ func ownSignals(s ken.Signals) ken.Signals {
 	return s
 }
 
-// blank is the receipt of a turn that gets no block, for the reason given.
-func (l *Layer) blank(t *ken.Turn, cause string) ken.Receipt {
+// emptyReceipt is the receipt of a turn that gets no block, for the reason given.
+func (l *Layer) emptyReceipt(t *ken.Turn, cause string) ken.Receipt {
 	return ken.Receipt{Turn: t.ID, At: l.now().UTC(), Owner: t.Owner, Session: t.Session, Mode: ken.ModeNone, Policy: t.Policy, Cause: cause,
 		Signals: ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}},
 		Items:   []ken.Item{}, Cut: []ken.Cut{}, MS: map[string]float64{}}
 }
 
-// with returns a copy of m with one more entry: a receipt that others hold must
+// withEntry returns a copy of m with one more entry: a receipt that others hold must
 // not change.
-func with(m map[string]float64, key string, v float64) map[string]float64 {
+func withEntry(m map[string]float64, key string, v float64) map[string]float64 {
 	out := make(map[string]float64, len(m)+1)
 	for k, x := range m {
 		out[k] = x
@@ -463,11 +463,11 @@ func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
 	if t.Session == "" || t.Incognito {
 		return nil
 	}
-	return l.late.take(t.Owner + "\x00" + t.Session)
+	return l.lateResults.take(t.Owner + "\x00" + t.Session)
 }
 
 func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
 	if ch != nil && t.Session != "" && !t.Incognito { // what it asked for is no other turn's business
-		l.late.keep(t.Owner+"\x00"+t.Session, ch)
+		l.lateResults.keep(t.Owner+"\x00"+t.Session, ch)
 	}
 }

@@ -17,14 +17,14 @@ import (
 func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 	l := &Layer{}
 	for range 1000 {
-		if n, ok := bounded(t.Context(), l, time.Minute, func(context.Context) int { return 7 }); n != 7 || !ok {
+		if n, ok := runWithin(t.Context(), l, time.Minute, func(context.Context) int { return 7 }); n != 7 || !ok {
 			t.Fatalf("%d, %v", n, ok)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		for range 3 {
-			if _, ok := bounded(t.Context(), l, time.Second, func(context.Context) int { <-stuck; return 7 }); ok {
+			if _, ok := runWithin(t.Context(), l, time.Second, func(context.Context) int { <-stuck; return 7 }); ok {
 				t.Error("what is stuck ended in time")
 			}
 		}
@@ -76,7 +76,7 @@ func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 			t.Errorf("session %s: %+v, first %q", id, a.Insertions, first[id])
 		}
 	}
-	if n := len(l.blocks.at); n != 2 {
+	if n := len(l.blocks.byPlace); n != 2 {
 		t.Errorf("%d blocks in memory", n)
 	}
 }
@@ -87,18 +87,18 @@ func TestCleaningsAreRememberedAndBounded(t *testing.T) {
 	msgs := []ken.Message{{Role: "user", Text: "hello"}, {Role: "user", Text: secret},
 		{Role: "assistant", ToolCalls: []ken.ToolCall{{Name: "shell", Arguments: `{"cmd":"` + secret + `"}`}}}}
 	for range 2 {
-		at := fingerprintsOf(&ken.Turn{Messages: msgs}).whole
-		got := c.messages(at, msgs)
+		at := fingerprintsOf(&ken.Turn{Messages: msgs}).full
+		got := c.clean(at, msgs)
 		if msgs[1].Text != secret || got[0].Text != "hello" || strings.Contains(fmt.Sprint(got), "Zr7k99aXq") {
 			t.Fatalf("%+v of %+v", got, msgs)
 		}
-		if len(c.now) != 3 {
-			t.Fatalf("%d remembered", len(c.now))
+		if len(c.newer) != 3 {
+			t.Fatalf("%d remembered", len(c.newer))
 		}
 	}
 	clean := msgs[:1]
-	at := fingerprintsOf(&ken.Turn{Messages: clean}).whole
-	if got := c.messages(at, clean); &got[0] != &clean[0] {
+	at := fingerprintsOf(&ken.Turn{Messages: clean}).full
+	if got := c.clean(at, clean); &got[0] != &clean[0] {
 		t.Error("clean messages were copied")
 	}
 	// A long secret message takes room of the others, and too long a one none.
@@ -106,14 +106,14 @@ func TestCleaningsAreRememberedAndBounded(t *testing.T) {
 	for i := range long {
 		long[i].Text = fmt.Sprint(i, " ", secret, strings.Repeat(" more", 100_000))
 	}
-	at = fingerprintsOf(&ken.Turn{Messages: long}).whole
-	for i, m := range c.messages(at, long) {
+	at = fingerprintsOf(&ken.Turn{Messages: long}).full
+	for i, m := range c.clean(at, long) {
 		if strings.Contains(m.Text, "Zr7k99aXq") {
 			t.Errorf("message %d is not clean", i)
 		}
 	}
-	if c.bytes > maxCleaningBytes || len(c.now)+len(c.old) >= len(long) {
-		t.Errorf("%d bytes, %d and %d messages", c.bytes, len(c.now), len(c.old))
+	if c.bytes > maxCleaningBytes || len(c.newer)+len(c.older) >= len(long) {
+		t.Errorf("%d bytes, %d and %d messages", c.bytes, len(c.newer), len(c.older))
 	}
 }
 
@@ -154,7 +154,7 @@ func TestStagesReadTheEndsOfALongMessage(t *testing.T) {
 func TestKeptMessagesAreShort(t *testing.T) {
 	long := ken.Message{Role: "user", Text: strings.Repeat("words ", 5<<20/6), Parts: []ken.Part{{Type: "text", Text: strings.Repeat("words ", 5<<20/6)}, {Type: "image_url", Ref: "x"}}}
 	short := ken.Message{Role: "assistant", Text: "yes", Parts: []ken.Part{{Type: "text", Text: "yes"}}, ToolCalls: []ken.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}}
-	got, again := kept([]ken.Message{long, short}), kept([]ken.Message{long, short})
+	got, again := journalCopy([]ken.Message{long, short}), journalCopy([]ken.Message{long, short})
 	if n := len(got[0].Text); n > maxKeptText || n < maxKeptText-8 || got[0].Text != again[0].Text || len(got[0].Parts) != 1 || got[0].Parts[0].Ref != "x" {
 		t.Errorf("%d bytes, %+v", n, got[0].Parts)
 	}

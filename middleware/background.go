@@ -39,8 +39,8 @@ func (l *Layer) closeFiling() error {
 	return l.filing.model.Close()
 }
 
-// files reports whether claims are filed beyond what their writing does.
-func (l *Layer) files() bool {
+// filesClaims reports whether claims are filed beyond what their writing does.
+func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
@@ -60,7 +60,7 @@ func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 
 // keepFiling files the configured owner's claims, old ones and what is written, until
 // ctx ends. This process holds the store.
-func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
+func (l *Layer) runFiling(ctx context.Context, s store.Engine) {
 	q := l.sessionsOf("").queue
 	c := l.classifier(s, q)
 	worked := make(chan struct{})
@@ -74,7 +74,7 @@ func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
 
 // keepFilingOthers files the claims of other owners after their sessions were looked
 // after, until ctx ends.
-func (l *Layer) keepFilingOthers(ctx context.Context) {
+func (l *Layer) runFilingOthers(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.filing.due:
@@ -91,9 +91,9 @@ func (l *Layer) keepFilingOthers(ctx context.Context) {
 	}
 }
 
-// wantFiling has the background file another owner's claims. It does not wait.
-func (l *Layer) wantFiling(owner string) {
-	if !l.files() || owner == "" || owner == l.cfg.Knowledge.Owner {
+// requestFiling has the background file another owner's claims. It does not wait.
+func (l *Layer) requestFiling(owner string) {
+	if !l.filesClaims() || owner == "" || owner == l.cfg.Knowledge.Owner {
 		return
 	}
 	select {
@@ -107,7 +107,7 @@ func (l *Layer) wantFiling(owner string) {
 // itself in the background, unless Options.Foreground is set. It returns the jobs that
 // ran.
 func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
-	if !l.files() {
+	if !l.filesClaims() {
 		return jobs.Report{}, nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -127,7 +127,7 @@ func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
 // as the dependencies that they state: for programs that end right after. Where a layer
 // works in the background it comes to that by itself.
 func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
-	if !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
 		return nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -138,10 +138,10 @@ func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
 	return classify.Derive(ctx, s, ids...)
 }
 
-// derived is Derive after a write through the layer in the foreground. The claim is
+// deriveInForeground is Derive after a write through the layer in the foreground. The claim is
 // written, whatever comes of it.
-func (l *Layer) derived(ctx context.Context, s store.Engine, id string) {
-	if !l.o.Foreground || id == "" || !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id string) {
+	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
 		return
 	}
 	if err := classify.Derive(ctx, s, id); err != nil && ctx.Err() == nil {
@@ -161,9 +161,9 @@ func (l *Layer) Filing(ctx context.Context, owner string) (classify.State, error
 
 // fileTogether files after a harvest in the foreground, and adds the jobs that ran to
 // the report.
-func (l *Layer) fileTogether(ctx context.Context, owner string, report *jobs.Report) error {
+func (l *Layer) fileAfterHarvest(ctx context.Context, owner string, report *jobs.Report) error {
 	if !l.o.Foreground {
-		l.wantFiling(owner)
+		l.requestFiling(owner)
 		return nil
 	}
 	r, err := l.File(ctx, owner)
@@ -186,45 +186,45 @@ const (
 // activeTurns tells the background whether one is in progress. The zero value is ready.
 type activeTurns struct {
 	mu   sync.Mutex // guards the rest
-	now  int
-	last time.Time     // when the last one ended
-	none chan struct{} // closed when none is left; nil while nobody waits
+	count  int
+	lastEnd time.Time     // when the last one ended
+	idle chan struct{} // closed when none is left; nil while nobody waits
 }
 
 func (s *activeTurns) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now++
+	s.count++
 }
 
 func (s *activeTurns) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now--
-	s.last = time.Now()
-	if s.now == 0 && s.none != nil {
-		close(s.none)
-		s.none = nil
+	s.count--
+	s.lastEnd = time.Now()
+	if s.count == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
 	}
 }
 
-// busy returns what is closed when no turn is left, or else for how long to wait still.
-func (s *activeTurns) busy() (left <-chan struct{}, wait time.Duration) {
+// busyDecision returns what is closed when no turn is left, or else for how long to wait still.
+func (s *activeTurns) wait() (left <-chan struct{}, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now == 0 {
-		return nil, quietAfter - time.Since(s.last)
+	if s.count == 0 {
+		return nil, quietAfter - time.Since(s.lastEnd)
 	}
-	if s.none == nil {
-		s.none = make(chan struct{})
+	if s.idle == nil {
+		s.idle = make(chan struct{})
 	}
-	return s.none, waitAtMost
+	return s.idle, waitAtMost
 }
 
 // yield returns when there has been no turn for a moment, after waitAtMost, or at ctx's
 // end. It must not be called with something that a turn may wait for.
 func (s *activeTurns) yield(ctx context.Context) {
-	left, wait := s.busy()
+	left, wait := s.wait()
 	if wait <= 0 {
 		return
 	}
@@ -242,7 +242,7 @@ func (s *activeTurns) yield(ctx context.Context) {
 		}
 		quiet.Stop()
 		if wait > 0 {
-			left, wait = s.busy()
+			left, wait = s.wait()
 		}
 	}
 }
@@ -258,6 +258,6 @@ func inBackground(ctx context.Context) context.Context {
 // yield has background work give way; work that somebody waits for does not.
 func (l *Layer) yieldToTurns(ctx context.Context) {
 	if ctx.Value(backgroundKey{}) != nil {
-		l.turning.yield(ctx)
+		l.activeTurns.yield(ctx)
 	}
 }

@@ -57,12 +57,12 @@ func TestAGraphThatIsBeingRead(t *testing.T) {
 	}
 	l.o.Foreground = true
 	ctx, cancel := context.WithCancel(t.Context())
-	l.code.reading <- struct{}{} // somebody reads it
+	l.code.loading <- struct{}{} // somebody reads it
 	time.AfterFunc(time.Millisecond, cancel)
 	if _, err := l.ReadCode(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	<-l.code.reading
+	<-l.code.loading
 	if r := l.Assemble(t.Context(), askOf("What does OpenDoor do?")).Receipt; !strings.Contains(r.Block, "OpenDoor opens it") {
 		t.Errorf("%q\n%s", r.Degraded, r.Block)
 	}
@@ -88,7 +88,7 @@ func TestTheCodeFailsOpen(t *testing.T) {
 	base := l.code.base
 	defer func() { l.code.base = base }()
 	l.code.base = &codebase.Codebase{} // every question to it panics
-	close(l.code.read)
+	close(l.code.loaded)
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +115,8 @@ func TestATurnWaitsOnlySoLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold, held := make(chan struct{}), make(chan struct{}, 8)
-	read := l.code.renewal.read
-	l.code.renewal.read = func(ctx context.Context, paths []string) {
+	read := l.code.refresh.read
+	l.code.refresh.read = func(ctx context.Context, paths []string) {
 		held <- struct{}{}
 		<-hold
 		read(ctx, paths)
@@ -130,7 +130,7 @@ func TestATurnWaitsOnlySoLong(t *testing.T) {
 	if took := time.Since(start); took < editWait {
 		t.Errorf("it waited for %s", took)
 	}
-	if strings.Contains(r.Block, "OpenDoor") || !slices.Equal(r.Degraded, []string{"graph: " + stillRead}) {
+	if strings.Contains(r.Block, "OpenDoor") || !slices.Equal(r.Degraded, []string{"graph: " + causeCodeStale}) {
 		t.Errorf("%q\n%s", r.Degraded, r.Block)
 	}
 	<-held
@@ -145,39 +145,39 @@ func TestRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var batches [][]string
-		r := newRenewal(func(ctx context.Context, paths []string) {
+		r := newCodeRefresh(func(ctx context.Context, paths []string) {
 			mu.Lock()
 			defer mu.Unlock()
 			slices.Sort(paths)
 			batches = append(batches, paths)
 			time.Sleep(time.Second)
 		}, time.Now)
-		first := r.ask("a")
+		first := r.request("a")
 		synctest.Wait()
-		second, third := r.ask("c", "b"), r.ask("b") // they go together
+		second, third := r.request("c", "b"), r.request("b") // they go together
 		if second != third {
 			t.Error("two batches")
 		}
 		<-first
 		<-second
-		if r.ask() == nil {
+		if r.request() == nil {
 			t.Error("nobody looked around yet")
 		}
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if r.ask() != nil {
+		if r.request() != nil {
 			t.Error("all files were just looked at")
 		}
-		time.Sleep(restFactor*time.Second + 1)
-		last := r.ask()
+		time.Sleep(rescanFactor*time.Second + 1)
+		last := r.request()
 		if last == nil {
 			t.Error("that was long ago")
 		}
 		synctest.Wait()
 		r.close()
 		<-last
-		<-r.ask("z") // is not read
+		<-r.request("z") // is not read
 		if want := [][]string{{"a"}, {"b", "c"}, nil, nil}; !slices.EqualFunc(batches, want, slices.Equal) {
 			t.Errorf("read %q", batches)
 		}
@@ -193,19 +193,19 @@ func TestToolCallsAreLookedAtOnce(t *testing.T) {
 		{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "2", Name: "Read", Arguments: `{"file_path":"n.go"}`}, {ID: "3", Name: "move_file", Arguments: `{"source":"a","destination":"../b"}`}}},
 		{Role: "tool", ToolCallID: "2", Text: "ok"}, {Role: "tool", ToolCallID: "3", Text: "ok"},
 	}}
-	if got := l.touched(&turn); !slices.Equal(got, []string{"m.go", "a"}) {
+	if got := l.editedFiles(&turn); !slices.Equal(got, []string{"m.go", "a"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := l.touched(&turn); len(got) > 0 {
+	if got := l.editedFiles(&turn); len(got) > 0 {
 		t.Errorf("again: %q", got)
 	}
 	turn.Session = "other"
-	if got := l.touched(&turn); len(got) != 2 {
+	if got := l.editedFiles(&turn); len(got) != 2 {
 		t.Errorf("another conversation: %q", got)
 	}
 	turn.Session = ""
 	for range 2 {
-		if got := l.touched(&turn); len(got) != 2 {
+		if got := l.editedFiles(&turn); len(got) != 2 {
 			t.Errorf("without a session: %q", got)
 		}
 	}
@@ -280,7 +280,7 @@ func TestWhatNamesMean(t *testing.T) {
 	} {
 		var got []string
 		for _, s := range resolve(v, mentions(&ken.Signals{Symbols: tt.symbols, Entities: tt.entities}, "/repo"), 20) {
-			got = append(got, fmt.Sprint(shortName(&s.Node), " ", s.sure))
+			got = append(got, fmt.Sprint(shortName(&s.Node), " ", s.confidence))
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%q %q: got %q, want %q", tt.symbols, tt.entities, got, tt.want)
@@ -308,7 +308,7 @@ func TestNamesOfSymbols(t *testing.T) {
 	}
 	n := codegraph.Node{Kind: codegraph.KindMethod, Qualified: "example.com/shop/depot.Shelf.Put", Name: "Put", Path: "depot/shelf.go", Language: "go"}
 	want := []string{"depot.Shelf", "example.com/shop/depot.Shelf", "Shelf", "depot/shelf.go", "depot", "example.com/shop/depot", "depot"}
-	if got := around(&n); !slices.Equal(got, want) {
+	if got := enclosingNames(&n); !slices.Equal(got, want) {
 		t.Errorf("around: got %q, want %q", got, want)
 	}
 }

@@ -37,9 +37,9 @@ type sessionKey struct{ owner, session string }
 // keeps it.
 type reply struct {
 	sessionKey
-	n     int
+	number     int
 	first session.First
-	on    bool // the conversation went on with that answer
+	continued    bool // the conversation went on with that answer
 }
 
 // settleSession gives a turn of a guessed session the session that it is. It returns
@@ -48,7 +48,7 @@ type reply struct {
 //
 // If memory does not decide, the journal is asked, at most until the deadline of the turn's
 // search. start is the time at which the turn began.
-func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
+func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" })
 	var first session.First
 	if i >= 0 {
-		first = saidFirst(&t.Messages[i])
+		first = answerFingerprints(&t.Messages[i])
 	}
 	if i < 0 || !l.openings.knows(key, first) {
 		ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
@@ -66,20 +66,20 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	var n int
 	if i >= 0 {
 		var news bool
-		if n, news = l.openings.goesOn(key, first); news {
-			l.keepReply(t, reply{key, n, first, true})
+		if n, news = l.openings.goOn(key, first); news {
+			l.recordReply(t, reply{key, n, first, true})
 		}
 	} else {
-		n = l.openings.begins(key)
+		n = l.openings.begin(key)
 		began, turn := n, *t
 		turn.Messages = nil
 		answered = func(m *ken.Message) {
 			if m == nil {
-				l.openings.hears(key, began, session.First{})
+				l.openings.answer(key, began, session.First{})
 				return
 			}
-			first := saidFirst(m)
-			l.keepReply(&turn, reply{key, l.openings.hears(key, began, first), first, false})
+			first := answerFingerprints(m)
+			l.recordReply(&turn, reply{key, l.openings.answer(key, began, first), first, false})
 		}
 	}
 	if n > 0 {
@@ -90,7 +90,7 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 
 // peekSession gives a turn of a guessed session the session that settleSession would
 // give it, and notes nothing.
-func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
+func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {
 		return
 	}
@@ -100,17 +100,17 @@ func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	l.loadOpening(ctx, t, key)
 	n := 0
 	if i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" }); i >= 0 {
-		n = l.openings.copyOf(key).Continue(saidFirst(&t.Messages[i]))
+		n = l.openings.snapshot(key).Continue(answerFingerprints(&t.Messages[i]))
 	} else {
-		n = l.openings.copyOf(key).Begin()
+		n = l.openings.snapshot(key).Begin()
 	}
 	if n > 0 {
 		t.Session += "." + strconv.Itoa(n)
 	}
 }
 
-// copyOf is a copy of what is known of conversations that begin alike.
-func (o *openings) copyOf(key sessionKey) *session.Opening {
+// snapshot is a copy of what is known of conversations that begin alike.
+func (o *openings) snapshot(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := &session.Opening{}
@@ -128,7 +128,7 @@ func (o *openings) copyOf(key sessionKey) *session.Opening {
 // loadOpening takes up what other processes know of conversations that begin alike. What
 // can't be read leaves this process with what it knows by itself.
 func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
-	if !l.remembers(t) {
+	if !l.usesSession(t) {
 		return
 	}
 	if o, err := l.Journal(key.owner).Opening(ctx, key.session); err == nil {
@@ -136,17 +136,17 @@ func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	}
 }
 
-// keepReply has the journal keep a reply, unless the turn leaves nothing behind.
-func (l *Layer) keepReply(t *ken.Turn, r reply) {
-	if l.journals(t) {
+// recordReply has the journal keep a reply, unless the turn leaves nothing behind.
+func (l *Layer) recordReply(t *ken.Turn, r reply) {
+	if l.keepsMessages(t) {
 		l.recorder.add(record{owner: t.Owner, reply: &r})
 	}
 }
 
-// bookReplies returns what keeps the records' replies and responses, behind what write
+// replyWriter returns what keeps the records' replies and responses, behind what write
 // keeps. settled corrects what this process knows by what other processes kept before it.
-func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
-	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.response != "" }) {
+func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
+	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.responseID != "" }) {
 		return write, func() {}
 	}
 	journal := l.Journal(owner)
@@ -159,7 +159,7 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 			}
 			numbers = map[*reply]int{}
 			for i := range recs {
-				if id := recs[i].response; id != "" {
+				if id := recs[i].responseID; id != "" {
 					if err := journal.KeepResponse(tx, id, recs[i].about.ID); err != nil {
 						return err
 					}
@@ -169,11 +169,11 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 					continue
 				}
 				err := journal.ChangeOpening(tx, r.session, func(o *session.Opening) {
-					if r.on {
-						o.GoOn(r.n, r.first)
+					if r.continued {
+						o.GoOn(r.number, r.first)
 						return
 					}
-					numbers[r] = o.Answer(r.n, r.first)
+					numbers[r] = o.Answer(r.number, r.first)
 				})
 				if err != nil {
 					return err
@@ -187,8 +187,8 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 		}
 }
 
-// of returns what is known of conversations that begin alike. o.mu is held.
-func (o *openings) of(key sessionKey) *session.Opening {
+// get returns what is known of conversations that begin alike. o.mu is held.
+func (o *openings) get(key sessionKey) *session.Opening {
 	if o.m == nil {
 		o.m = map[sessionKey]*session.Opening{}
 	}
@@ -201,37 +201,37 @@ func (o *openings) of(key sessionKey) *session.Opening {
 	return op
 }
 
-// knows reports whether a conversation is known to go on after its first answer.
+// isKnown reports whether a conversation is known to go on after its first answer.
 func (o *openings) knows(key sessionKey, first session.First) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Knows(first)
+	return o.get(key).Knows(first)
 }
 
 // merge takes up what the journal has.
 func (o *openings) merge(key sessionKey, kept *session.Opening) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of(key).Merge(kept)
+	o.get(key).Merge(kept)
 }
 
-func (o *openings) begins(key sessionKey) int {
+func (o *openings) begin(key sessionKey) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Begin()
+	return o.get(key).Begin()
 }
 
-func (o *openings) hears(key sessionKey, n int, first session.First) int {
+func (o *openings) answer(key sessionKey, n int, first session.First) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Answer(n, first)
+	return o.get(key).Answer(n, first)
 }
 
 // goesOn also reports whether the journal does not know yet that the conversation goes on.
-func (o *openings) goesOn(key sessionKey, first session.First) (n int, news bool) {
+func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := o.of(key)
+	op := o.get(key)
 	news = !op.Knows(first)
 	return op.Continue(first), news
 }
@@ -240,20 +240,20 @@ func (o *openings) goesOn(key sessionKey, first session.First) (n int, news bool
 func (o *openings) correct(r *reply, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := o.of(r.sessionKey)
+	op := o.get(r.sessionKey)
 	if known := op.Replies[r.first.Exact]; known != nil && known.N != n {
 		known.N = n
 		op.Last = max(op.Last, n)
 	}
 }
 
-// saidFirst returns the fingerprints of an answer. White space around it is not always
+// answerFingerprints returns the fingerprints of an answer. White space around it is not always
 // sent back, nor are the ids of its calls.
-func saidFirst(m *ken.Message) session.First {
+func answerFingerprints(m *ken.Message) session.First {
 	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
 	print := func() string {
 		h := sha256.New()
-		digest(h, &said)
+		hashMessage(h, &said)
 		return hex.EncodeToString(h.Sum(nil)[:16])
 	}
 	first := session.First{Exact: print()}
@@ -305,18 +305,18 @@ func (b *conversationStarts) forget(owner string) {
 	}
 }
 
-// beganAnew is when the turn's conversation began, if its session has a past that the
+// restartTime is when the turn's conversation began, if its session has a past that the
 // conversation does not hold: what was kept of the session before then is news to it.
 // It is zero for a conversation that holds its session's past, or has none. The journal
 // is asked once for a conversation.
-func (l *Layer) beganAnew(ctx context.Context, st *State) time.Time {
+func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	t := &st.Turn
-	said := spoken(t.Messages)
+	said := dialogueOf(t.Messages)
 	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(said) == 0 {
 		return time.Time{}
 	}
 	key := startOf(t, said[0])
-	at, known := l.begun.get(key)
+	at, known := l.conversationStarts.get(key)
 	if known {
 		return at
 	}
@@ -327,8 +327,8 @@ func (l *Layer) beganAnew(ctx context.Context, st *State) time.Time {
 	if anew {
 		at = l.now()
 	}
-	if st.trial == nil && !t.Incognito {
-		l.begun.put(key, at)
+	if st.dryRun == nil && !t.Incognito {
+		l.conversationStarts.put(key, at)
 	}
 	return at
 }
@@ -353,5 +353,5 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	}
 	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })
-	return !has(past, said[0]), nil
+	return !hasMessage(past, said[0]), nil
 }

@@ -209,8 +209,8 @@ func TestSmallTalkGetsNoBlock(t *testing.T) {
 // anybody naming them again.
 func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
-	ids := learn(t, l, told(t, "Never deploy the payments service on a Friday."), told(t, "The payments service must be frozen in December."),
+	l := relativePath(t, root)
+	ids := learn(t, l, cardName(t, "Never deploy the payments service on a Friday."), cardName(t, "The payments service must be frozen in December."),
 		fact(t, "The warehouse service must count twice."))
 	c := converse(t, l, serve(t, "Done."), ken.Turn{Session: "s1"})
 	for _, text := range []string{"Let us change how payments are retried.", "Now the limit.", "Now the docs of it.", "Now its tests."} {
@@ -234,7 +234,7 @@ func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l = within(t, root)
+	l = relativePath(t, root)
 	a := l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: []ken.Message{{Role: "user", Text: "Summary: some parts are done."},
 		{Role: "assistant", Text: "Understood."}, {Role: "user", Text: "Where were we with all of this?"}}})
 	block := a.Receipt.Block

@@ -48,7 +48,7 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		return nil, err
 	}
 	defer release()
-	c := deletionChecker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
+	c := deletionChecker{l: l, s: s, before: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
 			c.traces = harvest.NewTraces(&was[i])
@@ -58,30 +58,30 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		c.checkpoints, c.receipts, c.attention, c.blocks, c.memoryFile, c.chain} {
 		found, err := look(ctx)
 		if err != nil {
-			return c.done, fmt.Errorf("check %s: %w", found.Name, err)
+			return c.checks, fmt.Errorf("check %s: %w", found.Name, err)
 		}
 		found.Clean = found.Detail == "" || found.Clean
-		c.done = append(c.done, found)
+		c.checks = append(c.checks, found)
 	}
-	return c.done, nil
+	return c.checks, nil
 }
 
 // deletionChecker is a CheckForgotten on its way.
 type deletionChecker struct {
 	l      *Layer
 	s      store.Engine
-	was    []ken.Claim
+	before    []ken.Claim
 	ids    []string
 	traces *harvest.Traces // nil when what was forgotten is not known
-	held   *session.Holding
-	done   []Check
+	journalHolding   *session.Holding
+	checks   []Check
 }
 
-// says reports whether a text says what was forgotten.
-func (c *deletionChecker) says(text string) bool { return c.traces != nil && c.traces.In(text) }
+// matches reports whether a text says what was forgotten.
+func (c *deletionChecker) matches(text string) bool { return c.traces != nil && c.traces.In(text) }
 
-// among is the detail of ids that were found.
-func among(what string, ids []string) string {
+// listIDs is the detail of ids that were found.
+func listIDs(what string, ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}
@@ -109,32 +109,32 @@ func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
 			}
 		}
 	}
-	out.Detail = joined(among("still there:", left), among("say the same:", same))
+	out.Detail = joinDetails(listIDs("still there:", left), listIDs("say the same:", same))
 	return out, nil
 }
 
-// joined are the details that there are.
-func joined(details ...string) string {
+// joinDetails are the details that there are.
+func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }
 
-// everything passes every record.
-func everything() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
+// matchAll passes every record.
+func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
 
-// nearest is how many hits of a search are looked at.
-const nearest = 100
+// maxHits is how many hits of a search are looked at.
+const maxHits = 100
 
 func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
 	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
 	var left []string
-	for i := range c.was {
-		res, err := c.s.Keyword(ctx, store.EmbedText(&c.was[i]), everything(), nearest)
+	for i := range c.before {
+		res, err := c.s.Keyword(ctx, store.EmbedText(&c.before[i]), matchAll(), maxHits)
 		if err != nil {
 			return out, err
 		}
 		left = append(left, c.hits(res)...)
 	}
-	out.Detail = among("found:", left)
+	out.Detail = listIDs("found:", left)
 	return out, nil
 }
 
@@ -164,8 +164,8 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 		return out, nil
 	}
 	var texts []string
-	for i := range c.was {
-		texts = append(texts, store.EmbedText(&c.was[i]))
+	for i := range c.before {
+		texts = append(texts, store.EmbedText(&c.before[i]))
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -176,27 +176,27 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 	}
 	var left []string
 	for _, v := range vecs {
-		res, err := c.s.Vector(ctx, v, everything(), nearest)
+		res, err := c.s.Vector(ctx, v, matchAll(), maxHits)
 		if err != nil {
 			return out, err
 		}
 		left = append(left, c.hits(res)...)
 	}
-	out.Clean, out.Detail = len(left) == 0, among("found:", left)
+	out.Clean, out.Detail = len(left) == 0, listIDs("found:", left)
 	return out, nil
 }
 
 func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 	out := Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
 	var names []string
-	for i := range c.was {
-		names = append(names, store.SpellEntities(c.was[i].Entities)...)
+	for i := range c.before {
+		names = append(names, store.SpellEntities(c.before[i].Entities)...)
 	}
-	under, err := c.s.Outlines(ctx, names, everything(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
+	under, err := c.s.Outlines(ctx, names, matchAll(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
 	if err != nil {
 		return out, err
 	}
-	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), everything())
+	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), matchAll())
 	if err != nil {
 		return out, err
 	}
@@ -215,7 +215,7 @@ func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 			left = append(left, row.ID)
 		}
 	}
-	out.Detail = among("found:", left)
+	out.Detail = listIDs("found:", left)
 	return out, nil
 }
 
@@ -233,48 +233,48 @@ func (c *deletionChecker) history(ctx context.Context) (Check, error) {
 			left = append(left, id)
 		}
 	}
-	out.Detail = among("still told of:", left)
+	out.Detail = listIDs("still told of:", left)
 	return out, nil
 }
 
-// journals looks through the journals, once.
+// keepsMessages looks through the journals, once.
 func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error) {
-	if c.held != nil {
-		return c.held, nil
+	if c.journalHolding != nil {
+		return c.journalHolding, nil
 	}
-	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.says, Claims: c.ids}
+	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.matches, Claims: c.ids}
 	if c.traces != nil {
 		t.Message = c.traces.Message
 	}
 	held, err := c.l.Journal(c.s.Owner()).Holds(ctx, t)
-	c.held = &held
-	return c.held, err
+	c.journalHolding = &held
+	return c.journalHolding, err
 }
 
 func (c *deletionChecker) messages(ctx context.Context) (Check, error) {
 	out := Check{Name: "journals", Where: "the messages of every session"}
 	held, err := c.journals(ctx)
-	out.Detail = among("said in", held.Sessions)
+	out.Detail = listIDs("said in", held.Sessions)
 	return out, err
 }
 
 func (c *deletionChecker) injected(ctx context.Context) (Check, error) {
 	out := Check{Name: "injected texts", Where: "what was put before models, in every session"}
 	held, err := c.journals(ctx)
-	out.Detail = among("in", held.Injected)
+	out.Detail = listIDs("in", held.Injected)
 	return out, err
 }
 
 func (c *deletionChecker) checkpoints(ctx context.Context) (Check, error) {
 	out := Check{Name: "checkpoints", Where: "where every session stands"}
 	held, err := c.journals(ctx)
-	out.Detail = among("in", held.Checkpoint)
+	out.Detail = listIDs("in", held.Checkpoint)
 	return out, err
 }
 
 func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
-	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.says}, nil)
+	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell more", n)
 	}
@@ -283,7 +283,7 @@ func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 	out := Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
-	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.says})
+	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.matches})
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell of it", n)
 	}
@@ -292,7 +292,7 @@ func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) blocks(context.Context) (Check, error) {
 	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
-	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.traces)); n > 0 {
+	if n := c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.traces)); n > 0 {
 		out.Detail = fmt.Sprintf("%d of them have it", n)
 	}
 	return out, nil
@@ -319,10 +319,10 @@ func (c *deletionChecker) memoryFile(context.Context) (Check, error) {
 		}
 	}
 	says := ""
-	if c.says(string(b)) {
+	if c.matches(string(b)) {
 		says = "it says so"
 	}
-	out.Detail = joined(among("it has", left), says)
+	out.Detail = joinDetails(listIDs("it has", left), says)
 	out.Clean = out.Detail == ""
 	return out, nil
 }

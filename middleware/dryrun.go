@@ -24,25 +24,25 @@ type dryRun struct {
 
 // settings is the configuration that a turn goes by.
 func (l *Layer) settings(st *State) *config.Config {
-	if st.trial != nil {
-		return &st.trial.cfg
+	if st.dryRun != nil {
+		return &st.dryRun.cfg
 	}
 	return &l.cfg
 }
 
-// searchOf is how a turn searches, legs apart: the calibration of its store, nil for
+// searchSettings is how a turn searches, legs apart: the calibration of its store, nil for
 // none, what that makes of the settings, and why there is no vector leg; "" when there is.
-func (l *Layer) searchOf(st *State) (c *calibrate.Calibration, o retriever.Options, noVector string) {
-	t := st.trial
+func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, noVector string) {
+	t := st.dryRun
 	if t == nil {
 		c = l.Calibration(st.Turn.Owner)
-		o, noVector = l.searchBy(c)
+		o, noVector = l.searchOptionsFor(c)
 		return c, o, noVector
 	}
 	if t.cfg.Retrieval.Calibrate && t.vectorCause == "" {
-		c = l.calibrated(l.owned(st.Turn.Owner)).now
+		c = l.calibrationOf(l.ownerOrDefault(st.Turn.Owner)).current
 	}
-	o, noVector = calibratedBy(c, t.retrieval, t.cfg.Middleware.Keyword, t.vectorCause)
+	o, noVector = applyCalibration(c, t.retrieval, t.cfg.Middleware.Keyword, t.vectorCause)
 	return c, o, noVector
 }
 
@@ -72,11 +72,11 @@ func (l *Layer) searchOf(st *State) (c *calibrate.Calibration, o retriever.Optio
 // a trial that was cut short shows nothing.
 func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
-	tr, err := l.newTrial(&cfg)
+	tr, err := l.newDryRun(&cfg)
 	if err != nil {
 		return Assembly{}, err
 	}
-	t.Owner = l.owned(t.Owner)
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Weight == ken.WeightDefault {
 		t.Weight = tr.cfg.Retrieval.Weight
 	}
@@ -84,14 +84,14 @@ func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assem
 		t.Scopes = tr.cfg.Retrieval.Scopes
 	}
 	last := lastUser(t.Messages)
-	if why := silent(&t, &tr.cfg, last); why != "" {
-		return Assembly{Receipt: l.blank(&t, why)}, ctx.Err()
+	if why := skipReason(&t, &tr.cfg, last); why != "" {
+		return Assembly{Receipt: l.emptyReceipt(&t, why)}, ctx.Err()
 	}
 	t.Messages = cleanMessages(t.Messages)
-	r := l.blank(&t, "")
-	st := &State{Turn: t, Read: t.Messages, Receipt: &r, trial: tr}
-	l.send(ctx, st, tr.handler)
-	r.Signals = ownSignals(r.Signals)
+	r := l.emptyReceipt(&t, "")
+	st := &State{Turn: t, Read: t.Messages, Receipt: &r, dryRun: tr}
+	l.runHandler(ctx, st, tr.handler)
+	r.Signals = cloneSignals(r.Signals)
 	r.MS["total"] = since(start)
 	a := Assembly{Receipt: r}
 	if r.Block != "" {
@@ -100,18 +100,18 @@ func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assem
 	return a, ctx.Err()
 }
 
-func (l *Layer) newTrial(cfg *config.Config) (*dryRun, error) {
+func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	t := &dryRun{cfg: tried(l.cfg, cfg), vectorCause: l.vectorCause}
+	t := &dryRun{cfg: turnConfig(l.cfg, cfg), vectorCause: l.vectorCause}
 	c := &t.cfg
-	t.retrieval = retrieval(c)
+	t.retrieval = retrievalOptions(c)
 	if t.vectorCause == "" {
 		t.vectorCause = vectorOff(c)
 	}
-	if l.count != nil && c.Budget.Encoding == l.cfg.Budget.Encoding {
-		t.count = l.count
+	if l.countTokens != nil && c.Budget.Encoding == l.cfg.Budget.Encoding {
+		t.count = l.countTokens
 	} else if l.o.CountTokens || c.Budget.Tokens > 0 {
 		var err error
 		if t.count, err = tokens.Counter(string(c.Budget.Encoding)); err != nil {
@@ -122,8 +122,8 @@ func (l *Layer) newTrial(cfg *config.Config) (*dryRun, error) {
 	return t, nil
 }
 
-// tried is the layer's configuration with what another one says that bears on a turn.
-func tried(c config.Config, other *config.Config) config.Config {
+// turnConfig is the layer's configuration with what another one says that bears on a turn.
+func turnConfig(c config.Config, other *config.Config) config.Config {
 	c.Retrieval, c.Budget, c.Structure = other.Retrieval, other.Budget, other.Structure
 	k, from := &c.Knowledge, &other.Knowledge
 	k.TopK, k.Sessions, k.Playbooks, k.Embeddings = from.TopK, from.Sessions, from.Playbooks, from.Embeddings

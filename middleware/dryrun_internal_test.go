@@ -65,7 +65,7 @@ func footprint(t *testing.T, l *Layer) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	err := (tenant{l, l.cfg.Knowledge.Owner}).View(t.Context(), func(r store.ShelfReader) error {
+	err := (ownerStore{l, l.cfg.Knowledge.Owner}).View(t.Context(), func(r store.ShelfReader) error {
 		b.Reset()
 		for key, v := range r.Scan("") {
 			fmt.Fprintf(&b, "%s=%s\n", key, v)
@@ -76,11 +76,11 @@ func footprint(t *testing.T, l *Layer) string {
 		t.Fatal(err)
 	}
 	names := []string{}
-	for el := l.lineage.used.Front(); el != nil; el = el.Next() {
+	for el := l.sessionFocus.recent.Front(); el != nil; el = el.Next() {
 		names = append(names, fmt.Sprint(el.Value))
 	}
-	fmt.Fprintln(&b, "blocks", l.blocks.used.Len(), "traffic", l.traffic.last, "lineage", names, "late", len(l.late.m), "recovered", len(l.recovered.m), "begun", len(l.begun.m),
-		"heeds", len(l.judgements.at), "suspicions", len(l.suspicions.at), "counts", l.Counts(), "rendered", l.rendered)
+	fmt.Fprintln(&b, "blocks", l.blocks.recent.Len(), "traffic", l.promptCache.last, "lineage", names, "late", len(l.lateResults.m), "recovered", len(l.recoveries.m), "begun", len(l.conversationStarts.m),
+		"heeds", len(l.judgements.byKey), "suspicions", len(l.taintMemory.byKey), "counts", l.Counts(), "rendered", l.renderCache)
 	return b.String()
 }
 
@@ -162,7 +162,7 @@ func TestTrialSettings(t *testing.T) {
 	}
 }
 
-// lacks reports that a leg was not asked, and found nothing.
+// markAbsent reports that a leg was not asked, and found nothing.
 func lacks(leg string) func(*ken.Receipt) bool {
 	return func(r *ken.Receipt) bool {
 		_, asked := r.MS[leg]

@@ -27,7 +27,7 @@ import (
 // openEmbedder makes the configured embedder twice over: guarded for turns, and
 // with retries for the background.
 func (l *Layer) openEmbedder() error {
-	e, err := l.configured()
+	e, err := l.configuredEmbedder()
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (l *Layer) openEmbedder() error {
 	case e.Model() == embed.None().Model():
 		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
-		if l.background = e; !embed.IsLocal(e) {
-			l.background = embed.Retry(e, embed.RetryOptions{})
+		if l.backgroundEmbedder = e; !embed.IsLocal(e) {
+			l.backgroundEmbedder = embed.Retry(e, embed.RetryOptions{})
 		}
 	}
 	return nil
@@ -58,14 +58,14 @@ func vectorOff(c *config.Config) string {
 	return ""
 }
 
-func (l *Layer) configured() (embed.Embedder, error) {
+func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 	if l.o.Embedder != nil {
 		return l.o.Embedder, nil
 	}
 	k := &l.cfg.Knowledge
 	switch l.cfg.EmbedProvider() {
 	case config.ProviderBuiltin:
-		return l.builtin()
+		return l.builtinEmbedder()
 	case config.ProviderStatic:
 		path := config.InProject(l.o.Root, k.EmbedPath)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -79,9 +79,9 @@ func (l *Layer) configured() (embed.Embedder, error) {
 	return embed.None(), nil
 }
 
-// builtin is the built-in table, or its copy that was adapted to this project. A
+// builtinEmbedder is the built-in table, or its copy that was adapted to this project. A
 // copy that can't be read is told of and left aside.
-func (l *Layer) builtin() (embed.Embedder, error) {
+func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	base, err := builtin.Open()
 	if err != nil {
 		return nil, err
@@ -99,13 +99,13 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 }
 
 // retrieval translates the configuration.
-func retrieval(c *config.Config) retriever.Options {
+func retrievalOptions(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector,
 			retriever.LegStructure: c.Retrieval.Legs.Structure, retriever.LegSessions: c.Knowledge.Sessions, retriever.LegPlaybooks: c.Knowledge.Playbooks},
 		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
-	o.Structure = structural(c)
+	o.Structure = structureOptions(c)
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
 		o.Floor = -1
 	}
@@ -140,7 +140,7 @@ func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVe
 func (l *Layer) indexing() repository.Options {
 	r := &l.cfg.Repository
 	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
-		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.stillHolds(),
+		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.decisionStatus(),
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }
 
@@ -154,20 +154,20 @@ type calibrations struct {
 	mu    sync.RWMutex // guards m and what its values point to; no calibration is changed
 	m     map[string]*calibrated
 	due   chan string // owners whose turns found that a calibration is due; nil when nobody measures
-	alone sync.Mutex  // one measurement at a time
+	measuring sync.Mutex  // one measurement at a time
 }
 
-// calibrated is what is known of an owner.
+// calibrationOf is what is known of an owner.
 type calibrated struct {
-	now   *calibrate.Calibration // in force; nil for none
-	tried int                    // records when it was last measured or asked for
+	current   *calibrate.Calibration // in force; nil for none
+	requestedAt int                    // records when it was last measured or asked for
 
 	file   stamp     // that now is from
-	looked time.Time // when that was last compared
+	checked time.Time // when that was last compared
 }
 
-// lookEvery is how often a turn looks whether another process has measured since.
-const lookEvery = time.Second
+// fileCheckEvery is how often a turn looks whether another process has measured since.
+const fileCheckEvery = time.Second
 
 // stamp tells two versions of a file apart. It is written by whichever process holds
 // the store.
@@ -176,8 +176,8 @@ type stamp struct {
 	size int64
 }
 
-// stampOf is the zero value for a file that is not there.
-func (l *Layer) stampOf(owner string) stamp {
+// calibrationStamp is the zero value for a file that is not there.
+func (l *Layer) calibrationStamp(owner string) stamp {
 	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
 	if err != nil {
 		return stamp{}
@@ -185,42 +185,42 @@ func (l *Layer) stampOf(owner string) stamp {
 	return stamp{fi.ModTime(), fi.Size()}
 }
 
-// owned is the owner as stores name it.
-func (l *Layer) owned(owner string) string {
+// ownerOrDefault is the owner as stores name it.
+func (l *Layer) ownerOrDefault(owner string) string {
 	if owner == "" {
 		return l.cfg.Knowledge.Owner
 	}
 	return owner
 }
 
-// calibrates reports whether calibration has any effect.
-func (l *Layer) calibrates() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
+// usesCalibration reports whether calibration has any effect.
+func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
 
 // Calibration is how an owner's store was found to fare with the embedder in use,
 // "" for the configured owner; nil when that was not measured, or is switched off.
 // It must not be changed.
 func (l *Layer) Calibration(owner string) *calibrate.Calibration {
-	if !l.calibrates() {
+	if !l.usesCalibration() {
 		return nil
 	}
-	return l.calibrated(l.owned(owner)).now
+	return l.calibrationOf(l.ownerOrDefault(owner)).current
 }
 
-// calibrated returns a copy of what is known of an owner, from its file at the
+// calibrationOf returns a copy of what is known of an owner, from its file at the
 // first time and when that has changed.
-func (l *Layer) calibrated(owner string) calibrated {
+func (l *Layer) calibrationOf(owner string) calibrated {
 	cs := &l.calibrations
 	cs.mu.RLock()
 	known, at := cs.m[owner], l.now()
-	if known != nil && at.Sub(known.looked).Abs() < lookEvery {
+	if known != nil && at.Sub(known.checked).Abs() < fileCheckEvery {
 		defer cs.mu.RUnlock()
 		return *known
 	}
 	cs.mu.RUnlock()
-	file := l.stampOf(owner)
+	file := l.calibrationStamp(owner)
 	if known != nil {
-		l.note(owner, func(c *calibrated) { c.looked = at })
-		if same := l.unchanged(owner, file); same != nil {
+		l.updateCalibration(owner, func(c *calibrated) { c.checked = at })
+		if same := l.unchangedCalibration(owner, file); same != nil {
 			return *same
 		}
 	}
@@ -234,20 +234,20 @@ func (l *Layer) calibrated(owner string) calibrated {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if known = cs.m[owner]; known == nil {
-		known = &calibrated{looked: at}
+		known = &calibrated{checked: at}
 		if cs.m == nil {
 			cs.m = map[string]*calibrated{}
 		}
 		cs.m[owner] = known
 	}
-	if known.file != file || known.now == nil {
-		known.now, known.file = c, file
+	if known.file != file || known.current == nil {
+		known.current, known.file = c, file
 	}
 	return *known
 }
 
-// unchanged returns a copy of what is known, unless it is of another file.
-func (l *Layer) unchanged(owner string, file stamp) *calibrated {
+// unchangedCalibration returns a copy of what is known, unless it is of another file.
+func (l *Layer) unchangedCalibration(owner string, file stamp) *calibrated {
 	l.calibrations.mu.RLock()
 	defer l.calibrations.mu.RUnlock()
 	known := *l.calibrations.m[owner]
@@ -269,67 +269,67 @@ func (l *Layer) ownerDir(owner string) string {
 // It takes up to a second, and with a gateway the time of embedding some 200
 // questions. Nothing waits for it.
 func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
-	if !l.calibrates() {
+	if !l.usesCalibration() {
 		return nil, nil
 	}
-	owner = l.owned(owner)
-	l.calibrations.alone.Lock()
-	defer l.calibrations.alone.Unlock()
+	owner = l.ownerOrDefault(owner)
+	l.calibrations.measuring.Lock()
+	defer l.calibrations.measuring.Unlock()
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	known := l.calibrated(owner)
+	known := l.calibrationOf(owner)
 	have, total := s.Coverage()
-	if !ready(have, total) || !known.now.Due(l.embedder.Model(), total) {
-		return known.now, nil
+	if !enoughVectors(have, total) || !known.current.Due(l.embedder.Model(), total) {
+		return known.current, nil
 	}
-	l.note(owner, func(c *calibrated) { c.tried = total })
-	c, err := calibrate.Run(ctx, s, l.background, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
+	l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
+	c, err := calibrate.Run(ctx, s, l.backgroundEmbedder, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
 		Filter: ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
 		Progress: func(done, total int) {
 			l.yieldToTurns(ctx)
 			l.o.Progress("calibrate", done, total)
 		}})
 	if err != nil {
-		return known.now, fmt.Errorf("calibrate: %w", err)
+		return known.current, fmt.Errorf("calibrate: %w", err)
 	}
 	err = c.Write(s.Dir())
-	file := l.stampOf(owner)
-	l.note(owner, func(known *calibrated) { known.now, known.file = c, file })
+	file := l.calibrationStamp(owner)
+	l.updateCalibration(owner, func(known *calibrated) { known.current, known.file = c, file })
 	return c, err
 }
 
-func (l *Layer) note(owner string, change func(*calibrated)) {
+func (l *Layer) updateCalibration(owner string, change func(*calibrated)) {
 	l.calibrations.mu.Lock()
 	defer l.calibrations.mu.Unlock()
 	change(l.calibrations.m[owner])
 }
 
-// ready reports whether enough records have a vector: while many lack one, the
+// enoughVectors reports whether enough records have a vector: while many lack one, the
 // likeness would seem worse than it is.
-func ready(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
+func enoughVectors(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
 
 // wantCalibration lets the background know that an owner's calibration is due. A
 // turn calls it, and it does not wait.
-func (l *Layer) wantCalibration(owner string, have, total int) {
-	if l.calibrations.due == nil || !l.calibrates() || !ready(have, total) {
+func (l *Layer) requestCalibration(owner string, have, total int) {
+	if l.calibrations.due == nil || !l.usesCalibration() || !enoughVectors(have, total) {
 		return
 	}
-	known := l.calibrated(owner)
-	if !known.now.Due(l.embedder.Model(), total) || 2*total < 3*known.tried {
+	known := l.calibrationOf(owner)
+	if !known.current.Due(l.embedder.Model(), total) || 2*total < 3*known.requestedAt {
 		return
 	}
 	select {
 	case l.calibrations.due <- owner:
-		l.note(owner, func(c *calibrated) { c.tried = total })
+		l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
 	default: // another turn will ask
 	}
 }
 
 // calibrateDue measures what turns found due, until ctx ends.
-func (l *Layer) calibrateDue(ctx context.Context) {
+func (l *Layer) runCalibrations(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.calibrations.due:
@@ -353,21 +353,21 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 	}
 }
 
-// search is how an owner's turns search, legs apart, and why there is no vector
+// searchOptions is how an owner's turns search, legs apart, and why there is no vector
 // leg; "" when there is.
-func (l *Layer) search(owner string) (retriever.Options, string) {
-	return l.searchBy(l.Calibration(owner))
+func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
+	return l.searchOptionsFor(l.Calibration(owner))
 }
 
-// searchBy is search for whoever has the calibration already: each look at whether
+// searchOptionsFor is search for whoever has the calibration already: each look at whether
 // its file has changed is a call of the operating system.
-func (l *Layer) searchBy(c *calibrate.Calibration) (retriever.Options, string) {
-	return calibratedBy(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
+func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, string) {
+	return applyCalibration(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
 }
 
-// calibratedBy is how to search after a calibration, and why there is no vector leg:
+// applyCalibration is how to search after a calibration, and why there is no vector leg:
 // for the cause given, "" for none, or because the words alone, if they may, find more.
-func calibratedBy(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
+func applyCalibration(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
 	o = c.Apply(o)
 	if c.Harms() && words && o.Order == retriever.OrderEvidence {
 		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)

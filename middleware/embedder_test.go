@@ -33,7 +33,7 @@ import (
 )
 
 const (
-	about    = "The payments service retries a failed transfer three times before it raises an alert."
+	sessionAbout    = "The payments service retries a failed transfer three times before it raises an alert."
 	question = "How often does the payments service retry a failed transfer?"
 )
 
@@ -107,7 +107,7 @@ func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 			l := open(t, settings(func(c *config.Config) {
 				c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", url
 			}))
-			learn(t, l, fact(t, about))
+			learn(t, l, fact(t, sessionAbout))
 			r := l.Assemble(context.Background(), asked(question)).Receipt
 			if !strings.Contains(r.Block, "three times") {
 				t.Errorf("the fact is not in the block: %q", r.Block)
@@ -132,7 +132,7 @@ func TestTurnGoesOnWhenTheDimensionChanges(t *testing.T) {
 	c := settings(func(c *config.Config) { c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", srv.URL })
 	root := t.TempDir()
 	first := open(t, c, func(o *middleware.Options) { o.Root = root })
-	learn(t, first, fact(t, about))
+	learn(t, first, fact(t, sessionAbout))
 	if _, err := first.Refresh(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestTurnGoesOnWithoutAStore(t *testing.T) {
 
 func TestTurnGoesOnWithOddRequests(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, about))
+	learn(t, l, fact(t, sessionAbout))
 	user := ken.Message{Role: "user", Text: question}
 	long := make([]ken.Message, 0, 2000)
 	for i := range 1999 {
@@ -273,7 +273,7 @@ func TestDeadlineHolds(t *testing.T) {
 		c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", srv.URL
 		c.Retrieval.Deadline = 300 * time.Millisecond // the other legs must be done by then, on a busy machine as well
 	}))
-	learn(t, l, fact(t, about))
+	learn(t, l, fact(t, sessionAbout))
 	r := l.Assemble(context.Background(), asked(question)).Receipt
 	if r.Mode != ken.ModeLate || r.Block == "" {
 		t.Errorf("mode %q, block %q", r.Mode, r.Block)
@@ -321,7 +321,7 @@ func notes(t testing.TB, n int) []ken.Claim {
 	return out
 }
 
-func with(e embed.Embedder) func(*middleware.Options) {
+func withEntry(e embed.Embedder) func(*middleware.Options) {
 	return func(o *middleware.Options) { o.Embedder = e }
 }
 
@@ -335,7 +335,7 @@ const search = "When is the turbine empty before the ferry?"
 // so; a later process knows it at its first turn.
 func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	root := t.TempDir()
-	l := open(t, settings(), in(root), with(noise{"bad"}))
+	l := open(t, settings(), in(root), withEntry(noise{"bad"}))
 	learn(t, l, notes(t, 200)...)
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 0 {
 		t.Errorf("before: mode %s, likeness %v", r.Mode, r.Likeness)
@@ -361,9 +361,9 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check("another process", open(t, settings(), in(root), with(noise{"bad"})))
+	check("another process", open(t, settings(), in(root), withEntry(noise{"bad"})))
 
-	other := open(t, settings(), in(t.TempDir()), with(noise{"bad"}))
+	other := open(t, settings(), in(t.TempDir()), withEntry(noise{"bad"}))
 	if c := other.Calibration(""); c != nil {
 		t.Errorf("another project: %+v", c)
 	}
@@ -374,7 +374,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 	race.LeaveToWhole(t)
 	root := t.TempDir()
-	l := open(t, settings(), in(root), with(noise{"bad"}))
+	l := open(t, settings(), in(root), withEntry(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
 	if c, err := l.Calibrate(t.Context(), ""); err != nil || !c.Harms() {
 		t.Fatalf("%+v, %v", c, err)
@@ -428,7 +428,7 @@ func TestCalibrationSwitches(t *testing.T) {
 		"the fused rank alone": {settings(func(c *config.Config) { c.Retrieval.Rank = config.RankRRF }), 150, true, ken.ModeHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := open(t, tt.c, with(noise{"bad"}))
+			l := open(t, tt.c, withEntry(noise{"bad"}))
 			learn(t, l, notes(t, tt.n)...)
 			c, err := l.Calibrate(t.Context(), "")
 			if err != nil || (c != nil) != tt.measure {
@@ -446,7 +446,7 @@ func TestCalibrationSwitches(t *testing.T) {
 func TestTurnsAskForCalibration(t *testing.T) {
 	done := make(chan struct{})
 	var once sync.Once
-	l := open(t, settings(), with(noise{"bad"}), func(o *middleware.Options) {
+	l := open(t, settings(), withEntry(noise{"bad"}), func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, n, total int) {
 			if stage == "calibrate" && n == total {
@@ -486,7 +486,7 @@ func TestTurnsAskForCalibration(t *testing.T) {
 
 // A measurement that fails leaves what was in force, and the store as it is.
 func TestCalibrateStops(t *testing.T) {
-	l := open(t, settings(), with(noise{"bad"}))
+	l := open(t, settings(), withEntry(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

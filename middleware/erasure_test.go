@@ -80,7 +80,7 @@ func talk(t *testing.T, l *middleware.Layer, id string) *chat {
 // summary, no journal, no checkpoint, nowhere on the disk; the rest is still known.
 func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	talk(t, l, "s1")
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = within(t, root)
+	l = relativePath(t, root)
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 // client sending all of them again brings nothing back.
 func TestForgettingReachesTheJournalOfAnOpenSession(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	c := talk(t, l, "s1")
 	ids := learn(t, l, fact(t, "The on-call phone of Priya is +49 151 2345678."))
 	out, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{})
@@ -152,7 +152,7 @@ func TestForgettingReachesTheJournalOfAnOpenSession(t *testing.T) {
 // Forgetting an episode forgets its session's messages.
 func TestForgettingAnEpisode(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	talk(t, l, "s1")
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestForgettingWhatIsNotThere(t *testing.T) {
 // A session that was given only what was derived from a claim says its words as well.
 func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	ids := learn(t, l, fact(t, "The signal of the pier is kept under the label vexmark0199qy by the night shift."))
 	derived := fact(t, "`vexmark0199qy` is in compass.txt.")
 	derived.Evidence = append(derived.Evidence, ken.FromRepositoryMemory(ids[0]))
@@ -210,7 +210,7 @@ func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 // What was forgotten does not get on the shelf again, in whichever order things come.
 func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	root := t.TempDir()
-	one, other := within(t, root), within(t, root)
+	one, other := relativePath(t, root), relativePath(t, root)
 	const words = "The vault of the Brandywhistle archive opens with the code quux7719."
 	ids := learn(t, one, fact(t, words), fact(t, "%s", portFact))
 	turn := asked("With which code does the vault of the archive open?")
@@ -263,7 +263,7 @@ func forgets() (claims, talkers int) {
 // has any of their words, and nor has one when the processes have ended and harvested.
 func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	root := t.TempDir()
-	layers := []*middleware.Layer{within(t, root), within(t, root), within(t, root)}
+	layers := []*middleware.Layer{relativePath(t, root), relativePath(t, root), relativePath(t, root)}
 	claims, talkers := forgets()
 	topics := []string{"invoices", "backups", "turbine", "ferry", "compass"}
 	marker := func(i int) string { return fmt.Sprintf("quux%04dzz", 7700+i) }

@@ -17,7 +17,7 @@ import (
 
 // Exchange is one model call on its way through the layer: the request with its
 // blocks, and the answer that the layer listens to. A Transport is made of it, and
-// so is whatever else passes requests on.
+// progress is whatever else passes requests on.
 type Exchange struct {
 	// Turn is the turn as it was assembled: with its id, its owner and session, and
 	// the whole conversation as far as the layer knows it, of which the request may
@@ -35,20 +35,20 @@ type Exchange struct {
 	layer   *Layer
 	dialect wire.Dialect
 	thread  *thread            // what a later request may go on from; nil when none will
-	opened  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
+	onFirstAnswer  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
 
-	client   []byte           // the body as the client sent it
+	clientBody   []byte           // the body as the client sent it
 	request  wire.Request     // what was read of it
 	inserted []wire.Insertion // what Body has more than it
 	placed   []placedBlock    // blocks in the request
-	suspects *sessionTaints   // see Guard
+	taints *sessionTaints   // see Guard
 }
 
 // Heard is what the model answered to an Exchange.
 type Heard struct {
 	Answer wire.Answer
 	// OK is false when nothing was said or called, or nothing could be read: the
-	// response is an error, is compressed in a way that is not listened to, is longer
+	// responseID is an error, is compressed in a way that is not listened to, is longer
 	// than 4 MiB, or broke off before the first word. Answer may have its Err and
 	// Usage all the same.
 	OK bool
@@ -76,15 +76,15 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 	if err != nil {
 		return nil, err
 	}
-	t := l.turnOf(&r, who)
+	t := l.requestTurn(&r, who)
 	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves nothing
 		t.Session, t.Parent = "", ""
-		return &Exchange{Turn: t, Receipt: l.blank(&t, silent(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
+		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
 	}
-	up := l.upstream(ctx, &t, &r, start)
-	opened := l.settleSession(ctx, &t, start)
+	up := l.loadUpstream(ctx, &t, &r, start)
+	opened := l.resolveSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
-	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.block.receipt.Cause == causeBusy, layer: l, dialect: d, opened: opened, placed: a.placed, suspects: a.suspects}
+	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.decision.receipt.Cause == causeBusy, layer: l, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints}
 	x.Turn.ID = a.Receipt.Turn
 	if len(a.Insertions) > 0 {
 		ins := make([]wire.Insertion, len(a.Insertions))
@@ -92,22 +92,22 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 			ins[i] = wire.Insertion(a.Insertions[i])
 			ins[i].Before -= up.skipped
 		}
-		x.client, x.request, x.inserted = body, r, ins
+		x.clientBody, x.request, x.inserted = body, r, ins
 		if x.Body, err = wire.Splice(body, r, ins); err != nil { // a fault of ours
 			l.o.Log.Error("the request goes on without knowledge", "cause", err)
 			x.Body, x.inserted, a.placed = body, nil, nil
 		}
 	}
-	x.follow(&r, up, &a)
+	x.prepareThread(&r, up, &a)
 	return x, nil
 }
 
-// turnOf is the turn of a request: whose it is, and what is in it but for its messages.
-func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
+// requestTurn is the turn of a request: whose it is, and what is in it but for its messages.
+func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
 	if who != nil {
 		t = who(r)
 	}
-	t.Owner = l.owned(t.Owner)
+	t.Owner = l.ownerOrDefault(t.Owner)
 	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
 	return t
 }
@@ -123,21 +123,21 @@ func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken
 // in an encoding other than gzip and deflate.
 func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
 	good := resp.StatusCode == http.StatusOK
-	e := responseObserver{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
+	e := responseObserver{x: x, onAnswer: heard, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
-		x.thread, x.opened = nil, nil
+		x.thread, x.onFirstAnswer = nil, nil
 	}
-	if !e.journals && heard == nil && x.thread == nil && x.opened == nil {
+	if !e.journals && heard == nil && x.thread == nil && x.onFirstAnswer == nil {
 		return
 	}
-	if resp.Body == nil || resp.Body == http.NoBody || !readable(e.encoding) {
+	if resp.Body == nil || resp.Body == http.NoBody || !canDecode(e.encoding) {
 		x.thread = nil
 		e.observe(nil)
 		return
 	}
-	t := &bodyTee{body: resp.Body, done: e.observe}
-	if x.thread != nil && !compressed(e.encoding) {
-		t.whole = (&endDetector{length: resp.ContentLength}).reached
+	t := &bodyTee{body: resp.Body, onDone: e.observe}
+	if x.thread != nil && !isEncoded(e.encoding) {
+		t.isComplete = (&endDetector{length: resp.ContentLength}).reached
 	}
 	resp.Body = t
 }
@@ -156,11 +156,11 @@ func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who fu
 	if err != nil {
 		return nil, err
 	}
-	t := l.turnOf(&r, who)
-	up := l.upstream(ctx, &t, &r, start)
-	l.peekSession(ctx, &t, start)
+	t := l.requestTurn(&r, who)
+	up := l.loadUpstream(ctx, &t, &r, start)
+	l.previewSession(ctx, &t, start)
 	var ins []wire.Insertion
-	for _, in := range l.previewed(ctx, &t, &up) {
+	for _, in := range l.previewInsertions(ctx, &t, &up) {
 		in.Before -= up.skipped
 		ins = append(ins, wire.Insertion(in))
 	}
@@ -175,47 +175,47 @@ func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who fu
 	return out, nil
 }
 
-// previewed are the insertions of a turn, by rising Before.
-func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
-	l.turning.begin()
-	defer l.turning.end()
-	l.complete(t)
+// previewInsertions are the insertions of a turn, by rising Before.
+func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
+	l.activeTurns.begin()
+	defer l.activeTurns.end()
+	l.fillDefaults(t)
 	last := lastUser(t.Messages)
-	if silent(t, &l.cfg, last) != "" || last < up.until || !l.cfg.Middleware.Inject {
+	if skipReason(t, &l.cfg, last) != "" || last < up.firstSent || !l.cfg.Middleware.Inject {
 		return nil
 	}
 	at := fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
-		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placedBlock {
-			_ = l.restoreBlocks(ctx, t, at.said, up.until, last) // what can't be read is not there for the call either
-			earlier := l.earlier(ctx, t, at.said, up.until, last, l.recall)
-			return append(earlier, placedBlock{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
+			_ = l.restoreBlocks(ctx, t, at.dialogue, up.firstSent, last) // what can't be read is not there for the call either
+			earlier := l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlock)
+			return append(earlier, placedBlock{last, l.previewBlock(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
 		})
 		if ok {
 			return l.insertions(t.Model, all)
 		}
 	}
-	return l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, l.inMemory))
+	return l.insertions(t.Model, l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlockInMemory))
 }
 
-// wouldCompose is compose without a trace.
-func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
-	if c := l.blockThatStands(ctx, t, at, last); c != nil {
+// previewBlock is compose without a trace.
+func (l *Layer) previewBlock(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
+	if c := l.reusableBlock(ctx, t, at, last); c != nil {
 		return c
 	}
 	if !l.beginComposing() {
 		return &turnDecision{}
 	}
 	defer l.endComposing()
-	tr, err := l.newTrial(&l.cfg)
+	tr, err := l.newDryRun(&l.cfg)
 	if err != nil { // it was valid when the layer was opened
 		return &turnDecision{}
 	}
 	read := *t
-	read.Messages = l.cleanings.messages(at.whole, t.Messages)
-	r := l.blank(t, "")
-	st := &State{Turn: read, Read: read.Messages, Receipt: &r, trial: tr, past: pastOf(earlier)}
-	l.send(ctx, st, tr.handler)
+	read.Messages = l.cleanCache.clean(at.full, t.Messages)
+	r := l.emptyReceipt(t, "")
+	st := &State{Turn: read, Read: read.Messages, Receipt: &r, dryRun: tr, history: historyOf(earlier)}
+	l.runHandler(ctx, st, tr.handler)
 	return &turnDecision{text: st.Block.Text}
 }
 
@@ -228,13 +228,13 @@ func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints,
 // roles."), Perplexity ("user and assistant roles should be alternating", "user or tool
 // message(s) should alternate with assistant message(s)") and DeepSeek ("does not support
 // successive user or assistant messages").
-var alternating = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
+var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
 
 // maxRefusal bounds the bytes of an error that is looked into.
 const maxRefusal = 64 << 10
 
 // maxMerging bounds the models that are remembered.
-const maxMerging = 256
+const maxMergeModels = 256
 
 // mergeModels are the models whose server refused two user messages in a row. The zero value
 // is ready. It does not outlive the process: the next one finds out with one request.
@@ -259,14 +259,14 @@ func (s *mergeModels) add(model string) bool {
 	if s.m == nil {
 		s.m = map[string]bool{}
 	}
-	makeRoom(s.m, maxMerging)
+	makeRoom(s.m, maxMergeModels)
 	s.m[model] = true
 	return true
 }
 
 // merges reports whether a model's blocks go into messages of the user's.
 func (l *Layer) merges(model string) bool {
-	return l.cfg.Injection.As == config.AsMerge || l.mergers.has(model)
+	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
 }
 
 // Send sends a request, whose body is x.Body, over base. Where the server refuses it
@@ -276,10 +276,10 @@ func (l *Layer) merges(model string) bool {
 // the last answer alone. Call it before Guard and Listen.
 func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
-	if err != nil || len(x.inserted) == 0 || !refusesTwo(resp) {
+	if err != nil || len(x.inserted) == 0 || !refusesRepeatedRoles(resp) {
 		return resp, err
 	}
-	body := x.merged()
+	body := x.mergedBody()
 	if body == nil {
 		return resp, nil
 	}
@@ -293,46 +293,46 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	again.Body, _ = again.GetBody() // it can't fail
 	resp, err = base.RoundTrip(again)
-	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergers.add(x.Turn.Model) {
+	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
 		x.layer.o.Log.Info("this model takes no two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
 	}
 	return resp, err
 }
 
-// merged is the body with the blocks merged; nil when that makes no difference.
-func (x *Exchange) merged() []byte {
+// mergedBody is the body with the blocks merged; nil when that makes no difference.
+func (x *Exchange) mergedBody() []byte {
 	ins := make([]wire.Insertion, len(x.inserted))
 	for i, in := range x.inserted {
 		in.Merge = true
 		ins[i] = in
 	}
-	body, err := wire.Splice(x.client, x.request, ins)
+	body, err := wire.Splice(x.clientBody, x.request, ins)
 	if err != nil || bytes.Equal(body, x.Body) {
 		return nil
 	}
 	return body
 }
 
-// refusesTwo reports whether an answer is the refusal of two user messages in a row. Its
+// refusesRepeatedRoles reports whether an answer is the refusal of two user messages in a row. Its
 // body can be read as before.
-func refusesTwo(resp *http.Response) bool {
+func refusesRepeatedRoles(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
 		return false
 	}
 	encoding := encodingOf(resp)
-	if resp.Body == nil || resp.ContentLength > maxRefusal || !readable(encoding) {
+	if resp.Body == nil || resp.ContentLength > maxRefusal || !canDecode(encoding) {
 		return false
 	}
 	var b bytes.Buffer
 	rest := resp.Body
 	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
-	found := alternating.MatchString(string(beginning(b.Bytes(), encoding)))
+	found := rolesMustAlternate.MatchString(string(decodeBeginning(b.Bytes(), encoding)))
 	var tail io.Reader = rest
 	if err != nil {
-		tail = broken{err}
+		tail = errReader{err}
 	}
-	resp.Body = rejoined{io.MultiReader(&b, tail), rest}
+	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 	return found
 }

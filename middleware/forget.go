@@ -48,13 +48,13 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return Forgotten{}, err
 	}
 	defer release()
-	root, err := forgettable(ctx, s, id)
+	root, err := forgettableClaim(ctx, s, id)
 	if errors.Is(err, ken.ErrNotFound) {
 		rec, known := findForgotten(ctx, s, id)
 		if known != nil || rec == nil {
 			return Forgotten{}, errors.Join(known, err)
 		}
-		return l.forgetOn(ctx, s, rec.Claim)
+		return l.resumeForget(ctx, s, rec.Claim)
 	}
 	if err != nil {
 		return Forgotten{}, err
@@ -67,7 +67,7 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		case rec != nil && !slices.Contains(rec.IDs(), root.ID):
 			return Forgotten{}, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: id + " is a part of the ids of " + root.ID + " and of " + rec.Claim + ", which was forgotten", Try: "Give the whole id."}
 		case rec != nil && rec.Pending != nil:
-			return l.forgetOn(ctx, s, rec.Claim)
+			return l.resumeForget(ctx, s, rec.Claim)
 		}
 	}
 	d := l.sessionsOf(owner)
@@ -79,15 +79,15 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	e := &erasure{l: l, s: s, d: d, traces: harvest.NewTraces(&root), seq: s.Seq()}
-	r, given, err := d.reachOf(ctx, s, e.traces, root)
+	e := &erasure{l: l, s: s, sessions: d, traces: harvest.NewTraces(&root), seq: s.Seq()}
+	r, given, err := d.deletionScope(ctx, s, e.traces, root)
 	if err != nil {
 		return Forgotten{}, err
 	}
 	switch err := e.begin(ctx, r, given, reason, actor); {
-	case errors.Is(err, errBegun):
+	case errors.Is(err, errInProgress):
 		let()
-		return l.forgetOn(ctx, s, root.ID)
+		return l.resumeForget(ctx, s, root.ID)
 	case err != nil:
 		return Forgotten{}, err
 	}
@@ -117,9 +117,9 @@ func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Re
 	return all, err
 }
 
-// carrying tells the blocks of an owner's running conversations that have one of the
+// containsForgotten tells the blocks of an owner's running conversations that have one of the
 // claims in them, or the words. What files of the project say is their business.
-func carrying(owner string, ids []string, traces *harvest.Traces) func(*turnDecision) bool {
+func containsForgotten(owner string, ids []string, traces *harvest.Traces) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
@@ -128,7 +128,7 @@ func carrying(owner string, ids []string, traces *harvest.Traces) func(*turnDeci
 			return true
 		}
 		return slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
-			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || projected(&it)
+			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || isFileDecision(&it)
 			return slices.Contains(ids, it.ID) || !ofFiles && traces != nil && traces.In(it.Text)
 		})
 	}
@@ -153,8 +153,8 @@ func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, traces *
 }
 
 // renew writes MEMORY.md anew if it may have told of what went.
-func (l *Layer) renew(ctx context.Context, owner string, gone []ken.Claim) error {
-	if !l.listsAny(owner, gone) {
+func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.Claim) error {
+	if !l.inMemoryFile(owner, gone) {
 		return nil
 	}
 	if _, err := l.SyncMemory(ctx, ""); err != nil {

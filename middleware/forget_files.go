@@ -25,35 +25,35 @@ const evalDir = ".ken/eval"
 // maxKnowledgeFile bounds the files of a person that are looked through, in bytes.
 const maxKnowledgeFile = 16 << 20
 
-// beside takes it out of files that are not the store's, and names those of the person's
+// nearbyThings takes it out of files that are not the store's, and names those of the person's
 // that say it.
-func (e *erasure) beside(ctx context.Context) error {
-	ids := e.rec.IDs()
+func (e *erasure) eraseFiles(ctx context.Context) error {
+	ids := e.record.IDs()
 	says := func(line []byte) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unquoted(line))
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.traces.Kept(unescapeJSON(line))
 	}
-	err := files(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return withoutLines(path, says) })
+	err := walkFiles(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return removeLines(path, says) })
 	if err != nil {
 		return fmt.Errorf("erase from evaluation sets: %w", err)
 	}
-	return files(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
 		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
 		if errors.Is(err, projectfile.ErrTooLarge) { // none that a person reads
 			return nil
 		}
 		if err == nil && e.traces.In(string(b)) {
-			e.rec.Files = union(e.rec.Files, []string{within(e.l.o.Root, path)})
+			e.record.Files = union(e.record.Files, []string{relativePath(e.l.o.Root, path)})
 		}
 		return err
 	})
 }
 
-// unquoted is a line of JSON without what it escapes white space and quotes with.
-func unquoted(line []byte) string {
+// unescapeJSON is a line of JSON without what it escapes white space and quotes with.
+func unescapeJSON(line []byte) string {
 	return strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(line))
 }
 
-func within(root, path string) string {
+func relativePath(root, path string) string {
 	if rel, err := filepath.Rel(root, path); err == nil {
 		return filepath.ToSlash(rel)
 	}
@@ -61,7 +61,7 @@ func within(root, path string) string {
 }
 
 // files calls fn for every regular file below a folder, which may be missing.
-func files(ctx context.Context, dir string, fn func(path string) error) error {
+func walkFiles(ctx context.Context, dir string, fn func(path string) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // it went meanwhile
 			return nil
@@ -81,7 +81,7 @@ func files(ctx context.Context, dir string, fn func(path string) error) error {
 
 // withoutLines writes a file of lines anew without those that say is true of, and deletes
 // one of another form that has any. It needs no room on the disk.
-func withoutLines(path string, says func([]byte) bool) error {
+func removeLines(path string, says func([]byte) bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -157,27 +157,27 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 			again = append(again, c.ID)
 		}
 	}
-	erased.Detail = among("not everywhere yet:", pending)
+	erased.Detail = listIDs("not everywhere yet:", pending)
 	erased.Clean = len(pending) == 0
 	if short > 0 {
-		erased.Detail = joined(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
+		erased.Detail = joinDetails(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
 	}
-	claims.Detail = joined(among("still there:", there), among("said again since by", again))
+	claims.Detail = joinDetails(listIDs("still there:", there), listIDs("said again since by", again))
 	claims.Clean = claims.Detail == ""
 	n := 0
 	look := func(path string) error {
 		n++
 		found, err := scanFile(ctx, gone, path)
 		for _, id := range found {
-			in = append(in, within(l.o.Root, path)+" ("+id+")")
+			in = append(in, relativePath(l.o.Root, path)+" ("+id+")")
 		}
 		return err
 	}
 	if len(all) > 0 {
 		state := l.cfg.State(l.o.Root)
-		err = files(ctx, s.Dir(), look)
+		err = walkFiles(ctx, s.Dir(), look)
 		if err == nil {
-			err = files(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
+			err = walkFiles(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
 				if rest, below := strings.CutPrefix(path, state+string(filepath.Separator)); below {
 					if folder, _, _ := strings.Cut(filepath.ToSlash(rest), "/"); folder != rest && folder != "events" {
 						return nil // an owner's, of which this one was looked through
@@ -190,7 +190,7 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 			return nil, err
 		}
 	}
-	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: among("found in", in)}
+	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
 	bytes.Clean = bytes.Detail == ""
 	return []Check{erased, claims, bytes}, nil
 }
@@ -199,7 +199,7 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 // across.
 const (
 	scanBytes = 4 << 20
-	scanTwice = 64 << 10
+	scanOverlap = 64 << 10
 )
 
 // scanFile looks through a file for what was forgotten.
@@ -223,6 +223,6 @@ func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []stri
 		if err != nil {
 			return nil, err
 		}
-		kept = copy(buf, buf[len(buf)-scanTwice:])
+		kept = copy(buf, buf[len(buf)-scanOverlap:])
 	}
 }

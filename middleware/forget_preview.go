@@ -56,7 +56,7 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	defer release()
-	root, err := forgettable(ctx, s, id)
+	root, err := forgettableClaim(ctx, s, id)
 	if err != nil {
 		return out, err
 	}
@@ -64,29 +64,29 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.reachOf(ctx, s, harvest.NewTraces(&root), root)
+	r, given, err := d.deletionScope(ctx, s, harvest.NewTraces(&root), root)
 	if err != nil {
 		return out, err
 	}
 	out.Given = given
 	said := map[string]bool{}
-	held, err := d.journal.Holds(ctx, r.inJournals(said))
+	held, err := d.journal.Holds(ctx, r.journalTraces(said))
 	if err != nil {
 		return out, fmt.Errorf("look through the journals: %w", err)
 	}
 	out.Messages, out.Sessions = held.Messages, held.Sessions
-	if out.Receipts, err = d.receipts.Holds(ctx, r.inReceipts(), slices.Sorted(maps.Keys(said))); err != nil {
+	if out.Receipts, err = d.receipts.Holds(ctx, r.receiptTraces(), slices.Sorted(maps.Keys(said))); err != nil {
 		return out, fmt.Errorf("look through the receipts: %w", err)
 	}
-	out.Memory = l.listsAny(s.Owner(), r.claims)
+	out.Memory = l.inMemoryFile(s.Owner(), r.claims)
 	for i := range r.claims {
-		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.why[i]})
+		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.reasons[i]})
 	}
 	return out, nil
 }
 
-// forgettable reads a claim that is to be forgotten. A piece of the repository can't be.
-func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
+// forgettableClaim reads a claim that is to be forgotten. A piece of the repository can't be.
+func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if err == nil && c.Kind == ken.KindDocument {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: c.ID + " is a piece of the repository, not a claim",
@@ -101,9 +101,9 @@ type deletionScope struct {
 	root   ken.Claim
 	others []ken.Claim // that say the same, by age
 	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
-	why    []string    // of claims
-	alone  []string    // words of root that point at something and that no claim has which stays
-	goes   []string    // ids of claims of which it is known that they go
+	reasons    []string    // of claims
+	uniqueWords  []string    // words of root that point at something and that no claim has which stays
+	knownIDs   []string    // ids of claims of which it is known that they go
 }
 
 // given are the turns whose models were given a claim, and the sessions.
@@ -126,10 +126,10 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 	return turns, union(sessions, nil), nil
 }
 
-// reachOf is what goes with root, and the turns that were given root. A session that was
+// deletionScope is what goes with root, and the turns that were given root. A session that was
 // given another claim that goes was told of it, too: what it says of that is a trace, and so
 // are claims of that session.
-func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
 	const most = 4 // each time round there are more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *har
 	r := &deletionScope{}
 	for range most {
 		goes := r.ids()
-		if r, err = reachOf(ctx, s, traces, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+		if r, err = newDeletionScope(ctx, s, traces, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -150,18 +150,18 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, traces *har
 	return r, given, err
 }
 
-// reachOf looks once through all claims: for those that say what root does, and for what
+// deletionScope looks once through all claims: for those that say what root does, and for what
 // was derived from any of them. goes are the ids of claims of which that is known already:
 // a word that only they have is not one that others have.
-func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*deletionScope, error) {
-	r := &deletionScope{traces: traces, root: root, goes: goes}
+func newDeletionScope(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*deletionScope, error) {
+	r := &deletionScope{traces: traces, root: root, knownIDs: goes}
 	traces.Give(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("look for what else says so: %w", err)
 	}
 	taken := map[string]bool{}
-	if err := r.take(ctx, s, root, BlastItself, children, taken); err != nil {
+	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {
 		return nil, err
 	}
 	for i := range r.others {
@@ -174,11 +174,11 @@ func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root k
 		}
 		if taken[c.ID] {
 			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {
-				r.why[at] = why
+				r.reasons[at] = why
 			}
 			continue
 		}
-		if err := r.take(ctx, s, *c, why, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, *c, why, children, taken); err != nil {
 			return nil, err
 		}
 	}
@@ -187,9 +187,9 @@ func reachOf(ctx context.Context, s store.Engine, traces *harvest.Traces, root k
 
 // take adds a claim and, first found first, what was derived from it, in the order in
 // which the store's Forget goes.
-func (r *deletionScope) take(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
+func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
 	taken[c.ID] = true
-	r.claims, r.why = append(r.claims, c), append(r.why, why)
+	r.claims, r.reasons = append(r.claims, c), append(r.reasons, why)
 	id, _ := uuid.Parse(c.ID) // nothing is derived from what has none
 	for _, child := range children[id] {
 		if taken[child.String()] {
@@ -202,15 +202,15 @@ func (r *deletionScope) take(ctx context.Context, s store.Engine, c ken.Claim, w
 		if err != nil {
 			return err
 		}
-		if err := r.take(ctx, s, next, BlastDerived, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, next, BlastDerived, children, taken); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scanned is how many claims are looked at together, by one goroutine.
-const scanned = 256
+// scanBatch is how many claims are looked at together, by one goroutine.
+const scanBatch = 256
 
 // scan finds the others, and returns what was derived from what: ids by those of the
 // claims that their evidence names, in their order. Reading claims is one goroutine's
@@ -223,7 +223,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 		maybe  []ken.Claim // of sessions that were given it
 		err    error       // it could not be looked at: nothing is known
 	}
-	telling := tellingWords(&r.root)
+	telling := distinctiveWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
 	look := func(b *batch) error {
@@ -235,7 +235,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				kept = append(kept, *c)
 			case r.traces.Gave(c.Session):
 				b.maybe = append(b.maybe, *c)
-			case len(telling) > 0 && !slices.Contains(r.goes, c.ID):
+			case len(telling) > 0 && !slices.Contains(r.knownIDs, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
 					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
 						b.shared = append(b.shared, string(w))
@@ -273,7 +273,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				children[parent] = append(children[parent], id)
 			}
 		}
-		if now.claims = append(now.claims, c); len(now.claims) == scanned {
+		if now.claims = append(now.claims, c); len(now.claims) == scanBatch {
 			hand()
 		}
 	}
@@ -292,8 +292,8 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 			delete(telling, w)
 		}
 	}
-	r.alone = slices.Sorted(maps.Keys(telling))
-	r.traces.Give(r.traces.Given(), naming(telling))
+	r.uniqueWords = slices.Sorted(maps.Keys(telling))
+	r.traces.Give(r.traces.Given(), matchesWords(telling))
 	for _, b := range batches {
 		for i := range b.maybe {
 			if r.traces.Claim(&b.maybe[i]) {
@@ -307,8 +307,8 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	return children, nil
 }
 
-// naming reports a text that has one of the words; nil for no words.
-func naming(words map[string]bool) func(string) bool {
+// matchesWords reports a text that has one of the words; nil for no words.
+func matchesWords(words map[string]bool) func(string) bool {
 	if len(words) == 0 {
 		return nil
 	}
@@ -321,9 +321,9 @@ func naming(words map[string]bool) func(string) bool {
 // longWord is from how many letters on a word points at something by itself.
 const longWord = 11
 
-// tellingWords are the words of a claim that point at something, as forgotten.Words has
+// distinctiveWords are the words of a claim that point at something, as forgotten.Words has
 // them: names, numbers of four digits and more, names of code, long words.
-func tellingWords(c *ken.Claim) map[string]bool {
+func distinctiveWords(c *ken.Claim) map[string]bool {
 	out := map[string]bool{}
 	first := true
 	for word := range strings.FieldsSeq(c.Text) {
@@ -337,9 +337,9 @@ func tellingWords(c *ken.Claim) map[string]bool {
 				upper++
 			}
 		}
-		if digits >= leastDigits || upper > 1 || upper == 1 && !first || strings.ContainsAny(letters, "_-@/.") || len([]rune(letters)) >= longWord {
+		if digits >= minDigits || upper > 1 || upper == 1 && !first || strings.ContainsAny(letters, "_-@/.") || len([]rune(letters)) >= longWord {
 			forgotten.Words(letters, func(w []byte) {
-				if len(w) >= leastDigits {
+				if len(w) >= minDigits {
 					out[string(w)] = true
 				}
 			})
@@ -349,8 +349,8 @@ func tellingWords(c *ken.Claim) map[string]bool {
 	return out
 }
 
-// leastDigits is how long a number, or a part of a name, is that points at something.
-const leastDigits = 4
+// minDigits is how long a number, or a part of a name, is that points at something.
+const minDigits = 4
 
 // ids are those of all claims that go.
 func (r *deletionScope) ids() []string {
@@ -361,9 +361,9 @@ func (r *deletionScope) ids() []string {
 	return ids
 }
 
-// inJournals is what must go out of journals. said, which may be nil, is told the
+// journalTraces is what must go out of journals. said, which may be nil, is told the
 // sessions in which it was said.
-func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
+func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
 	return session.Traces{Text: r.traces.Kept, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
 		if !r.traces.Message(id, e) {
 			return false
@@ -375,12 +375,12 @@ func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
 	}}
 }
 
-// inReceipts is what must go out of receipts.
-func (r *deletionScope) inReceipts() receipt.Traces {
+// receiptTraces is what must go out of receipts.
+func (r *deletionScope) receiptTraces() receipt.Traces {
 	return receipt.Traces{Claims: r.ids(), Text: r.traces.Kept}
 }
 
-// listsAny reports whether MEMORY.md may tell of one of the claims.
-func (l *Layer) listsAny(owner string, claims []ken.Claim) bool {
+// inMemoryFile reports whether MEMORY.md may tell of one of the claims.
+func (l *Layer) inMemoryFile(owner string, claims []ken.Claim) bool {
 	return owner == l.cfg.Knowledge.Owner && slices.ContainsFunc(claims, func(c ken.Claim) bool { return c.Kind == ken.KindHot || c.Kind == ken.KindPattern })
 }

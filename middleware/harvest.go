@@ -32,12 +32,12 @@ const KnowledgeDir = ".ken/knowledge"
 
 // harvesterFor makes an owner's harvester as it is configured, and what closes its
 // connections.
-func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester, shut func() error) {
+func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harvester, shut func() error) {
 	shut = func() error { return nil }
 	c := &l.cfg
 	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
-	book := receipt.NewBook(t, l.receipts())
+	book := receipt.NewBook(t, l.receiptOptions())
 	o.Tainted = book.Marks
 	if c.Harvest.Model != "" {
 		most := c.Harvest.MaxFacts
@@ -68,8 +68,8 @@ func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, e
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
 		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
 	}
-	t := tenant{l, l.cfg.Knowledge.Owner}
-	own, err := l.ownLines(ctx, t, path)
+	t := ownerStore{l, l.cfg.Knowledge.Owner}
+	own, err := l.userLines(ctx, t, path)
 	if err != nil {
 		return memoryfile.Report{}, err
 	}
@@ -77,20 +77,20 @@ func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, e
 	if err != nil {
 		return r, err
 	}
-	return r, l.knowMemory(ctx, t, path)
+	return r, l.recordMemoryVersion(ctx, t, path)
 }
 
-// knownMemory is where the shelf has the hash of the version of MEMORY.md that Ken knew
+// memoryVersionKey is where the shelf has the hash of the version of MEMORY.md that Ken knew
 // last in this project.
-const knownMemory = "memory/known"
+const memoryVersionKey = "memory/known"
 
-// ownLines returns what tells the user's own lines of MEMORY.md from those that others
+// userLines returns what tells the user's own lines of MEMORY.md from those that others
 // may have committed: the user's are written into a file that Ken knew, and git has them
 // nowhere yet. Where that can't be found out, none is.
-func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(string) bool, error) {
+func (l *Layer) userLines(ctx context.Context, t ownerStore, path string) (func(string) bool, error) {
 	known := false
 	err := t.View(ctx, func(r store.ShelfReader) error {
-		known = len(r.Get(knownMemory)) > 0
+		known = len(r.Get(memoryVersionKey)) > 0
 		return nil
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(strin
 }
 
 // knowMemory records the version of MEMORY.md that is there now.
-func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
+func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path string) error {
 	b, err := memoryfile.Read(path)
 	if err != nil {
 		return fmt.Errorf("record the version of %s: %w", memoryfile.Name, err)
@@ -122,18 +122,18 @@ func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
 	sum := []byte(projectfile.Hash(b))
 	var have []byte
 	err = t.View(ctx, func(r store.ShelfReader) error {
-		have = bytes.Clone(r.Get(knownMemory))
+		have = bytes.Clone(r.Get(memoryVersionKey))
 		return nil
 	})
 	if err != nil || bytes.Equal(have, sum) {
 		return err
 	}
-	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(knownMemory, sum) })
+	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(memoryVersionKey, sum) })
 }
 
-// policy is how long things are kept. A file that can't be read is told, and
+// lifecyclePolicy is how long things are kept. A file that can't be read is told, and
 // until it is mended the defaults hold.
-func (l *Layer) policy() lifecycle.Policy {
+func (l *Layer) lifecyclePolicy() lifecycle.Policy {
 	p, err := lifecycle.Load(filepath.Join(l.o.Root, KnowledgeDir, lifecycle.FileName))
 	if err != nil {
 		l.o.Log.Warn("read the lifecycle policy", "cause", err, "try", ken.Hint(err))
@@ -151,46 +151,46 @@ func rejection(a session.Action, err error) attention.Rejection {
 // statements learns what users state as soon as their messages are journaled, so that the
 // next conversation knows it. The zero value learns nothing.
 type statements struct {
-	waiting chan stated // nil when it is switched off
+	waiting chan newMessages // nil when it is switched off
 }
 
-// stated are the messages of a session from a number on, some of a user among them.
-type stated struct {
+// newMessages are the messages of a session from a number on, some of a user among them.
+type newMessages struct {
 	owner, session string
 	from           uint64
 }
 
 // maxStated bounds what waits to be learned. The harvest learns what comes on top.
-const maxStated = 1024
+const maxStatements = 1024
 
-// statedWindow is the number of messages that are read, so that a statement is understood
+// statementWindow is the number of messages that are read, so that a statement is understood
 // that refers to an earlier one.
-const statedWindow = 12
+const statementWindow = 12
 
 // openStated prepares to learn what users state.
-func (l *Layer) openStated() {
+func (l *Layer) openStatements() {
 	if l.cfg.Middleware.Knowledge && l.cfg.Middleware.Harvest && l.cfg.Harvest.AtOnce {
-		l.statements.waiting = make(chan stated, maxStated)
+		l.statements.waiting = make(chan newMessages, maxStatements)
 	}
 }
 
 // tookUp notes that a session's journal has new messages. It never waits.
-func (s *statements) tookUp(owner, id string, entries []session.Entry) {
+func (s *statements) notify(owner, id string, entries []session.Entry) {
 	if s.waiting == nil || !slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Message.Role == "user" }) {
 		return
 	}
 	select {
-	case s.waiting <- stated{owner, id, entries[0].Seq}:
+	case s.waiting <- newMessages{owner, id, entries[0].Seq}:
 	default:
 	}
 }
 
 // keepStated learns what users state until ctx ends.
-func (l *Layer) keepStated(ctx context.Context) {
+func (l *Layer) runStatements(ctx context.Context) {
 	for {
 		select {
 		case st := <-l.statements.waiting:
-			if err := caught.Run(func() error { return l.learnStated(ctx, st) }); err != nil && ctx.Err() == nil {
+			if err := caught.Run(func() error { return l.learnStatement(ctx, st) }); err != nil && ctx.Err() == nil {
 				l.o.Log.Debug("learn what a user stated; the harvest will", "session", st.session, "cause", err)
 			}
 		case <-ctx.Done():
@@ -200,9 +200,9 @@ func (l *Layer) keepStated(ctx context.Context) {
 }
 
 // learnStated learns from the newest messages of a session.
-func (l *Layer) learnStated(ctx context.Context, st stated) error {
+func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 	j := l.Journal(st.owner)
-	tr, err := j.Tail(ctx, st.session, statedWindow)
+	tr, err := j.Tail(ctx, st.session, statementWindow)
 	if err != nil || tr.Info.State != session.Open { // else the harvest is at it
 		return err
 	}
@@ -216,8 +216,8 @@ func (l *Layer) learnStated(ctx context.Context, st stated) error {
 // withdrawForgotten forgets what was just learned from messages that are gone from the
 // journal by now: another process erased what they said, and may have looked for claims
 // that say it before these were written.
-func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.Transcript, quotes map[string]string) error {
-	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statedWindow)
+func (l *Layer) withdrawForgotten(ctx context.Context, st newMessages, read *session.Transcript, quotes map[string]string) error {
+	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statementWindow)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		return err
 	}
@@ -242,10 +242,10 @@ func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.
 	return nil
 }
 
-// saidHere reports whether a claim rests on messages alone, and the turn's conversation
+// saidInConversation reports whether a claim rests on messages alone, and the turn's conversation
 // holds the words that it was learned from, so that the block need not repeat them. What a
 // person or a test has confirmed is news to the conversation that said it.
-func saidHere(t *ken.Turn, c *ken.Claim) bool {
+func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	here := false
 	for i := range c.Evidence {
 		e := &c.Evidence[i]

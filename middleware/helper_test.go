@@ -79,9 +79,9 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	return c
 }
 
-// told is a fact on a person's word outside of any session: one that reads like a rule is
+// cardName is a fact on a person's word outside of any session: one that reads like a rule is
 // a rule.
-func told(t testing.TB, text string) ken.Claim {
+func cardName(t testing.TB, text string) ken.Claim {
 	c := fact(t, "%s", text)
 	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")}
 	return c
@@ -101,7 +101,7 @@ func playbook(t testing.TB, name, text string) ken.Claim {
 	return c
 }
 
-// asked is a turn of one user message.
+// searchDescription is a turn of one user message.
 func asked(question string) ken.Turn {
 	return ken.Turn{Messages: []ken.Message{{Role: "user", Text: question}}}
 }

@@ -42,54 +42,54 @@ type Layer struct {
 	newID func() string
 
 	owners        *shared.Owners
-	holding       chan struct{} // told when this process comes to hold the configured owner's folder
+	holderChanged       chan struct{} // told when this process comes to hold the configured owner's folder
 	storeErr      error         // why there is no store; turns go on without
 	embedder      *embed.Guard
-	background    embed.Embedder    // the same model, with retries, for work that nobody waits for
+	backgroundEmbedder    embed.Embedder    // the same model, with retries, for work that nobody waits for
 	vectorCause   string            // why there is no vector leg, when there is none
 	retrieval     retriever.Options // before calibration
 	calibrations  calibrations
-	count         func(string) int
+	countTokens         func(string) int
 	playbooks     *retriever.PlaybookCache
-	rendered      *budgeter.Cache
+	renderCache      *budgeter.Cache
 	handler       Handler
 	blocks        *blockCache
-	cleanings     cleanCache
+	cleanCache     cleanCache
 	composing     atomic.Int64 // turns that compose a block; see enter
 	overdue       atomic.Int64 // turns that compose a block which nobody waits for; see inTime
-	traffic       *promptCacheCounter
+	promptCache       *promptCacheCounter
 	threads       *threads
 	openings      openings
 	statements    statements
-	mergers       mergeModels
+	mergeModels       mergeModels
 	responseTasks taskGroup
-	turning       activeTurns
-	suspicions    taintMemory
+	activeTurns       activeTurns
+	taintMemory    taintMemory
 	learners      learners
 	judgements    judgedTurns
 	counts        counts
-	late          lateResults
-	lineage       *sessionFocus
+	lateResults          lateResults
+	sessionFocus       *sessionFocus
 	filing        filing
 	code          code
 	events        *telemetry.Log
 
 	// recovery says where a turn's session stands, for a conversation that lost it;
 	// nil knows nothing. See checkpoint.
-	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
+	findCheckpoint func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
 	// carried names the entities that a session was about before this process saw it,
 	// strongest first, such as those of its checkpoint; nil knows none. See carries.
-	carried func(ctx context.Context, t *ken.Turn) ([]string, error)
+	findStoredFocus func(ctx context.Context, t *ken.Turn) ([]string, error)
 
 	process   string              // names this process in journals and leases
-	life      *alive.Announcement // guarded by desksMu; nil until there is a desk
+	announcement      *alive.Announcement // guarded by desksMu; nil until there is a desk
 	tools     finding.Tools
 	recorder  *recorder
-	poked     chan struct{} // wakes keepTending
-	recovered recoveredConversations
-	begun     conversationStarts
-	desksMu   sync.Mutex // guards desks
-	desks     map[string]*ownerSessions
+	wake     chan struct{} // wakes keepTending
+	recoveries recoveredConversations
+	conversationStarts     conversationStarts
+	sessionsMu   sync.Mutex // guards desks
+	sessions     map[string]*ownerSessions
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -110,9 +110,9 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), traffic: newPromptCacheCounter(), threads: newThreads(), lineage: newLineage(),
-		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*ownerSessions{}}
-	l.recorder = newRecorder(l.keepRecords, func() {
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
+		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
+	l.recorder = newRecorder(l.writeRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
 	}, func(f func()) { l.running.Go(f) })
 	if l.tools, err = finding.Parse(cfg.Harvest.Tools); err != nil {
@@ -122,21 +122,21 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 		return nil, err
 	}
 	if o.CountTokens || cfg.Budget.Tokens > 0 {
-		if l.count, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
+		if l.countTokens, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}
-	l.recovery, l.carried = l.recover, l.keptFocus
-	l.cfg.Knowledge.DecayDays = max(l.policy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
-	l.retrieval = retrieval(&l.cfg)
-	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
+	l.findCheckpoint, l.findStoredFocus = l.recoverSession, l.checkpointFocus
+	l.cfg.Knowledge.DecayDays = max(l.lifecyclePolicy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
+	l.retrieval = retrievalOptions(&l.cfg)
+	l.playbooks, l.renderCache = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages(&l.cfg))
 	l.openFiling()
-	l.openStated()
+	l.openStatements()
 	l.openCode(ctx)
-	l.holding = make(chan struct{}, 1)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.holds,
-		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now, Assign: assign}})
+	l.holderChanged = make(chan struct{}, 1)
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold,
+		Store: bolt.Options{Embedder: l.backgroundEmbedder, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
@@ -229,7 +229,7 @@ func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, releas
 	return l.owners.Get(ctx, owner)
 }
 
-func (l *Layer) projections(ctx context.Context, owner string) (store.Projections, func(), error) {
+func (l *Layer) openProjections(ctx context.Context, owner string) (store.Projections, func(), error) {
 	if l.storeErr != nil {
 		return nil, nil, l.storeErr
 	}
@@ -245,7 +245,7 @@ func (l *Layer) Config() config.Config { return l.cfg }
 func (l *Layer) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
 // RetrievalOf is Retrieval for an owner, as calibrated for its store.
-func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.search(owner) }
+func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.searchOptions(owner) }
 
 // Root is the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
@@ -268,26 +268,26 @@ func (l *Layer) start() {
 	ctx, stop := context.WithCancel(inBackground(context.Background()))
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
-	l.running.Go(func() { l.calibrateDue(ctx) })
-	l.running.Go(l.survives("reading the code", func() { l.keepCode(ctx) }))
+	l.running.Go(func() { l.runCalibrations(ctx) })
+	l.running.Go(l.catchPanics("reading the code", func() { l.followCode(ctx) }))
 	if l.cfg.Middleware.Knowledge {
-		l.tend("")
-		l.running.Go(func() { l.keepTending(ctx) })
-		l.running.Go(func() { l.keepFilingOthers(ctx) })
-		l.running.Go(func() { l.keepStated(ctx) })
+		l.maintainSessions("")
+		l.running.Go(func() { l.runSessionChecks(ctx) })
+		l.running.Go(func() { l.runFilingOthers(ctx) })
+		l.running.Go(func() { l.runStatements(ctx) })
 	}
-	l.running.Go(l.survives("looking after the store", func() {
+	l.running.Go(l.catchPanics("looking after the store", func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
 			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
 		}
-		l.lookAfter(ctx)
+		l.maintainStore(ctx)
 	}))
 }
 
-// survives is f for a goroutine of its own, where a panic would end the process: it reads
+// catchPanics is f for a goroutine of its own, where a panic would end the process: it reads
 // what others wrote, and one text must not cost all turns. The log hears of it, and that
-// work is over until the next start.
-func (l *Layer) survives(what string, f func()) func() {
+// turnsMu is over until the next start.
+func (l *Layer) catchPanics(what string, f func()) func() {
 	return func() {
 		if err := caught.Run(func() error { f(); return nil }); err != nil {
 			l.o.Log.Error(what+" panicked and has ended", "cause", err, "stack", caught.Stack(err))
@@ -295,21 +295,21 @@ func (l *Layer) survives(what string, f func()) func() {
 	}
 }
 
-// holds hears which folders this process has come to hold.
-func (l *Layer) holds(owner string) {
+// onHold hears which folders this process has come to hold.
+func (l *Layer) onHold(owner string) {
 	if owner != l.cfg.Knowledge.Owner {
 		return
 	}
 	select {
-	case l.holding <- struct{}{}:
+	case l.holderChanged <- struct{}{}:
 	default:
 	}
 }
 
-// lookAfter looks after the configured owner's store until ctx ends, from when this
+// maintainStore looks after the configured owner's store until ctx ends, from when this
 // process holds it: of all that work on it, one does. It keeps the store open, so
 // that it has a holder who does.
-func (l *Layer) lookAfter(ctx context.Context) {
+func (l *Layer) maintainStore(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
 		select {
@@ -325,20 +325,20 @@ func (l *Layer) lookAfter(ctx context.Context) {
 	defer release()
 	for !l.owners.Holds(l.cfg.Knowledge.Owner) {
 		select {
-		case <-l.holding:
+		case <-l.holderChanged:
 		case <-ctx.Done():
 			return
 		}
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait() // before the store is released
-	if l.files() {
-		beside.Go(l.survives("filing claims", func() { l.keepFiling(ctx, s) }))
+	if l.filesClaims() {
+		beside.Go(l.catchPanics("filing claims", func() { l.runFiling(ctx, s) }))
 	}
 	l.refreshQuietly(ctx)
 	l.calibrateQuietly(ctx, "")
-	beside.Go(l.survives("following the code", func() { l.refineCode(ctx) }))
-	for seq := s.Seq(); ctx.Err() == nil && l.keepUp(ctx, s); seq = s.Seq() {
+	beside.Go(l.catchPanics("following the code", func() { l.refineCode(ctx) }))
+	for seq := s.Seq(); ctx.Err() == nil && l.embedNew(ctx, s); seq = s.Seq() {
 		if s.Wait(ctx, seq) != nil {
 			return
 		}
@@ -349,7 +349,7 @@ func (l *Layer) lookAfter(ctx context.Context) {
 // measures how far the embedder is to be trusted when that is due. While the gateway
 // is down it tries again as often as the breaker's probes do. It reports whether to
 // go on.
-func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
+func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 	for l.vectorCause == "" && !l.embedder.Local() {
 		_, err := s.EmbedMissing(ctx)
 		if err == nil {
@@ -367,7 +367,7 @@ func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
 		}
 	}
 	have, total := s.Coverage()
-	l.wantCalibration(l.cfg.Knowledge.Owner, have, total)
+	l.requestCalibration(l.cfg.Knowledge.Owner, have, total)
 	return true
 }
 
@@ -433,7 +433,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endAll(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.removeProcessMark()}
+		errs := []error{l.endSessions(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}
@@ -456,8 +456,8 @@ type Counts struct {
 // counts are those that have no place of their own.
 type counts struct{ done, retried, dead atomic.Uint64 }
 
-// harvested counts a run of the queue.
-func (c *counts) harvested(r *jobs.Report) {
+// addHarvest counts a run of the queue.
+func (c *counts) addHarvest(r *jobs.Report) {
 	c.done.Add(uint64(r.Done))
 	c.retried.Add(uint64(r.Retried))
 	c.dead.Add(uint64(r.Dead))
@@ -470,6 +470,6 @@ func (l *Layer) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.Lost, c.Waiting = r.dropped, r.waiting
-	c.Written = r.taken - uint64(max(r.waiting, 0))
+	c.Written = r.accepted - uint64(max(r.waiting, 0))
 	return c
 }

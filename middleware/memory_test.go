@@ -124,7 +124,7 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 func TestPlaybookComesWithItsTurn(t *testing.T) {
 	l := open(t, settings(patient), withVectors)
 	long := "Restore the database from a backup.\n\n" + strings.Repeat("Then check the next table and write down what you see.\n", 100)
-	learn(t, l, fact(t, "%s", about), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
+	learn(t, l, fact(t, "%s", sessionAbout), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
 	for q, want := range map[string]string{
 		"How do I book a refund for a customer?":     "2. Book it.",
 		"Please restore the database from a backup.": "This is the beginning only. Before following it, read skills/restore.md, or run: ken skill show restore.",
@@ -155,7 +155,7 @@ func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
 	objective := pinned(t, "The objective of this quarter is to move the ledger.")
 	objective.Kind = ken.KindObjective
 	goal := learn(t, l, objective)[0]
-	known := learn(t, l, fact(t, "%s", about))[0]
+	known := learn(t, l, fact(t, "%s", sessionAbout))[0]
 	var names []string
 	for i := range 50 {
 		names = append(names, fmt.Sprint("number-", i, " ", strings.Repeat("long ", 60)))
@@ -184,7 +184,7 @@ func TestEventCountsSessionContext(t *testing.T) {
 		o.Now = func() time.Time { return monday }
 	})
 	injectionHistory(t, l, "first", "second")
-	learn(t, l, fact(t, "%s", about), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
+	learn(t, l, fact(t, "%s", sessionAbout), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
 	a := l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: question}}})
 	var memory, session, knowledge int
 	for _, it := range a.Receipt.Items {

@@ -80,7 +80,7 @@ type Recaller struct {
 	filter ken.Filter
 	limit  int
 	o      retriever.Options
-	asked  ken.Mode // see RecallQuery.Mode
+	requested  ken.Mode // see RecallQuery.Mode
 	own    bool     // see RecallQuery.Own
 	mode   ken.Mode // when every leg answers
 	cause  string   // why a leg that was asked for can't be
@@ -88,17 +88,17 @@ type Recaller struct {
 
 // patience replaces the deadline of a turn, whose model call waits: here a person
 // waits, or a measurement that must not depend on the machine's load.
-const patience = 30 * time.Second
+const recallDeadline = 30 * time.Second
 
-// anyEvidence is the floor of a recall: whatever bears on the question at all,
+// recallFloor is the floor of a recall: whatever bears on the question at all,
 // where a turn wants to be sure.
-const anyEvidence = 1e-9
+const recallFloor = 1e-9
 
 // Recaller takes what the configuration says about retrieval of the store's owner,
 // the deadline and the floor apart. Of q, owner, question and scopes are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	o, noVector := l.RetrievalOf(s.Owner())
-	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, asked: q.Mode, own: q.Own}
+	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
@@ -110,9 +110,9 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
 		o.Limits[leg] = max(n, q.Limit)
 	}
-	o.TopK, o.Deadline = q.Limit, patience
+	o.TopK, o.Deadline = q.Limit, recallDeadline
 	if !q.Floor {
-		o.Floor = anyEvidence
+		o.Floor = recallFloor
 	}
 	o.Legs, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
 	rc.mode, rc.o = modeOf(o.Legs), o
@@ -144,11 +144,11 @@ func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noV
 
 // shares opens what others share with the store's owner, and searches it as well. The
 // caller releases what is returned. What can't be opened is left out, and told.
-func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
+func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
 	if rc.own {
 		return nil
 	}
-	for _, owner := range rc.l.sharers(rc.s.Owner()) {
+	for _, owner := range rc.l.sharingOwners(rc.s.Owner()) {
 		s, err := rc.l.openShare(ctx, owner)
 		if err != nil {
 			found.Degraded = append(found.Degraded, owner+": "+err.Error())
@@ -156,7 +156,7 @@ func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriev
 		}
 		o := rc.o
 		_, noVector := rc.l.RetrievalOf(owner)
-		o.Legs, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.asked, noVector)
+		o.Legs, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.requested, noVector)
 		got := retriever.New(s.view, o).Retrieve(ctx, t)
 		found.Merge(owner, &got, rc.o.TopK)
 		open = append(open, s)
@@ -188,7 +188,7 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	turn := retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
 		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh}
 	found := rc.r.Retrieve(ctx, turn)
-	st := State{p: rc.s, filter: f, shares: rc.shares(ctx, turn, &found)}
+	st := State{proj: rc.s, filter: f, shares: rc.searchShares(ctx, turn, &found)}
 	defer st.release()
 	if err := ctx.Err(); err != nil {
 		return RecallAnswer{}, err
@@ -200,14 +200,14 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 			out.More++
 			continue
 		}
-		full, err := st.projections(&c).Claim(ctx, c.Ref)
+		full, err := st.projectionsOf(&c).Claim(ctx, c.Ref)
 		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
 			continue
 		}
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: from(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
+		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: withOwnerSource(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
 			Key: full.Key, Score: c.Fused, Legs: c.Legs, Signals: c.Signals})
 	}
 	return out, nil
@@ -246,9 +246,9 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	return all
 }
 
-// fewSignals is how many names and keywords a question must yield for the rest
+// minSignals is how many names and keywords a question must yield for the rest
 // of its words to be dropped.
-const fewSignals = 3
+const minSignals = 3
 
 // questionSignals reads a question as intent reads a message. But who asks wants an
 // answer: small talk is a question too, and one that yields little is searched
@@ -256,7 +256,7 @@ const fewSignals = 3
 func questionSignals(question string) ken.Signals {
 	s := intent.Analyze([]ken.Message{{Role: "user", Text: question}})
 	s.Asks = true
-	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < fewSignals {
+	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < minSignals {
 		s.Keywords = append(s.Keywords, s.Question)
 	}
 	return s

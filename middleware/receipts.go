@@ -18,14 +18,14 @@ import (
 // Recorded. A turn that is Incognito has none.
 func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
-// receipts is how an owner's receipts are kept. The configuration's 0 keeps none,
+// receiptOptions is how an owner's receipts are kept. The configuration's 0 keeps none,
 // the book's is its default.
-func (l *Layer) receipts() receipt.Options {
+func (l *Layer) receiptOptions() receipt.Options {
 	count := l.cfg.Session.Receipts
 	if count == 0 {
 		count = -1
 	}
-	return receipt.Options{Count: count, Age: l.policy().JournalGrace(), Now: l.now, Log: l.o.Log}
+	return receipt.Options{Count: count, Age: l.lifecyclePolicy().JournalGrace(), Now: l.now, Log: l.o.Log}
 }
 
 // Recorded returns once everything that turns and answers left before is in the
@@ -75,15 +75,15 @@ func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) 
 	}
 	out := KeptTurn{Record: rec, Items: make([]KeptItem, len(rec.Items))}
 	for i := range rec.Items {
-		if out.Items[i], err = l.kept(ctx, s, &rec, i); err != nil {
+		if out.Items[i], err = l.currentItem(ctx, s, &rec, i); err != nil {
 			return KeptTurn{}, err
 		}
 	}
 	return out, nil
 }
 
-// kept looks an item up.
-func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
+// storedAt looks an item up.
+func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
 	it := KeptItem{Item: rec.Items[i], State: ItemSame}
 	if !isID(it.ID) {
 		it.State = ItemMade
@@ -91,7 +91,7 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 	}
 	c, err := l.claimOfItem(ctx, s, &it.Item)
 	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
-		if d, ok := l.decided(it.ID); ok {
+		if d, ok := l.fileDecision(it.ID); ok {
 			c, err = d, nil
 		}
 	}
@@ -112,19 +112,19 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 // report tells whoever listens what was assembled.
 func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *turnDecision) {
 	if l.o.OnReceipt != nil {
-		l.hand(ctx, a.Receipt)
+		l.callOnReceipt(ctx, a.Receipt)
 	}
 	if l.events == nil || t.Incognito { // it leaves nothing on disk
 		return
 	}
-	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {
+	if err := l.events.Write(t.Session, l.assemblyEvent(t, a, block)); err != nil {
 		l.o.Log.Warn("write event", "cause", err)
 	}
 }
 
 // hand gives the receipt to the program's listener, whose panic must not cost
 // the turn.
-func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
+func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("the receipt's listener failed", "panic", p)
@@ -133,10 +133,10 @@ func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
 	l.o.OnReceipt(ctx, r)
 }
 
-func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
+func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
-		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
+		KnowledgeRetrieved: block.retrievedCount - block.memoryCount, MemoryLoaded: block.memoryCount, AssemblyMS: r.MS["total"],
 		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause,
 		Breakdown: a.context}
 	session := 0
@@ -144,7 +144,7 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.C
 		switch it := &r.Items[i]; {
 		case !it.Memory:
 			ev.KnowledgeIncluded++
-		case ofSession(it):
+		case isSessionItem(it):
 			session++
 		default:
 			ev.MemoryIncluded++
@@ -161,8 +161,8 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.C
 	return ev
 }
 
-// ofSession reports whether an item of the memory part tells of sessions.
-func ofSession(it *ken.Item) bool {
+// isSessionItem reports whether an item of the memory part tells of sessions.
+func isSessionItem(it *ken.Item) bool {
 	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
 }
 
@@ -173,7 +173,7 @@ func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
 		for i := range a.Receipt.Items {
 			switch it := &a.Receipt.Items[i]; {
 			case !it.Memory:
-			case ofSession(it):
+			case isSessionItem(it):
 				b.SessionContext += it.Chars
 			default:
 				b.Memory += it.Chars

@@ -21,20 +21,20 @@ type record struct {
 	about    session.About
 	messages []ken.Message
 	answer   func() (ken.Message, bool) // reads an answer as it came; nil for none
-	held     int                        // bytes that answer holds until it has read
-	note     bool                       // it is for the journal
-	unkept   bool                       // of an incognito turn: the journal only learns what not to take up
+	answerBytes     int                        // bytes that answer holds until it has read
+	journaled     bool                       // it is for the journal
+	incognito   bool                       // of an incognito turn: the journal only learns what not to take up
 
 	items    []ken.Item
 	block    *session.Block // composed by this turn; nil for none
-	mine     *turnDecision  // what block was made of
+	decision     *turnDecision  // what block was made of
 	signals  ken.Signals
 	focal    []string        // the entities in focus
 	receipt  *receipt.Record // nil for none
-	marks    *marks          // of an answer's taints; nil for none
+	marks    *taintMarks          // of an answer's taints; nil for none
 	reply    *reply          // tells conversations apart that begin alike; nil for none
-	response string          // the id of a response that belongs to the session; "" for none
-	place    int             // of its note among those of one transaction, from 1; 0 for none
+	responseID string          // the id of a response that belongs to the session; "" for none
+	noteIndex    int             // of its note among those of one transaction, from 1; 0 for none
 }
 
 // Bounds of what waits to be written: some seconds of turns that came faster than
@@ -57,41 +57,41 @@ const maxTogether = 64
 // time, at 60 turns a second and at 500.
 type recorder struct {
 	write func(owner string, recs []record)
-	lost  func()       // is told of the first record of a row that was left out
+	onDrop  func()       // is told of the first record of a row that was left out
 	spawn func(func()) // a goroutine that Close waits for
 
 	mu      sync.Mutex       // guards the rest
-	moved   sync.Cond        // told when something was written
-	lanes   map[string]*lane // by owner, those with something to write
+	progress   sync.Cond        // told when something was written
+	queues   map[string]*ownerQueue // by owner, those with something to write
 	waiting int              // records, those that are being written included
 	bytes   int              // of their messages and answers
-	losing  bool
+	dropping  bool
 	closed  bool
-	taken   uint64 // records, ever
+	accepted   uint64 // records, ever
 	dropped uint64 // that were left out
 }
 
-// lane is what waits of one owner.
-type lane struct {
-	waiting        []record
+// ownerQueue is what waits of one owner.
+type ownerQueue struct {
+	pending        []record
 	added, written uint64
 }
 
 func newRecorder(write func(owner string, recs []record), lost func(), spawn func(func())) *recorder {
-	r := &recorder{write: write, lost: lost, spawn: spawn, lanes: map[string]*lane{}}
-	r.moved.L = &r.mu
+	r := &recorder{write: write, onDrop: lost, spawn: spawn, queues: map[string]*ownerQueue{}}
+	r.progress.L = &r.mu
 	return r
 }
 
 // add never waits for a write.
 func (r *recorder) add(rec record) {
-	if r.take(rec) {
-		r.lost()
+	if r.enqueue(rec) {
+		r.onDrop()
 	}
 }
 
-// take reports whether the record is the first one to be left out.
-func (r *recorder) take(rec record) (first bool) {
+// apply reports whether the record is the first one to be left out.
+func (r *recorder) enqueue(rec record) (first bool) {
 	n := rec.size()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,19 +99,19 @@ func (r *recorder) take(rec record) (first bool) {
 		return false
 	}
 	if r.waiting >= maxWaiting || r.waiting > 0 && r.bytes+n > maxWaitingBytes {
-		first, r.losing = !r.losing, true
+		first, r.dropping = !r.dropping, true
 		r.dropped++
 		return first
 	}
-	r.losing = false
-	r.taken++
-	l := r.lanes[rec.owner]
+	r.dropping = false
+	r.accepted++
+	l := r.queues[rec.owner]
 	if l == nil {
-		l = &lane{}
-		r.lanes[rec.owner] = l
+		l = &ownerQueue{}
+		r.queues[rec.owner] = l
 		r.spawn(func() { r.run(rec.owner, l) })
 	}
-	l.waiting = append(l.waiting, rec)
+	l.pending = append(l.pending, rec)
 	l.added++
 	r.waiting, r.bytes = r.waiting+1, r.bytes+n
 	return false
@@ -119,7 +119,7 @@ func (r *recorder) take(rec record) (first bool) {
 
 // size is about what messages and an answer that was not read yet take, in bytes.
 func (rec *record) size() int {
-	n := rec.held
+	n := rec.answerBytes
 	for i := range rec.messages {
 		m := &rec.messages[i]
 		n += len(m.Text)
@@ -134,7 +134,7 @@ func (rec *record) size() int {
 }
 
 // run writes what waits of an owner until nothing does.
-func (r *recorder) run(owner string, l *lane) {
+func (r *recorder) run(owner string, l *ownerQueue) {
 	for {
 		recs := r.next(owner, l)
 		if recs == nil {
@@ -148,44 +148,44 @@ func (r *recorder) run(owner string, l *lane) {
 		r.mu.Lock()
 		l.written += uint64(len(recs))
 		r.waiting, r.bytes = r.waiting-len(recs), r.bytes-n
-		r.moved.Broadcast()
+		r.progress.Broadcast()
 		r.mu.Unlock()
 	}
 }
 
-// next returns what is to be written together; nil when nothing waits.
-func (r *recorder) next(owner string, l *lane) []record {
+// followUp returns what is to be written together; nil when nothing waits.
+func (r *recorder) next(owner string, l *ownerQueue) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(l.waiting) == 0 {
-		delete(r.lanes, owner)
+	if len(l.pending) == 0 {
+		delete(r.queues, owner)
 		return nil
 	}
-	recs := slices.Clone(l.waiting[:min(len(l.waiting), maxTogether)])
-	clear(l.waiting[:len(recs)]) // what they hold can go
-	l.waiting = l.waiting[len(recs):]
+	recs := slices.Clone(l.pending[:min(len(l.pending), maxTogether)])
+	clear(l.pending[:len(recs)]) // what they hold can go
+	l.pending = l.pending[len(recs):]
 	return recs
 }
 
 // inRecorder marks the context of what the recorder's own goroutine calls.
-type inRecorder struct{}
+type recorderKey struct{}
 
 // flush returns when everything that was added before is written, or ctx ends. The
 // program's hook, which runs between two writes, does not wait for itself.
 func (r *recorder) flush(ctx context.Context) error {
-	if ctx.Value(inRecorder{}) != nil {
+	if ctx.Value(recorderKey{}) != nil {
 		return nil
 	}
 	stop := context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.moved.Broadcast()
+		r.progress.Broadcast()
 	})
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for l, upto := range r.targets() {
-		for ; l.written < upto; r.moved.Wait() {
+		for ; l.written < upto; r.progress.Wait() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -195,9 +195,9 @@ func (r *recorder) flush(ctx context.Context) error {
 }
 
 // targets are how far each lane is to be written. r.mu is held.
-func (r *recorder) targets() map[*lane]uint64 {
-	out := make(map[*lane]uint64, len(r.lanes))
-	for _, l := range r.lanes {
+func (r *recorder) targets() map[*ownerQueue]uint64 {
+	out := make(map[*ownerQueue]uint64, len(r.queues))
+	for _, l := range r.queues {
 		out[l] = l.added
 	}
 	return out
@@ -210,13 +210,13 @@ func (r *recorder) close() {
 	r.closed = true
 }
 
-// remembers reports whether the layer keeps a turn's session in mind.
-func (l *Layer) remembers(t *ken.Turn) bool {
+// usesSession reports whether the layer keeps a turn's session in mind.
+func (l *Layer) usesSession(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.cfg.Middleware.Journal && t.Session != "" && l.storeErr == nil
 }
 
-// journals reports whether a turn's messages are kept.
-func (l *Layer) journals(t *ken.Turn) bool { return l.remembers(t) && !t.Incognito }
+// keepsMessages reports whether a turn's messages are kept.
+func (l *Layer) keepsMessages(t *ken.Turn) bool { return l.usesSession(t) && !t.Incognito }
 
 // keepsReceipt reports whether a turn's receipt is kept.
 func (l *Layer) keepsReceipt(t *ken.Turn) bool {
@@ -224,21 +224,21 @@ func (l *Layer) keepsReceipt(t *ken.Turn) bool {
 }
 
 // observe leaves a turn to the session's journal and to the owner's receipts.
-func (l *Layer) observe(t *ken.Turn, a *Assembly) {
+func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
-	if l.remembers(t) {
-		r.note, r.unkept = true, t.Incognito
-		r.about, r.messages, r.signals, r.focal = about(t), kept(t.Messages), a.Receipt.Signals, a.Receipt.Focal
+	if l.usesSession(t) {
+		r.journaled, r.incognito = true, t.Incognito
+		r.about, r.messages, r.signals, r.focal = sessionAbout(t), journalCopy(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
 			r.items = a.Receipt.Items
-			r.block, r.mine = a.block.stored(), a.block
+			r.block, r.decision = a.decision.storedBlock(), a.decision
 		}
 	}
-	if l.keepsReceipt(t) && !a.block.restored { // its first request left one
+	if l.keepsReceipt(t) && !a.decision.restored { // its first request left one
 		context := a.context
 		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Context: &context}
 	}
-	if r.note || r.receipt != nil {
+	if r.journaled || r.receipt != nil {
 		l.recorder.add(r)
 	}
 }
@@ -246,10 +246,10 @@ func (l *Layer) observe(t *ken.Turn, a *Assembly) {
 // maxKeptText bounds the bytes of a message that wait for the journal, which keeps fewer.
 const maxKeptText = 1 << 20
 
-// kept is a copy of messages to be kept after their request. Of a very long one the
+// storedAt is a copy of messages to be kept after their request. Of a very long one the
 // middle is left out, and then nothing in it holds on to the request's body.
-func kept(msgs []ken.Message) []ken.Message {
-	out, long := cloned(msgs), false
+func journalCopy(msgs []ken.Message) []ken.Message {
+	out, long := cloneMessages(msgs), false
 	for i := range out {
 		text, cut := withoutMiddle(out[i].Text, maxKeptText)
 		if out[i].Text = text; cut {
@@ -275,9 +275,9 @@ func kept(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// cloned are messages that share nothing with those of the caller, who may go on
+// cloneMessages are messages that share nothing with those of the caller, who may go on
 // with them.
-func cloned(msgs []ken.Message) []ken.Message {
+func cloneMessages(msgs []ken.Message) []ken.Message {
 	out := slices.Clone(msgs)
 	for i := range out {
 		out[i].Parts, out[i].ToolCalls = slices.Clone(out[i].Parts), slices.Clone(out[i].ToolCalls)
@@ -291,28 +291,28 @@ func cloned(msgs []ken.Message) []ken.Message {
 // by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn
 // as it was given to Assemble. It returns at once.
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
-	answer = cloned([]ken.Message{answer})[0]
-	l.answered(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
+	answer = cloneMessages([]ken.Message{answer})[0]
+	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 }
 
-// answered is Answered for an answer that is still to be read, and holds so many bytes
+// callOnMessage is Answered for an answer that is still to be read, and holds so many bytes
 // until then: on the recorder's goroutine, which nobody waits for. response is the id that
 // a later request may go on from, "" for none.
-func (l *Layer) answered(t *ken.Turn, held int, response string, read func() (ken.Message, bool)) {
+func (l *Layer) recordAnswer(t *ken.Turn, held int, response string, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
 	if t.Incognito || len(response) > maxIDBytes {
 		response = ""
 	}
-	if l.remembers(t) {
-		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read, held: held, response: response, note: true, unkept: t.Incognito})
+	if l.usesSession(t) {
+		l.recorder.add(record{owner: t.Owner, about: sessionAbout(t), answer: read, answerBytes: held, responseID: response, journaled: true, incognito: t.Incognito})
 	}
 }
 
-// about is whose messages a turn's are. What is learned in a session applies to
+// sessionAbout is whose messages a turn's are. What is learned in a session applies to
 // the one scope that it works in, and everywhere when it names none or several.
-func about(t *ken.Turn) session.About {
+func sessionAbout(t *ken.Turn) session.About {
 	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
@@ -322,27 +322,27 @@ func about(t *ken.Turn) session.About {
 
 // keepRecords writes an owner's records in one transaction. It runs on the recorder's
 // goroutine, and what fails costs knowledge of a session, never a turn.
-func (l *Layer) keepRecords(owner string, recs []record) {
+func (l *Layer) writeRecords(owner string, recs []record) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("journal turns", "panic", p)
 		}
 	}()
-	ctx := context.WithValue(context.Background(), inRecorder{}, true)
+	ctx := context.WithValue(context.Background(), recorderKey{}, true)
 	var notes []session.Note
 	var kept []*record // those of notes
 	for i := range recs {
 		r := &recs[i]
-		if r.note && l.readAnswer(r) {
-			notes, kept = append(notes, noteOf(r)), append(kept, r)
-			r.place = len(notes)
+		if r.journaled && l.readAnswer(r) {
+			notes, kept = append(notes, journalNote(r)), append(kept, r)
+			r.noteIndex = len(notes)
 		}
 	}
-	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
-		l.tend(owner)
+	if slices.ContainsFunc(kept, func(r *record) bool { return !r.incognito }) {
+		l.maintainSessions(owner)
 	}
-	also, settled := l.bookUse(ctx, l.judgeRecords(owner, recs), l.bookReceipts(owner, recs))
-	also, corrected := l.bookReplies(owner, recs, also)
+	also, settled := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
+	also, corrected := l.replyWriter(owner, recs, also)
 	noted := l.Journal(owner).Record(ctx, notes, also)
 	settled()
 	corrected()
@@ -350,7 +350,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 	lost := 0
 	for i := range noted {
 		if b := noted[i].Standing; b != nil {
-			l.adopt(owner, kept[i].about.ID, kept[i].mine, b)
+			l.adoptBlock(owner, kept[i].about.ID, kept[i].decision, b)
 		}
 		if err := noted[i].Err; err != nil {
 			failed, lost = err, lost+1
@@ -360,7 +360,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		l.o.Log.Warn("journal turns", "lost", lost, "cause", failed, "try", ken.Hint(failed))
 	}
 	for i := range noted {
-		l.statements.tookUp(owner, kept[i].about.ID, noted[i].Entries)
+		l.statements.notify(owner, kept[i].about.ID, noted[i].Entries)
 	}
 	if l.o.OnMessage == nil {
 		return
@@ -369,9 +369,9 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		if len(noted[i].Entries) == 0 {
 			continue
 		}
-		s := l.handle(owner, kept[i].about)
+		s := l.sessionHandle(owner, kept[i].about)
 		for _, e := range noted[i].Entries {
-			l.recordAnswer(ctx, s, e)
+			l.callOnMessage(ctx, s, e)
 		}
 	}
 }
@@ -393,10 +393,10 @@ func (l *Layer) readAnswer(r *record) (ok bool) {
 	return ok
 }
 
-// noteOf is a record as the journal takes it.
-func noteOf(r *record) session.Note {
-	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept, Block: r.block,
-		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: aspects(r.items, r.focal)}}
+// journalNote is a record as the journal takes it.
+func journalNote(r *record) session.Note {
+	n := session.Note{About: r.about, Messages: r.messages, Injected: append(withoutCheckpoints(r.items), itemsInToolResults(r.messages)...), Unkept: r.incognito, Block: r.block,
+		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: focalAspects(r.items, r.focal)}}
 	for _, it := range r.items {
 		if it.Constraint {
 			n.Step.Constraints = append(n.Step.Constraints, it.Text)
@@ -406,7 +406,7 @@ func noteOf(r *record) session.Note {
 }
 
 // aspects names those of the entities in focus that the items are about.
-func aspects(items []ken.Item, focal []string) (out []string) {
+func focalAspects(items []ken.Item, focal []string) (out []string) {
 	for i := range items {
 		it := &items[i]
 		if len(it.Entities) == 0 || it.Aspect == "" {
@@ -420,9 +420,9 @@ func aspects(items []ken.Item, focal []string) (out []string) {
 	return out
 }
 
-// bookReceipts returns what writes the records' receipts; nil when there are none.
+// receiptWriter returns what writes the records' receipts; nil when there are none.
 // One that is refused, over an id that can't be a key, costs no other.
-func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
+func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
 	}
@@ -432,11 +432,11 @@ func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []
 			if recs[i].receipt == nil && recs[i].marks == nil {
 				continue
 			}
-			if at := recs[i].place; at > 0 && recs[i].receipt != nil {
+			if at := recs[i].noteIndex; at > 0 && recs[i].receipt != nil {
 				recs[i].receipt.Through = noted[at-1].Through
 			}
 			o := store.NewOverlay(tx)
-			if err := recs[i].book(o, book); err != nil {
+			if err := recs[i].writeReceipt(o, book); err != nil {
 				l.o.Log.Warn("keep a receipt", "cause", err, "try", ken.Hint(err))
 				continue
 			}
@@ -448,14 +448,14 @@ func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []
 	}
 }
 
-// knowledge are the items without checkpoints. Those are made of what was said in
+// withoutCheckpoints are the items without checkpoints. Those are made of what was said in
 // the session itself, which may well be learned.
-func knowledge(items []ken.Item) []ken.Item {
+func withoutCheckpoints(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
 // addAnswer tells the program's hook of a message. Its panic must not cost the rest.
-func (l *Layer) recordAnswer(ctx context.Context, s *session.Session, e session.Entry) {
+func (l *Layer) callOnMessage(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("the message hook failed", "panic", p)

@@ -57,7 +57,7 @@ func TestRecorderKeepsOrderAndWaitsForNothing(t *testing.T) {
 func TestFlush(t *testing.T) {
 	r, open, wrote, running := recording(nil)
 	r.add(of("a"))
-	if err := r.flush(context.WithValue(t.Context(), inRecorder{}, true)); err != nil {
+	if err := r.flush(context.WithValue(t.Context(), recorderKey{}, true)); err != nil {
 		t.Error(err)
 	}
 	over, cancel := context.WithCancel(t.Context())
@@ -112,8 +112,8 @@ func TestRecorderIsBoundedInBytes(t *testing.T) {
 	if got := wrote(); len(got) != 3 || told != 1 {
 		t.Errorf("wrote %d, told %d times", len(got), told)
 	}
-	if r.bytes != 0 || r.waiting != 0 || len(r.lanes) != 0 {
-		t.Errorf("it still counts %d bytes, %d records, %d lanes", r.bytes, r.waiting, len(r.lanes))
+	if r.bytes != 0 || r.waiting != 0 || len(r.queues) != 0 {
+		t.Errorf("it still counts %d bytes, %d records, %d lanes", r.bytes, r.waiting, len(r.queues))
 	}
 }
 
@@ -121,7 +121,7 @@ func TestRecorderIsBoundedInBytes(t *testing.T) {
 func TestRecorderCountsAnswers(t *testing.T) {
 	r := newRecorder(func(string, []record) { t.Error("it was written") }, func() {}, func(func()) {})
 	for range 4 {
-		r.add(record{held: maxWaitingBytes / 3})
+		r.add(record{answerBytes: maxWaitingBytes / 3})
 	}
 	if r.waiting != 3 || r.dropped != 1 {
 		t.Errorf("%d wait, %d were left out", r.waiting, r.dropped)
@@ -188,7 +188,7 @@ func recovering(t *testing.T, change func(*config.Config), recovery func(context
 			t.Error(err)
 		}
 	})
-	l.recovery = recovery
+	l.findCheckpoint = recovery
 	s, release, err := l.Store(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -295,13 +295,13 @@ func TestShownIn(t *testing.T) {
 		{"broken JSON", ken.Message{Role: "tool", Text: structured[:len(structured)-2]}, nil},
 		{"empty items", ken.Message{Role: "tool", Text: "[Pipeline Knowledge]\n" + Reference + "\n[k:\n[k:]\n[k:1]"}, nil},
 	} {
-		if diff := cmp.Diff(tt.want, shownIn([]ken.Message{tt.msg})); diff != "" {
+		if diff := cmp.Diff(tt.want, itemsInToolResults([]ken.Message{tt.msg})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 	long := make([]ken.Message, 1000)
 	long[0] = ken.Message{Role: "tool", Text: block}
-	if got := shownIn(long); got != nil {
+	if got := itemsInToolResults(long); got != nil {
 		t.Errorf("looks at messages of long ago: %v", got)
 	}
 }
@@ -312,7 +312,7 @@ func FuzzShownIn(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, it := range shownInText(s) {
+		for _, it := range itemsInText(s) {
 			if strings.TrimSpace(it.Text) == "" {
 				t.Fatalf("%q holds an item without text: %+v", s, it)
 			}

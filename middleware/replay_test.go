@@ -227,7 +227,7 @@ func TestTurnAsked(t *testing.T) {
 
 func TestTurnAskedThatIsGone(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	talk(t, l, "s1")
 	turns := keptTurns(t, l, "s1")
 	free := l.Assemble(t.Context(), asked("Without a session?")).Receipt.Turn

@@ -20,43 +20,43 @@ import (
 // responseObserver hears the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
-	heard    func(Heard)
+	onAnswer    func(Heard)
 	encoding string
 	journals bool
 }
 
-// observe is told the body as far as the client read it, nil when there is none that
+// recordTurn is told the body as far as the client read it, nil when there is none that
 // can be read, and leaves the rest to a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
 	read := sync.OnceValue(func() Heard {
-		a, ok := wire.ParseAnswer(x.dialect, decoded(body, e.encoding))
+		a, ok := wire.ParseAnswer(x.dialect, decodeBody(body, e.encoding))
 		return Heard{Answer: a, OK: ok}
 	})
 	response := ""
 	if x.thread != nil && body != nil {
-		response = wire.AnswerID(beginning(body, e.encoding))
+		response = wire.AnswerID(decodeBeginning(body, e.encoding))
 		x.layer.threads.put(x.thread, response, read)
 	}
-	if x.opened != nil && len(body) > 0 { // at once: the client may go on at once
+	if x.onFirstAnswer != nil && len(body) > 0 { // at once: the client may go on at once
 		var m *ken.Message
 		if h := read(); h.OK {
 			m = &h.Answer.Message
 		}
-		x.opened(m)
+		x.onFirstAnswer(m)
 	}
 	if e.journals { // at once, so that whoever ends the session next ends it with the answer
-		x.layer.answered(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
+		x.layer.recordAnswer(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
-	if e.heard == nil && x.thread == nil {
+	if e.onAnswer == nil && x.thread == nil {
 		return
 	}
-	x.layer.responseTasks.run(x.layer.survives("what follows an answer", func() {
+	x.layer.responseTasks.run(x.layer.catchPanics("what follows an answer", func() {
 		h := read()
 		if x.thread != nil && body != nil {
-			x.layer.threads.settle(x.thread)
+			x.layer.threads.resolve(x.thread)
 		}
-		if e.heard != nil {
+		if e.onAnswer != nil {
 			e.awaitJournal()
 			e.notify(h)
 		}
@@ -65,11 +65,11 @@ func (e *responseObserver) observe(body []byte) {
 
 // lastWait bounds how long whoever hears an answer waits for the journal to have
 // what led to it.
-const lastWait = 5 * time.Second
+const journalWait = 5 * time.Second
 
 // awaitJournal returns once what the turn left, its receipt included, is written.
 func (e *responseObserver) awaitJournal() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
+	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
 	defer cancel()
 	_ = e.x.layer.recorder.flush(ctx) // an error: it takes longer, and whoever hears it hears it earlier
 }
@@ -81,7 +81,7 @@ func (e *responseObserver) notify(h Heard) {
 			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)
 		}
 	}()
-	e.heard(h)
+	e.onAnswer(h)
 }
 
 // afterwards runs what follows an answer, each on a goroutine of its own. The zero
@@ -114,53 +114,53 @@ func (a *taskGroup) close() {
 const maxAnswerBytes = 4 << 20
 
 // bodyTee keeps what a client reads of an answer, and hands it on once, when the
-// client has read it to its end or closed it. It adds nothing to the time of a
+// clientBody has read it to its end or closed it. It adds nothing to the time of a
 // read but a copy in memory.
 type bodyTee struct {
 	body io.ReadCloser
-	// whole reports that the answer is whole, although the body goes on: of what was
+	// overflowed reports that the answer is whole, although the body goes on: of what was
 	// kept, added bytes are new. Nil never does.
-	whole func(kept []byte, added int) bool
+	isComplete func(kept []byte, added int) bool
 
 	mu   sync.Mutex // a client may close what another of its goroutines reads
-	kept bytes.Buffer
-	full bool              // there was more than it may keep
-	done func(body []byte) // nil once it was called; it is given nil for a body that was too long
+	buf bytes.Buffer
+	overflowed bool              // there was more than it may keep
+	onDone func(body []byte) // nil once it was called; it is given nil for a body that was too long
 }
 
 func encodingOf(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 }
 
-func compressed(encoding string) bool { return encoding != "" && encoding != "identity" }
+func isEncoded(encoding string) bool { return encoding != "" && encoding != "identity" }
 
-// readable reports the encodings that a tap can take off. http.Transport takes
+// canDecode reports the encodings that a tap can take off. http.Transport takes
 // gzip off by itself unless the client asked for it.
-func readable(encoding string) bool {
+func canDecode(encoding string) bool {
 	switch encoding {
 	case "gzip", "x-gzip", "deflate":
 		return true
 	}
-	return !compressed(encoding)
+	return !isEncoded(encoding)
 }
 
-// decoded takes the encoding off a body, as far as it goes: of one that broke off,
+// decodeBody takes the encoding off a body, as far as it goes: of one that broke off,
 // what came is returned. One that grows beyond all bounds is nothing.
-func decoded(body []byte, encoding string) []byte {
-	out := unpacked(body, encoding, maxAnswerBytes+1)
+func decodeBody(body []byte, encoding string) []byte {
+	out := decodePrefix(body, encoding, maxAnswerBytes+1)
 	if len(out) > maxAnswerBytes {
 		return nil
 	}
 	return out
 }
 
-// beginning is decoded for as much of a body as says whose it is.
-func beginning(body []byte, encoding string) []byte { return unpacked(body, encoding, 64<<10) }
+// decodeBeginning is decoded for as much of a body as says whose it is.
+func decodeBeginning(body []byte, encoding string) []byte { return decodePrefix(body, encoding, 64<<10) }
 
-// unpacked takes the encoding off as much of a body as makes limit bytes. One that
+// decodePrefix takes the encoding off as much of a body as makes limit bytes. One that
 // has none is returned as it is.
-func unpacked(body []byte, encoding string, limit int64) []byte {
-	if !compressed(encoding) {
+func decodePrefix(body []byte, encoding string, limit int64) []byte {
+	if !isEncoded(encoding) {
 		return body
 	}
 	var z io.Reader
@@ -196,25 +196,25 @@ func (t *bodyTee) Close() error {
 func (t *bodyTee) keep(p []byte, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.done == nil {
+	if t.onDone == nil {
 		return
 	}
-	if t.kept.Len()+len(p) > maxAnswerBytes {
-		t.full, t.kept = true, bytes.Buffer{}
+	if t.buf.Len()+len(p) > maxAnswerBytes {
+		t.overflowed, t.buf = true, bytes.Buffer{}
 	}
-	if !t.full {
-		t.kept.Write(p)
-		last = last || t.whole != nil && t.whole(t.kept.Bytes(), len(p))
+	if !t.overflowed {
+		t.buf.Write(p)
+		last = last || t.isComplete != nil && t.isComplete(t.buf.Bytes(), len(p))
 	}
 	if !last {
 		return
 	}
 	var body []byte
-	if !t.full {
-		body = t.kept.Bytes()
+	if !t.overflowed {
+		body = t.buf.Bytes()
 	}
-	t.done(body)
-	t.done, t.kept = nil, bytes.Buffer{}
+	t.onDone(body)
+	t.onDone, t.buf = nil, bytes.Buffer{}
 }
 
 // endDetector finds the end of a Responses answer before the response is over. A client
@@ -222,7 +222,7 @@ func (t *bodyTee) keep(p []byte, last bool) {
 // still to be closed, and what it goes on from must be known by then.
 type endDetector struct {
 	length int64 // of the body, below 0 when it is not known
-	near   bool  // a last event has begun
+	sawLastEvent   bool  // a last event has begun
 	tries  int
 }
 
@@ -250,10 +250,10 @@ func (e *endDetector) reached(kept []byte, added int) bool {
 		e.tries++
 		return json.Valid(kept)
 	}
-	if !e.near {
+	if !e.sawLastEvent {
 		for _, event := range lastEvents {
-			e.near = e.near || bytes.Contains(kept[max(0, len(kept)-added-len(event)):], event)
+			e.sawLastEvent = e.sawLastEvent || bytes.Contains(kept[max(0, len(kept)-added-len(event)):], event)
 		}
 	}
-	return e.near && (bytes.HasSuffix(kept, []byte("\n\n")) || bytes.HasSuffix(kept, []byte("\r\n\r\n")))
+	return e.sawLastEvent && (bytes.HasSuffix(kept, []byte("\n\n")) || bytes.HasSuffix(kept, []byte("\r\n\r\n")))
 }

@@ -30,8 +30,8 @@ type ownerSessions struct {
 	harvester *harvest.Harvester
 	close     func() error // of the model's connections
 
-	tended bool // sessions of this process are in the journal, or it was asked to look after it
-	quiet  bool // nothing was open or waited when somebody looked last
+	maintained bool // sessions of this process are in the journal, or it was asked to look after it
+	idle  bool // nothing was open or waited when somebody looked last
 }
 
 // ownerSessions returns the owner's, made on first use.
@@ -39,39 +39,39 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
 	}
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	if d := l.desks[owner]; d != nil {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	if d := l.sessions[owner]; d != nil {
 		return d
 	}
-	l.announce()
-	t := tenant{l, owner}
+	l.announceProcess()
+	t := ownerStore{l, owner}
 	d := &ownerSessions{
-		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.lives, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
+		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.isAlive, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
 			Annotate: finding.Observe(l.RootOf(owner), l.tools), Log: l.o.Log}),
-		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.lives, Now: l.now, Log: l.o.Log}),
+		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.isAlive, Now: l.now, Log: l.o.Log}),
 	}
-	d.receipts = receipt.NewBook(t, l.receipts())
-	d.harvester, d.close = l.harvesterFor(t, d.journal)
-	l.desks[owner] = d
+	d.receipts = receipt.NewBook(t, l.receiptOptions())
+	d.harvester, d.close = l.newHarvester(t, d.journal)
+	l.sessions[owner] = d
 	return d
 }
 
-// tend has the background look after an owner's sessions from now on.
-func (l *Layer) tend(owner string) {
+// maintainSessions has the background look after an owner's sessions from now on.
+func (l *Layer) maintainSessions(owner string) {
 	d := l.sessionsOf(owner)
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	d.tended, d.quiet = true, false
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	d.maintained, d.idle = true, false
 }
 
 // tended lists the owners to look after, those with nothing to do only if quiet is
 // set: to look after one is to open its store.
-func (l *Layer) tended(quiet bool) (owners []string) {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	for owner, d := range l.desks {
-		if d.tended && (quiet || !d.quiet) {
+func (l *Layer) maintainedOwners(quiet bool) (owners []string) {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	for owner, d := range l.sessions {
+		if d.maintained && (quiet || !d.idle) {
 			owners = append(owners, owner)
 		}
 	}
@@ -95,20 +95,20 @@ func (l *Layer) Session(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
-	if l.journals(&t) {
-		l.tend(t.Owner) // what Session.Add keeps ends with the layer
+	if l.keepsMessages(&t) {
+		l.maintainSessions(t.Owner) // what Session.Add keeps ends with the layer
 	}
-	return l.handleOf(t.Owner, about(&t), t.Incognito)
+	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
 
-func (l *Layer) handle(owner string, a session.About) *session.Session {
-	return l.handleOf(owner, a, false)
+func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
+	return l.newHandle(owner, a, false)
 }
 
-// handleOf is the handle of a session. What a program does through one that is
+// newHandle is the handle of a session. What a program does through one that is
 // incognito is done and told to the event log, but what is said is not journaled.
-func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session.Session {
-	st := tenant{l, owner}
+func (l *Layer) newHandle(owner string, a session.About, incognito bool) *session.Session {
+	st := ownerStore{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
 		Actor: ken.Actor{Type: "agent", ID: a.Agent},
 		Rejected: func(ctx context.Context, act session.Action, text string, err error) {
@@ -120,7 +120,7 @@ func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session
 				l.o.Log.Warn("note a refused write", "cause", err)
 			}
 		}}
-	if l.journals(&ken.Turn{Session: a.ID, Incognito: incognito}) {
+	if l.keepsMessages(&ken.Turn{Session: a.ID, Incognito: incognito}) {
 		o.Journal = l.Journal(owner)
 	}
 	if l.events != nil {
@@ -143,8 +143,8 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 		err = nil
 	}
 	if ended {
-		l.tend(owner)
-		l.wakeTending()
+		l.maintainSessions(owner)
+		l.wakeSessionChecks()
 	}
 	if why == session.Deleted && err == nil {
 		_, err = l.Receipts(owner).ForgetSession(ctx, id)
@@ -166,7 +166,7 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
 	defer let()
-	if _, err := l.othersHarvests(ctx, d, id); err != nil {
+	if _, err := l.waitForOtherHarvests(ctx, d, id); err != nil {
 		return err
 	}
 	if err := d.journal.Forget(ctx, id); err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -193,16 +193,16 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	var report jobs.Report
 	if l.cfg.Middleware.Harvest {
 		var err error
-		report, err = d.queue.Drain(ctx, l.handlers(d))
-		l.counts.harvested(&report)
-		if err := errors.Join(err, giveUp(ctx, d, report.Jobs)); err != nil {
+		report, err = d.queue.Drain(ctx, l.jobHandlers(d))
+		l.counts.addHarvest(&report)
+		if err := errors.Join(err, markFailed(ctx, d, report.Jobs)); err != nil {
 			return report, err
 		}
 	}
-	if err := l.fileTogether(ctx, owner, &report); err != nil {
+	if err := l.fileAfterHarvest(ctx, owner, &report); err != nil {
 		return report, err
 	}
-	if _, err := d.journal.Sweep(ctx, l.policy().JournalGrace()); err != nil {
+	if _, err := d.journal.Sweep(ctx, l.lifecyclePolicy().JournalGrace()); err != nil {
 		return report, err
 	}
 	_, err := d.receipts.Prune(ctx)
@@ -211,11 +211,11 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 
 // giveUp marks the sessions whose jobs are dead. Their messages stay, and ken jobs
 // retry harvests them after all.
-func giveUp(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
+func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	var errs []error
 	for i := range ran {
 		j := &ran[i]
-		id := sessionOf(j)
+		id := jobSession(j)
 		if j.State != jobs.Dead || id == "" {
 			continue
 		}
@@ -226,8 +226,8 @@ func giveUp(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	return errors.Join(errs...)
 }
 
-// sessionOf is the session that a job is about; "" for none.
-func sessionOf(j *jobs.Job) string {
+// jobSession is the session that a job is about; "" for none.
+func jobSession(j *jobs.Job) string {
 	var p session.HarvestJob
 	if j.Kind != session.JobHarvest || json.Unmarshal(j.Payload, &p) != nil {
 		return ""
@@ -235,8 +235,8 @@ func sessionOf(j *jobs.Job) string {
 	return p.Session
 }
 
-// handlers is who runs which job.
-func (l *Layer) handlers(d *ownerSessions) map[string]jobs.Handler {
+// jobHandlers is who runs which job.
+func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
 			progress(stage, done, total)
@@ -245,32 +245,32 @@ func (l *Layer) handlers(d *ownerSessions) map[string]jobs.Handler {
 	}}
 }
 
-// tendEvery is how often the background looks for idle sessions and for jobs
+// sessionCheckEvery is how often the background looks for idle sessions and for jobs
 // whose time has come; at owners with nothing to do it looks quietEvery times more
 // rarely, for the messages whose grace period is over.
 const (
-	tendEvery  = 30 * time.Second
-	quietEvery = 120
+	sessionCheckEvery  = 30 * time.Second
+	idleCheckFactor = 120
 )
 
-// keepTending looks after the owners' sessions until ctx ends: first after those
+// runSessionChecks looks after the owners' sessions until ctx ends: first after those
 // that other processes left.
-func (l *Layer) keepTending(ctx context.Context) {
-	l.sweepDead()
-	for _, owner := range l.left() {
-		l.tend(owner)
+func (l *Layer) runSessionChecks(ctx context.Context) {
+	l.sweepDeadProcesses()
+	for _, owner := range l.ownersOnDisk() {
+		l.maintainSessions(owner)
 	}
-	tick := time.NewTicker(tendEvery)
+	tick := time.NewTicker(sessionCheckEvery)
 	defer tick.Stop()
 	for n := 0; ; {
-		for _, owner := range l.tended(n%quietEvery == 0) {
-			l.look(ctx, owner)
+		for _, owner := range l.maintainedOwners(n%idleCheckFactor == 0) {
+			l.checkSessions(ctx, owner)
 		}
 		select {
 		case <-tick.C:
 			n++
-		case <-l.poked:
-			if n%quietEvery == 0 { // the round for the quiet ones was made
+		case <-l.wake:
+			if n%idleCheckFactor == 0 { // the round for the quiet ones was made
 				n++
 			}
 		case <-ctx.Done():
@@ -280,9 +280,9 @@ func (l *Layer) keepTending(ctx context.Context) {
 }
 
 // symbolLookup looks after one owner's sessions once.
-func (l *Layer) look(ctx context.Context, owner string) {
+func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
-	l.setQuiet(d, true) // unless somebody says something meanwhile
+	l.setIdle(d, true) // unless somebody says something meanwhile
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
@@ -292,25 +292,25 @@ func (l *Layer) look(ctx context.Context, owner string) {
 	})
 	waits := err != nil
 	if err == nil {
-		waits, err = l.waits(ctx, d)
+		waits, err = l.hasWork(ctx, d)
 	}
 	if waits || err != nil {
-		l.setQuiet(d, false)
+		l.setIdle(d, false)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }
 
-func (l *Layer) setQuiet(d *ownerSessions, quiet bool) {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	d.quiet = quiet
+func (l *Layer) setIdle(d *ownerSessions, quiet bool) {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	d.idle = quiet
 }
 
-// waits reports whether an owner has an open session, or a job that is to run. The
+// hasWork reports whether an owner has an open session, or a job that is to run. The
 // configured owner's jobs may be added by anybody at any time.
-func (l *Layer) waits(ctx context.Context, d *ownerSessions) (bool, error) {
+func (l *Layer) hasWork(ctx context.Context, d *ownerSessions) (bool, error) {
 	if d == l.sessionsOf("") {
 		return true, nil
 	}
@@ -324,7 +324,7 @@ func (l *Layer) waits(ctx context.Context, d *ownerSessions) (bool, error) {
 
 // left lists the owners whose stores are on disk: an earlier process may have died
 // with sessions of theirs.
-func (l *Layer) left() (owners []string) {
+func (l *Layer) ownersOnDisk() (owners []string) {
 	owners, err := bolt.List(l.cfg.State(l.o.Root))
 	if err != nil {
 		l.o.Log.Warn("look for owners", "cause", err)
@@ -333,24 +333,24 @@ func (l *Layer) left() (owners []string) {
 }
 
 // poke wakes the background.
-func (l *Layer) wakeTending() {
+func (l *Layer) wakeSessionChecks() {
 	select {
-	case l.poked <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
 // lastHarvest bounds what Close spends on harvesting: rules are done in it, and
 // what is not stays in the queue for the next start.
-const lastHarvest = 3 * time.Second
+const closeHarvestLimit = 3 * time.Second
 
 // endAll ends this process's sessions and harvests what can be harvested quickly,
 // jobs that waited for their turn included.
-func (l *Layer) endAll() error {
-	ctx, cancel := context.WithTimeout(context.Background(), lastHarvest)
+func (l *Layer) endSessions() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
 	var errs []error
-	for _, owner := range l.tended(false) {
+	for _, owner := range l.maintainedOwners(false) {
 		_, err := l.Journal(owner).EndAll(ctx, session.Shutdown)
 		if err == nil && l.cfg.Middleware.Harvest {
 			_, err = l.Harvest(ctx, owner)
@@ -359,9 +359,9 @@ func (l *Layer) endAll() error {
 			errs = append(errs, err)
 		}
 	}
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	for _, d := range l.desks {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	for _, d := range l.sessions {
 		errs = append(errs, d.close())
 	}
 	return errors.Join(errs...)
@@ -387,22 +387,22 @@ func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Out
 // processesDir lies beside the owners' folders, of which none begins with a dot.
 const processesDir = ".processes"
 
-func (l *Layer) processes() string {
+func (l *Layer) processesPath() string {
 	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
 }
 
-// announce has other processes know that this one lives, from before anything bears
+// announceProcess has other processes know that this one lives, from before anything bears
 // its name. l.desksMu is held.
-func (l *Layer) announce() {
-	if l.life != nil || l.storeErr != nil {
+func (l *Layer) announceProcess() {
+	if l.announcement != nil || l.storeErr != nil {
 		return
 	}
 	name := l.process
-	for n := 2; l.life == nil; n++ {
-		a, err := alive.Announce(l.processes(), l.process)
+	for n := 2; l.announcement == nil; n++ {
+		a, err := alive.Announce(l.processesPath(), l.process)
 		switch {
 		case err == nil:
-			l.life = a
+			l.announcement = a
 		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave somebody else the same
 			l.process = name + "." + strconv.Itoa(n)
 		default:
@@ -412,45 +412,45 @@ func (l *Layer) announce() {
 	}
 }
 
-// lives reports whether a process lives that keeps sessions in this folder.
-func (l *Layer) lives(process string) bool {
-	return process == l.process || alive.Is(l.processes(), process)
+// isAlive reports whether a process lives that keeps sessions in this folder.
+func (l *Layer) isAlive(process string) bool {
+	return process == l.process || alive.Is(l.processesPath(), process)
 }
 
-// removeProcessMark takes the announcement back.
-func (l *Layer) removeProcessMark() error {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	if l.life == nil {
+// withdrawProcess takes the announcement back.
+func (l *Layer) withdrawProcess() error {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	if l.announcement == nil {
 		return nil
 	}
-	return l.life.Close()
+	return l.announcement.Close()
 }
 
 // sweepDead deletes the announcements of processes that are gone.
-func (l *Layer) sweepDead() {
-	if _, err := alive.Sweep(l.processes(), time.Now()); err != nil {
+func (l *Layer) sweepDeadProcesses() {
+	if _, err := alive.Sweep(l.processesPath(), time.Now()); err != nil {
 		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
 	}
 }
 
-// otherEvery is how often to look whether another process has finished.
-const otherEvery = 100 * time.Millisecond
+// otherCheckEvery is how often to look whether another process has finished.
+const otherCheckEvery = 100 * time.Millisecond
 
 // othersHarvests waits until the harvests that other living processes are at now
 // have ended, those of one session or all: they go on with what they have read. It
 // reports whether there were any.
-func (l *Layer) othersHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
-	running, err := l.atWork(ctx, d, sess)
+func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
+	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
 		waited = true
 		select {
-		case <-time.After(otherEvery):
+		case <-time.After(otherCheckEvery):
 		case <-ctx.Done():
 			return waited, ctx.Err()
 		}
 		var now []jobs.Job
-		now, err = l.atWork(ctx, d, sess)
+		now, err = l.otherHarvests(ctx, d, sess)
 		running = slices.DeleteFunc(running, func(j jobs.Job) bool {
 			return !slices.ContainsFunc(now, func(o jobs.Job) bool { return o.ID == j.ID && o.Run == j.Run })
 		})
@@ -459,13 +459,13 @@ func (l *Layer) othersHarvests(ctx context.Context, d *ownerSessions, sess strin
 }
 
 // atWork lists the harvests that other living processes are at.
-func (l *Layer) atWork(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
+func (l *Layer) otherHarvests(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
 	running, err := d.queue.List(ctx, jobs.Running)
 	if errors.Is(err, ken.ErrCorrupt) { // a job that can't be read is not run
 		err = nil
 	}
 	return slices.DeleteFunc(running, func(j jobs.Job) bool {
-		return j.Kind != session.JobHarvest || j.Process == l.process || !l.lives(j.Process) || j.Lease.Before(l.now()) ||
-			sess != "" && sessionOf(&j) != sess
+		return j.Kind != session.JobHarvest || j.Process == l.process || !l.isAlive(j.Process) || j.Lease.Before(l.now()) ||
+			sess != "" && jobSession(&j) != sess
 	}), err
 }

@@ -79,7 +79,7 @@ func (p *upstreamHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, whole(answer))
 }
 
-// whole is an answer as one object, with fields and spaces of its own.
+// overflowed is an answer as one object, with fields and spaces of its own.
 func whole(text string) string {
 	b, _ := json.Marshal(text)
 	return `{"id":"x",  "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + string(b) + `},"finish_reason":"stop"}],"vendor":{"a":1.0}}` + "\n"
@@ -159,7 +159,7 @@ func TestTheJournalHasEveryMessageOnce(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
 			l := open(t, settings())
-			learn(t, l, fact(t, "%s", about))
+			learn(t, l, fact(t, "%s", sessionAbout))
 			p := serve(t, "Three times, I think.", "Yes, five times.", "Bye.")
 			c := converse(t, l, p, ken.Turn{Session: "s1"})
 			for i, text := range []string{question, "Is it five times by now?", "Thanks!"} {
@@ -312,7 +312,7 @@ func TestSessionSwitches(t *testing.T) {
 // are its own.
 func TestADryRunInjectsNothing(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Middleware.Inject = false }))
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", sessionAbout))
 	c := converse(t, l, serve(t, "Three times."), ken.Turn{Session: "s1"})
 	c.ask(question, false)
 	userText(t, l, "", "s1")
@@ -360,7 +360,7 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 }
 
 // within opens the layer in a folder, as a process of its own.
-func within(t *testing.T, root string, change ...func(*middleware.Options)) *middleware.Layer {
+func relativePath(t *testing.T, root string, change ...func(*middleware.Options)) *middleware.Layer {
 	t.Helper()
 	return open(t, settings(), append([]func(*middleware.Options){func(o *middleware.Options) { o.Root = root }}, change...)...)
 }
@@ -368,13 +368,13 @@ func within(t *testing.T, root string, change ...func(*middleware.Options)) *mid
 // Closing a layer ends its sessions and harvests them; the next start knows.
 func TestCloseHarvestsAndTheNextStartKnows(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 	c.ask("Remember that deploys of the ledger happen on Tuesdays after 14:00.", false)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = within(t, root)
+	l = relativePath(t, root)
 	info, err := l.Journal("").Info(t.Context(), "s1")
 	if err != nil || info.State != session.Harvested || info.Reason != session.Shutdown || info.Outcome.Episode == "" {
 		t.Errorf("%+v, %v", info, err)
@@ -405,7 +405,7 @@ func (c *tick) pass(d time.Duration) {
 // A session is over when nothing came for session.idle.
 func TestIdleSessionsAreHarvested(t *testing.T) {
 	clock := &tick{at: monday}
-	l := within(t, t.TempDir(), func(o *middleware.Options) { o.Now = clock.now })
+	l := relativePath(t, t.TempDir(), func(o *middleware.Options) { o.Now = clock.now })
 	c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 	c.ask("Remember that deploys happen on Tuesdays after 14:00.", false)
 	for _, want := range []int{0, 0, 1, 0} {
@@ -431,7 +431,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 // every owner's, without anybody asking.
 func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := relativePath(t, root)
 	for _, owner := range []string{"", "ada/2"} {
 		s, release, err := l.Store(t.Context(), owner)
 		if err != nil {
@@ -448,7 +448,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	harvested := make(chan string, 64)
-	l = within(t, root, func(o *middleware.Options) {
+	l = relativePath(t, root, func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, done, total int) {
 			if stage == "harvest" && done == total {
@@ -462,7 +462,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	if err := l.Close(); err != nil { // waits for what runs
 		t.Fatal(err)
 	}
-	l = within(t, root)
+	l = relativePath(t, root)
 	for _, owner := range []string{"", "ada/2"} {
 		if info, err := l.Journal(owner).Info(t.Context(), "s1"); err != nil || info.Reason != session.Died || info.State != session.Harvested {
 			t.Errorf("%q: %+v, %v", owner, info, err)
@@ -473,7 +473,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 // Ending a session wakes the background.
 func TestEndingASessionHarvestsItInTheBackground(t *testing.T) {
 	harvested := make(chan bool, 64)
-	l := within(t, t.TempDir(), func(o *middleware.Options) {
+	l := relativePath(t, t.TempDir(), func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, done, total int) {
 			if stage == "harvest" && done == total {

@@ -28,21 +28,21 @@ type State struct {
 	Block   budgeter.Block
 	Receipt *ken.Receipt // filled in by every stage
 
-	p      store.Projections
+	proj      store.Projections
 	shares []*share // what other owners share with the turn's, as far as it was there in time
 	late   <-chan store.Result
 
 	code   turnCode
 	filter ken.Filter              // of the turn
-	past   injectionHistory        // what it was told by earlier blocks of the conversation
-	seq    uint64                  // the store's last event when the turn began to read it
-	trial  *dryRun                 // nil for a turn
-	stage  *atomic.Pointer[string] // the one that runs; nil for a trial
+	history   injectionHistory        // what it was told by earlier blocks of the conversation
+	lastEvent    uint64                  // the store's last event when the turn began to read it
+	dryRun  *dryRun                 // nil for a turn
+	current  *atomic.Pointer[string] // the one that runs; nil for a trial
 }
 
 // Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
 // leaves something behind should not do so then.
-func (st *State) Trial() bool { return st.trial != nil }
+func (st *State) Trial() bool { return st.dryRun != nil }
 
 // Handler does something to a turn.
 type Handler func(ctx context.Context, st *State) error
@@ -66,8 +66,8 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
 			start := time.Now()
-			if st.stage != nil {
-				st.stage.Store(&name)
+			if st.current != nil {
+				st.current.Store(&name)
 			}
 			if err := protect(ctx, st, do); err != nil {
 				st.degrade(name, err)
@@ -101,26 +101,26 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // looks at, and few enough that a conversation of thousands costs nothing.
 const guardWindow = 32
 
-// guard takes the model's reasoning and the layer's own blocks out of what the
+// taintGuard takes the model's reasoning and the layer's own blocks out of what the
 // stages after it read. The request itself stays as it is.
 func (l *Layer) guard(_ context.Context, st *State) error {
 	st.Read = make([]ken.Message, 0, guardWindow+1)
 	msgs := st.Turn.Messages
 	from := max(0, len(msgs)-guardWindow)
 	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
-		st.Read = append(st.Read, guarded(msgs[last]))
+		st.Read = append(st.Read, guardMessage(msgs[last]))
 	}
 	for _, m := range msgs[from:] {
 		if budgeter.IsBlock(m.Text) {
 			continue
 		}
-		st.Read = append(st.Read, guarded(m))
+		st.Read = append(st.Read, guardMessage(m))
 	}
 	return nil
 }
 
-// guarded is a message without reasoning, as the stages read it.
-func guarded(m ken.Message) ken.Message {
+// guardMessage is a message without reasoning, as the stages read it.
+func guardMessage(m ken.Message) ken.Message {
 	switch m.Role {
 	case "assistant":
 		m.Text = guardrail.StripReasoning(m.Text)
@@ -175,9 +175,9 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 
 // retrieve asks the legs. A turn that asks for nothing has none.
 func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	c, o, noVector := l.searchOf(st)
-	o.Legs = l.legs(l.settings(st), st.p, &st.Signals, noVector)
-	l.learned(ctx, st, &o)
+	c, o, noVector := l.searchSettings(st)
+	o.Legs = l.legs(l.settings(st), st.proj, &st.Signals, noVector)
+	l.applyLearned(ctx, st, &o)
 	late := st.late
 	if !st.Signals.Asks { // it waits for the next turn that does
 		late = nil
@@ -187,26 +187,26 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
-		Began:   l.beganAnew(ctx, st),
+		Began:   l.restartTime(ctx, st),
 		Late:    late,
 		Text:    userText(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),
-		Carried: l.carries(ctx, st),
+		Carried: l.carriedFocus(ctx, st),
 		Named:   st.code.named,
-		Beside:  st.code.beside,
+		Beside:  st.code.nearby,
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 	}
-	asked := l.askShares(ctx, st, t)
-	st.Found = retriever.New(st.p, o).Retrieve(ctx, t)
+	asked := l.searchShares(ctx, st, t)
+	st.Found = retriever.New(st.proj, o).Retrieve(ctx, t)
 	if !st.Signals.Asks {
 		st.Found.Late = st.late
 	}
 	l.mergeShares(ctx, st, asked, o.TopK)
 	r := st.Receipt
 	r.Focal = focalNames(st.Found.Focal)
-	if st.trial == nil {
-		l.carry(&st.Turn, st.Found.Focal)
+	if st.dryRun == nil {
+		l.saveFocus(&st.Turn, st.Found.Focal)
 	}
 	r.Ranking, r.Explored = st.Found.Ranking, st.Found.Explored
 	r.Mode = st.Found.Mode
@@ -222,11 +222,11 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		r.Mode = ken.ModeNone
 	}
 	if r.Cause == "" {
-		r.Cause = l.cause(st, noVector)
+		r.Cause = l.retrievalCause(st, noVector)
 	}
-	have, total := st.p.Coverage()
-	if st.trial == nil && l.calibrates() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
-		l.wantCalibration(st.Turn.Owner, have, total)
+	have, total := st.proj.Coverage()
+	if st.dryRun == nil && l.usesCalibration() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
+		l.requestCalibration(st.Turn.Owner, have, total)
 	}
 	if noVector == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
@@ -235,7 +235,7 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 }
 
 // cause says why retrieval was less than hybrid; "" when it was not.
-func (l *Layer) cause(st *State, noVector string) string {
+func (l *Layer) retrievalCause(st *State, noVector string) string {
 	switch {
 	case !st.Signals.Asks:
 		return "the message asks for nothing"
@@ -252,24 +252,24 @@ func (l *Layer) cause(st *State, noVector string) string {
 // showPlaybook prints a playbook whole: the block names it where one does not fit.
 const showPlaybook = "ken skill show"
 
-// fetched is how many claims are got ready for the block at once, where they lie in
+// prefetched is how many claims are got ready for the block at once, where they lie in
 // another process: more than usually have room in it.
-const fetched = 64
+const prefetched = 64
 
-// likely are the candidates, of one store, whose claims the block will ask for: every rule, and of the
+// likelyRefs are the candidates, of one store, whose claims the block will ask for: every rule, and of the
 // others knowledge first, since what is in every turn was read for the turns before.
-func likely(cands []retriever.Candidate) []store.Ref {
+func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	rules := 0
 	for rules < len(cands) && cands[rules].Constraint {
 		rules++
 	}
-	refs := make([]store.Ref, 0, fetched+rules)
+	refs := make([]store.Ref, 0, prefetched+rules)
 	for i := range cands[:rules] {
 		refs = append(refs, cands[i].Ref)
 	}
 	for _, memory := range []bool{false, true} {
 		for i := rules; i < len(cands); i++ {
-			if cands[i].Memory == memory && len(refs) < fetched+rules {
+			if cands[i].Memory == memory && len(refs) < prefetched+rules {
 				refs = append(refs, cands[i].Ref)
 			}
 		}
@@ -280,13 +280,13 @@ func likely(cands []retriever.Candidate) []store.Ref {
 // budget fills the block.
 func (l *Layer) budget(ctx context.Context, st *State) error {
 	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
-	if c, ok := l.checkpoint(ctx, st); ok {
+	if c, ok := l.checkpointItem(ctx, st); ok {
 		cands = append(cands, c)
 	}
-	if c, ok := l.goals(ctx, st); ok {
+	if c, ok := l.objectivesItem(ctx, st); ok {
 		cands = append(cands, c)
 	}
-	cands = append(cands, l.fallen(ctx, st)...)
+	cands = append(cands, l.fallenClaims(ctx, st)...)
 	here := map[string]bool{} // facts, by id, in the words of the turn's own conversation
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
@@ -299,20 +299,20 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
 				Legs: c.Legs, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
 			Load: func(ctx context.Context) (ken.Claim, error) {
-				claim, err := st.claim(ctx, c)
-				if err == nil && claim.Kind == ken.KindFact && saidHere(&st.Turn, &claim) {
+				claim, err := st.loadClaim(ctx, c)
+				if err == nil && claim.Kind == ken.KindFact && saidInConversation(&st.Turn, &claim) {
 					here[claim.ID] = true
 				}
 				return claim, err
 			},
 		})
 	}
-	st.fetch(ctx)
-	seen := func(id, text string) bool { return st.past.seen(id, text) || here[id] }
+	st.prefetch(ctx)
+	seen := func(id, text string) bool { return st.history.contains(id, text) || here[id] }
 	cands = l.withCode(ctx, st, cands)
-	b, count, cache := l.settings(st).Budget, l.count, l.rendered
-	if st.trial != nil {
-		count, cache = st.trial.count, nil
+	b, count, cache := l.settings(st).Budget, l.countTokens, l.renderCache
+	if st.dryRun != nil {
+		count, cache = st.dryRun.count, nil
 	}
 	memory := b.MemoryChars
 	if memory == 0 {
@@ -328,21 +328,21 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	return nil
 }
 
-// checkpoint is where the turn's session stands, for a conversation that has lost
+// checkpointItem is where the turn's session stands, for a conversation that has lost
 // it. Whoever knows fails open, like a stage.
-func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
-	if l.recovery == nil {
+func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
+	if l.findCheckpoint == nil {
 		return c, false
 	}
 	var text string
 	var at time.Time
 	err := protect(ctx, st, func(ctx context.Context, st *State) error {
-		if st.trial != nil {
-			r, _ := l.recoverable(ctx, &st.Turn, &st.trial.cfg)
-			text, at, ok = r.told()
+		if st.dryRun != nil {
+			r, _ := l.findRecovery(ctx, &st.Turn, &st.dryRun.cfg)
+			text, at, ok = r.result()
 			return nil
 		}
-		text, at, ok = l.recovery(ctx, &st.Turn)
+		text, at, ok = l.findCheckpoint(ctx, &st.Turn)
 		return nil
 	})
 	if err != nil {

@@ -46,23 +46,23 @@ func (l *Layer) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Session == "" || len(answer.ToolCalls) == 0 {
 		return nil
 	}
-	return l.suspicions.find(t.Owner, t.Session).judge(answer.ToolCalls, l.trusted(&t, nil))
+	return l.taintMemory.get(t.Owner, t.Session).check(answer.ToolCalls, l.trustedTexts(&t, nil))
 }
 
 // taintAction is what a Transport does.
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
 // judge compares tool calls with the suspects, which may be nil.
-func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+func (sus *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
 	if sus == nil {
 		return nil
 	}
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	for _, c := range calls {
-		matches := sus.now.Check(c.Arguments, trusted)
-		if sus.old != nil {
-			for _, m := range sus.old.Check(c.Arguments, trusted) {
+		matches := sus.newer.Check(c.Arguments, trusted)
+		if sus.older != nil {
+			for _, m := range sus.older.Check(c.Arguments, trusted) {
 				if !slices.ContainsFunc(matches, func(have taint.Match) bool { return have.ID == m.ID }) {
 					matches = append(matches, m)
 				}
@@ -82,7 +82,7 @@ func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) 
 // and the program, in their messages; what a person stands for, in the blocks; and
 // where the project is. What tools returned and what the model said before are not
 // among them.
-func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
+func (l *Layer) trustedTexts(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(l.o.Root) {
 			return
@@ -106,9 +106,9 @@ func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	}
 }
 
-// accuse tells the session's events and the receipt of an answer's taints. An
+// recordTaints tells the session's events and the receipt of an answer's taints. An
 // incognito turn leaves no trace.
-func (l *Layer) accuse(t *ken.Turn, action config.TaintAction, taints []ken.Taint) {
+func (l *Layer) recordTaints(t *ken.Turn, action config.TaintAction, taints []ken.Taint) {
 	if t.Incognito {
 		return
 	}
@@ -123,18 +123,18 @@ func (l *Layer) accuse(t *ken.Turn, action config.TaintAction, taints []ken.Tain
 		}
 	}
 	if l.keepsReceipt(t) { // behind the turn's own record, which is with the recorder already
-		l.recorder.add(record{owner: t.Owner, marks: &marks{t.ID, taints}})
+		l.recorder.add(record{owner: t.Owner, marks: &taintMarks{t.ID, taints}})
 	}
 }
 
-// marks are the taints of a turn's answer, for its receipt.
-type marks struct {
+// taintMarks are the taints of a turn's answer, for its receipt.
+type taintMarks struct {
 	turn   string
 	taints []ken.Taint
 }
 
 // book writes a record's receipt, and its marks.
-func (r *record) book(tx store.ShelfTx, b *receipt.Book) error {
+func (r *record) writeReceipt(tx store.ShelfTx, b *receipt.Book) error {
 	if r.receipt != nil {
 		if err := b.Add(tx, *r.receipt); err != nil {
 			return err
@@ -149,10 +149,10 @@ func (r *record) book(tx store.ShelfTx, b *receipt.Book) error {
 // Bounds of what is remembered of external claims: of one session, and of all. A word
 // takes about a hundred bytes.
 const (
-	suspectTexts    = 64
-	suspectWords    = 8 << 10
-	suspectSessions = 1024
-	allSuspectWords = 512 << 10
+	maxTaintTexts    = 64
+	maxTaintWords    = 8 << 10
+	maxTaintSessions = 1024
+	maxAllTaintWords = 512 << 10
 )
 
 // taintMemory remembers which external claims a session's model has read, by owner and
@@ -161,84 +161,84 @@ const (
 // before a model. The zero value is ready.
 type taintMemory struct {
 	mu    sync.Mutex // guards the rest
-	at    map[string]*list.Element
-	used  *list.List // of *suspects, the latest first
+	byKey    map[string]*list.Element
+	recent  *list.List // of *suspects, the latest first
 	words int        // of all
 }
 
 // sessionTaints are the external claims of one session.
 type sessionTaints struct {
 	key     string
-	counted int // words; guarded by the lock of suspicions
+	words int // words; guarded by the lock of suspicions
 
 	mu        sync.Mutex // guards the rest
-	now, old  *taint.Set // the older half goes when the newer is full; old may be nil
-	unsettled []flagged  // what no header has told yet
+	newer, older  *taint.Set // the older half goes when the newer is full; old may be nil
+	unreported []answerTaints  // what no header has told yet
 }
 
-// flagged are the taints of one turn's answer.
-type flagged struct {
+// answerTaints are the taints of one turn's answer.
+type answerTaints struct {
 	turn   string
 	taints []ken.Taint
 }
 
-func suspicion(owner, session string) string { return owner + "\x00" + session }
+func taintKey(owner, session string) string { return owner + "\x00" + session }
 
-// external reports an item that comes from outside and can steer.
-func external(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
+// isExternal reports an item that comes from outside and can steer.
+func isExternal(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
 
-// find returns a session's suspects, nil when it has none.
-func (s *taintMemory) find(owner, session string) *sessionTaints {
+// get returns a session's suspects, nil when it has none.
+func (s *taintMemory) get(owner, session string) *sessionTaints {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	el, ok := s.at[suspicion(owner, session)]
+	el, ok := s.byKey[taintKey(owner, session)]
 	if !ok {
 		return nil
 	}
-	s.used.MoveToFront(el)
+	s.recent.MoveToFront(el)
 	return el.Value.(*sessionTaints)
 }
 
-// put returns a session's suspects, made if need be.
-func (s *taintMemory) put(owner, session string) *sessionTaints {
-	key := suspicion(owner, session)
+// saveRecord returns a session's suspects, made if need be.
+func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
+	key := taintKey(owner, session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.at[key]; ok {
+	if el, ok := s.byKey[key]; ok {
 		return el.Value.(*sessionTaints)
 	}
-	if s.at == nil {
-		s.at, s.used = map[string]*list.Element{}, list.New()
+	if s.byKey == nil {
+		s.byKey, s.recent = map[string]*list.Element{}, list.New()
 	}
-	sus := &sessionTaints{key: key, now: taint.NewSet()}
-	s.at[key] = s.used.PushFront(sus)
+	sus := &sessionTaints{key: key, newer: taint.NewSet()}
+	s.byKey[key] = s.recent.PushFront(sus)
 	return sus
 }
 
 // grown notes that a session has so many words more, and makes room.
-func (s *taintMemory) grown(sus *sessionTaints, by int) {
+func (s *taintMemory) addWords(sus *sessionTaints, by int) {
 	if by == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.at[sus.key]; !ok || el.Value != sus { // it was forgotten meanwhile
+	if el, ok := s.byKey[sus.key]; !ok || el.Value != sus { // it was forgotten meanwhile
 		return
 	}
 	s.words += by
-	sus.counted += by
-	for s.words > allSuspectWords && s.used.Len() > 1 || s.used.Len() > suspectSessions {
-		last := s.used.Remove(s.used.Back()).(*sessionTaints)
-		delete(s.at, last.key)
-		s.words -= last.counted
+	sus.words += by
+	for s.words > maxAllTaintWords && s.recent.Len() > 1 || s.recent.Len() > maxTaintSessions {
+		last := s.recent.Remove(s.recent.Back()).(*sessionTaints)
+		delete(s.byKey, last.key)
+		s.words -= last.words
 	}
 }
 
 // size counts words; the caller holds the lock.
 func (sus *sessionTaints) size() int {
-	n := sus.now.Words()
-	if sus.old != nil {
-		n += sus.old.Words()
+	n := sus.newer.Words()
+	if sus.older != nil {
+		n += sus.older.Words()
 	}
 	return n
 }
@@ -250,76 +250,76 @@ func (sus *sessionTaints) add(items []ken.Item) int {
 	before := sus.size()
 	for i := range items {
 		it := &items[i]
-		if !external(it) || sus.now.Has(it.ID) {
+		if !isExternal(it) || sus.newer.Has(it.ID) {
 			continue
 		}
-		if sus.now.Len() >= suspectTexts || sus.now.Words() >= suspectWords {
-			sus.old, sus.now = sus.now, taint.NewSet()
+		if sus.newer.Len() >= maxTaintTexts || sus.newer.Words() >= maxTaintWords {
+			sus.older, sus.newer = sus.newer, taint.NewSet()
 		}
-		sus.now.Add(it.ID, it.Text)
+		sus.newer.Add(it.ID, it.Text)
 	}
 	return sus.size() - before
 }
 
-// settle takes what no header has told yet.
-func (sus *sessionTaints) settle() []flagged {
+// finishJudging takes what no header has told yet.
+func (sus *sessionTaints) takeUnreported() []answerTaints {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
-	out := sus.unsettled
-	sus.unsettled = nil
+	out := sus.unreported
+	sus.unreported = nil
 	return out
 }
 
 // maxUnsettled bounds what waits for a header.
-const maxUnsettled = 8
+const maxUnreported = 8
 
-// owe keeps what the next response is to tell.
-func (sus *sessionTaints) owe(turn string, taints []ken.Taint) {
+// addUnreported keeps what the next response is to tell.
+func (sus *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
-	if len(sus.unsettled) < maxUnsettled {
-		sus.unsettled = append(sus.unsettled, flagged{turn, taints})
+	if len(sus.unreported) < maxUnreported {
+		sus.unreported = append(sus.unreported, answerTaints{turn, taints})
 	}
 }
 
-// suspect takes up the external claims in blocks that a turn's model reads, and
+// observeBlocks takes up the external claims in blocks that a turn's model reads, and
 // returns the session's, nil when there never were any. A turn without a session is
 // judged by what it carries itself.
-func (l *Layer) suspect(t *ken.Turn, blocks []placedBlock) *sessionTaints {
+func (l *Layer) observeBlocks(t *ken.Turn, blocks []placedBlock) *sessionTaints {
 	anew := func(p placedBlock) bool {
-		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return external(&it) })
+		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return isExternal(&it) })
 	}
 	if t.Session == "" {
 		if !slices.ContainsFunc(blocks, anew) {
 			return nil
 		}
-		sus := &sessionTaints{now: taint.NewSet()}
+		sus := &sessionTaints{newer: taint.NewSet()}
 		for _, p := range blocks {
 			sus.add(p.receipt.Items)
 		}
 		return sus
 	}
-	sus := l.suspicions.find(t.Owner, t.Session)
+	sus := l.taintMemory.get(t.Owner, t.Session)
 	for _, p := range blocks { // what is known already costs a look
 		if !anew(p) {
 			continue
 		}
 		if sus == nil {
-			sus = l.suspicions.put(t.Owner, t.Session)
+			sus = l.taintMemory.getOrCreate(t.Owner, t.Session)
 		}
-		l.suspicions.grown(sus, sus.add(p.receipt.Items))
+		l.taintMemory.addWords(sus, sus.add(p.receipt.Items))
 	}
 	return sus
 }
 
-// shown takes up external items that a session's model read by another way than a
+// observeItems takes up external items that a session's model read by another way than a
 // block.
-func (l *Layer) shown(owner, session string, items []ken.Item) {
-	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return external(&it) }) {
+func (l *Layer) observeItems(owner, session string, items []ken.Item) {
+	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return isExternal(&it) }) {
 		return
 	}
-	sus := l.suspicions.put(owner, session)
-	l.suspicions.grown(sus, sus.add(items))
+	sus := l.taintMemory.getOrCreate(owner, session)
+	l.taintMemory.addWords(sus, sus.add(items))
 }
 
 // taintCode is what a refusal is called, for programs.
@@ -346,7 +346,7 @@ func headerToken(s string) string {
 
 // refusal says what was refused and what to do. It names the claim and does not quote
 // it: a client shows errors to models, too.
-func refusal(taints []ken.Taint) string {
+func refusalText(taints []ken.Taint) string {
 	t := taints[0]
 	return "ken: the answer was refused: it calls " + headerToken(t.Tool) + " with what the external claim " + t.Claim +
 		" says. Look at it with ken history " + t.Claim + ", then forget or verify it, say yourself what is to be done, or set gateway.taint to flag."
@@ -366,8 +366,8 @@ func errorBody(d wire.Dialect, text string) []byte {
 }
 
 // refuse puts an error in place of the whole answer.
-func (g *guard) refuse(taints []ken.Taint) {
-	body := errorBody(g.x.dialect, refusal(taints))
+func (g *taintGuard) refuse(taints []ken.Taint) {
+	body := errorBody(g.x.dialect, refusalText(taints))
 	r, h := g.resp, g.resp.Header
 	r.StatusCode = http.StatusForbidden
 	r.Status = strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode)
@@ -383,7 +383,7 @@ func (g *guard) refuse(taints []ken.Taint) {
 
 // errorEvents are a refusal in a stream, and its end.
 func errorEvents(d wire.Dialect, taints []ken.Taint) []byte {
-	text := refusal(taints)
+	text := refusalText(taints)
 	switch d {
 	case wire.Responses:
 		b, _ := json.Marshal(map[string]any{"type": "error", "code": taintCode, "message": text, "param": nil})

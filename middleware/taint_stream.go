@@ -38,17 +38,17 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 		return
 	}
 	resp.Header.Del(TaintHeader) // it is no word of the upstream's
-	if x.suspects == nil {
+	if x.taints == nil {
 		return
 	}
-	for _, f := range x.suspects.settle() {
+	for _, f := range x.taints.takeUnreported() {
 		resp.Header.Add(TaintHeader, taintValue("flagged", f.taints)+"; turn="+headerToken(f.turn))
 	}
 	if resp.StatusCode != http.StatusOK || resp.Body == nil || resp.Body == http.NoBody {
 		return
 	}
-	g := &guard{x: x, resp: resp, action: action, found: found, encoding: encodingOf(resp)}
-	if !readable(g.encoding) {
+	g := &taintGuard{x: x, resp: resp, action: action, found: found, encoding: encodingOf(resp)}
+	if !canDecode(g.encoding) {
 		resp.Header.Add(TaintHeader, "unchecked")
 		return
 	}
@@ -56,18 +56,18 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	stream := strings.HasPrefix(media, "text/event-stream") || x.dialect == wire.Ollama && strings.HasPrefix(media, "application/x-ndjson")
 	switch {
 	case stream && action == config.TaintFlag:
-		g.announce()
+		g.announceTrailer()
 		resp.Body = &streamWatcher{g: g, body: resp.Body}
-	case stream && !compressed(g.encoding):
-		g.announce()
-		resp.Body = &gate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
+	case stream && !isEncoded(g.encoding):
+		g.announceTrailer()
+		resp.Body = &callGate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
 	default:
-		g.await()
+		g.checkWhole()
 	}
 }
 
-// guard judges one answer.
-type guard struct {
+// taintGuard judges one answer.
+type taintGuard struct {
 	x        *Exchange
 	resp     *http.Response
 	action   config.TaintAction
@@ -76,10 +76,10 @@ type guard struct {
 	trailer  bool
 }
 
-// judge returns what is wrong with the calls in a part of an answer, and tells
+// check returns what is wrong with the calls in a part of an answer, and tells
 // everybody who hears of it but the client.
-func (g *guard) judge(part []byte) []ken.Taint {
-	if !mayCall(part) {
+func (g *taintGuard) check(part []byte) []ken.Taint {
+	if !mayHoldCall(part) {
 		return nil
 	}
 	a, _ := wire.ParseAnswer(g.x.dialect, part)
@@ -87,22 +87,22 @@ func (g *guard) judge(part []byte) []ken.Taint {
 		return nil
 	}
 	l := g.x.layer
-	taints := g.x.suspects.judge(a.Message.ToolCalls, l.trusted(&g.x.Turn, g.x.placed))
+	taints := g.x.taints.check(a.Message.ToolCalls, l.trustedTexts(&g.x.Turn, g.x.placed))
 	if len(taints) == 0 {
 		return nil
 	}
 	l.o.Log.Warn("a tool call repeats an external claim", "action", string(g.action), "tool", headerToken(taints[0].Tool), "claim", taints[0].Claim,
 		"turn", g.x.Turn.ID)
-	l.accuse(&g.x.Turn, g.action, taints)
+	l.recordTaints(&g.x.Turn, g.action, taints)
 	if g.found != nil {
 		g.found(taints)
 	}
 	return taints
 }
 
-// mayCall reports whether there can be a call in a part of an answer: most have none,
+// mayHoldCall reports whether there can be a call in a part of an answer: most have none,
 // and need not be parsed.
-func mayCall(part []byte) bool {
+func mayHoldCall(part []byte) bool {
 	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
 		if bytes.Contains(part, []byte(s)) {
 			return true
@@ -111,19 +111,19 @@ func mayCall(part []byte) bool {
 	return false
 }
 
-// await reads an answer to its end, and judges it before a byte goes on. One that is
+// checkWhole reads an answer to its end, and judges it before a byte goes on. One that is
 // longer than is kept goes on unjudged.
-func (g *guard) await() {
+func (g *taintGuard) checkWhole() {
 	resp := g.resp
 	var b bytes.Buffer
 	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	rest := resp.Body
 	if b.Len() > maxAnswerBytes {
 		resp.Header.Add(TaintHeader, "unchecked")
-		resp.Body = rejoined{io.MultiReader(&b, rest), rest}
+		resp.Body = rejoinedBody{io.MultiReader(&b, rest), rest}
 		return
 	}
-	taints := g.judge(decoded(b.Bytes(), g.encoding))
+	taints := g.check(decodeBody(b.Bytes(), g.encoding))
 	if len(taints) > 0 && g.action == config.TaintBlock {
 		_ = rest.Close() // what it says about its end does not matter any more
 		g.refuse(taints)
@@ -134,25 +134,25 @@ func (g *guard) await() {
 	}
 	var tail io.Reader = rest // at its end already, with its trailers
 	if err != nil {
-		tail = broken{err}
+		tail = errReader{err}
 	}
-	resp.Body = rejoined{io.MultiReader(&b, tail), rest}
+	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 }
 
-// rejoined is a body that was begun to be read.
-type rejoined struct {
+// rejoinedBody is a body that was begun to be read.
+type rejoinedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// broken is where a body broke off.
-type broken struct{ err error }
+// errReader is where a body broke off.
+type errReader struct{ err error }
 
 // Read implements io.Reader.
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
+func (b errReader) Read([]byte) (int, error) { return 0, b.err }
 
 // announce promises a trailer, where there can be one.
-func (g *guard) announce() {
+func (g *taintGuard) announceTrailer() {
 	if g.resp.ContentLength >= 0 {
 		return
 	}
@@ -164,7 +164,7 @@ func (g *guard) announce() {
 }
 
 // notify keeps the promise.
-func (g *guard) tell(word string, taints []ken.Taint) {
+func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
 	}
@@ -177,8 +177,8 @@ type openCalls struct {
 	begun   map[string]bool
 }
 
-// open reports whether a call is not complete.
-func (o *openCalls) open() bool { return len(o.begun) > 0 }
+// anyOpen reports whether a call is not complete.
+func (o *openCalls) anyOpen() bool { return len(o.begun) > 0 }
 
 func (o *openCalls) begin(key string) {
 	if o.begun == nil {
@@ -187,7 +187,7 @@ func (o *openCalls) begin(key string) {
 	o.begun[key] = true
 }
 
-// event takes up the next event and reports whether something of a call is in it.
+// assemblyEvent takes up the next event and reports whether something of a call is in it.
 // Servers leave out the empty line between events at times, so it may be several.
 func (o *openCalls) event(raw []byte) (touched bool) {
 	for line := range bytes.Lines(raw) {
@@ -202,7 +202,7 @@ func (o *openCalls) event(raw []byte) (touched bool) {
 		}
 		data = bytes.TrimSpace(data)
 		if string(data) == "[DONE]" {
-			touched = touched || o.open()
+			touched = touched || o.anyOpen()
 			clear(o.begun)
 			continue
 		}
@@ -241,7 +241,7 @@ func (o *openCalls) chat(root gjson.Result) (touched bool) {
 	return touched
 }
 
-// response reads an event of a response. A call is complete when its item is done;
+// responseID reads an event of a response. A call is complete when its item is done;
 // the response's last event repeats them all.
 func (o *openCalls) response(root gjson.Result) bool {
 	key := root.Get("output_index").Raw
@@ -280,7 +280,7 @@ func (o *openCalls) message(root gjson.Result) bool {
 		delete(o.begun, key)
 		return is
 	case "message_stop":
-		is := o.open()
+		is := o.anyOpen()
 		clear(o.begun)
 		return is
 	case "content_block_delta":
@@ -292,13 +292,13 @@ func (o *openCalls) message(root gjson.Result) bool {
 // streamWatcher passes a stream on as it comes, and judges it at its end: what is found is
 // told in the trailer, and in the session's next response.
 type streamWatcher struct {
-	g    *guard
+	g    *taintGuard
 	body io.ReadCloser
 
 	mu   sync.Mutex // a client may close what another of its goroutines reads
-	kept bytes.Buffer
-	full bool
-	over bool
+	buf bytes.Buffer
+	overflowed bool
+	done bool
 }
 
 // Read implements io.Reader.
@@ -317,36 +317,36 @@ func (w *streamWatcher) Close() error {
 func (w *streamWatcher) keep(p []byte, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	if w.done {
 		return
 	}
-	if w.full = w.full || w.kept.Len()+len(p) > maxAnswerBytes; !w.full {
-		w.kept.Write(p)
+	if w.overflowed = w.overflowed || w.buf.Len()+len(p) > maxAnswerBytes; !w.overflowed {
+		w.buf.Write(p)
 	}
 	if !last {
 		return
 	}
-	w.over = true
-	taints := w.g.judge(decoded(w.kept.Bytes(), w.g.encoding)) // of a longer one, what was kept
-	w.kept = bytes.Buffer{}
+	w.done = true
+	taints := w.g.check(decodeBody(w.buf.Bytes(), w.g.encoding)) // of a longer one, what was kept
+	w.buf = bytes.Buffer{}
 	if len(taints) > 0 {
-		w.g.tell("flagged", taints)
-		w.g.x.suspects.owe(w.g.x.Turn.ID, taints)
+		w.g.setTrailer("flagged", taints)
+		w.g.x.taints.addUnreported(w.g.x.Turn.ID, taints)
 	}
 }
 
-// gate passes a stream's events on, and holds those of a tool call until it is
+// callGate passes a stream's events on, and holds those of a tool call until it is
 // complete and was judged.
-type gate struct {
-	g     *guard
+type callGate struct {
+	g     *taintGuard
 	body  io.ReadCloser
 	calls openCalls
 
-	in     []byte // an event that is not whole yet
-	seen   int    // how much of it was looked at for its end
+	partial     []byte // an event that is not whole yet
+	scanned   int    // how much of it was looked at for its end
 	held   []byte // whole events of calls that are not complete
 	out    []byte // what may go on, from passed on
-	passed int
+	sent int
 	err    error // how the body ended, once out is gone
 	buf    [16 << 10]byte
 }
@@ -356,65 +356,65 @@ type gate struct {
 const maxHeld = 2 * maxAnswerBytes
 
 // Read implements io.Reader.
-func (t *gate) Read(p []byte) (int, error) {
-	for t.passed == len(t.out) && t.err == nil {
-		t.out, t.passed = t.out[:0], 0
+func (t *callGate) Read(p []byte) (int, error) {
+	for t.sent == len(t.out) && t.err == nil {
+		t.out, t.sent = t.out[:0], 0
 		n, err := t.body.Read(t.buf[:])
-		t.take(t.buf[:n])
+		t.feed(t.buf[:n])
 		if err != nil && t.err == nil {
-			t.end(err)
+			t.finish(err)
 		}
 	}
-	if t.passed == len(t.out) {
+	if t.sent == len(t.out) {
 		return 0, t.err
 	}
-	n := copy(p, t.out[t.passed:])
-	t.passed += n
+	n := copy(p, t.out[t.sent:])
+	t.sent += n
 	return n, nil
 }
 
 // Close implements io.Closer.
-func (t *gate) Close() error { return t.body.Close() }
+func (t *callGate) Close() error { return t.body.Close() }
 
-// take reads on.
-func (t *gate) take(p []byte) {
-	t.in = append(t.in, p...)
+// apply reads on.
+func (t *callGate) feed(p []byte) {
+	t.partial = append(t.partial, p...)
 	for t.err == nil {
-		from := max(t.seen-maxEnd, 0)
-		n := t.eventEnd(t.in[from:])
+		from := max(t.scanned-maxEventEnd, 0)
+		n := t.eventEnd(t.partial[from:])
 		switch {
 		case n > 0:
 			n += from
-		case len(t.in) > maxHeld: // nothing that a client would read as one event
-			n = len(t.in)
+		case len(t.partial) > maxHeld: // nothing that a client would read as one event
+			n = len(t.partial)
 		default:
-			t.seen = len(t.in)
+			t.scanned = len(t.partial)
 			return
 		}
-		raw := t.in[:n]
-		t.in, t.seen = t.in[n:], 0
+		raw := t.partial[:n]
+		t.partial, t.scanned = t.partial[n:], 0
 		t.event(raw)
 	}
 }
 
 // event decides about one event.
-func (t *gate) event(raw []byte) {
+func (t *callGate) event(raw []byte) {
 	touched := t.calls.event(raw)
 	if !touched && len(t.held) == 0 {
 		t.out = append(t.out, raw...)
 		return
 	}
 	t.held = append(t.held, raw...)
-	if !t.calls.open() || len(t.held) > maxHeld {
-		t.decide()
+	if !t.calls.anyOpen() || len(t.held) > maxHeld {
+		t.checkHeld()
 	}
 }
 
-// decide judges what is held, and lets it go or puts an error in its place.
-func (t *gate) decide() {
+// checkHeld judges what is held, and lets it go or puts an error in its place.
+func (t *callGate) checkHeld() {
 	held := t.held
 	t.held = nil
-	taints := t.g.judge(held)
+	taints := t.g.check(held)
 	if len(taints) == 0 {
 		t.out = append(t.out, held...)
 		return
@@ -422,32 +422,32 @@ func (t *gate) decide() {
 	t.refuse(taints)
 }
 
-func (t *gate) refuse(taints []ken.Taint) {
+func (t *callGate) refuse(taints []ken.Taint) {
 	t.out = append(t.out, errorEvents(t.g.x.dialect, taints)...)
-	t.in, t.err = nil, io.EOF
-	t.g.tell("refused", taints)
+	t.partial, t.err = nil, io.EOF
+	t.g.setTrailer("refused", taints)
 	_ = t.body.Close() // the rest is not wanted
 }
 
-// end is told how the body ended. Where it broke off within a call, what came of it
+// finish is told how the body ended. Where it broke off within a call, what came of it
 // is judged all the same.
-func (t *gate) end(err error) {
-	t.held = append(t.held, t.in...)
-	t.in, t.err = nil, err
+func (t *callGate) finish(err error) {
+	t.held = append(t.held, t.partial...)
+	t.partial, t.err = nil, err
 	if len(t.held) > 0 {
-		t.decide()
+		t.checkHeld()
 	}
 	if errors.Is(t.err, io.EOF) {
 		t.err = io.EOF
 	}
 }
 
-// maxEnd is how long an event's end is at most: two line ends.
-const maxEnd = 4
+// maxEventEnd is how long an event's end is at most: two line ends.
+const maxEventEnd = 4
 
 // eventEnd returns where the first event of b ends; 0 when it is not whole. Ollama's
 // events are lines.
-func (t *gate) eventEnd(b []byte) int {
+func (t *callGate) eventEnd(b []byte) int {
 	if t.calls.dialect == wire.Ollama {
 		return bytes.IndexByte(b, '\n') + 1
 	}

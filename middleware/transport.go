@@ -61,7 +61,7 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return tr.base.RoundTrip(out)
 	}
-	body, whole, err := take(out)
+	body, whole, err := readBody(out)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	return wire.DialectOf(req.URL.Path)
 }
 
-// take reads a request's body and closes it. A body that turns out to be longer
+// apply reads a request's body and closes it. A body that turns out to be longer
 // than maxRequestBytes is not whole, and is left in the request as it was.
-func take(req *http.Request) (body []byte, whole bool, err error) {
+func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	in, ctx := req.Body, req.Context()
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // ends a read that hangs
 	var b bytes.Buffer
@@ -179,7 +179,7 @@ func newPromptCacheCounter() *promptCacheCounter {
 // with the one before; without a session, conversations are told apart by their
 // first message.
 func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
-	at, sizes := p.whole, p.sizes
+	at, sizes := p.full, p.sizes
 	if len(at) == 0 {
 		return
 	}

@@ -16,15 +16,15 @@ import (
 // holds it: the zero value when it carries everything.
 type upstreamHistory struct {
 	parent  *thread
-	until   int           // the first message of the turn that the request carries, its instructions apart
+	firstSent   int           // the first message of the turn that the request carries, its instructions apart
 	skipped int           // how many messages of the turn are not in the request
 	blocks  []placedBlock // among them; of each turn, even an empty one
-	lost    string        // what is upstream and not known, for the receipt
+	missing    string        // what is upstream and not known, for the receipt
 }
 
-// turn returns what was composed for the turn of a message that is upstream, nil
+// judgeRequest returns what was composed for the turn of a message that is upstream, nil
 // if that is not known.
-func (up *upstreamHistory) turn(message int) *turnDecision {
+func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	for i := len(up.blocks) - 1; i >= 0; i-- {
 		if up.blocks[i].index == message {
 			return up.blocks[i].turnDecision
@@ -37,7 +37,7 @@ func (up *upstreamHistory) turn(message int) *turnDecision {
 // provider holds, as far as they went through this layer. A request that is told
 // from others only by the response that it goes on from belongs to that response's
 // session.
-func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
+func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
 		return up
@@ -46,7 +46,7 @@ func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, star
 	case r.Previous != "":
 		up.parent = l.threads.find(responseKey(t.Owner, r.Previous))
 		if up.parent == nil {
-			up.lost = "conversation: the response that it goes on from is not known here, so only what is new was read"
+			up.missing = "conversation: the response that it goes on from is not known here, so only what is new was read"
 		}
 		if t.Session != "" && t.Session == wire.SessionOf(t.Owner, "", &wire.Request{Previous: r.Previous}) {
 			if up.parent != nil {
@@ -73,14 +73,14 @@ func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, star
 	for _, b := range blocks {
 		up.blocks = append(up.blocks, placedBlock{b.index + head, b.turnDecision})
 	}
-	up.skipped, up.until = len(before), head+len(before)
+	up.skipped, up.firstSent = len(before), head+len(before)
 	return up
 }
 
 // sessionOfResponse is the session of a response that went through another process, or
 // this one before a restart; "" when nobody knows. See settleSession for start.
 func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, start time.Time) string {
-	if !l.remembers(t) {
+	if !l.usesSession(t) {
 		return ""
 	}
 	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
@@ -94,7 +94,7 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 
 // follow prepares what a later request may go on from. Only Responses are gone on
 // from, and none that the provider was told not to store.
-func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
+func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembly) {
 	if r.Dialect != wire.Responses || r.Unstored {
 		return
 	}
@@ -104,7 +104,7 @@ func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
 	}
 	t := &thread{parent: up.parent, owner: x.Turn.Owner, session: x.Turn.Session, messages: r.Messages[head:len(r.Messages):len(r.Messages)]}
 	for _, p := range a.placed {
-		t.blocks = append(t.blocks, placedBlock{p.index - max(head, up.until), p.turnDecision})
+		t.blocks = append(t.blocks, placedBlock{p.index - max(head, up.firstSent), p.turnDecision})
 	}
 	if id := r.Hints.Conversation; id != "" && len(id) <= maxIDBytes {
 		t.keys = []string{conversationKey(x.Turn.Owner, id)}
@@ -133,34 +133,34 @@ type thread struct {
 
 	read func() Heard // the answer
 	once sync.Once
-	good bool // the answer is one to go on from
+	usable bool // the answer is one to go on from
 
 	// Guarded by threads.mu.
 	refs int // names that lead here, and threads that go on from here
 	size int64
 }
 
-// settled reads the answer, once, and reports whether the thread can be gone on
+// resolved reads the answer, once, and reports whether the thread can be gone on
 // from. Messages are copied here and not earlier, where somebody waits.
-func (t *thread) settled() bool {
+func (t *thread) resolved() bool {
 	t.once.Do(func() {
 		h := t.read()
 		t.read = nil
 		// A list of its own: whoever passes the rest of the answer on may still read the turn's.
 		own := make([]ken.Message, len(t.messages), len(t.messages)+1)
 		for i := range own {
-			own[i] = detached(t.messages[i])
+			own[i] = detachedMessage(t.messages[i])
 		}
 		t.messages = own
 		switch h.Answer.Finish {
 		case "failed", "cancelled":
 			return
 		}
-		if t.good = h.Answer.Err == ""; t.good && h.OK {
-			t.messages = append(t.messages, detached(h.Answer.Message))
+		if t.usable = h.Answer.Err == ""; t.usable && h.OK {
+			t.messages = append(t.messages, detachedMessage(h.Answer.Message))
 		}
 	})
-	return t.good
+	return t.usable
 }
 
 // conversation returns all messages up to here, and where the blocks are among
@@ -200,12 +200,12 @@ func newThreads() *threads { return &threads{at: map[string]*list.Element{}, use
 func responseKey(owner, id string) string     { return owner + "\x00r" + id }
 func conversationKey(owner, id string) string { return owner + "\x00c" + id }
 
-// find returns the thread that a name leads to, nil for none. It waits for the
+// get returns the thread that a name leads to, nil for none. It waits for the
 // answer to be read, milliseconds at most.
 func (ts *threads) find(key string) *thread {
 	t := ts.get(key)
 	switch {
-	case t == nil || t.settled():
+	case t == nil || t.resolved():
 		return t
 	case slices.Contains(t.keys, key): // its conversation stands where it stood
 		return t.parent
@@ -224,7 +224,7 @@ func (ts *threads) get(key string) *thread {
 	return el.Value.(threadName).t
 }
 
-// put remembers a thread by a response's id and by its conversation's. read is
+// saveRecord remembers a thread by a response's id and by its conversation's. read is
 // called at most once, and may take a while.
 func (ts *threads) put(t *thread, id string, read func() Heard) {
 	t.read = read
@@ -235,10 +235,10 @@ func (ts *threads) put(t *thread, id string, read func() Heard) {
 		t.parent.refs++
 	}
 	if id != "" && len(id) <= maxIDBytes {
-		ts.name(responseKey(t.owner, id), t)
+		ts.setName(responseKey(t.owner, id), t)
 	}
 	for _, key := range t.keys {
-		ts.name(key, t)
+		ts.setName(key, t)
 	}
 	ts.release(t)
 }
@@ -246,10 +246,10 @@ func (ts *threads) put(t *thread, id string, read func() Heard) {
 // maxIDBytes bounds the ids of responses and conversations that are remembered.
 const maxIDBytes = 512
 
-// settle reads a thread's answer and counts what it holds. One that is not to be
+// finishJudging reads a thread's answer and counts what it holds. One that is not to be
 // gone on from is forgotten; its conversation goes on from where it stood.
-func (ts *threads) settle(t *thread) {
-	good := t.settled()
+func (ts *threads) resolve(t *thread) {
+	good := t.resolved()
 	size := sizeOf(t)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -257,7 +257,7 @@ func (ts *threads) settle(t *thread) {
 		return
 	}
 	if !good {
-		ts.drop(t)
+		ts.forget(t)
 		return
 	}
 	t.size = size
@@ -266,14 +266,14 @@ func (ts *threads) settle(t *thread) {
 	}
 }
 
-func (ts *threads) drop(t *thread) {
+func (ts *threads) forget(t *thread) {
 	t.refs++
 	for el := ts.used.Front(); el != nil; {
 		next := el.Next()
 		if n := el.Value.(threadName); n.t == t {
 			ts.remove(el)
 			if t.parent != nil && slices.Contains(t.keys, n.key) {
-				ts.name(n.key, t.parent)
+				ts.setName(n.key, t.parent)
 			}
 		}
 		el = next
@@ -281,8 +281,8 @@ func (ts *threads) drop(t *thread) {
 	ts.release(t)
 }
 
-// name has a name lead to a thread. mu is held.
-func (ts *threads) name(key string, t *thread) {
+// setName has a name lead to a thread. mu is held.
+func (ts *threads) setName(key string, t *thread) {
 	if el, ok := ts.at[key]; ok {
 		ts.remove(el)
 	}
@@ -328,8 +328,8 @@ func sizeOf(t *thread) (n int64) {
 	return n + 512
 }
 
-// detached is a message that shares no memory with the body it was read from.
-func detached(m ken.Message) ken.Message {
+// detachedMessage is a message that shares no memory with the body it was read from.
+func detachedMessage(m ken.Message) ken.Message {
 	m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
 	m.Parts, m.ToolCalls = slices.Clone(m.Parts), slices.Clone(m.ToolCalls)
 	for i := range m.Parts {

@@ -22,7 +22,7 @@ func answers(text string) func() Heard {
 func (ts *threads) add(parent *thread, owner, id, said string, keys ...string) *thread {
 	t := &thread{parent: parent, owner: owner, keys: keys, messages: []ken.Message{{Role: "user", Text: "q"}}}
 	ts.put(t, id, answers(said))
-	ts.settle(t)
+	ts.resolve(t)
 	return t
 }
 
@@ -86,7 +86,7 @@ func TestThreadsLeaveTheTurnAlone(t *testing.T) {
 	body := []byte("the words of a request")
 	turn := []ken.Message{{Role: "user", Text: unsafe.String(&body[0], len(body))}}
 	th := &thread{owner: "o", messages: turn[:1:1], read: answers("x")}
-	if !th.settled() || len(th.messages) != 2 {
+	if !th.resolved() || len(th.messages) != 2 {
 		t.Fatalf("%+v", th.messages)
 	}
 	if &th.messages[0] == &turn[0] || unsafe.StringData(turn[0].Text) != &body[0] || unsafe.StringData(th.messages[0].Text) == &body[0] {
@@ -105,7 +105,7 @@ func TestThreadsThatFailed(t *testing.T) {
 			if ts.find(responseKey("o", "f")) != nil || ts.find("conv") != a {
 				t.Errorf("%+v: found %s it was settled", answer, when)
 			}
-			ts.settle(f)
+			ts.resolve(f)
 		}
 		if len(ts.at) != 2 || ts.bytes != a.size || a.refs != 2 {
 			t.Errorf("%d names, %d bytes, %d refs", len(ts.at), ts.bytes, a.refs)
@@ -114,7 +114,7 @@ func TestThreadsThatFailed(t *testing.T) {
 	// A first one that failed leaves a conversation that is not known.
 	f := &thread{owner: "o", keys: []string{"other"}}
 	ts.put(f, "", func() Heard { return Heard{Answer: wire.Answer{Finish: "failed"}} })
-	if ts.settle(f); ts.find("other") != nil {
+	if ts.resolve(f); ts.find("other") != nil {
 		t.Error("a conversation that never was")
 	}
 }
@@ -158,7 +158,7 @@ func TestEnding(t *testing.T) {
 // A server may close what a client still reads; the body is handed on once.
 func TestATapHandsOnOnce(t *testing.T) {
 	n := 0
-	tp := &bodyTee{body: io.NopCloser(strings.NewReader("abc")), done: func(b []byte) {
+	tp := &bodyTee{body: io.NopCloser(strings.NewReader("abc")), onDone: func(b []byte) {
 		if n++; string(b) != "ab" {
 			t.Errorf("handed on %q", b)
 		}
@@ -179,7 +179,7 @@ func TestATapHandsOnOnce(t *testing.T) {
 // A string and one part of text are the same said: clients make one of the other to
 // mark it for the provider's cache, and back.
 func TestAMarkMovesNoBlock(t *testing.T) {
-	at := func(m ken.Message) fingerprint { return fingerprintsOf(&ken.Turn{Messages: []ken.Message{m}}).whole[0] }
+	at := func(m ken.Message) fingerprint { return fingerprintsOf(&ken.Turn{Messages: []ken.Message{m}}).full[0] }
 	plain := ken.Message{Role: "user", Text: "q"}
 	part := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}}}
 	two := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}, {Type: "image", Ref: "x"}}}
@@ -190,16 +190,16 @@ func TestAMarkMovesNoBlock(t *testing.T) {
 
 // A text that is unpacked without end is nothing, and what breaks off is what came.
 func TestDecoded(t *testing.T) {
-	if got := decoded([]byte("plain"), "identity"); string(got) != "plain" {
+	if got := decodeBody([]byte("plain"), "identity"); string(got) != "plain" {
 		t.Errorf("got %q", got)
 	}
 	for _, encoding := range []string{"gzip", "deflate"} {
-		if got := decoded([]byte("\x00not packed"), encoding); len(got) != 0 {
+		if got := decodeBody([]byte("\x00not packed"), encoding); len(got) != 0 {
 			t.Errorf("%s: got %q", encoding, got)
 		}
 	}
 	for encoding, want := range map[string]bool{"": true, "identity": true, "gzip": true, "x-gzip": true, "deflate": true, "br": false, "zstd": false, "gzip, br": false} {
-		if readable(encoding) != want {
+		if canDecode(encoding) != want {
 			t.Errorf("%q: readable is %v", encoding, !want)
 		}
 	}
