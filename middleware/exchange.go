@@ -44,8 +44,8 @@ type Exchange struct {
 	taints *sessionTaints   // see Guard
 }
 
-// Heard is what the model answered to an Exchange.
-type Heard struct {
+// ObservedAnswer is what the model answered to an Exchange.
+type ObservedAnswer struct {
 	Answer wire.Answer
 	// OK is false when nothing was said or called, or nothing could be read: the
 	// responseID is an error, is compressed in a way that is not listened to, is longer
@@ -121,7 +121,7 @@ func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (
 //
 // Only an answer with status 200 is journaled, none of an incognito turn, and none
 // in an encoding other than gzip and deflate.
-func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
+func (x *Exchange) Listen(resp *http.Response, heard func(ObservedAnswer)) {
 	good := resp.StatusCode == http.StatusOK
 	e := responseObserver{x: x, onAnswer: heard, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {

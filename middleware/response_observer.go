@@ -20,7 +20,7 @@ import (
 // responseObserver hears the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
-	onAnswer    func(Heard)
+	onAnswer    func(ObservedAnswer)
 	encoding string
 	journals bool
 }
@@ -29,9 +29,9 @@ type responseObserver struct {
 // can be read, and leaves the rest to a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
-	read := sync.OnceValue(func() Heard {
+	read := sync.OnceValue(func() ObservedAnswer {
 		a, ok := wire.ParseAnswer(x.dialect, decodeBody(body, e.encoding))
-		return Heard{Answer: a, OK: ok}
+		return ObservedAnswer{Answer: a, OK: ok}
 	})
 	response := ""
 	if x.thread != nil && body != nil {
@@ -75,7 +75,7 @@ func (e *responseObserver) awaitJournal() {
 }
 
 // tell calls the listener, whose panic must not cost the process.
-func (e *responseObserver) notify(h Heard) {
+func (e *responseObserver) notify(h ObservedAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)

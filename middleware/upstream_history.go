@@ -131,7 +131,7 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
-	read func() Heard // the answer
+	read func() ObservedAnswer // the answer
 	once sync.Once
 	usable bool // the answer is one to go on from
 
@@ -226,7 +226,7 @@ func (ts *threads) get(key string) *thread {
 
 // saveRecord remembers a thread by a response's id and by its conversation's. read is
 // called at most once, and may take a while.
-func (ts *threads) put(t *thread, id string, read func() Heard) {
+func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 	t.read = read
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

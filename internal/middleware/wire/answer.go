@@ -42,16 +42,16 @@ type Usage struct {
 func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	stream := !bytes.HasPrefix(body, []byte("{"))
-	var h hearing
+	var h answerReader
 	switch d {
 	case Responses:
-		h = &responseHearing{a: &a}
+		h = &responsesReader{a: &a}
 	case Messages:
-		h = &messageHearing{a: &a}
+		h = &messagesReader{a: &a}
 	case Ollama:
-		h = &ollamaHearing{a: &a}
+		h = &ollamaReader{a: &a}
 	default:
-		h = &chatHearing{a: &a}
+		h = &chatReader{a: &a}
 	}
 	switch {
 	case stream:
@@ -67,16 +67,16 @@ func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 			}
 		}
 	}
-	h.end()
+	h.finish()
 	a.Message.Role = "assistant"
 	return a, strings.TrimSpace(a.Message.Text) != "" || len(a.Message.ToolCalls) > 0
 }
 
 // hearing puts an answer of one dialect together.
-type hearing interface {
+type answerReader interface {
 	whole(value) // an answer that came in one piece
 	event(value) // the data of one event
-	end()
+	finish()
 }
 
 // fail notes an error: an object with a message, or the message.
@@ -102,8 +102,8 @@ func (a *Answer) fail(v value) {
 	a.Err = strings.Clone(s)
 }
 
-// tokens reads a count. What is no sensible number counts as 0.
-func tokens(v value) int {
+// tokenCount reads a count. What is no sensible number counts as 0.
+func tokenCount(v value) int {
 	n := v.number()
 	if !(n >= 0 && n <= 1<<40) {
 		return 0
@@ -144,17 +144,17 @@ func events(body []byte) iter.Seq[[]byte] {
 				continue
 			}
 			if len(line) == 0 {
-				if !event(rows, yield) {
+				if !yieldEvent(rows, yield) {
 					return
 				}
 				rows = rows[:0]
 			}
 		}
-		event(rows, yield)
+		yieldEvent(rows, yield)
 	}
 }
 
-func event(rows [][]byte, yield func([]byte) bool) bool {
+func yieldEvent(rows [][]byte, yield func([]byte) bool) bool {
 	if len(rows) > 1 {
 		if whole := bytes.Join(rows, []byte("\n")); valid(whole) {
 			return yield(whole)

@@ -10,17 +10,17 @@ import (
 // outside.
 const maxCalls = 256
 
-// chatHearing reads chat completions.
-type chatHearing struct {
+// chatReader reads chat completions.
+type chatReader struct {
 	a         *Answer
 	streamed  bool
-	said      strings.Builder
+	text      strings.Builder
 	calls     []ken.ToolCall
 	arguments []*strings.Builder
 }
 
-func (h *chatHearing) whole(root value) {
-	h.head(root)
+func (h *chatReader) whole(root value) {
+	h.header(root)
 	first := root.get("choices").first()
 	h.a.Finish = first.get("finish_reason").text()
 	if m := first.get("message"); m.isObject() {
@@ -28,8 +28,8 @@ func (h *chatHearing) whole(root value) {
 	}
 }
 
-// head reads what every piece of an answer says beside its choices.
-func (h *chatHearing) head(root value) {
+// header reads what every piece of an answer says beside its choices.
+func (h *chatReader) header(root value) {
 	root.each(func(key string, v value) bool {
 		switch key {
 		case "id":
@@ -38,8 +38,8 @@ func (h *chatHearing) head(root value) {
 			h.a.Model = v.text()
 		case "usage":
 			if v.isObject() {
-				h.a.Usage = Usage{tokens(v.get("prompt_tokens")), tokens(v.get("completion_tokens")),
-					tokens(v.get("prompt_tokens_details", "cached_tokens"))}
+				h.a.Usage = Usage{tokenCount(v.get("prompt_tokens")), tokenCount(v.get("completion_tokens")),
+					tokenCount(v.get("prompt_tokens_details", "cached_tokens"))}
 			}
 		case "error":
 			h.a.fail(v)
@@ -48,9 +48,9 @@ func (h *chatHearing) head(root value) {
 	})
 }
 
-func (h *chatHearing) event(root value) {
+func (h *chatReader) event(root value) {
 	h.streamed = true
-	h.head(root)
+	h.header(root)
 	first := root.get("choices").first()
 	delta := first.get("delta")
 	if first.get("index").number() != 0 || !first.isObject() {
@@ -62,7 +62,7 @@ func (h *chatHearing) event(root value) {
 	if !delta.isObject() {
 		return
 	}
-	h.said.WriteString(deltaText(delta.get("content")))
+	h.text.WriteString(deltaText(delta.get("content")))
 	delta.get("tool_calls").each(func(_ string, v value) bool {
 		i := int(v.get("index").number())
 		if i < 0 || i >= maxCalls {
@@ -84,14 +84,14 @@ func (h *chatHearing) event(root value) {
 	})
 }
 
-func (h *chatHearing) end() {
+func (h *chatReader) finish() {
 	if !h.streamed {
 		return
 	}
 	for i := range h.calls {
 		h.calls[i].Arguments = h.arguments[i].String()
 	}
-	h.a.Message = ken.Message{Text: h.said.String(), ToolCalls: h.calls}
+	h.a.Message = ken.Message{Text: h.text.String(), ToolCalls: h.calls}
 }
 
 // deltaText reads what a delta adds: a string, or parts as some gateways send.
@@ -103,17 +103,17 @@ func deltaText(content value) string {
 	return content.text()
 }
 
-// ollamaHearing reads Ollama's answers: one object, or a stream with an object on each
+// ollamaReader reads Ollama's answers: one object, or a stream with an object on each
 // line. A piece of a stream has the fields of a whole answer, and tool calls come whole.
-type ollamaHearing struct {
+type ollamaReader struct {
 	a     *Answer
-	said  strings.Builder
+	text  strings.Builder
 	calls []ken.ToolCall
 }
 
-func (h *ollamaHearing) whole(root value) { h.event(root) }
+func (h *ollamaReader) whole(root value) { h.event(root) }
 
-func (h *ollamaHearing) event(root value) {
+func (h *ollamaReader) event(root value) {
 	root.each(func(key string, v value) bool {
 		switch key {
 		case "model":
@@ -121,15 +121,15 @@ func (h *ollamaHearing) event(root value) {
 		case "message":
 			if v.isObject() {
 				m, _ := message(v)
-				h.said.WriteString(m.Text)
+				h.text.WriteString(m.Text)
 				h.calls = append(h.calls, m.ToolCalls[:min(len(m.ToolCalls), maxCalls-len(h.calls))]...)
 			}
 		case "done_reason":
 			h.a.Finish = v.text()
 		case "prompt_eval_count":
-			h.a.Usage.Input = tokens(v)
+			h.a.Usage.Input = tokenCount(v)
 		case "eval_count":
-			h.a.Usage.Output = tokens(v)
+			h.a.Usage.Output = tokenCount(v)
 		case "error":
 			h.a.fail(v)
 		}
@@ -137,12 +137,12 @@ func (h *ollamaHearing) event(root value) {
 	})
 }
 
-func (h *ollamaHearing) end() {
-	h.a.Message = ken.Message{Text: h.said.String(), ToolCalls: h.calls}
+func (h *ollamaReader) finish() {
+	h.a.Message = ken.Message{Text: h.text.String(), ToolCalls: h.calls}
 }
 
-// messageHearing reads Anthropic's messages.
-type messageHearing struct {
+// messagesReader reads Anthropic's messages.
+type messagesReader struct {
 	a      *Answer
 	blocks []*streamedBlock
 }
@@ -153,7 +153,7 @@ type streamedBlock struct {
 	text, input strings.Builder
 }
 
-func (h *messageHearing) whole(root value) {
+func (h *messagesReader) whole(root value) {
 	if root.get("type").text() == "error" {
 		h.a.fail(root.get("error"))
 		return
@@ -162,7 +162,7 @@ func (h *messageHearing) whole(root value) {
 }
 
 // message reads a message: the whole of it, or of a stream, what it starts with.
-func (h *messageHearing) message(v value) {
+func (h *messagesReader) message(v value) {
 	v.each(func(key string, v value) bool {
 		switch key {
 		case "id":
@@ -180,14 +180,14 @@ func (h *messageHearing) message(v value) {
 	})
 }
 
-func (h *messageHearing) content(array value) {
+func (h *messagesReader) content(array value) {
 	if !array.isArray() {
 		return
 	}
 	h.a.Message = ken.Message{}
 	array.each(func(_ string, v value) bool {
 		b := readBlock(v)
-		b.into(&h.a.Message)
+		b.addTo(&h.a.Message)
 		return true
 	})
 }
@@ -195,27 +195,27 @@ func (h *messageHearing) content(array value) {
 // usage counts what the cache served and took up as part of the prompt, which
 // Anthropic counts beside it. A stream's counts come in two parts, and the later
 // ones may leave out what has been said.
-func (h *messageHearing) usage(v value) {
+func (h *messagesReader) usage(v value) {
 	if v.get("input_tokens").exists() {
-		h.a.Usage.Cached = tokens(v.get("cache_read_input_tokens"))
-		h.a.Usage.Input = tokens(v.get("input_tokens")) + tokens(v.get("cache_creation_input_tokens")) + h.a.Usage.Cached
+		h.a.Usage.Cached = tokenCount(v.get("cache_read_input_tokens"))
+		h.a.Usage.Input = tokenCount(v.get("input_tokens")) + tokenCount(v.get("cache_creation_input_tokens")) + h.a.Usage.Cached
 	}
 	if n := v.get("output_tokens"); n.exists() {
-		h.a.Usage.Output = tokens(n)
+		h.a.Usage.Output = tokenCount(n)
 	}
 }
 
-func (h *messageHearing) event(root value) {
+func (h *messagesReader) event(root value) {
 	switch root.get("type").text() {
 	case "message_start":
 		h.message(root.get("message"))
 	case "content_block_start":
-		if b := h.at(root.get("index")); b != nil {
+		if b := h.block(root.get("index")); b != nil {
 			b.block = readBlock(root.get("content_block"))
 			b.text.WriteString(b.block.text)
 		}
 	case "content_block_delta":
-		b := h.at(root.get("index"))
+		b := h.block(root.get("index"))
 		if b == nil {
 			return
 		}
@@ -237,7 +237,7 @@ func (h *messageHearing) event(root value) {
 	}
 }
 
-func (h *messageHearing) at(index value) *streamedBlock {
+func (h *messagesReader) block(index value) *streamedBlock {
 	i := int(index.number())
 	if i < 0 || i >= maxCalls {
 		return nil
@@ -248,18 +248,18 @@ func (h *messageHearing) at(index value) *streamedBlock {
 	return h.blocks[i]
 }
 
-func (h *messageHearing) end() {
+func (h *messagesReader) finish() {
 	for _, b := range h.blocks {
 		b.block.text = b.text.String()
-		b.into(&h.a.Message)
-		if n := len(h.a.Message.ToolCalls); b.calls() && b.input.Len() > 0 {
+		b.addTo(&h.a.Message)
+		if n := len(h.a.Message.ToolCalls); b.isCall() && b.input.Len() > 0 {
 			h.a.Message.ToolCalls[n-1].Arguments = b.input.String()
 		}
 	}
 }
 
-// responseHearing reads OpenAI's responses.
-type responseHearing struct {
+// responsesReader reads OpenAI's responses.
+type responsesReader struct {
 	a      *Answer
 	items  []*streamedItem
 	output value // of a response that is whole
@@ -273,9 +273,9 @@ type streamedItem struct {
 	arguments strings.Builder
 }
 
-func (h *responseHearing) whole(root value) { h.response(root) }
+func (h *responsesReader) whole(root value) { h.response(root) }
 
-func (h *responseHearing) response(v value) {
+func (h *responsesReader) response(v value) {
 	status, reason := "", ""
 	v.each(func(key string, v value) bool {
 		switch key {
@@ -289,8 +289,8 @@ func (h *responseHearing) response(v value) {
 			reason = v.get("reason").text()
 		case "usage":
 			if v.isObject() {
-				h.a.Usage = Usage{tokens(v.get("input_tokens")), tokens(v.get("output_tokens")),
-					tokens(v.get("input_tokens_details", "cached_tokens"))}
+				h.a.Usage = Usage{tokenCount(v.get("input_tokens")), tokenCount(v.get("output_tokens")),
+					tokenCount(v.get("input_tokens_details", "cached_tokens"))}
 			}
 		case "error":
 			h.a.fail(v)
@@ -306,7 +306,7 @@ func (h *responseHearing) response(v value) {
 	}
 }
 
-func (h *responseHearing) event(root value) {
+func (h *responsesReader) event(root value) {
 	kind := root.get("type").text()
 	switch kind {
 	case "response.created", "response.queued", "response.in_progress",
@@ -321,7 +321,7 @@ func (h *responseHearing) event(root value) {
 		}
 		return
 	}
-	it := h.at(root.get("output_index"))
+	it := h.item(root.get("output_index"))
 	if it == nil || it.done {
 		return
 	}
@@ -344,7 +344,7 @@ func (h *responseHearing) event(root value) {
 	}
 }
 
-func (h *responseHearing) at(index value) *streamedItem {
+func (h *responsesReader) item(index value) *streamedItem {
 	i := int(index.number())
 	if !index.exists() || i < 0 || i >= maxCalls {
 		return nil
@@ -355,7 +355,7 @@ func (h *responseHearing) at(index value) *streamedItem {
 	return h.items[i]
 }
 
-func (h *responseHearing) end() {
+func (h *responsesReader) finish() {
 	var r Request // answers and requests have the same items
 	if h.output.exists() {
 		h.output.each(func(_ string, v value) bool {
@@ -365,7 +365,7 @@ func (h *responseHearing) end() {
 		})
 	} else {
 		for _, s := range h.items {
-			s.into(&r)
+			s.addTo(&r)
 		}
 	}
 	// What a hosted shell printed stands between a model's items.
@@ -377,8 +377,8 @@ func (h *responseHearing) end() {
 	}
 }
 
-// into takes up an item, of one that broke off what came of it.
-func (s *streamedItem) into(r *Request) {
+// addTo takes up an item, of one that broke off what came of it.
+func (s *streamedItem) addTo(r *Request) {
 	var it item
 	if s.v.isObject() {
 		it = readItem(s.v)

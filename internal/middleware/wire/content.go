@@ -26,16 +26,16 @@ func content(v value) (string, []ken.Part) {
 func parts(array value) (string, []ken.Part) {
 	var out []ken.Part
 	array.each(func(_ string, v value) bool {
-		if p := part(v); !reasoning(p.Type) {
+		if p := part(v); !isReasoning(p.Type) {
 			out = append(out, p)
 		}
 		return true
 	})
-	return joined(out), out
+	return joinTexts(out), out
 }
 
-// joined is the text of parts.
-func joined(parts []ken.Part) string {
+// joinTexts is the text of parts.
+func joinTexts(parts []ken.Part) string {
 	var texts []string
 	for i := range parts {
 		if parts[i].Ref == "" {
@@ -45,7 +45,7 @@ func joined(parts []ken.Part) string {
 	return strings.Join(texts, "\n")
 }
 
-// part reads one part. One that is not plain text is identified by a digest, so
+// partial reads one part. One that is not plain text is identified by a digest, so
 // that no image stays in memory for its fingerprint.
 func part(v value) ken.Part {
 	if v.isString() {
@@ -74,8 +74,8 @@ func part(v value) ken.Part {
 	return p
 }
 
-// reasoning reports the types of what a model thought and did not say.
-func reasoning(kind string) bool {
+// isReasoning reports the types of what a model thought and did not say.
+func isReasoning(kind string) bool {
 	switch kind {
 	case "thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text":
 		return true
@@ -108,23 +108,23 @@ func digest(v value) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// frames are the tags in which agents put what they themselves tell the model in
+// agentTags are the tags in which agents put what they themselves tell the model in
 // the user's name: context files, the time, reminders. To take it for what
 // somebody asked would drown the question, and teach the layer a file's text as a
 // user's words.
-var frames = []string{
+var agentTags = []string{
 	"system-reminder",     // Claude Code, Qwen Code
 	"environment_context", // Codex
 	"user_instructions",   // Codex
 }
 
-// framed reports a text that is an agent's own, from its first tag to its last.
-func framed(s string) bool {
+// isAgentText reports a text that is an agent's own, from its first tag to its last.
+func isAgentText(s string) bool {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "<") || !strings.HasSuffix(s, ">") {
 		return false
 	}
-	for _, f := range frames {
+	for _, f := range agentTags {
 		if strings.HasPrefix(s[1:], f+">") && strings.HasSuffix(s, "</"+f+">") {
 			return true
 		}
@@ -134,13 +134,13 @@ func framed(s string) bool {
 
 // scaffold leaves an agent's own texts out of a user's message, and reports
 // whether nothing else is in it.
-func scaffold(m *ken.Message) bool {
+func dropAgentText(m *ken.Message) bool {
 	if len(m.Parts) == 0 {
-		return framed(m.Text)
+		return isAgentText(m.Text)
 	}
 	own := 0
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Ref == "" && framed(p.Text) {
+		if p := &m.Parts[i]; p.Ref == "" && isAgentText(p.Text) {
 			own++
 		} else if own > 0 {
 			m.Parts[i-own] = *p
@@ -150,6 +150,6 @@ func scaffold(m *ken.Message) bool {
 		return false
 	}
 	m.Parts = m.Parts[:len(m.Parts)-own]
-	m.Text = joined(m.Parts)
+	m.Text = joinTexts(m.Parts)
 	return len(m.Parts) == 0
 }

@@ -18,8 +18,8 @@ type value struct {
 
 // document is the value that a document is, spaces around it apart.
 func document(doc string) value {
-	pos := space(doc, 0)
-	return value{doc, pos, skip(doc, pos)}
+	pos := skipSpace(doc, 0)
+	return value{doc, pos, valueEnd(doc, pos)}
 }
 
 func (v value) exists() bool   { return v.end > v.pos }
@@ -40,7 +40,7 @@ func (v value) text() string {
 	if !v.isString() {
 		return ""
 	}
-	return unquoted(v.doc[v.pos+1 : v.end-1])
+	return unquote(v.doc[v.pos+1 : v.end-1])
 }
 
 // number is a number's value, and 0 for anything else or one beyond a float64.
@@ -60,21 +60,21 @@ func (v value) each(fn func(key string, v value) bool) {
 	}
 	object := v.isObject()
 	for i := v.pos + 1; ; {
-		if i = space(v.doc, i); i >= v.end-1 {
+		if i = skipSpace(v.doc, i); i >= v.end-1 {
 			return
 		}
 		key := ""
 		if object {
 			k := i
-			i = quote(v.doc, i)
-			key = unquoted(v.doc[k+1 : i-1])
-			i = space(v.doc, space(v.doc, i)+len(":"))
+			i = stringEnd(v.doc, i)
+			key = unquote(v.doc[k+1 : i-1])
+			i = skipSpace(v.doc, skipSpace(v.doc, i)+len(":"))
 		}
-		m := value{v.doc, i, skip(v.doc, i)}
+		m := value{v.doc, i, valueEnd(v.doc, i)}
 		if !fn(key, m) {
 			return
 		}
-		if i = space(v.doc, m.end); v.doc[i] == ',' {
+		if i = skipSpace(v.doc, m.end); v.doc[i] == ',' {
 			i++
 		}
 	}
@@ -113,26 +113,26 @@ func (v value) length() (n int) {
 }
 
 // space skips spaces.
-func space(doc string, i int) int {
+func skipSpace(doc string, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\t' || doc[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// skip returns where the value at i ends.
-func skip(doc string, i int) int {
+// skipLine returns where the value at i ends.
+func valueEnd(doc string, i int) int {
 	if i >= len(doc) {
 		return i
 	}
 	switch doc[i] {
 	case '"':
-		return quote(doc, i)
+		return stringEnd(doc, i)
 	case '{', '[':
 		for depth := 0; i < len(doc); {
 			switch doc[i] {
 			case '"':
-				i = quote(doc, i)
+				i = stringEnd(doc, i)
 				continue
 			case '{', '[':
 				depth++
@@ -151,8 +151,8 @@ func skip(doc string, i int) int {
 	return i
 }
 
-// quote returns where the string at i ends.
-func quote(doc string, i int) int {
+// stringEnd returns where the string at i ends.
+func stringEnd(doc string, i int) int {
 	for start := i + 1; ; {
 		n := strings.IndexByte(doc[start:], '"')
 		if n < 0 {
@@ -172,7 +172,7 @@ func quote(doc string, i int) int {
 
 // unquoted resolves the escapes of a string. As in encoding/json, half of a
 // surrogate pair becomes U+FFFD.
-func unquoted(s string) string {
+func unquote(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
 		return s
@@ -232,7 +232,7 @@ func valid(body []byte) bool {
 	var open []byte // the brackets around, as what closes them
 	for i := 0; ; {
 		// A value, or the first thing in an array or object.
-		if i = spaces(body, i); i >= len(body) {
+		if i = skipSpaces(body, i); i >= len(body) {
 			return false
 		}
 		switch c := body[i]; {
@@ -243,7 +243,7 @@ func valid(body []byte) bool {
 				return false
 			}
 			open = append(open, c+2) // } and ] are two behind their opening ones
-			if i = spaces(body, i+1); i >= len(body) {
+			if i = skipSpaces(body, i+1); i >= len(body) {
 				return false
 			}
 			if body[i] == c+2 {
@@ -268,7 +268,7 @@ func valid(body []byte) bool {
 			if i < 0 {
 				return false
 			}
-			i = spaces(body, i)
+			i = skipSpaces(body, i)
 			if len(open) == 0 {
 				return i == len(body)
 			}
@@ -286,7 +286,7 @@ func valid(body []byte) bool {
 			}
 			i++
 			if closing == '}' {
-				i = validKey(body, spaces(body, i))
+				i = validKey(body, skipSpaces(body, i))
 			}
 			break
 		}
@@ -296,7 +296,7 @@ func valid(body []byte) bool {
 	}
 }
 
-func spaces(body []byte, i int) int {
+func skipSpaces(body []byte, i int) int {
 	for i < len(body) && (body[i] == ' ' || body[i] == '\n' || body[i] == '\t' || body[i] == '\r') {
 		i++
 	}
@@ -311,7 +311,7 @@ func validKey(body []byte, i int) int {
 	if i = validString(body, i); i < 0 {
 		return -1
 	}
-	if i = spaces(body, i); i >= len(body) || body[i] != ':' {
+	if i = skipSpaces(body, i); i >= len(body) || body[i] != ':' {
 		return -1
 	}
 	return i + 1
@@ -323,9 +323,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special has a bit set for the first byte of a word that is a control character, a
+// specialByte has a bit set for the first byte of a word that is a control character, a
 // quote or a backslash; it may have others set behind it.
-func special(w uint64) uint64 {
+func specialByte(w uint64) uint64 {
 	quotes, slashes := w^(lows*'"'), w^(lows*'\\')
 	return ((w-lows*0x20)&^w | (quotes-lows)&^quotes | (slashes-lows)&^slashes) & highs
 }
@@ -333,7 +333,7 @@ func special(w uint64) uint64 {
 // validString returns what is behind a string, -1 where it is none.
 func validString(body []byte, i int) int {
 	for i++; ; {
-		for i+8 <= len(body) && special(binary.LittleEndian.Uint64(body[i:])) == 0 {
+		for i+8 <= len(body) && specialByte(binary.LittleEndian.Uint64(body[i:])) == 0 {
 			i += 8
 		}
 		if i >= len(body) {

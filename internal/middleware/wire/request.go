@@ -116,15 +116,15 @@ func (r *Request) add(m ken.Message, p place) {
 	r.places = append(r.places, p)
 }
 
-// instruct takes up what stands beside the conversation.
-func (r *Request) instruct(text string) {
+// addInstructions takes up what stands beside the conversation.
+func (r *Request) addInstructions(text string) {
 	if text != "" {
 		r.add(ken.Message{Role: "system", Text: text}, place{})
 		r.Instructed = true
 	}
 }
 
-func refuse(d Dialect, field, msg string) error {
+func invalidRequest(d Dialect, field, msg string) error {
 	try := "Send a chat completions request: an object with an array of messages."
 	switch d {
 	case Responses:
@@ -137,7 +137,7 @@ func refuse(d Dialect, field, msg string) error {
 	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
 }
 
-func element(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+func elementName(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
 // Parse reads a request of a dialect. A body that is not one gives an error with
 // ken.CodeInvalid that names the field; it should be passed on as it is, so that
@@ -146,21 +146,21 @@ func element(field string, i int) string { return field + "[" + strconv.Itoa(i) 
 // request is used: its strings are parts of it.
 func Parse(d Dialect, body []byte) (Request, error) {
 	if !valid(body) {
-		return Request{}, refuse(d, "body", "not JSON")
+		return Request{}, invalidRequest(d, "body", "not JSON")
 	}
 	root := document(unsafe.String(unsafe.SliceData(body), len(body))) // a copy would double what a long request takes
 	if !root.isObject() {
-		return Request{}, refuse(d, "body", "not a JSON object")
+		return Request{}, invalidRequest(d, "body", "not a JSON object")
 	}
 	r := Request{Dialect: d, Stream: d == Ollama} // Ollama streams unless it is told not to
 	f := r.fields(root)
 	var err error
 	switch d {
 	case Responses:
-		r.instruct(instructions(f.instructions))
+		r.addInstructions(instructions(f.instructions))
 		err = r.input(f.input)
 	case Messages:
-		r.instruct(system(f.system))
+		r.addInstructions(system(f.system))
 		err = r.turns(f.messages)
 	default:
 		err = r.chat(f.messages)
@@ -182,7 +182,7 @@ func (r *Request) fields(root value) (f fields) {
 	root.each(func(key string, v value) bool {
 		switch key {
 		case "model":
-			r.Model = kept(v)
+			r.Model = cloneText(v)
 		case "stream":
 			r.Stream = v.isTrue() || r.Stream && !v.isFalse()
 		case "store":
@@ -202,22 +202,22 @@ func (r *Request) fields(root value) (f fields) {
 		case "metadata":
 			r.Hints.Session, r.Hints.MetadataUser = metadata(v)
 		case "prompt_cache_key":
-			r.Hints.PromptCacheKey = kept(v)
+			r.Hints.PromptCacheKey = cloneText(v)
 		case "conversation":
 			if v.isObject() {
 				v = v.get("id")
 			}
-			r.Hints.Conversation = kept(v)
+			r.Hints.Conversation = cloneText(v)
 		case "previous_response_id":
-			r.Previous = kept(v)
+			r.Previous = cloneText(v)
 		case "max_tokens", "max_completion_tokens", "max_output_tokens":
-			r.MaxTokens = limit(v)
+			r.MaxTokens = tokenLimit(v)
 		case "response_format", "text", "output_config", "output_format":
 			r.JSON = r.JSON || wantsJSON(v)
 		case "user":
-			user = kept(v)
+			user = cloneText(v)
 		case "safety_identifier":
-			safety = kept(v)
+			safety = cloneText(v)
 		}
 		return true
 	})
@@ -228,8 +228,8 @@ func (r *Request) fields(root value) (f fields) {
 	return f
 }
 
-// limit is a number of tokens, 0 for what is none.
-func limit(v value) int {
+// tokenLimit is a number of tokens, 0 for what is none.
+func tokenLimit(v value) int {
 	if n := v.number(); n > 0 && n < 1<<31 {
 		return int(n)
 	}
@@ -255,14 +255,14 @@ func metadata(v value) (session, user string) {
 	v.each(func(key string, v value) bool {
 		switch key {
 		case "session_id":
-			session = kept(v)
+			session = cloneText(v)
 		case "user_id":
-			user = kept(v)
+			user = cloneText(v)
 		}
 		return true
 	})
 	return session, user
 }
 
-// kept is text for what outlives the body.
-func kept(v value) string { return strings.Clone(v.text()) }
+// cloneText is text for what outlives the body.
+func cloneText(v value) string { return strings.Clone(v.text()) }

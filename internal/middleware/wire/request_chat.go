@@ -5,19 +5,19 @@ import "github.com/kenlayer/ken"
 // chat reads the messages of a chat completions request, or of Ollama's.
 func (r *Request) chat(messages value) (err error) {
 	if !messages.isArray() {
-		return refuse(r.Dialect, "messages", "not an array")
+		return invalidRequest(r.Dialect, "messages", "not an array")
 	}
 	r.expected = messages.length()
 	messages.each(func(_ string, v value) bool {
 		if !v.isObject() {
-			err = refuse(r.Dialect, element("messages", len(r.Messages)), "not an object")
+			err = invalidRequest(r.Dialect, elementName("messages", len(r.Messages)), "not an object")
 			return false
 		}
 		m, content := message(v)
-		if m.Role == "user" && scaffold(&m) {
+		if m.Role == "user" && dropAgentText(&m) {
 			return true
 		}
-		r.add(m, before(v, content, textPart))
+		r.add(m, messagePlace(v, content, textPart))
 		return true
 	})
 	return err

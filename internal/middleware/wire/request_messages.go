@@ -26,13 +26,13 @@ func system(v value) string {
 // turns reads the messages of a Messages request.
 func (r *Request) turns(messages value) (err error) {
 	if !messages.isArray() {
-		return refuse(Messages, "messages", "not an array")
+		return invalidRequest(Messages, "messages", "not an array")
 	}
 	n := 0
 	r.expected = messages.length()
 	messages.each(func(_ string, v value) bool {
 		if !v.isObject() {
-			err = refuse(Messages, element("messages", n), "not an object")
+			err = invalidRequest(Messages, elementName("messages", n), "not an object")
 			return false
 		}
 		var role string
@@ -61,9 +61,9 @@ func (r *Request) turns(messages value) (err error) {
 // its own, and what the user said beside it, if anything.
 func (r *Request) userTurn(v, inside value) {
 	m := ken.Message{Role: "user"}
-	at := before(v, inside, textPart)
+	at := messagePlace(v, inside, textPart)
 	if !inside.isArray() {
-		if m.Text, m.Parts = content(inside); !scaffold(&m) {
+		if m.Text, m.Parts = content(inside); !dropAgentText(&m) {
 			r.add(m, at)
 		}
 		return
@@ -82,14 +82,14 @@ func (r *Request) userTurn(v, inside value) {
 		if resume == 0 {
 			resume = v.pos
 		}
-		if p := part(v); !reasoning(p.Type) {
+		if p := part(v); !isReasoning(p.Type) {
 			m.Parts = append(m.Parts, p)
 		}
 		return true
 	})
-	m.Text = joined(m.Parts)
+	m.Text = joinTexts(m.Parts)
 	switch {
-	case blocks > 0 && len(m.Parts) == 0, scaffold(&m):
+	case blocks > 0 && len(m.Parts) == 0, dropAgentText(&m):
 		return
 	case results > 0:
 		at = behind(resume, end)
@@ -101,10 +101,10 @@ func (r *Request) userTurn(v, inside value) {
 // and right after their calls.
 func behind(resume, end int) place {
 	if resume == 0 { // what the user said stands before the results
-		return place{own: spot{at: end, before: "," + textPart, after: `"}`},
+		return place{separate: spot{at: end, before: "," + textPart, after: `"}`},
 			merged: spot{at: end, before: "," + textPart, after: `\n\n"}`}}
 	}
-	return place{own: spot{at: resume, before: textPart, after: `"},`},
+	return place{separate: spot{at: resume, before: textPart, after: `"},`},
 		merged: spot{at: resume, before: textPart, after: `\n\n"},`}}
 }
 
@@ -134,7 +134,7 @@ func (r *Request) modelTurn(role string, inside value) {
 	}
 	inside.each(func(_ string, v value) bool {
 		b := readBlock(v)
-		b.into(&m)
+		b.addTo(&m)
 		return true
 	})
 	r.add(m, place{})
@@ -171,15 +171,15 @@ func readBlock(v value) (b block) {
 	return b
 }
 
-func (b *block) into(m *ken.Message) {
+func (b *block) addTo(m *ken.Message) {
 	switch {
 	case b.kind == "text":
 		m.Text = lines(m.Text, b.text)
-	case b.calls():
+	case b.isCall():
 		m.ToolCalls = append(m.ToolCalls, ken.ToolCall{ID: b.id, Name: b.name, Arguments: b.input.raw()})
 	}
 }
 
-// calls reports a call of the client's tools, of the server's or of an MCP
+// isCall reports a call of the client's tools, of the server's or of an MCP
 // server's.
-func (b *block) calls() bool { return b.kind == "tool_use" || strings.HasSuffix(b.kind, "_tool_use") }
+func (b *block) isCall() bool { return b.kind == "tool_use" || strings.HasSuffix(b.kind, "_tool_use") }

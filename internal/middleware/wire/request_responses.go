@@ -14,12 +14,12 @@ func instructions(v value) string { return v.text() }
 func (r *Request) input(v value) (err error) {
 	switch {
 	case v.isString():
-		r.add(ken.Message{Role: "user", Text: v.text()}, alone(v))
+		r.add(ken.Message{Role: "user", Text: v.text()}, stringPlace(v))
 	case v.isArray():
 		n := 0
 		v.each(func(_ string, v value) bool {
 			if !v.isObject() {
-				err = refuse(Responses, element("input", n), "not an object")
+				err = invalidRequest(Responses, elementName("input", n), "not an object")
 				return false
 			}
 			it := readItem(v)
@@ -28,7 +28,7 @@ func (r *Request) input(v value) (err error) {
 			return true
 		})
 	default:
-		err = refuse(Responses, "input", "neither a string nor an array")
+		err = invalidRequest(Responses, "input", "neither a string nor an array")
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// said takes up a message item.
+// text takes up a message item.
 func (r *Request) said(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {
@@ -99,10 +99,10 @@ func (r *Request) said(v value, it *item) {
 		a.Text = lines(a.Text, s)
 	case "user":
 		m := ken.Message{Role: "user", Text: s, Parts: parts}
-		if scaffold(&m) {
+		if dropAgentText(&m) {
 			return
 		}
-		r.add(m, before(v, it.content, inputPart))
+		r.add(m, messagePlace(v, it.content, inputPart))
 	default:
 		r.add(ken.Message{Role: it.role, Text: s, Parts: parts}, place{})
 	}
@@ -138,7 +138,7 @@ func output(v value) (string, []ken.Part) {
 	switch {
 	case v.isObject(): // a screenshot
 		out := []ken.Part{part(v)}
-		return joined(out), out
+		return joinTexts(out), out
 	case !v.isArray():
 		return content(v)
 	}
@@ -153,7 +153,7 @@ func output(v value) (string, []ken.Part) {
 		out = append(out, p)
 		return true
 	})
-	return joined(out), out
+	return joinTexts(out), out
 }
 
 // lines joins texts by newlines, leaving out empty ones.

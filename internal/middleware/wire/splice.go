@@ -33,23 +33,23 @@ type Insertion struct {
 // come between the calls and their results, the text is a block of its own behind
 // the results.
 func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
-	s := splicing{body: body}
-	s.out.Grow(len(body) + room(ins))
+	s := splicer{body: body}
+	s.out.Grow(len(body) + extraSize(ins))
 	spots := make([]spot, len(ins))
 	at := 0
 	for i, in := range ins {
 		if in.Before < 0 || in.Before >= len(r.places) {
-			return nil, misplaced(i, "no message "+strconv.Itoa(in.Before))
+			return nil, errMisplaced(i, "no message "+strconv.Itoa(in.Before))
 		}
 		p := &r.places[in.Before]
-		if spots[i] = p.own; in.Merge && p.merged.exists() {
+		if spots[i] = p.separate; in.Merge && p.merged.exists() {
 			spots[i] = p.merged
 		}
 		switch {
 		case !spots[i].exists():
-			return nil, misplaced(i, "message "+strconv.Itoa(in.Before)+" is not a user's")
+			return nil, errMisplaced(i, "message "+strconv.Itoa(in.Before)+" is not a user's")
 		case spots[i].at < at:
-			return nil, misplaced(i, "out of order")
+			return nil, errMisplaced(i, "out of order")
 		}
 		at = spots[i].at
 	}
@@ -57,21 +57,21 @@ func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
 		first, last := i == 0 || spots[i-1] != spots[i], i == len(ins)-1 || spots[i+1] != spots[i]
 		s.insert(&spots[i], in.Text, first, last)
 	}
-	s.upTo(len(body))
+	s.copyTo(len(body))
 	return s.out.Bytes(), nil
 }
 
-// splicing is a Splice under way.
-type splicing struct {
+// splicer is a Splice under way.
+type splicer struct {
 	body []byte
-	done int // of body
+	copied int // of body
 	out  bytes.Buffer
-	shut string // to be written at end
+	closing string // to be written at end
 	end  int
 }
 
-func (s *splicing) insert(p *spot, text string, first, last bool) {
-	s.upTo(p.at)
+func (s *splicer) insert(p *spot, text string, first, last bool) {
+	s.copyTo(p.at)
 	if first {
 		s.out.WriteString(p.open)
 	}
@@ -80,38 +80,38 @@ func (s *splicing) insert(p *spot, text string, first, last bool) {
 	s.out.WriteString(p.after)
 	if last {
 		s.out.WriteString(p.tail)
-		if p.shut != "" {
-			s.shut, s.end = p.shut, p.end
+		if p.close != "" {
+			s.closing, s.end = p.close, p.end
 		}
 	}
 }
 
 // upTo writes the body up to there.
-func (s *splicing) upTo(at int) {
-	if s.shut != "" && s.end <= at {
-		s.out.Write(s.body[s.done:s.end])
-		s.out.WriteString(s.shut)
-		s.done, s.shut = s.end, ""
+func (s *splicer) copyTo(at int) {
+	if s.closing != "" && s.end <= at {
+		s.out.Write(s.body[s.copied:s.end])
+		s.out.WriteString(s.closing)
+		s.copied, s.closing = s.end, ""
 	}
-	s.out.Write(s.body[s.done:at])
-	s.done = at
+	s.out.Write(s.body[s.copied:at])
+	s.copied = at
 }
 
-// room is about what the insertions add.
-func room(ins []Insertion) (n int) {
+// extraSize is about what the insertions add.
+func extraSize(ins []Insertion) (n int) {
 	for _, in := range ins {
 		n += len(in.Text) + len(in.Text)/16 + 64
 	}
 	return n
 }
 
-func misplaced(i int, msg string) error {
-	return &ken.Error{Code: ken.CodeInvalid, Field: element("insertions", i), Msg: msg}
+func errMisplaced(i int, msg string) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: elementName("insertions", i), Msg: msg}
 }
 
 // place says where a text can go at one message.
 type place struct {
-	own    spot // as something of its own, before what the message says
+	separate    spot // as something of its own, before what the message says
 	merged spot // into the message's content; without one, own is taken
 }
 
@@ -125,7 +125,7 @@ type spot struct {
 	// the first text, tail behind the last one, and shut behind the value, at end.
 	open, tail string
 	end        int
-	shut       string
+	close       string
 }
 
 func (s *spot) exists() bool { return s.at > 0 }
@@ -136,10 +136,10 @@ const (
 	ownAfter  = `"},`
 )
 
-// before is the place of a message: an object, with its content. part is the JSON
+// messagePlace is the place of a message: an object, with its content. part is the JSON
 // before the text of a part of its own in an array of content.
-func before(object, content value, part string) place {
-	p := place{own: spot{at: object.pos, before: ownBefore, after: ownAfter}}
+func messagePlace(object, content value, part string) place {
+	p := place{separate: spot{at: object.pos, before: ownBefore, after: ownAfter}}
 	switch head := content.pos + 1; {
 	case content.isString():
 		p.merged = spot{at: head, after: `\n\n`}
@@ -152,11 +152,11 @@ func before(object, content value, part string) place {
 	return p
 }
 
-// alone is the place of a string that is the whole conversation.
-func alone(v value) place {
+// stringPlace is the place of a string that is the whole conversation.
+func stringPlace(v value) place {
 	return place{
-		own: spot{at: v.pos, before: ownBefore, after: ownAfter,
-			open: `[`, tail: `{"role":"user","content":`, end: v.pos + len(v.raw()), shut: `}]`},
+		separate: spot{at: v.pos, before: ownBefore, after: ownAfter,
+			open: `[`, tail: `{"role":"user","content":`, end: v.pos + len(v.raw()), close: `}]`},
 		merged: spot{at: v.pos + 1, after: `\n\n`},
 	}
 }
