@@ -25,7 +25,7 @@ import (
 
 // Bounds of what waits to be judged: sessions, and the messages of one.
 const (
-	maxJudgedTurns     = 512
+	maxJudgedTurns    = 512
 	maxJudgedMessages = 64
 	maxJudgedBytes    = 32 << 10 // of what came before, of what followed, and of one message
 )
@@ -45,10 +45,10 @@ const (
 type judgedTurns struct {
 	turnsMu sync.Mutex // guards what each of them holds
 
-	mu    sync.Mutex // guards the rest
-	byKey    map[string]*list.Element
-	recent  *list.List // of *heed, the latest first
-	limit *rate.Limiter
+	mu     sync.Mutex // guards the rest
+	byKey  map[string]*list.Element
+	recent *list.List // of *heed, the latest first
+	limit  *rate.Limiter
 }
 
 // allow reports whether one more turn may be judged.
@@ -63,13 +63,13 @@ func (h *judgedTurns) allow(now time.Time) bool {
 
 // judgedTurn is the last turn of a session.
 type judgedTurn struct {
-	key     string
-	owner   string
-	receipt ken.Receipt
-	before  []ken.Message // up to the person's message, the newest
-	answer  []ken.Message // what followed
-	fromResponse   bool          // the last of answer was heard, and no request had it yet
-	followUp    string        // what the person said then; "" until that is known
+	key          string
+	owner        string
+	receipt      ken.Receipt
+	before       []ken.Message // up to the person's message, the newest
+	answer       []ken.Message // what followed
+	fromResponse bool          // the last of answer was heard, and no request had it yet
+	followUp     string        // what the person said then; "" until that is known
 	cachedUses   []ken.Use     // of answer, before anything was said to it; nil for not yet
 }
 

@@ -185,10 +185,10 @@ const (
 
 // activeTurns tells the background whether one is in progress. The zero value is ready.
 type activeTurns struct {
-	mu   sync.Mutex // guards the rest
-	count  int
+	mu      sync.Mutex // guards the rest
+	count   int
 	lastEnd time.Time     // when the last one ended
-	idle chan struct{} // closed when none is left; nil while nobody waits
+	idle    chan struct{} // closed when none is left; nil while nobody waits
 }
 
 func (s *activeTurns) begin() {

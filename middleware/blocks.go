@@ -23,14 +23,14 @@ import (
 // turnDecision is the layer's decision for one turn: a block or no block. It is never
 // changed.
 type turnDecision struct {
-	text    string
-	itemHashes    map[string]uint64   // by id, hashOf the text of each item in it
+	text       string
+	itemHashes map[string]uint64   // by id, hashOf the text of each item in it
 	ownClaims  []string            // ids of the items that can be forgotten, of the own store
-	shared  map[string][]string // likewise, by the owner who shares them
-	receipt ken.Receipt         // of a restored block: no more than what session.Block has
-	lastEvent     uint64              // the store's last event at that time
+	shared     map[string][]string // likewise, by the owner who shares them
+	receipt    ken.Receipt         // of a restored block: no more than what session.Block has
+	lastEvent  uint64              // the store's last event at that time
 
-	storedAt      place // where it stands; zero when it is not to be sent again
+	storedAt  place // where it stands; zero when it is not to be sent again
 	restored  bool  // from the store
 	incognito bool  // by a turn that leaves nothing behind
 
@@ -64,9 +64,9 @@ type place struct {
 type blockCache struct {
 	limit int
 
-	mu   sync.Mutex // guards the rest
-	byPlace   map[place]*list.Element
-	recent *list.List // of *composed, by their places; the last used first
+	mu      sync.Mutex // guards the rest
+	byPlace map[place]*list.Element
+	recent  *list.List // of *composed, by their places; the last used first
 
 	// Places that the store has no block at. The older half goes when the newer is full.
 	absent, absentOlder map[place]struct{}
@@ -74,8 +74,8 @@ type blockCache struct {
 
 // blockEntry is a block at one of its places.
 type blockEntry struct {
-	place place
-	decision   *turnDecision
+	place    place
+	decision *turnDecision
 }
 
 // maxNone bounds half of the places that are known to have no block.
@@ -197,16 +197,17 @@ func (l *Layer) findBlockInMemory(_ context.Context, t *ken.Turn, at fingerprint
 // those of this process's predecessors, and of others that serve the same conversation.
 // The error says what
 // kept it from looking; then the conversation goes on without those blocks.
-func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint, from, last int) error {
+func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
+	t := c.turn
 	if !l.cfg.Injection.Sticky || !l.usesSession(t) {
 		return nil
 	}
 	unknown := map[string][]fingerprint{} // by session
-	for i := from; i <= last; i++ {
+	for i := c.up.firstSent; i <= c.last; i++ {
 		if t.Messages[i].Role != "user" {
 			continue
 		}
-		for _, p := range placesOf(t.Session, at[i]) {
+		for _, p := range placesOf(t.Session, c.at.dialogue[i]) {
 			if !l.blocks.isKnown(p) {
 				unknown[p.session] = append(unknown[p.session], p.at)
 			}
@@ -315,8 +316,8 @@ type fingerprints struct {
 	full []fingerprint // of all messages
 	// said leaves the instructions out: clients write the time, the branch or the open
 	// files into them, and what was said stays what it was.
-	dialogue  []fingerprint
-	sizes []int64 // of each message, in bytes, as far as the layer sees it
+	dialogue []fingerprint
+	sizes    []int64 // of each message, in bytes, as far as the layer sees it
 }
 
 // visibility returns the limits of what a turn may see, as text. They are part of each

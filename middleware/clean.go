@@ -73,9 +73,9 @@ const (
 // conversation sends its messages again with every request. What was not asked for
 // while half of the room filled up is forgotten. It is safe for concurrent use.
 type cleanCache struct {
-	mu       sync.Mutex
+	mu           sync.Mutex
 	newer, older map[fingerprint]*ken.Message // nil for a message that was clean
-	bytes    int                          // of the messages in now
+	bytes        int                          // of the messages in now
 }
 
 // cleanFileText are the messages, whose fingerprints are at, with clean texts. They are msgs

@@ -23,9 +23,9 @@ type code struct {
 	base       *codebase.Codebase                  // nil when it is switched off, or can't be opened
 	objectives *objective.Store                    // nil likewise
 	loading    chan struct{}                       // has a place for whoever reads the code for the first time
-	loaded       chan struct{}                       // closed once it was read
-	changed     chan struct{}                       // told when files have changed
-	progress         atomic.Pointer[repository.Progress] // how far reading has come
+	loaded     chan struct{}                       // closed once it was read
+	changed    chan struct{}                       // told when files have changed
+	progress   atomic.Pointer[repository.Progress] // how far reading has come
 	refresh    *codeRefresh
 	cards      cards
 }
@@ -267,10 +267,10 @@ func (l *Layer) checkTypes(ctx context.Context) {
 }
 
 const (
-	maxNearbyNames     = 50  // names of what is one step from a turn's symbols
-	exactStepScore      = 0.9 // strength of a step along an edge that is exact
-	guessStepScore   = 0.4 // and along one that is a guess
-	maxNeighbours = 24
+	maxNearbyNames = 50  // names of what is one step from a turn's symbols
+	exactStepScore = 0.9 // strength of a step along an edge that is exact
+	guessStepScore = 0.4 // and along one that is a guess
+	maxNeighbours  = 24
 )
 
 // ruleNames is the names of symbols under which somebody may have filed a rule.

@@ -111,10 +111,10 @@ func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 }
 
 const (
-	maxCardChars    = 600 // characters of a card
-	maxMembers = 8   // members that it names
-	maxUsers   = 3   // of a kind
-	maxRefs = 48  // edges that users are chosen from
+	maxCardChars = 600 // characters of a card
+	maxMembers   = 8   // members that it names
+	maxUsers     = 3   // of a kind
+	maxRefs      = 48  // edges that users are chosen from
 )
 
 // cardWriter writes lines as long as there is room.

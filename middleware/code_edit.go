@@ -32,15 +32,15 @@ type codeRefresh struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the rest
-	pending map[string]bool
+	mu           sync.Mutex // guards the rest
+	pending      map[string]bool
 	allFiles     bool
-	done    chan struct{} // closed when what waits was read
-	running bool
-	closed  bool
-	nextFullScan    time.Time // before which nobody looks at all files again
+	done         chan struct{} // closed when what waits was read
+	running      bool
+	closed       bool
+	nextFullScan time.Time // before which nobody looks at all files again
 
-	seed    maphash.Seed
+	seed      maphash.Seed
 	seenCalls [2]map[uint64]bool // tool calls, the newer half first
 }
 

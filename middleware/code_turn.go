@@ -62,13 +62,13 @@ const causeCodeStale = "files have changed, and are still being read"
 
 // symbolLookup is a turn's look at the code.
 type symbolLookup struct {
-	l     *Layer
-	st    *State
-	names []mention
+	l        *Layer
+	st       *State
+	names    []mention
 	deadline time.Time // when the turn goes on, whatever is still to be read
 
 	editedPaths []string        // by tool calls
-	refreshed map[string]bool // read again for this turn
+	refreshed   map[string]bool // read again for this turn
 }
 
 // note says in the receipt what is missing. Its cause is left to the retrieval.
@@ -167,11 +167,11 @@ func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 
 // lookupResult is what a view of the graph has for a turn.
 type lookupResult struct {
-	view      *codegraph.View
-	symbols   []symbol // that the turn names
-	cards     []card   // of those that it is told of, and behind them of what is beside them
-	nearbyCards    int      // how many of cards are of what is beside
-	decisions []governingDecision
+	view        *codegraph.View
+	symbols     []symbol // that the turn names
+	cards       []card   // of those that it is told of, and behind them of what is beside them
+	nearbyCards int      // how many of cards are of what is beside
+	decisions   []governingDecision
 }
 
 func (t *symbolLookup) find() lookupResult {
@@ -279,11 +279,11 @@ const (
 
 // How sure it is that a turn means a symbol.
 const (
-	confidenceQualified  = 1.0 // a path, or a name with what it belongs to
-	confidenceBare   = 0.9 // a name in code marks, or that is written like one in code
-	confidenceAmbiguous  = 0.7 // one of a few things that the name fits
-	confidenceDominant = 0.5 // what is used far more than the others
-	confidenceWord   = 0.4 // a word with a capital
+	confidenceQualified = 1.0 // a path, or a name with what it belongs to
+	confidenceBare      = 0.9 // a name in code marks, or that is written like one in code
+	confidenceAmbiguous = 0.7 // one of a few things that the name fits
+	confidenceDominant  = 0.5 // what is used far more than the others
+	confidenceWord      = 0.4 // a word with a capital
 )
 
 // symbol is a node of the graph that a turn names.
@@ -295,7 +295,7 @@ type symbol struct {
 // mention is a name that may be one of a symbol.
 type mention struct {
 	name   string
-	prose   bool // a word of prose with a capital, and not marked as code
+	prose  bool // a word of prose with a capital, and not marked as code
 	member bool // it was written with a dot before it
 }
 

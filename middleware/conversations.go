@@ -37,9 +37,9 @@ type sessionKey struct{ owner, session string }
 // keeps it.
 type reply struct {
 	sessionKey
-	number     int
-	first session.First
-	continued    bool // the conversation went on with that answer
+	number    int
+	first     session.First
+	continued bool // the conversation went on with that answer
 }
 
 // settleSession gives a turn of a guessed session the session that it is. It returns

@@ -53,15 +53,15 @@ func inFolders(folders []string, p string) bool {
 }
 
 const (
-	maxGoverning = 3   // decisions of a turn
+	maxGoverning          = 3   // decisions of a turn
 	maxDecisionChars      = 900 // characters of one
-	maxNamedDecisionChars   = 500 // of one that only names what it is about
+	maxNamedDecisionChars = 500 // of one that only names what it is about
 )
 
 // governingDecision is a decision that is about what a turn names.
 type governingDecision struct {
 	path  string
-	exact  bool
+	exact bool
 	claim ken.Claim
 }
 

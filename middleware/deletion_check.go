@@ -68,13 +68,13 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 
 // deletionChecker is a CheckForgotten on its way.
 type deletionChecker struct {
-	l      *Layer
-	s      store.Engine
-	before    []ken.Claim
-	ids    []string
-	traces *harvest.Traces // nil when what was forgotten is not known
-	journalHolding   *session.Holding
-	checks   []Check
+	l              *Layer
+	s              store.Engine
+	before         []ken.Claim
+	ids            []string
+	traces         *harvest.Traces // nil when what was forgotten is not known
+	journalHolding *session.Holding
+	checks         []Check
 }
 
 // matches reports whether a text says what was forgotten.

@@ -151,18 +151,18 @@ const calibrateSeed = 1
 // calibrations holds what is in force, by owner. Each is read from its file at
 // the owner's first turn.
 type calibrations struct {
-	mu    sync.RWMutex // guards m and what its values point to; no calibration is changed
-	m     map[string]*calibrated
-	due   chan string // owners whose turns found that a calibration is due; nil when nobody measures
+	mu        sync.RWMutex // guards m and what its values point to; no calibration is changed
+	m         map[string]*calibrated
+	due       chan string // owners whose turns found that a calibration is due; nil when nobody measures
 	measuring sync.Mutex  // one measurement at a time
 }
 
 // calibrationOf is what is known of an owner.
 type calibrated struct {
-	current   *calibrate.Calibration // in force; nil for none
+	current     *calibrate.Calibration // in force; nil for none
 	requestedAt int                    // records when it was last measured or asked for
 
-	file   stamp     // that now is from
+	file    stamp     // that now is from
 	checked time.Time // when that was last compared
 }
 

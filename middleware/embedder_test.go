@@ -33,8 +33,8 @@ import (
 )
 
 const (
-	sessionAbout    = "The payments service retries a failed transfer three times before it raises an alert."
-	question = "How often does the payments service retry a failed transfer?"
+	sessionAbout = "The payments service retries a failed transfer three times before it raises an alert."
+	question     = "How often does the payments service retry a failed transfer?"
 )
 
 // vectors answers like an embeddings endpoint, dim numbers a text, after change

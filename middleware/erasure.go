@@ -30,13 +30,13 @@ import (
 //     at every place finds nothing;
 //  4. the words go from the record, and the files are rewritten.
 type erasure struct {
-	l      *Layer
-	s      store.Engine
-	sessions      *ownerSessions
-	record    forgotten.Record
-	traces *harvest.Traces // nil once the words are gone from the record
-	seq    uint64          // of the log, as far as claims were looked at
-	out    Forgotten
+	l        *Layer
+	s        store.Engine
+	sessions *ownerSessions
+	record   forgotten.Record
+	traces   *harvest.Traces // nil once the words are gone from the record
+	seq      uint64          // of the log, as far as claims were looked at
+	out      Forgotten
 }
 
 const (

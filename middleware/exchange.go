@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -32,16 +33,16 @@ type Exchange struct {
 	// at once; see retrieval.at_once. Body has the blocks of earlier turns.
 	Busy bool
 
-	layer   *Layer
-	dialect wire.Dialect
-	thread  *thread            // what a later request may go on from; nil when none will
-	onFirstAnswer  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
+	layer         *Layer
+	dialect       wire.Dialect
+	thread        *thread            // what a later request may go on from; nil when none will
+	onFirstAnswer func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
 
-	clientBody   []byte           // the body as the client sent it
-	request  wire.Request     // what was read of it
-	inserted []wire.Insertion // what Body has more than it
-	placed   []placedBlock    // blocks in the request
-	taints *sessionTaints   // see Guard
+	clientBody []byte           // the body as the client sent it
+	request    wire.Request     // what was read of it
+	inserted   []wire.Insertion // what Body has more than it
+	placed     []placedBlock    // blocks in the request
+	taints     *sessionTaints   // see Guard
 }
 
 // ObservedAnswer is what the model answered to an Exchange.
@@ -175,47 +176,47 @@ func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who fu
 	return out, nil
 }
 
-// previewInsertions are the insertions of a turn, by rising Before.
+// previewInsertions returns the insertions of a turn, by rising Before, without a trace.
 func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
 	l.activeTurns.begin()
 	defer l.activeTurns.end()
 	l.fillDefaults(t)
-	last := lastUser(t.Messages)
-	if skipReason(t, &l.cfg, last) != "" || last < up.firstSent || !l.cfg.Middleware.Inject {
+	c := modelCall{turn: t, last: lastUser(t.Messages), up: up}
+	if skipReason(t, &l.cfg, c.last) != "" || c.last < up.firstSent || !l.cfg.Middleware.Inject {
 		return nil
 	}
-	at := fingerprintsOf(t)
+	c.at = fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
 		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
-			_ = l.restoreBlocks(ctx, t, at.dialogue, up.firstSent, last) // what can't be read is not there for the call either
-			earlier := l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlock)
-			return append(earlier, placedBlock{last, l.previewBlock(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+			_ = l.restoreBlocks(ctx, &c) // the model call will lack the same blocks
+			earlier := l.earlierBlocks(ctx, &c, l.findBlock)
+			return append(earlier, placedBlock{c.last, l.previewBlock(ctx, &c, slices.Concat(up.blocks, earlier))})
 		})
 		if ok {
 			return l.insertions(t.Model, all)
 		}
 	}
-	return l.insertions(t.Model, l.earlierBlocks(ctx, t, at.dialogue, up.firstSent, last, l.findBlockInMemory))
+	return l.insertions(t.Model, l.earlierBlocks(ctx, &c, l.findBlockInMemory))
 }
 
 // previewBlock is compose without a trace.
-func (l *Layer) previewBlock(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
-	if c := l.reusableBlock(ctx, t, at, last); c != nil {
-		return c
+func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placedBlock) *turnDecision {
+	if d := l.reusableBlock(ctx, c); d != nil {
+		return d
 	}
 	if !l.beginComposing() {
 		return &turnDecision{}
 	}
 	defer l.endComposing()
-	tr, err := l.newDryRun(&l.cfg)
-	if err != nil { // it was valid when the layer was opened
+	dry, err := l.newDryRun(&l.cfg)
+	if err != nil { // the configuration was valid when the layer was opened
 		return &turnDecision{}
 	}
-	read := *t
-	read.Messages = l.cleanCache.clean(at.full, t.Messages)
-	r := l.emptyReceipt(t, "")
-	st := &State{Turn: read, Read: read.Messages, Receipt: &r, dryRun: tr, history: historyOf(earlier)}
-	l.runHandler(ctx, st, tr.handler)
+	read := *c.turn
+	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages)
+	r := l.emptyReceipt(c.turn, "")
+	st := &State{Turn: read, Read: read.Messages, Receipt: &r, dryRun: dry, history: historyOf(earlier)}
+	l.runHandler(ctx, st, dry.handler)
 	return &turnDecision{text: st.Block.Text}
 }
 

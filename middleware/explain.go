@@ -108,7 +108,7 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 type claimLife struct {
 	known     bool // the owner has it, or had it
 	document  bool
-	existed     bool // at that moment
+	existed   bool // at that moment
 	forgotten bool // at that moment
 	written   time.Time
 	status    ken.Status
@@ -169,7 +169,7 @@ func isID(id string) bool {
 // explainer words what a receipt says.
 type explainer struct {
 	record *receipt.Record
-	out   *Explanation
+	out    *Explanation
 }
 
 // standing says in words how an item stands to what its turn was about, as far as it

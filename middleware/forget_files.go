@@ -198,7 +198,7 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 // Bounds of what is read of a file at once, and of what is read twice, since a text may lie
 // across.
 const (
-	scanBytes = 4 << 20
+	scanBytes   = 4 << 20
 	scanOverlap = 64 << 10
 )
 

@@ -97,13 +97,13 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 
 // deletionScope is what forgetting a claim takes along, of the store.
 type deletionScope struct {
-	traces *harvest.Traces
-	root   ken.Claim
-	others []ken.Claim // that say the same, by age
-	claims []ken.Claim // all that go: root, what was derived from it, and so on with others
-	reasons    []string    // of claims
-	uniqueWords  []string    // words of root that point at something and that no claim has which stays
-	knownIDs   []string    // ids of claims of which it is known that they go
+	traces      *harvest.Traces
+	root        ken.Claim
+	others      []ken.Claim // that say the same, by age
+	claims      []ken.Claim // all that go: root, what was derived from it, and so on with others
+	reasons     []string    // of claims
+	uniqueWords []string    // words of root that point at something and that no claim has which stays
+	knownIDs    []string    // ids of claims of which it is known that they go
 }
 
 // given are the turns whose models were given a claim, and the sessions.

@@ -26,7 +26,7 @@ const maxChanges = 1000
 // injectionHistory is what a conversation was told by its earlier blocks.
 type injectionHistory struct {
 	itemHashes map[string]uint64 // by id, hashOf the text
-	sharedBy map[string]string // by id, the owner who shares it; of own claims none
+	sharedBy   map[string]string // by id, the owner who shares it; of own claims none
 	lastEvent  uint64            // the store's last event when the last of the blocks was composed
 }
 
@@ -110,9 +110,9 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 // "it" still has the rules of what was named before. Beyond maxConversations, the
 // sessions that were quiet longest are forgotten.
 type sessionFocus struct {
-	mu   sync.Mutex // guards the rest
-	bySession   map[string]*list.Element
-	recent *list.List // of lineal
+	mu        sync.Mutex // guards the rest
+	bySession map[string]*list.Element
+	recent    *list.List // of lineal
 }
 
 type focusEntry struct {

@@ -41,38 +41,38 @@ type Layer struct {
 	now   func() time.Time
 	newID func() string
 
-	owners        *shared.Owners
-	holderChanged       chan struct{} // told when this process comes to hold the configured owner's folder
-	storeErr      error         // why there is no store; turns go on without
-	embedder      *embed.Guard
-	backgroundEmbedder    embed.Embedder    // the same model, with retries, for work that nobody waits for
-	vectorCause   string            // why there is no vector leg, when there is none
-	retrieval     retriever.Options // before calibration
-	calibrations  calibrations
-	countTokens         func(string) int
-	playbooks     *retriever.PlaybookCache
-	renderCache      *budgeter.Cache
-	handler       Handler
-	blocks        *blockCache
-	cleanCache     cleanCache
-	composing     atomic.Int64 // turns that compose a block; see enter
-	overdue       atomic.Int64 // turns that compose a block which nobody waits for; see inTime
-	promptCache       *promptCacheCounter
-	threads       *threads
-	openings      openings
-	statements    statements
-	mergeModels       mergeModels
-	responseTasks taskGroup
-	activeTurns       activeTurns
-	taintMemory    taintMemory
-	learners      learners
-	judgements    judgedTurns
-	counts        counts
-	lateResults          lateResults
+	owners             *shared.Owners
+	holderChanged      chan struct{} // told when this process comes to hold the configured owner's folder
+	storeErr           error         // why there is no store; turns go on without
+	embedder           *embed.Guard
+	backgroundEmbedder embed.Embedder    // the same model, with retries, for work that nobody waits for
+	vectorCause        string            // why there is no vector leg, when there is none
+	retrieval          retriever.Options // before calibration
+	calibrations       calibrations
+	countTokens        func(string) int
+	playbooks          *retriever.PlaybookCache
+	renderCache        *budgeter.Cache
+	handler            Handler
+	blocks             *blockCache
+	cleanCache         cleanCache
+	composing          atomic.Int64 // turns that compose a block; see enter
+	overdue            atomic.Int64 // turns that compose a block which nobody waits for; see inTime
+	promptCache        *promptCacheCounter
+	threads            *threads
+	openings           openings
+	statements         statements
+	mergeModels        mergeModels
+	responseTasks      taskGroup
+	activeTurns        activeTurns
+	taintMemory        taintMemory
+	learners           learners
+	judgements         judgedTurns
+	counts             counts
+	lateResults        lateResults
 	sessionFocus       *sessionFocus
-	filing        filing
-	code          code
-	events        *telemetry.Log
+	filing             filing
+	code               code
+	events             *telemetry.Log
 
 	// recovery says where a turn's session stands, for a conversation that lost it;
 	// nil knows nothing. See checkpoint.
@@ -81,15 +81,15 @@ type Layer struct {
 	// strongest first, such as those of its checkpoint; nil knows none. See carries.
 	findStoredFocus func(ctx context.Context, t *ken.Turn) ([]string, error)
 
-	process   string              // names this process in journals and leases
-	announcement      *alive.Announcement // guarded by desksMu; nil until there is a desk
-	tools     finding.Tools
-	recorder  *recorder
-	wake     chan struct{} // wakes keepTending
-	recoveries recoveredConversations
-	conversationStarts     conversationStarts
-	sessionsMu   sync.Mutex // guards desks
-	sessions     map[string]*ownerSessions
+	process            string              // names this process in journals and leases
+	announcement       *alive.Announcement // guarded by desksMu; nil until there is a desk
+	tools              finding.Tools
+	recorder           *recorder
+	wake               chan struct{} // wakes keepTending
+	recoveries         recoveredConversations
+	conversationStarts conversationStarts
+	sessionsMu         sync.Mutex // guards desks
+	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
 	running sync.WaitGroup

@@ -310,7 +310,9 @@ func (l *Layer) Shared(ctx context.Context, owner, id string) (ken.Claim, error)
 	return ken.Claim{}, errNotShared()
 }
 
-func errNotShared() error { return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim"} }
+func errNotShared() error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim"}
+}
 
 func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, error) {
 	s, err := l.openShare(ctx, owner)

@@ -74,16 +74,16 @@ func (l *Layer) Recall(ctx context.Context, q RecallQuery) (RecallAnswer, error)
 // Recaller asks one store the same way again and again. It is safe for concurrent
 // use, as long as its store is open.
 type Recaller struct {
-	l      *Layer
-	s      store.Engine
-	r      *retriever.Retriever
-	filter ken.Filter
-	limit  int
-	o      retriever.Options
-	requested  ken.Mode // see RecallQuery.Mode
-	own    bool     // see RecallQuery.Own
-	mode   ken.Mode // when every leg answers
-	cause  string   // why a leg that was asked for can't be
+	l         *Layer
+	s         store.Engine
+	r         *retriever.Retriever
+	filter    ken.Filter
+	limit     int
+	o         retriever.Options
+	requested ken.Mode // see RecallQuery.Mode
+	own       bool     // see RecallQuery.Own
+	mode      ken.Mode // when every leg answers
+	cause     string   // why a leg that was asked for can't be
 }
 
 // patience replaces the deadline of a turn, whose model call waits: here a person

@@ -110,14 +110,14 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 }
 
 // report tells whoever listens what was assembled.
-func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *turnDecision) {
+func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.o.OnReceipt != nil {
 		l.callOnReceipt(ctx, a.Receipt)
 	}
 	if l.events == nil || t.Incognito { // it leaves nothing on disk
 		return
 	}
-	if err := l.events.Write(t.Session, l.assemblyEvent(t, a, block)); err != nil {
+	if err := l.events.Write(t.Session, l.assemblyEvent(t, a)); err != nil {
 		l.o.Log.Warn("write event", "cause", err)
 	}
 }
@@ -133,10 +133,10 @@ func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	l.o.OnReceipt(ctx, r)
 }
 
-func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
+func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
-		KnowledgeRetrieved: block.retrievedCount - block.memoryCount, MemoryLoaded: block.memoryCount, AssemblyMS: r.MS["total"],
+		KnowledgeRetrieved: a.decision.retrievedCount - a.decision.memoryCount, MemoryLoaded: a.decision.memoryCount, AssemblyMS: r.MS["total"],
 		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause,
 		Breakdown: a.context}
 	session := 0

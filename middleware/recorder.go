@@ -17,24 +17,24 @@ import (
 // record is what one turn, or one answer, leaves: to the session's journal, unless
 // note says that there is none, and to the owner's receipts.
 type record struct {
-	owner    string
-	about    session.About
-	messages []ken.Message
-	answer   func() (ken.Message, bool) // reads an answer as it came; nil for none
-	answerBytes     int                        // bytes that answer holds until it has read
-	journaled     bool                       // it is for the journal
+	owner       string
+	about       session.About
+	messages    []ken.Message
+	answer      func() (ken.Message, bool) // reads an answer as it came; nil for none
+	answerBytes int                        // bytes that answer holds until it has read
+	journaled   bool                       // it is for the journal
 	incognito   bool                       // of an incognito turn: the journal only learns what not to take up
 
-	items    []ken.Item
-	block    *session.Block // composed by this turn; nil for none
-	decision     *turnDecision  // what block was made of
-	signals  ken.Signals
-	focal    []string        // the entities in focus
-	receipt  *receipt.Record // nil for none
-	marks    *taintMarks          // of an answer's taints; nil for none
-	reply    *reply          // tells conversations apart that begin alike; nil for none
+	items      []ken.Item
+	block      *session.Block // composed by this turn; nil for none
+	decision   *turnDecision  // what block was made of
+	signals    ken.Signals
+	focal      []string        // the entities in focus
+	receipt    *receipt.Record // nil for none
+	marks      *taintMarks     // of an answer's taints; nil for none
+	reply      *reply          // tells conversations apart that begin alike; nil for none
 	responseID string          // the id of a response that belongs to the session; "" for none
-	noteIndex    int             // of its note among those of one transaction, from 1; 0 for none
+	noteIndex  int             // of its note among those of one transaction, from 1; 0 for none
 }
 
 // Bounds of what waits to be written: some seconds of turns that came faster than
@@ -56,19 +56,19 @@ const maxTogether = 64
 // They do not wait for company: with up to 20 ms for it, a turn took as much processor
 // time, at 60 turns a second and at 500.
 type recorder struct {
-	write func(owner string, recs []record)
-	onDrop  func()       // is told of the first record of a row that was left out
-	spawn func(func()) // a goroutine that Close waits for
+	write  func(owner string, recs []record)
+	onDrop func()       // is told of the first record of a row that was left out
+	spawn  func(func()) // a goroutine that Close waits for
 
-	mu      sync.Mutex       // guards the rest
-	progress   sync.Cond        // told when something was written
+	mu       sync.Mutex             // guards the rest
+	progress sync.Cond              // told when something was written
 	queues   map[string]*ownerQueue // by owner, those with something to write
-	waiting int              // records, those that are being written included
-	bytes   int              // of their messages and answers
-	dropping  bool
-	closed  bool
-	accepted   uint64 // records, ever
-	dropped uint64 // that were left out
+	waiting  int                    // records, those that are being written included
+	bytes    int                    // of their messages and answers
+	dropping bool
+	closed   bool
+	accepted uint64 // records, ever
+	dropped  uint64 // that were left out
 }
 
 // ownerQueue is what waits of one owner.

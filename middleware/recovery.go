@@ -48,9 +48,9 @@ func startOf(t *ken.Turn, first *ken.Message) conversationStart {
 }
 
 type recovery struct {
-	text  string // that it was given: the same again in its later turns, so that it is not repeated there
-	at    time.Time
-	given bool
+	text           string // that it was given: the same again in its later turns, so that it is not repeated there
+	at             time.Time
+	given          bool
 	allowedMissing int // messages that it may lack without being cut, since it was wound back
 }
 

@@ -92,7 +92,7 @@ func inexactReason(r *Replay) string {
 type replayer struct {
 	l       *Layer
 	s       store.Engine
-	record     *receipt.Record
+	record  *receipt.Record
 	session session.Transcript // empty when there is no journal
 }
 

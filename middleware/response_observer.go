@@ -20,7 +20,7 @@ import (
 // responseObserver hears the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
-	onAnswer    func(ObservedAnswer)
+	onAnswer func(ObservedAnswer)
 	encoding string
 	journals bool
 }
@@ -122,10 +122,10 @@ type bodyTee struct {
 	// kept, added bytes are new. Nil never does.
 	isComplete func(kept []byte, added int) bool
 
-	mu   sync.Mutex // a client may close what another of its goroutines reads
-	buf bytes.Buffer
+	mu         sync.Mutex // a client may close what another of its goroutines reads
+	buf        bytes.Buffer
 	overflowed bool              // there was more than it may keep
-	onDone func(body []byte) // nil once it was called; it is given nil for a body that was too long
+	onDone     func(body []byte) // nil once it was called; it is given nil for a body that was too long
 }
 
 func encodingOf(resp *http.Response) string {
@@ -155,7 +155,9 @@ func decodeBody(body []byte, encoding string) []byte {
 }
 
 // decodeBeginning is decoded for as much of a body as says whose it is.
-func decodeBeginning(body []byte, encoding string) []byte { return decodePrefix(body, encoding, 64<<10) }
+func decodeBeginning(body []byte, encoding string) []byte {
+	return decodePrefix(body, encoding, 64<<10)
+}
 
 // decodePrefix takes the encoding off as much of a body as makes limit bytes. One that
 // has none is returned as it is.
@@ -221,9 +223,9 @@ func (t *bodyTee) keep(p []byte, last bool) {
 // may go on from an answer as soon as it knows it whole, while the connection is
 // still to be closed, and what it goes on from must be known by then.
 type endDetector struct {
-	length int64 // of the body, below 0 when it is not known
-	sawLastEvent   bool  // a last event has begun
-	tries  int
+	length       int64 // of the body, below 0 when it is not known
+	sawLastEvent bool  // a last event has begun
+	tries        int
 }
 
 // maxTries bounds how often a body without a length is looked at as a whole.

@@ -31,7 +31,7 @@ type ownerSessions struct {
 	close     func() error // of the model's connections
 
 	maintained bool // sessions of this process are in the journal, or it was asked to look after it
-	idle  bool // nothing was open or waited when somebody looked last
+	idle       bool // nothing was open or waited when somebody looked last
 }
 
 // ownerSessions returns the owner's, made on first use.
@@ -249,8 +249,8 @@ func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 // whose time has come; at owners with nothing to do it looks quietEvery times more
 // rarely, for the messages whose grace period is over.
 const (
-	sessionCheckEvery  = 30 * time.Second
-	idleCheckFactor = 120
+	sessionCheckEvery = 30 * time.Second
+	idleCheckFactor   = 120
 )
 
 // runSessionChecks looks after the owners' sessions until ctx ends: first after those

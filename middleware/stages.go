@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -28,16 +28,16 @@ type State struct {
 	Block   budgeter.Block
 	Receipt *ken.Receipt // filled in by every stage
 
-	proj      store.Projections
+	proj   store.Projections
 	shares []*share // what other owners share with the turn's, as far as it was there in time
 	late   <-chan store.Result
 
-	code   turnCode
-	filter ken.Filter              // of the turn
+	code      turnCode
+	filter    ken.Filter              // of the turn
 	history   injectionHistory        // what it was told by earlier blocks of the conversation
-	lastEvent    uint64                  // the store's last event when the turn began to read it
-	dryRun  *dryRun                 // nil for a turn
-	current  *atomic.Pointer[string] // the one that runs; nil for a trial
+	lastEvent uint64                  // the store's last event when the turn began to read it
+	dryRun    *dryRun                 // nil for a turn
+	current   *atomic.Pointer[string] // the one that runs; nil for a trial
 }
 
 // Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
@@ -58,6 +58,21 @@ func chain(m []Middleware) Handler {
 		h = m[i](h)
 	}
 	return h
+}
+
+// stages returns the chain for a configuration, in the order in which it runs: the program's
+// middlewares around guard, intent, the code graph, retrieve (which begins with structure) and
+// budget.
+func (l *Layer) stages(c *config.Config) []Middleware {
+	out := append([]Middleware{}, l.o.Use...)
+	if c.Middleware.Guard {
+		out = append(out, stage("guard", l.guard))
+	}
+	out = append(out, stage("intent", l.intent))
+	if c.Middleware.Graph {
+		out = append(out, stage(legGraph, l.graph))
+	}
+	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
 }
 
 // stage turns one of the layer's own steps into a middleware that fails open:
@@ -173,22 +188,16 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 	return nil
 }
 
-// retrieve asks the legs. A turn that asks for nothing has none.
-func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	c, o, noVector := l.searchSettings(st)
-	o.Legs = l.legs(l.settings(st), st.proj, &st.Signals, noVector)
-	l.applyLearned(ctx, st, &o)
-	late := st.late
-	if !st.Signals.Asks { // it waits for the next turn that does
-		late = nil
-	}
+// structure gathers what the turn is about: its text and signals, the entities that its session
+// carries, and the code symbols that it names. The retriever finds the constraints of those
+// before it searches. The receipt counts the time of this step as part of retrieve.
+func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.settings(st).Retrieval.MinTrust}
-	t := retriever.Turn{
+	q := retriever.Turn{
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
 		Began:   l.restartTime(ctx, st),
-		Late:    late,
 		Text:    userText(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),
 		Carried: l.carriedFocus(ctx, st),
@@ -197,41 +206,60 @@ func (l *Layer) retrieve(ctx context.Context, st *State) error {
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 	}
-	asked := l.searchShares(ctx, st, t)
-	st.Found = retriever.New(st.proj, o).Retrieve(ctx, t)
+	if st.Signals.Asks { // otherwise late hits wait for the next turn that asks something
+		q.Late = st.late
+	}
+	return q
+}
+
+// retrieve searches the owner's store and what others share with the owner. A turn that asks for
+// nothing searches nothing.
+func (l *Layer) retrieve(ctx context.Context, st *State) error {
+	calibration, o, noVector := l.searchSettings(st)
+	o.Legs = l.legs(l.settings(st), st.proj, &st.Signals, noVector)
+	l.applyLearned(ctx, st, &o)
+	q := l.structure(ctx, st)
+	shared := l.searchShares(ctx, st, q)
+	st.Found = retriever.New(st.proj, o).Retrieve(ctx, q)
 	if !st.Signals.Asks {
 		st.Found.Late = st.late
 	}
-	l.mergeShares(ctx, st, asked, o.TopK)
-	r := st.Receipt
-	r.Focal = focalNames(st.Found.Focal)
+	l.mergeShares(ctx, st, shared, o.TopK)
 	if st.dryRun == nil {
 		l.saveFocus(&st.Turn, st.Found.Focal)
 	}
-	r.Ranking, r.Explored = st.Found.Ranking, st.Found.Explored
-	r.Mode = st.Found.Mode
-	if c != nil && noVector == "" && st.Signals.Asks {
-		r.Likeness = c.Factor
-	}
-	r.Cut = append(r.Cut, st.Found.Cut...)
-	r.Degraded = append(r.Degraded, st.Found.Degraded...)
-	for leg, t := range st.Found.MS {
-		r.MS[leg] = t
-	}
+	l.reportRetrieval(st, calibration, noVector)
+	return nil
+}
+
+// reportRetrieval writes into the receipt what was found and how, and asks for a calibration
+// that is due. noVector says why there was no vector search; "" if there was.
+func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, noVector string) {
+	r, found := st.Receipt, &st.Found
+	r.Focal = focalNames(found.Focal)
+	r.Ranking, r.Explored = found.Ranking, found.Explored
+	r.Mode = found.Mode
 	if !st.Signals.Asks {
 		r.Mode = ken.ModeNone
+	}
+	if calibration != nil && noVector == "" && st.Signals.Asks {
+		r.Likeness = calibration.Factor
+	}
+	r.Cut = append(r.Cut, found.Cut...)
+	r.Degraded = append(r.Degraded, found.Degraded...)
+	for source, t := range found.MS {
+		r.MS[source] = t
 	}
 	if r.Cause == "" {
 		r.Cause = l.retrievalCause(st, noVector)
 	}
 	have, total := st.proj.Coverage()
-	if st.dryRun == nil && l.usesCalibration() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
+	if st.dryRun == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), total) { // otherwise its file is not read again
 		l.requestCalibration(st.Turn.Owner, have, total)
 	}
 	if noVector == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
-	return nil
 }
 
 // cause says why retrieval was less than hybrid; "" when it was not.
@@ -277,8 +305,35 @@ func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	return refs
 }
 
-// budget fills the block.
+// budget composes the block of what fits: see package budgeter.
 func (l *Layer) budget(ctx context.Context, st *State) error {
+	said := map[string]bool{} // ids of facts that the conversation holds in its own words
+	cands := l.candidates(ctx, st, said)
+	st.prefetch(ctx)
+	cands = l.withCode(ctx, st, cands)
+	b, count, cache := l.settings(st).Budget, l.countTokens, l.renderCache
+	if st.dryRun != nil {
+		count, cache = st.dryRun.count, nil
+	}
+	memory := b.MemoryChars
+	if memory == 0 {
+		memory = -1 // 0 means no memory part in the configuration, and the default to the budgeter
+	}
+	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
+		Count: count, MinTier: st.Turn.Weight.MinTier(), MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache,
+		Seen: func(id, text string) bool { return st.history.contains(id, text) || said[id] }})
+	r := st.Receipt
+	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
+	r.Items = append(r.Items, st.Block.Items...)
+	r.Cut = append(r.Cut, st.Block.Cut...)
+	r.OverflowedConstraints = st.Block.OverflowedConstraints
+	return nil
+}
+
+// candidates returns what the block may hold: the session's checkpoint, the objectives, claims
+// that no longer hold, and what was found. The text of a claim is read when the budgeter asks for
+// it; said receives the ids of facts that the conversation holds in its own words.
+func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool) []budgeter.Candidate {
 	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
 	if c, ok := l.checkpointItem(ctx, st); ok {
 		cands = append(cands, c)
@@ -287,11 +342,10 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 		cands = append(cands, c)
 	}
 	cands = append(cands, l.fallenClaims(ctx, st)...)
-	here := map[string]bool{} // facts, by id, in the words of the turn's own conversation
 	for i := range st.Found.Candidates {
 		c := &st.Found.Candidates[i]
 		version := c.Row.Version
-		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task's time runs out without a change; a version means nothing in another store
+		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store mean nothing here
 			version = 0
 		}
 		cands = append(cands, budgeter.Candidate{
@@ -301,31 +355,13 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 			Load: func(ctx context.Context) (ken.Claim, error) {
 				claim, err := st.loadClaim(ctx, c)
 				if err == nil && claim.Kind == ken.KindFact && saidInConversation(&st.Turn, &claim) {
-					here[claim.ID] = true
+					said[claim.ID] = true
 				}
 				return claim, err
 			},
 		})
 	}
-	st.prefetch(ctx)
-	seen := func(id, text string) bool { return st.history.contains(id, text) || here[id] }
-	cands = l.withCode(ctx, st, cands)
-	b, count, cache := l.settings(st).Budget, l.countTokens, l.renderCache
-	if st.dryRun != nil {
-		count, cache = st.dryRun.count, nil
-	}
-	memory := b.MemoryChars
-	if memory == 0 {
-		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
-	}
-	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
-	r := st.Receipt
-	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
-	r.Items = append(r.Items, st.Block.Items...)
-	r.Cut = append(r.Cut, st.Block.Cut...)
-	r.OverflowedConstraints = st.Block.OverflowedConstraints
-	return nil
+	return cands
 }
 
 // checkpointItem is where the turn's session stands, for a conversation that has lost
@@ -364,19 +400,6 @@ const checkpointHeading = "Where this session stands"
 
 func checkpointSource(session string) string { return "session " + session }
 
-// stages is the chain that a configuration asks for.
-func (l *Layer) stages(c *config.Config) []Middleware {
-	out := append([]Middleware{}, l.o.Use...)
-	if c.Middleware.Guard {
-		out = append(out, stage("guard", l.guard))
-	}
-	out = append(out, stage("intent", l.intent))
-	if c.Middleware.Graph {
-		out = append(out, stage(legGraph, l.graph))
-	}
-	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
-}
-
 func lastUser(msgs []ken.Message) int {
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if msgs[i].Role == "user" && !budgeter.IsBlock(msgs[i].Text) {
@@ -387,29 +410,3 @@ func lastUser(msgs []ken.Message) int {
 }
 
 func since(start time.Time) float64 { return ms(time.Since(start)) }
-
-// latecomers keeps, for sessions whose last turn went on without its vector leg,
-// where the leg's hits will arrive. Sessions that never return are forgotten
-// beyond maxConversations.
-type lateResults struct {
-	mu sync.Mutex // guards m
-	m  map[string]<-chan store.Result
-}
-
-func (l *lateResults) keep(session string, ch <-chan store.Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.m == nil {
-		l.m = map[string]<-chan store.Result{}
-	}
-	makeRoom(l.m, maxConversations)
-	l.m[session] = ch
-}
-
-func (l *lateResults) take(session string) <-chan store.Result {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ch := l.m[session]
-	delete(l.m, session)
-	return ch
-}

@@ -160,20 +160,20 @@ const (
 // like the blocks that hold the claims: a process that starts anew has put nothing
 // before a model. The zero value is ready.
 type taintMemory struct {
-	mu    sync.Mutex // guards the rest
-	byKey    map[string]*list.Element
-	recent  *list.List // of *suspects, the latest first
-	words int        // of all
+	mu     sync.Mutex // guards the rest
+	byKey  map[string]*list.Element
+	recent *list.List // of *suspects, the latest first
+	words  int        // of all
 }
 
 // sessionTaints are the external claims of one session.
 type sessionTaints struct {
-	key     string
+	key   string
 	words int // words; guarded by the lock of suspicions
 
-	mu        sync.Mutex // guards the rest
-	newer, older  *taint.Set // the older half goes when the newer is full; old may be nil
-	unreported []answerTaints  // what no header has told yet
+	mu           sync.Mutex     // guards the rest
+	newer, older *taint.Set     // the older half goes when the newer is full; old may be nil
+	unreported   []answerTaints // what no header has told yet
 }
 
 // answerTaints are the taints of one turn's answer.

@@ -295,10 +295,10 @@ type streamWatcher struct {
 	g    *taintGuard
 	body io.ReadCloser
 
-	mu   sync.Mutex // a client may close what another of its goroutines reads
-	buf bytes.Buffer
+	mu         sync.Mutex // a client may close what another of its goroutines reads
+	buf        bytes.Buffer
 	overflowed bool
-	done bool
+	done       bool
 }
 
 // Read implements io.Reader.
@@ -342,13 +342,13 @@ type callGate struct {
 	body  io.ReadCloser
 	calls openCalls
 
-	partial     []byte // an event that is not whole yet
-	scanned   int    // how much of it was looked at for its end
-	held   []byte // whole events of calls that are not complete
-	out    []byte // what may go on, from passed on
-	sent int
-	err    error // how the body ended, once out is gone
-	buf    [16 << 10]byte
+	partial []byte // an event that is not whole yet
+	scanned int    // how much of it was looked at for its end
+	held    []byte // whole events of calls that are not complete
+	out     []byte // what may go on, from passed on
+	sent    int
+	err     error // how the body ended, once out is gone
+	buf     [16 << 10]byte
 }
 
 // maxHeld bounds what is held of calls. Arguments are judged by their first 4 MiB,

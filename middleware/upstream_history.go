@@ -15,11 +15,11 @@ import (
 // upstreamHistory is what of a conversation a request does not carry because the provider
 // holds it: the zero value when it carries everything.
 type upstreamHistory struct {
-	parent  *thread
-	firstSent   int           // the first message of the turn that the request carries, its instructions apart
-	skipped int           // how many messages of the turn are not in the request
-	blocks  []placedBlock // among them; of each turn, even an empty one
-	missing    string        // what is upstream and not known, for the receipt
+	parent    *thread
+	firstSent int           // the first message of the turn that the request carries, its instructions apart
+	skipped   int           // how many messages of the turn are not in the request
+	blocks    []placedBlock // among them; of each turn, even an empty one
+	missing   string        // what is upstream and not known, for the receipt
 }
 
 // judgeRequest returns what was composed for the turn of a message that is upstream, nil
@@ -131,8 +131,8 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
-	read func() ObservedAnswer // the answer
-	once sync.Once
+	read   func() ObservedAnswer // the answer
+	once   sync.Once
 	usable bool // the answer is one to go on from
 
 	// Guarded by threads.mu.
