@@ -20,21 +20,20 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// turnDecision is the layer's decision for one turn: a block or no block. It is never
-// changed.
+// turnDecision is the layer's decision for one turn: a block or no block. It is never changed.
 type turnDecision struct {
 	text       string
-	itemHashes map[string]uint64   // by id, hashOf the text of each item in it
-	ownClaims  []string            // ids of the items that can be forgotten, of the own store
+	itemHashes map[string]uint64   // by id, hashOf the text of each item in the block
+	ownClaims  []string            // ids of the items in the owner's store that can be forgotten
 	shared     map[string][]string // likewise, by the owner who shares them
-	receipt    ken.Receipt         // of a restored block: no more than what session.Block has
-	lastEvent  uint64              // the store's last event at that time
+	receipt    ken.Receipt         // of a restored block, only what session.Block has
+	lastEvent  uint64              // the store's last event when the block was composed
 
-	storedAt  place // where it stands; zero when it is not to be sent again
-	restored  bool  // from the store
-	incognito bool  // by a turn that leaves nothing behind
+	storedAt  place // the block's place; zero if it is not to be sent again
+	restored  bool  // read from the store
+	incognito bool  // of a turn that leaves no trace
 
-	retrievedCount, memoryCount int // records that the retriever found without recent sessions; of these, pinned ones and playbooks
+	retrievedCount, memoryCount int // records that the retriever found, without recent sessions; memoryCount are the pinned ones and playbooks among them
 }
 
 // placedBlock is a block at its place in a conversation: before, or in, the message at index.
@@ -43,32 +42,32 @@ type placedBlock struct {
 	*turnDecision
 }
 
-// hashOf is a hash of an item's text that is the same in every process.
+// hashOf returns a hash of an item's text that is the same in every process.
 func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text)
 	return h.Sum64()
 }
 
-// noteIndex is the position of a block: behind the messages of a session that the fingerprint
-// names.
+// place is the position of a block: after the messages of a session that the fingerprint names.
 type place struct {
 	session string
 	at      fingerprint
 }
 
-// blockCache remembers blocks by their places. When a client drops or changes
-// messages before a block, the fingerprint no longer comes up, and the block
-// goes with them. The least recently used turns are forgotten; the store has
-// those of sessions that are journaled.
+// blockCache keeps blocks in memory by their places. If a client drops or changes messages
+// before a block, their fingerprint does not come up again, and the block is not sent again
+// either. The blocks used least recently are dropped; the store has those of sessions that are
+// journaled.
 type blockCache struct {
 	limit int
 
 	mu      sync.Mutex // guards the rest
 	byPlace map[place]*list.Element
-	recent  *list.List // of *composed, by their places; the last used first
+	recent  *list.List // of blockEntry, the last used first
 
-	// Places that the store has no block at. The older half goes when the newer is full.
+	// absent are places at which the store has no block. When it is full, absentOlder is
+	// dropped.
 	absent, absentOlder map[place]struct{}
 }
 
@@ -78,7 +77,7 @@ type blockEntry struct {
 	decision *turnDecision
 }
 
-// maxNone bounds half of the places that are known to have no block.
+// maxAbsent bounds absent and absentOlder, each.
 const maxAbsent = 1 << 15
 
 func newBlockCache(limit int) *blockCache {
@@ -96,7 +95,7 @@ func (b *blockCache) get(p place) *turnDecision {
 	return el.Value.(blockEntry).decision
 }
 
-// isKnown reports whether a place needs no look into the store.
+// isKnown reports whether the store need not be asked for a place.
 func (b *blockCache) isKnown(p place) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +109,7 @@ func (b *blockCache) isKnown(p place) bool {
 	return ok
 }
 
-// lacks notes that the store has no block at a place.
+// markAbsent notes that the store has no block at a place.
 func (b *blockCache) markAbsent(p place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +119,7 @@ func (b *blockCache) markAbsent(p place) {
 	b.absent[p] = struct{}{}
 }
 
-// drop forgets every turn that gone reports, and returns how many there were.
+// drop removes the blocks for which gone is true, and returns their number.
 func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +133,7 @@ func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	return n
 }
 
-// countTokens is the number of turns in memory that has reports.
+// count returns the number of blocks for which has is true.
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,8 +145,8 @@ func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	return n
 }
 
-// saveRecord remembers c in place of stale, which may be nil. When another request of
-// the same turn was faster, that one's block counts, and is returned.
+// put stores c at a place, in place of stale, which may be nil. If another request of the turn
+// was faster, put keeps and returns the block of that request.
 func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,9 +167,9 @@ func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	return c
 }
 
-// placesOf are the places that a block of a turn may stand at: behind the same messages,
-// in the turn's session, and in the session that it had before its first answer told it
-// from another conversation with the same beginning.
+// placesOf returns the places at which a turn's block may stand: in the turn's session, and in
+// the session that it had before its first answer told it from another conversation with the
+// same beginning.
 func placesOf(session string, at fingerprint) []place {
 	if i := strings.LastIndexByte(session, '.'); i > 0 && wire.Guessed(session[:i]) {
 		return []place{{session, at}, {session[:i], at}}
@@ -178,7 +177,7 @@ func placesOf(session string, at fingerprint) []place {
 	return []place{{session, at}}
 }
 
-// cachedBlock returns what is in memory of a turn's conversation at a fingerprint, nil for nothing.
+// cachedBlock returns the block in memory at a fingerprint of a session; nil for none.
 func (l *Layer) cachedBlock(session string, at fingerprint) *turnDecision {
 	for _, p := range placesOf(session, at) {
 		if c := l.blocks.get(p); c != nil {
@@ -188,15 +187,14 @@ func (l *Layer) cachedBlock(session string, at fingerprint) *turnDecision {
 	return nil
 }
 
-// findBlockInMemory is recall without a look at the store.
+// findBlockInMemory is findBlock without a look at the store.
 func (l *Layer) findBlockInMemory(_ context.Context, t *ken.Turn, at fingerprint) *turnDecision {
 	return l.cachedBlock(t.Session, at)
 }
 
-// restoreBlocks brings the conversation's earlier blocks into memory that are not there:
-// those of this process's predecessors, and of others that serve the same conversation.
-// The error says what
-// kept it from looking; then the conversation goes on without those blocks.
+// restoreBlocks loads the conversation's earlier blocks that are not in memory: those of
+// earlier processes, and of others that serve the same conversation. After an error the
+// conversation goes on without them.
 func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
 	t := c.turn
 	if !l.cfg.Injection.Sticky || !l.usesSession(t) {
@@ -238,7 +236,7 @@ func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
 	return nil
 }
 
-// restoredDecision is a block as the store has it.
+// restoredDecision returns a block as the store has it.
 func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecision {
 	r := l.emptyReceipt(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
 	r.At, r.Block, r.Chars, r.Mode = b.At, b.Text, utf8.RuneCountInString(b.Text), b.Mode
@@ -256,7 +254,8 @@ func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecisi
 	return c
 }
 
-// keeps notes an item that can be forgotten where its owner keeps it; "" is the own store.
+// addForgettable notes an item that can be forgotten in the store of an owner; "" means the
+// turn's own.
 func (c *turnDecision) addForgettable(owner, id string) {
 	if owner == "" {
 		c.ownClaims = append(c.ownClaims, id)
@@ -268,7 +267,7 @@ func (c *turnDecision) addForgettable(owner, id string) {
 	c.shared[owner] = append(c.shared[owner], id)
 }
 
-// canForget reports an item that can be forgotten.
+// canForget reports whether an item can be forgotten.
 func (c *turnDecision) canForget(it *ken.Item) bool {
 	if it.Owner == "" {
 		return slices.Contains(c.ownClaims, it.ID)
@@ -276,7 +275,7 @@ func (c *turnDecision) canForget(it *ken.Item) bool {
 	return slices.Contains(c.shared[it.Owner], it.ID)
 }
 
-// storedBlock is a block as the store keeps it, nil for one that is not kept.
+// storedBlock returns the block for the store; nil if it is not stored.
 func (c *turnDecision) storedBlock() *session.Block {
 	if c.storedAt == (place{}) || c.incognito || c.restored || c.receipt.Reused {
 		return nil
@@ -293,31 +292,30 @@ func (c *turnDecision) storedBlock() *session.Block {
 	return b
 }
 
-// isReusable reports whether a request that begins the block's turn anew is to get it.
+// isReusable reports whether a request that begins the turn anew gets this block.
 func (c *turnDecision) isReusable(now time.Time) bool {
 	b := session.Block{At: c.receipt.At, Text: c.text}
 	return b.Stands(now)
 }
 
-// adoptBlock has the block of another process that was faster count from now on, in place of
-// this process's own at the same place.
+// adoptBlock replaces this process's block by the block of another process that was faster.
 func (l *Layer) adoptBlock(owner, id string, mine *turnDecision, standing *session.Block) {
 	l.blocks.put(mine.storedAt, l.restoredDecision(owner, id, standing), mine)
 }
 
-// fingerprint names a conversation up to and including one message. Two
-// requests that begin with the same messages have the same fingerprints that far.
+// fingerprint names a conversation up to and including one message. Two requests that begin
+// with the same messages have the same fingerprints that far.
 type fingerprint [16]byte
 
 func (f fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// fingerprints are those of a conversation after each of its messages.
+// fingerprints are the fingerprints of a conversation after each of its messages.
 type fingerprints struct {
 	full []fingerprint // of all messages
-	// said leaves the instructions out: clients write the time, the branch or the open
-	// files into them, and what was said stays what it was.
+	// dialogue leaves the instructions out: clients write the time, the branch or the open files
+	// into them, while the dialogue stays what it was.
 	dialogue []fingerprint
-	sizes    []int64 // of each message, in bytes, as far as the layer sees it
+	sizes    []int64 // of each message, in bytes, as far as the layer reads it
 }
 
 // visibility returns the limits of what a turn may see, as text. They are part of each
@@ -360,7 +358,7 @@ func fingerprintsOf(t *ken.Turn) fingerprints {
 		copy(p.full[i][:], whole[:])
 		copy(p.dialogue[i][:], said[:])
 	}
-	if t.Session == "" { // nothing else tells two programs apart
+	if t.Session == "" { // only the instructions tell two programs apart
 		p.dialogue = p.full
 	}
 	return p
@@ -369,8 +367,8 @@ func fingerprintsOf(t *ken.Turn) fingerprints {
 // hashChunk is the most bytes of a text that are hashed at once.
 const hashChunk = 32 << 10
 
-// digest feeds a message to h, each field led by its length, so that no two
-// messages feed the same bytes.
+// hashMessage writes a message to h and returns its size. Each field follows its length, so
+// that no two messages write the same bytes.
 func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 	var size [8]byte
 	var part []byte
@@ -378,7 +376,7 @@ func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
 		h.Write(size[:])
 		n += int64(len(s))
-		if len(s) > hashChunk { // a copy of it all would be another request's worth of memory
+		if len(s) > hashChunk { // a whole copy would double the memory of a long request
 			if part == nil {
 				part = make([]byte, hashChunk)
 			}
@@ -396,7 +394,7 @@ func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 	case len(m.Parts) == 0:
 		field(m.Text)
 	case len(m.Parts) == 1 && m.Parts[0].Type == "text":
-		// The same said otherwise: clients turn a string into a part to mark it for the
+		// The same text in another form: clients turn a string into a part to mark it for the
 		// provider's cache, and back when the mark moves on.
 		field(m.Parts[0].Text)
 	default:

@@ -17,24 +17,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openings tells apart conversations that begin with the same words, where nothing
-// but their beginning names their session. The first one has the name as it is, the
-// next ones a number behind it. One that begins again after it was answered is
-// another one; later requests are told by the first thing that the model said. Two that
-// begin at the same time, before either is answered, share their first turn.
+// openings tells conversations apart that begin with the same words and whose session is named
+// by nothing else. The first keeps the name; later ones get a number after it. A conversation
+// that begins again after the first answer is a new one. Later requests are recognized by the
+// model's first answer. Two that begin before either has an answer share their first turn.
 //
-// What is in memory is of this process; the journal has what all processes know, also
-// after a restart. The zero value is ready.
+// Memory holds what this process knows; the journal holds what all processes know, also after a
+// restart. The zero value is ready.
 type openings struct {
 	mu sync.Mutex // guards m and what is in it
 	m  map[sessionKey]*session.Opening
 }
 
-// opened names conversations that begin alike.
+// sessionKey names conversations that begin alike.
 type sessionKey struct{ owner, session string }
 
-// reply is the model's first answer in a conversation that began under a number. The journal
-// keeps it.
+// reply is the model's first answer in a conversation that has a number. The journal keeps it.
 type reply struct {
 	sessionKey
 	number    int
@@ -42,12 +40,12 @@ type reply struct {
 	continued bool // the conversation went on with that answer
 }
 
-// settleSession gives a turn of a guessed session the session that it is. It returns
-// a function that is told what the conversation's beginning was answered with, nil for a
-// message that can't be read; nil for a turn that is no beginning.
+// resolveSession replaces the guessed session of a turn by the session of its conversation. If
+// the request begins a conversation, it returns a function that must receive the answer, or nil
+// if the answer can't be read. For other requests that function is nil.
 //
-// If memory does not decide, the journal is asked, at most until the deadline of the turn's
-// search. start is the time at which the turn began.
+// If memory does not decide, the journal is asked, until the deadline of the turn's search at
+// most. start is when the turn began.
 func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
@@ -88,8 +86,8 @@ func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time
 	return answered
 }
 
-// peekSession gives a turn of a guessed session the session that settleSession would
-// give it, and notes nothing.
+// previewSession gives a turn the session that resolveSession would give it, and changes
+// nothing.
 func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {
 		return
@@ -109,7 +107,7 @@ func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time
 	}
 }
 
-// snapshot is a copy of what is known of conversations that begin alike.
+// snapshot returns a copy of what is known of conversations that begin alike.
 func (o *openings) snapshot(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,8 +123,8 @@ func (o *openings) snapshot(key sessionKey) *session.Opening {
 	return out
 }
 
-// loadOpening takes up what other processes know of conversations that begin alike. What
-// can't be read leaves this process with what it knows by itself.
+// loadOpening adds what other processes know of conversations that begin alike. After an error
+// this process uses what it knows.
 func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	if !l.usesSession(t) {
 		return
@@ -136,15 +134,16 @@ func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	}
 }
 
-// recordReply has the journal keep a reply, unless the turn leaves nothing behind.
+// recordReply has the journal keep a reply, unless the turn leaves no trace.
 func (l *Layer) recordReply(t *ken.Turn, r reply) {
 	if l.keepsMessages(t) {
 		l.recorder.add(record{owner: t.Owner, reply: &r})
 	}
 }
 
-// replyWriter returns what keeps the records' replies and responses, behind what write
-// keeps. settled corrects what this process knows by what other processes kept before it.
+// replyWriter returns a function that writes the records' replies and responses after write, in
+// the same transaction. settled then corrects this process's numbers by those that other
+// processes wrote first.
 func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.responseID != "" }) {
 		return write, func() {}
@@ -187,7 +186,7 @@ func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfT
 		}
 }
 
-// get returns what is known of conversations that begin alike. o.mu is held.
+// get returns what is known of conversations that begin alike. The caller holds o.mu.
 func (o *openings) get(key sessionKey) *session.Opening {
 	if o.m == nil {
 		o.m = map[sessionKey]*session.Opening{}
@@ -201,33 +200,36 @@ func (o *openings) get(key sessionKey) *session.Opening {
 	return op
 }
 
-// isKnown reports whether a conversation is known to go on after its first answer.
+// knows reports whether a conversation is known to have gone on after its first answer.
 func (o *openings) knows(key sessionKey, first session.First) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Knows(first)
 }
 
-// merge takes up what the journal has.
+// merge adds what the journal has.
 func (o *openings) merge(key sessionKey, kept *session.Opening) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.get(key).Merge(kept)
 }
 
+// begin returns the number of a conversation that begins.
 func (o *openings) begin(key sessionKey) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Begin()
 }
 
+// answer notes the first answer of a conversation and returns the conversation's number.
 func (o *openings) answer(key sessionKey, n int, first session.First) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.get(key).Answer(n, first)
 }
 
-// goesOn also reports whether the journal does not know yet that the conversation goes on.
+// goOn returns the number of a conversation that goes on after its first answer. news reports
+// that the journal does not know so yet.
 func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -236,7 +238,7 @@ func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) 
 	return op.Continue(first), news
 }
 
-// correct has a conversation go on under the number that the journal gave it.
+// correct sets the number that the journal gave to a conversation.
 func (o *openings) correct(r *reply, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -247,8 +249,8 @@ func (o *openings) correct(r *reply, n int) {
 	}
 }
 
-// answerFingerprints returns the fingerprints of an answer. White space around it is not always
-// sent back, nor are the ids of its calls.
+// answerFingerprints returns the fingerprints of an answer. Clients do not always send back the
+// white space around it, nor the ids of its calls.
 func answerFingerprints(m *ken.Message) session.First {
 	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
 	print := func() string {
@@ -266,10 +268,10 @@ func answerFingerprints(m *ken.Message) session.First {
 	return first
 }
 
-// conversationStarts is when conversations began that go on under the name of a session that was
-// harvested before, without what was said in it: a program that names its session once
-// and for all begins one at every start. Those beyond maxConversations are forgotten.
-// The zero value is ready.
+// conversationStarts holds when conversations began that use the name of a session that was
+// harvested before, without its messages. A program with one fixed session name begins such a
+// conversation at every start. Beyond maxConversations, any is dropped. The zero value is
+// ready.
 type conversationStarts struct {
 	mu sync.Mutex // guards m
 	m  map[conversationStart]time.Time
@@ -294,7 +296,7 @@ func (b *conversationStarts) put(key conversationStart, at time.Time) {
 	b.m[key] = at
 }
 
-// forget drops what is known of an owner's conversations.
+// forget drops an owner's conversations.
 func (b *conversationStarts) forget(owner string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -305,10 +307,10 @@ func (b *conversationStarts) forget(owner string) {
 	}
 }
 
-// restartTime is when the turn's conversation began, if its session has a past that the
-// conversation does not hold: what was kept of the session before then is news to it.
-// It is zero for a conversation that holds its session's past, or has none. The journal
-// is asked once for a conversation.
+// restartTime returns when the turn's conversation began, if its session has a past that the
+// conversation lacks: knowledge from before then is new to it. The time is zero for a
+// conversation that has its session's past, or no past. The journal is asked once a
+// conversation.
 func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	t := &st.Turn
 	said := dialogueOf(t.Messages)
@@ -321,7 +323,7 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 		return at
 	}
 	anew, err := l.lacksPast(ctx, t, said)
-	if err != nil { // the digest is as for a conversation that holds everything; the next turn asks again
+	if err != nil { // as for a conversation that has its past; the next turn asks again
 		return at
 	}
 	if anew {
@@ -333,8 +335,8 @@ func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	return at
 }
 
-// lacksPast reports whether something of the turn's session was harvested that is not
-// in what is said in the conversation.
+// lacksPast reports whether something of the turn's session was harvested that the conversation
+// does not contain.
 func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
 	j := l.Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
@@ -345,11 +347,11 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	case info.Harvested.IsZero():
 		return false, nil
-	case len(said) == 1: // there is nothing before it
+	case len(said) == 1: // nothing before the question
 		return true, nil
 	}
 	tr, err := j.Read(ctx, t.Session)
-	if err != nil || len(tr.Entries) == 0 { // swept: nobody knows
+	if err != nil || len(tr.Entries) == 0 { // the messages are gone, so it is unknown
 		return false, err
 	}
 	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })

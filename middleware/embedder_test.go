@@ -33,6 +33,8 @@ import (
 )
 
 const (
+	// sessionAbout describes the session of a turn. What is learned in a session applies to the
+	// one scope that it works in, and everywhere if it names none or several.
 	sessionAbout = "The payments service retries a failed transfer three times before it raises an alert."
 	question     = "How often does the payments service retry a failed transfer?"
 )

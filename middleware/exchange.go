@@ -16,61 +16,60 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Exchange is one model call on its way through the layer: the request with its
-// blocks, and the answer that the layer listens to. A Transport is made of it, and
-// progress is whatever else passes requests on.
+// Exchange is one model call on its way through the layer: the request with its blocks, and the
+// answer, which the layer observes. A Transport is made of it, and so is any other forwarder of
+// requests.
 type Exchange struct {
-	// Turn is the turn as it was assembled: with its id, its owner and session, and
-	// the whole conversation as far as the layer knows it, of which the request may
-	// carry the end alone. It is not to be changed.
+	// Turn is the turn as it was assembled: with its id, owner and session, and the whole
+	// conversation as far as the layer knows it. The request may carry only the end of that. Do
+	// not change it.
 	Turn ken.Turn
-	// Receipt is the turn's.
+	// Receipt is the turn's receipt.
 	Receipt ken.Receipt
-	// Body is what to send: the slice that Begin was given when nothing was added.
+	// Body is what to send. It is the slice that Begin was given if nothing was added.
 	Body []byte
 
-	// Busy is true when the turn got no block of its own because too many were composed
-	// at once; see retrieval.at_once. Body has the blocks of earlier turns.
+	// Busy is true if the turn got no block of its own because too many were composed at once:
+	// see retrieval.at_once. Body has the blocks of earlier turns.
 	Busy bool
 
 	layer         *Layer
 	dialect       wire.Dialect
-	thread        *thread            // what a later request may go on from; nil when none will
-	onFirstAnswer func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
+	thread        *thread            // what a later request may continue; nil if none can
+	onFirstAnswer func(*ken.Message) // receives the first answer of a conversation; nil if nothing needs it
 
 	clientBody []byte           // the body as the client sent it
-	request    wire.Request     // what was read of it
-	inserted   []wire.Insertion // what Body has more than it
-	placed     []placedBlock    // blocks in the request
+	request    wire.Request     // what was parsed from it
+	inserted   []wire.Insertion // what Body has in addition
+	placed     []placedBlock    // the blocks in the request
 	taints     *sessionTaints   // see Guard
 }
 
 // ObservedAnswer is what the model answered to an Exchange.
 type ObservedAnswer struct {
 	Answer wire.Answer
-	// OK is false when nothing was said or called, or nothing could be read: the
-	// responseID is an error, is compressed in a way that is not listened to, is longer
-	// than 4 MiB, or broke off before the first word. Answer may have its Err and
-	// Usage all the same.
+	// OK is false if nothing was said or called, or the answer could not be read: it is an
+	// error, has an unknown compression, is longer than 4 MiB, or broke off before the first
+	// word. Answer may have its Err and Usage even then.
 	OK bool
 }
 
-// Begin assembles the turn of a request in a dialect. who says whose it is, by
-// what is known outside of it and, if it likes, by what is in it: owner, project,
-// session, agent, branch, scopes, weight and the rest; ID, Model, Messages and Tools
-// are not used. Nil is nobody in particular: the configured owner, no session. An
-// owner must never come from the request's own fields. For the session, see
-// wire.SessionOf: of conversations that it can't tell apart, Begin gives all but the
-// first one a session with a number behind, and a request that goes on from a
-// response that went through the layer gets that one's session.
+// Begin assembles the turn of a request. who returns whose request it is, from what the caller
+// knows and, if it likes, from the request: owner, project, session, agent, branch, scopes,
+// weight and the rest. Its ID, Model, Messages and Tools are not used. Nil means the configured
+// owner and no session. Never take an owner from the request's own fields.
 //
-// A turn without tools that has WeightNone and is Incognito takes no part in any session:
-// the body stays, and nothing is kept in memory of it either.
+// For the session, see wire.SessionOf. If several conversations look the same to it, Begin
+// gives all but the first a session with a number at its end. A request that continues a
+// response of this layer gets that response's session.
 //
-// An error says that the body is no request of the dialect, and should be passed on
-// as it is. Nothing else fails: the receipt says what was lost. Begin does not
-// change body, and returns at ctx's end at the latest. Nobody may change it until the
-// answer was heard: the turn's messages are parts of it.
+// A turn without tools that is Incognito and has WeightNone takes no part in any session: the
+// body stays as it is, and nothing of it is kept, not even in memory.
+//
+// An error means that the body is no request of the dialect and should be forwarded unchanged.
+// Nothing else fails: the receipt lists what was left out. Begin does not change body and
+// returns when ctx ends at the latest. Nobody may change body until the answer was observed,
+// because the turn's messages are parts of it.
 func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
@@ -78,7 +77,7 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 		return nil, err
 	}
 	t := l.requestTurn(&r, who)
-	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves nothing
+	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves no trace
 		t.Session, t.Parent = "", ""
 		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
 	}
@@ -103,7 +102,7 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 	return x, nil
 }
 
-// requestTurn is the turn of a request: whose it is, and what is in it but for its messages.
+// requestTurn returns the turn of a request, without its messages.
 func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
 	if who != nil {
 		t = who(r)
@@ -113,22 +112,21 @@ func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (
 	return t
 }
 
-// Listen has the layer hear the answer as the client reads it. It replaces
-// resp.Body by one that gives the same bytes in the same reads, and keeps a copy in
-// memory of up to 4 MiB. Once the client has read the body to its end or closed it,
-// the answer goes to the session's journal, and then heard is called, once; nil is
-// nobody. That happens on another goroutine, which nobody waits for but Close. Call
-// Listen once, before the body is read.
+// Listen observes the answer while the client reads it. It replaces resp.Body by a reader that
+// gives the same bytes in the same reads and keeps a copy of up to 4 MiB in memory. Once the
+// client has read the body to its end or closed it, the answer goes to the session's journal.
+// Then observed, which may be nil, is called once, on another goroutine, which only Close waits
+// for. Call Listen once, before the body is read.
 //
-// Only an answer with status 200 is journaled, none of an incognito turn, and none
-// in an encoding other than gzip and deflate.
-func (x *Exchange) Listen(resp *http.Response, heard func(ObservedAnswer)) {
+// Only an answer with status 200 is journaled, none of an incognito turn, and none in an
+// encoding other than gzip and deflate.
+func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 	good := resp.StatusCode == http.StatusOK
-	e := responseObserver{x: x, onAnswer: heard, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
+	e := responseObserver{x: x, onAnswer: observed, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
 		x.thread, x.onFirstAnswer = nil, nil
 	}
-	if !e.journals && heard == nil && x.thread == nil && x.onFirstAnswer == nil {
+	if !e.journals && observed == nil && x.thread == nil && x.onFirstAnswer == nil {
 		return
 	}
 	if resp.Body == nil || resp.Body == http.NoBody || !canDecode(e.encoding) {
@@ -143,14 +141,14 @@ func (x *Exchange) Listen(resp *http.Response, heard func(ObservedAnswer)) {
 	resp.Body = t
 }
 
-// Preview returns body with the blocks that a model call with the same messages would
-// carry, for a request that only counts tokens: see wire.CountOf. d, body and who are as
-// in Begin, and so is the error.
+// Preview returns body with the blocks that a model call with the same messages would carry,
+// for a request that only counts tokens: see wire.CountOf. The parameters and the error are
+// those of Begin.
 //
-// Blocks that the conversation has stand as they were sent. A turn that is new is
-// composed as Trial does it: it leaves no trace, and the model call that follows composes
-// its own, which is the same unless something was learned meanwhile. Where that takes
-// longer than a turn may, the new block is left out.
+// Blocks that the conversation has stay as they were sent. A new turn is composed without a
+// trace, as Trial does. The model call that follows composes its own block, which is the same
+// unless something was learned in between. If composing takes longer than a turn may, the new
+// block is left out.
 func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
@@ -220,25 +218,27 @@ func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placed
 	return &turnDecision{text: st.Block.Text}
 }
 
-// alternating matches the errors by which servers refuse two user messages in a row: the chat templates of
-// Llama 2, Gemma and Mistral through vLLM, llama.cpp, LM Studio and TGI ("Conversation
-// roles must alternate user/assistant/user/assistant/...", "After the optional system
-// message, conversation roles must alternate user and assistant roles except for tool
-// calls and results."), Anthropic once ("roles must alternate between "user" and
-// "assistant""), Bedrock ("A conversation must alternate between user and assistant
-// roles."), Perplexity ("user and assistant roles should be alternating", "user or tool
-// message(s) should alternate with assistant message(s)") and DeepSeek ("does not support
-// successive user or assistant messages").
+// rolesMustAlternate matches the errors with which servers refuse two user messages in a row:
+//   - the chat templates of Llama 2, Gemma and Mistral in vLLM, llama.cpp, LM Studio and TGI
+//     ("Conversation roles must alternate user/assistant/user/assistant/...", "After the
+//     optional system message, conversation roles must alternate user and assistant roles
+//     except for tool calls and results.")
+//   - Anthropic, formerly ("roles must alternate between "user" and "assistant"")
+//   - Bedrock ("A conversation must alternate between user and assistant roles.")
+//   - Perplexity ("user and assistant roles should be alternating", "user or tool message(s)
+//     should alternate with assistant message(s)")
+//   - DeepSeek ("does not support successive user or assistant messages")
 var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
 
-// maxRefusal bounds the bytes of an error that is looked into.
+// maxRefusal bounds the bytes of an error message that are examined.
 const maxRefusal = 64 << 10
 
-// maxMerging bounds the models that are remembered.
+// maxMergeModels bounds the models that mergeModels remembers.
 const maxMergeModels = 256
 
-// mergeModels are the models whose server refused two user messages in a row. The zero value
-// is ready. It does not outlive the process: the next one finds out with one request.
+// mergeModels are the models whose server refused two user messages in a row. They are
+// forgotten when the process ends, which costs the next process one request a model. The zero
+// value is ready.
 type mergeModels struct {
 	mu sync.RWMutex // guards m
 	m  map[string]bool
@@ -265,16 +265,16 @@ func (s *mergeModels) add(model string) bool {
 	return true
 }
 
-// merges reports whether a model's blocks go into messages of the user's.
+// merges reports whether a model's blocks are merged into user messages.
 func (l *Layer) merges(model string) bool {
 	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
 }
 
-// Send sends a request, whose body is x.Body, over base. Where the server refuses it
-// because there are two user messages in a row, it is sent once more with the blocks
-// merged into the messages that they stand before, as injection.as: merge does; and when
-// that is taken, so are the blocks of the model's requests from then on. The caller sees
-// the last answer alone. Call it before Guard and Listen.
+// Send sends a request, whose body is x.Body, over base. If the server refuses two user
+// messages in a row, Send tries once more with the blocks merged into the messages that they
+// stand before, as injection.as: merge does. If the server accepts that, later requests of the
+// model are merged at once. The caller sees only the last answer. Call Send before Guard and
+// Listen.
 func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
 	if err != nil || len(x.inserted) == 0 || !refusesRepeatedRoles(resp) {
@@ -300,7 +300,7 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	return resp, err
 }
 
-// mergedBody is the body with the blocks merged; nil when that makes no difference.
+// mergedBody returns the body with the blocks merged; nil if that makes no difference.
 func (x *Exchange) mergedBody() []byte {
 	ins := make([]wire.Insertion, len(x.inserted))
 	for i, in := range x.inserted {
@@ -314,8 +314,8 @@ func (x *Exchange) mergedBody() []byte {
 	return body
 }
 
-// refusesRepeatedRoles reports whether an answer is the refusal of two user messages in a row. Its
-// body can be read as before.
+// refusesRepeatedRoles reports whether a response refuses two user messages in a row. The
+// response's body can be read as before.
 func refusesRepeatedRoles(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:

@@ -202,7 +202,7 @@ func BenchmarkAssembleAndJournal(b *testing.B) {
 	}
 }
 
-// inBackground has a layer do its own work, as a server's does.
+// inBackground returns a context for background work.
 func inBackground(o *middleware.Options) { o.Foreground = false }
 
 // awaitClaim returns the store's claims once an event after since is shown and one of them

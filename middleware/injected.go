@@ -19,19 +19,19 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxChanges bounds the events between two turns of a conversation that are looked through
-// one by one; beyond them every claim that it was told is looked up.
+// maxChanges bounds the log's events between two turns that are examined one by one. Beyond it,
+// every claim that the conversation holds is looked up.
 const maxChanges = 1000
 
-// injectionHistory is what a conversation was told by its earlier blocks.
+// injectionHistory is what the earlier blocks of a conversation hold.
 type injectionHistory struct {
 	itemHashes map[string]uint64 // by id, hashOf the text
-	sharedBy   map[string]string // by id, the owner who shares it; of own claims none
-	lastEvent  uint64            // the store's last event when the last of the blocks was composed
+	sharedBy   map[string]string // by id, the owner who shares the item; own items are left out
+	lastEvent  uint64            // the store's last event when the newest of the blocks was composed
 }
 
-// pastOf gathers what blocks told. What one of them announced as fallen is not told any
-// more: should it stand again, it may be shown again.
+// historyOf collects what blocks hold, without the claims that one of them reported as fallen.
+// If such a claim holds again, it may be injected again.
 func historyOf(earlier []placedBlock) injectionHistory {
 	t := injectionHistory{itemHashes: map[string]uint64{}, sharedBy: map[string]string{}}
 	for _, e := range earlier {
@@ -53,17 +53,17 @@ func historyOf(earlier []placedBlock) injectionHistory {
 	return t
 }
 
-// contains reports what the context holds already with exactly this text.
+// contains reports whether the conversation holds an item with exactly this text.
 func (t *injectionHistory) contains(id, text string) bool {
 	have, ok := t.itemHashes[id]
 	return ok && have == hashOf(text)
 }
 
-// fallenClaims are the claims that earlier blocks of the conversation told, and that were
-// disputed or superseded since. Those blocks stay as they are, so this one says it.
+// fallenClaims returns the claims of earlier blocks that were disputed or superseded since.
+// Those blocks stay as they are, so this block reports it.
 func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidate {
 	var out []budgeter.Candidate
-	look := func(s store.Engine, id, owner string) {
+	check := func(s store.Engine, id, owner string) {
 		c, err := s.Get(ctx, id)
 		if err != nil || c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded {
 			return
@@ -75,18 +75,19 @@ func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidat
 	}
 	if s, ok := st.proj.(store.Engine); ok && len(st.history.itemHashes) > 0 && st.lastEvent > st.history.lastEvent {
 		for _, id := range changedClaims(ctx, s, &st.history) {
-			look(s, id, "")
+			check(s, id, "")
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(st.history.sharedBy)) { // it was shared when it was told
+	for _, id := range slices.Sorted(maps.Keys(st.history.sharedBy)) { // no log of another owner is read
 		if s := st.shareOf(st.history.sharedBy[id]); s != nil {
-			look(s.engine, id, s.owner)
+			check(s.engine, id, s.owner)
 		}
 	}
 	return out
 }
 
-// changedClaims are the claims of which the log says something new, in order.
+// changedClaims returns the ids of the conversation's claims that the log has new events of, in
+// order.
 func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (ids []string) {
 	n := 0
 	for ev, err := range s.Events(ctx, t.lastEvent+1) {
@@ -106,13 +107,13 @@ func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (id
 	return ids
 }
 
-// sessionFocus remembers which entities sessions were about, so that a turn that says
-// "it" still has the rules of what was named before. Beyond maxConversations, the
-// sessions that were quiet longest are forgotten.
+// sessionFocus remembers which entities sessions were about. A turn that says "it" then still
+// gets the rules of what was named before. Beyond maxConversations, the sessions used least
+// recently are dropped.
 type sessionFocus struct {
 	mu        sync.Mutex // guards the rest
 	bySession map[string]*list.Element
-	recent    *list.List // of lineal
+	recent    *list.List // of focusEntry
 }
 
 type focusEntry struct {
@@ -124,7 +125,7 @@ func newSessionFocus() *sessionFocus {
 	return &sessionFocus{bySession: map[string]*list.Element{}, recent: list.New()}
 }
 
-// get returns what a session was about; false when nothing is known of it.
+// get returns what a session was about; false if it is not known.
 func (g *sessionFocus) get(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +137,7 @@ func (g *sessionFocus) get(session string) ([]string, bool) {
 	return el.Value.(focusEntry).names, true
 }
 
-// peek is get without taking the session for one that is in use.
+// peek is get without marking the session as used.
 func (g *sessionFocus) peek(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,7 +162,7 @@ func (g *sessionFocus) put(session string, names []string) {
 	}
 }
 
-// forget drops an owner's sessions: what they were about may be what is forgotten.
+// forget drops an owner's sessions: an entity's name may be part of what is forgotten.
 func (g *sessionFocus) forget(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,8 +174,8 @@ func (g *sessionFocus) forget(owner string) {
 	}
 }
 
-// carriedFocus returns the entities that a turn's session brings along: from its earlier
-// turns, or, where this process has seen none, from what was kept of it.
+// carriedFocus returns the entities that a turn's session was about: in its earlier turns or,
+// if this process has seen none, in its checkpoint.
 func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	t := &st.Turn
 	if t.Session == "" || t.Incognito {
@@ -195,18 +196,18 @@ func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 		names, err = l.findStoredFocus(ctx, t)
 		return err
 	})
-	if err != nil { // the next turn looks again
+	if err != nil { // the next turn tries again
 		st.degrade("lineage", err)
 		return nil
 	}
 	if st.dryRun != nil {
 		return names
 	}
-	l.sessionFocus.put(key, names) // none is worth knowing too: nobody has to look again
+	l.sessionFocus.put(key, names) // also an empty list, which saves the next look
 	return names
 }
 
-// keptFocus names the entities that the checkpoint of a turn's session has in focus.
+// checkpointFocus returns the entities in focus in the checkpoint of a turn's session.
 func (l *Layer) checkpointFocus(ctx context.Context, t *ken.Turn) ([]string, error) {
 	if !l.usesSession(t) {
 		return nil, nil
@@ -215,8 +216,8 @@ func (l *Layer) checkpointFocus(ctx context.Context, t *ken.Turn) ([]string, err
 	return cp.Focal, err
 }
 
-// saveFocus keeps what a turn was about for the next ones of its session: what it named,
-// then what it was carried.
+// saveFocus keeps what a turn was about for the session's next turns: what it named, then what
+// its session was about before.
 func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	if t.Session == "" || t.Incognito || len(focal) == 0 {
 		return
@@ -237,20 +238,20 @@ func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	}
 }
 
-// Reference begins what tools say of their answers, as text and as JSON. A tool's
-// message that has it is known for an answer of Ken's own, whoever ran the tool.
+// Reference is the prefix of the answers of Ken's own tools, as text and as JSON. It identifies
+// such an answer in a conversation, whichever program ran the tool.
 const Reference = guardrail.Reference
 
-// Injected returns what the layer put before the model in a session, as far as its
-// journal holds it; what the last turns were given is in it already. Errors:
-// ErrNotFound for a session that has no journal, and as of Journal.Read.
+// Injected returns what the layer injected into a session, as far as its journal holds it,
+// including the last turns. It returns ErrNotFound for a session without a journal, and the
+// errors of Journal.Read.
 func (l *Layer) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
 	tr, err := l.Transcript(ctx, owner, id)
 	return tr.Injected, err
 }
 
-// Transcript returns what the journal holds of a session, with what was just said in
-// it. Errors: as of Journal.Read.
+// Transcript returns what the journal holds of a session, including the last messages. It
+// returns the errors of Journal.Read.
 func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Transcript{}, err
@@ -258,10 +259,9 @@ func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Trans
 	return l.Journal(owner).Read(ctx, id)
 }
 
-// Showed tells a session's journal that items were put before the model by another
-// way than a block, such as the answer of a tool, so that its harvest does not learn
-// them again. A session without a journal stays without one: a call of a tool is no
-// conversation. Errors: as of Journal.Injected.
+// Showed tells a session's journal that the model saw items by another way than a block, such
+// as the answer of a tool, so that the harvest does not learn them again. It does not begin a
+// journal for a session that has none. It returns the errors of Journal.Injected.
 func (l *Layer) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
 	l.observeItems(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -276,9 +276,8 @@ func (l *Layer) Showed(ctx context.Context, owner, id string, items []ken.Item) 
 	return j.Injected(ctx, id, items)
 }
 
-// Handle is Session for a program that only acts on claims: what it learns, verifies
-// and disputes carries the session and is told to its event log, but no journal is
-// begun, and none is looked after.
+// Handle is Session for a program that only acts on claims. What it learns, verifies and
+// disputes carries the session and is written to its event log, but no journal is begun.
 func (l *Layer) Handle(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
@@ -286,13 +285,13 @@ func (l *Layer) Handle(t ken.Turn) *session.Session {
 	return l.sessionHandle(t.Owner, sessionAbout(&t))
 }
 
-// toolResultWindow is how many of a request's last messages are looked at for answers of
-// Ken's tools: those before it were in a request before.
+// toolResultWindow is how many of a request's last messages are searched for answers of Ken's
+// tools. Older messages were in an earlier request.
 const toolResultWindow = 64
 
-// itemsInToolResults finds what Ken's own tools showed in a conversation, such as those of an MCP
-// server that knows nothing of it: it was put before the model like a block, and is not
-// to be learned from it.
+// itemsInToolResults returns the items that Ken's own tools showed in a conversation, for
+// example those of an MCP server that does not know the conversation. The model saw them like a
+// block, so the harvest must not learn them.
 func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
 	for i := range msgs[max(0, len(msgs)-toolResultWindow):] {
 		m := &msgs[max(0, len(msgs)-toolResultWindow)+i]
@@ -312,7 +311,7 @@ func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
 	return out
 }
 
-// itemsInText reads the items of a block, or the claims of a structured answer.
+// itemsInText reads the items of a block, or the claims of a JSON answer.
 func itemsInText(text string) (out []ken.Item) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var answer struct {
@@ -331,7 +330,7 @@ func itemsInText(text string) (out []ken.Item) {
 	}
 	_, text, _ = strings.Cut(text, guardrail.FrameOpen+"\n")
 	text, _, _ = strings.Cut(text, "\n"+guardrail.FrameClose)
-	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // in an item no other line begins so
+	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // no line within an item begins like that
 		id, rest, _ := strings.Cut(item, "]")
 		_, said, _ := strings.Cut(rest, "\n")
 		if said = strings.TrimSpace(said); said != "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// past writes the episodes of some days, the newest of the last one.
+// injectionHistory is what the earlier blocks of a conversation hold.
 func injectionHistory(t testing.TB, l *middleware.Layer, sessions ...string) []string {
 	t.Helper()
 	var claims []ken.Claim

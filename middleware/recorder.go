@@ -14,16 +14,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// record is what one turn, or one answer, leaves: to the session's journal, unless
-// note says that there is none, and to the owner's receipts.
+// record is what one turn, or one answer, leaves to the session's journal and to the owner's
+// receipts.
 type record struct {
 	owner       string
 	about       session.About
 	messages    []ken.Message
-	answer      func() (ken.Message, bool) // reads an answer as it came; nil for none
-	answerBytes int                        // bytes that answer holds until it has read
-	journaled   bool                       // it is for the journal
-	incognito   bool                       // of an incognito turn: the journal only learns what not to take up
+	answer      func() (ken.Message, bool) // parses an answer; nil for a turn
+	answerBytes int                        // bytes that answer holds until it is called
+	journaled   bool                       // the journal gets it
+	incognito   bool                       // of an incognito turn: the journal only learns what not to keep
 
 	items      []ken.Item
 	block      *session.Block // composed by this turn; nil for none
@@ -31,47 +31,47 @@ type record struct {
 	signals    ken.Signals
 	focal      []string        // the entities in focus
 	receipt    *receipt.Record // nil for none
-	marks      *taintMarks     // of an answer's taints; nil for none
+	marks      *taintMarks     // taints of an answer; nil for none
 	reply      *reply          // tells conversations apart that begin alike; nil for none
-	responseID string          // the id of a response that belongs to the session; "" for none
-	noteIndex  int             // of its note among those of one transaction, from 1; 0 for none
+	responseID string          // a response that belongs to the session; "" for none
+	noteIndex  int             // the record's number among the notes of one transaction, from 1; 0 for none
 }
 
-// Bounds of what waits to be written: some seconds of turns that came faster than
-// the disk takes them, and the bytes of their messages and answers. What comes on top
-// is left out: a conversation's next request brings its messages again.
+// Bounds of the records that wait to be written: their number, some seconds of turns that come
+// faster than the disk, and the bytes of their messages and answers. Further records are
+// dropped: the next request of a conversation brings its messages again.
 const (
 	maxWaiting      = 4096
 	maxWaitingBytes = 256 << 20
 )
 
-// maxTogether bounds the records that share a transaction.
+// maxTogether bounds the records in one transaction.
 const maxTogether = 64
 
-// recorder hands records on behind the turns' backs: a turn leaves what it has and
-// goes on. Those of an owner are handed on in their order, together those that came
-// while others were written; owners do not wait for each other. What was left before
-// close is written.
+// recorder writes records in the background, so that a turn need not wait. The records of an
+// owner are written in their order; those that came during a write are written together. Owners
+// do not wait for each other. What was added before close is written.
 //
-// They do not wait for company: with up to 20 ms for it, a turn took as much processor
-// time, at 60 turns a second and at 500.
+// A write does not wait for more records to come. With a wait of up to 20 ms, a turn took the
+// same processor time, at 60 turns a second and at 500.
 type recorder struct {
 	write  func(owner string, recs []record)
-	onDrop func()       // is told of the first record of a row that was left out
-	spawn  func(func()) // a goroutine that Close waits for
+	onDrop func()       // called at the first dropped record of a row
+	spawn  func(func()) // starts a goroutine that Close waits for
 
 	mu       sync.Mutex             // guards the rest
-	progress sync.Cond              // told when something was written
+	progress sync.Cond              // signals that something was written
 	queues   map[string]*ownerQueue // by owner, those with something to write
-	waiting  int                    // records, those that are being written included
+	waiting  int                    // records, including those that are being written
 	bytes    int                    // of their messages and answers
+	// the last record was dropped
 	dropping bool
 	closed   bool
-	accepted uint64 // records, ever
-	dropped  uint64 // that were left out
+	accepted uint64 // records, in total
+	dropped  uint64 // records, in total
 }
 
-// ownerQueue is what waits of one owner.
+// ownerQueue holds the waiting records of one owner.
 type ownerQueue struct {
 	pending        []record
 	added, written uint64
@@ -83,14 +83,14 @@ func newRecorder(write func(owner string, recs []record), lost func(), spawn fun
 	return r
 }
 
-// add never waits for a write.
+// add queues a record. It never waits for a write.
 func (r *recorder) add(rec record) {
 	if r.enqueue(rec) {
 		r.onDrop()
 	}
 }
 
-// apply reports whether the record is the first one to be left out.
+// enqueue queues a record, and reports whether it is the first of a row that was dropped.
 func (r *recorder) enqueue(rec record) (first bool) {
 	n := rec.size()
 	r.mu.Lock()
@@ -117,7 +117,7 @@ func (r *recorder) enqueue(rec record) (first bool) {
 	return false
 }
 
-// size is about what messages and an answer that was not read yet take, in bytes.
+// size is about the bytes of the messages, and of an answer that was not parsed yet.
 func (rec *record) size() int {
 	n := rec.answerBytes
 	for i := range rec.messages {
@@ -133,7 +133,7 @@ func (rec *record) size() int {
 	return n
 }
 
-// run writes what waits of an owner until nothing does.
+// run writes an owner's records until none waits.
 func (r *recorder) run(owner string, l *ownerQueue) {
 	for {
 		recs := r.next(owner, l)
@@ -153,7 +153,7 @@ func (r *recorder) run(owner string, l *ownerQueue) {
 	}
 }
 
-// followUp returns what is to be written together; nil when nothing waits.
+// next returns the records to write together; nil if none waits.
 func (r *recorder) next(owner string, l *ownerQueue) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,11 +167,11 @@ func (r *recorder) next(owner string, l *ownerQueue) []record {
 	return recs
 }
 
-// inRecorder marks the context of what the recorder's own goroutine calls.
+// recorderKey marks the context of calls on the recorder's own goroutine.
 type recorderKey struct{}
 
-// flush returns when everything that was added before is written, or ctx ends. The
-// program's hook, which runs between two writes, does not wait for itself.
+// flush returns once everything that was added before is written, or ctx ends. The program's
+// hook runs between two writes and does not wait for itself.
 func (r *recorder) flush(ctx context.Context) error {
 	if ctx.Value(recorderKey{}) != nil {
 		return nil
@@ -194,7 +194,7 @@ func (r *recorder) flush(ctx context.Context) error {
 	return nil
 }
 
-// targets are how far each lane is to be written. r.mu is held.
+// targets returns how far each queue must be written. The caller holds r.mu.
 func (r *recorder) targets() map[*ownerQueue]uint64 {
 	out := make(map[*ownerQueue]uint64, len(r.queues))
 	for _, l := range r.queues {
@@ -203,27 +203,27 @@ func (r *recorder) targets() map[*ownerQueue]uint64 {
 	return out
 }
 
-// close refuses what comes later. What waits is still written.
+// close refuses new records. Waiting records are still written.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 }
 
-// usesSession reports whether the layer keeps a turn's session in mind.
+// usesSession reports whether the layer keeps anything of a turn's session.
 func (l *Layer) usesSession(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.cfg.Middleware.Journal && t.Session != "" && l.storeErr == nil
 }
 
-// keepsMessages reports whether a turn's messages are kept.
+// keepsMessages reports whether a turn's messages are journaled.
 func (l *Layer) keepsMessages(t *ken.Turn) bool { return l.usesSession(t) && !t.Incognito }
 
-// keepsReceipt reports whether a turn's receipt is kept.
+// keepsReceipt reports whether a turn's receipt is stored.
 func (l *Layer) keepsReceipt(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.storeErr == nil && l.cfg.Session.Receipts > 0 && !t.Incognito
 }
 
-// observe leaves a turn to the session's journal and to the owner's receipts.
+// recordTurn queues a turn for the session's journal and the owner's receipts.
 func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
 	if l.usesSession(t) {
@@ -243,11 +243,11 @@ func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	}
 }
 
-// maxKeptText bounds the bytes of a message that wait for the journal, which keeps fewer.
+// maxKeptText bounds the bytes of a message that waits for the journal, which keeps fewer.
 const maxKeptText = 1 << 20
 
-// storedAt is a copy of messages to be kept after their request. Of a very long one the
-// middle is left out, and then nothing in it holds on to the request's body.
+// journalCopy returns a copy of messages that is kept after their request. Of a very long
+// message the middle is left out; then the copy shares no memory with the request's body.
 func journalCopy(msgs []ken.Message) []ken.Message {
 	out, long := cloneMessages(msgs), false
 	for i := range out {
@@ -275,8 +275,7 @@ func journalCopy(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// cloneMessages are messages that share nothing with those of the caller, who may go on
-// with them.
+// cloneMessages returns messages whose slices the caller may change.
 func cloneMessages(msgs []ken.Message) []ken.Message {
 	out := slices.Clone(msgs)
 	for i := range out {
@@ -285,20 +284,19 @@ func cloneMessages(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// Answered tells the layer what the model answered to a turn, so that the
-// session's journal has it even if it never comes back in a request: the last
-// answer of a conversation, and any that the client shortens. A Transport does so
-// by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn
-// as it was given to Assemble. It returns at once.
+// Answered hands the model's answer to the session's journal, even if it never comes back in a
+// request: the last answer of a conversation, or one that the client shortens. A Transport does
+// so by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn as it was
+// given to Assemble. Answered returns at once.
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
 	answer = cloneMessages([]ken.Message{answer})[0]
 	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 }
 
-// callOnMessage is Answered for an answer that is still to be read, and holds so many bytes
-// until then: on the recorder's goroutine, which nobody waits for. response is the id that
-// a later request may go on from, "" for none.
-func (l *Layer) recordAnswer(t *ken.Turn, held int, response string, read func() (ken.Message, bool)) {
+// recordAnswer is Answered for an answer that is parsed later, on the recorder's goroutine, and
+// holds heldBytes until then. response is the id that a later request may continue; "" for
+// none.
+func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
@@ -306,12 +304,12 @@ func (l *Layer) recordAnswer(t *ken.Turn, held int, response string, read func()
 		response = ""
 	}
 	if l.usesSession(t) {
-		l.recorder.add(record{owner: t.Owner, about: sessionAbout(t), answer: read, answerBytes: held, responseID: response, journaled: true, incognito: t.Incognito})
+		l.recorder.add(record{owner: t.Owner, about: sessionAbout(t), answer: read, answerBytes: heldBytes, responseID: response, journaled: true, incognito: t.Incognito})
 	}
 }
 
-// sessionAbout is whose messages a turn's are. What is learned in a session applies to
-// the one scope that it works in, and everywhere when it names none or several.
+// sessionAbout describes the session of a turn. What is learned in a session applies to the one
+// scope that it works in, and everywhere if it names none or several.
 func sessionAbout(t *ken.Turn) session.About {
 	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
 	if len(t.Scopes) == 1 {
@@ -320,8 +318,8 @@ func sessionAbout(t *ken.Turn) session.About {
 	return a
 }
 
-// keepRecords writes an owner's records in one transaction. It runs on the recorder's
-// goroutine, and what fails costs knowledge of a session, never a turn.
+// writeRecords writes an owner's records in one transaction. It runs on the recorder's
+// goroutine; an error costs knowledge of a session, never a turn.
 func (l *Layer) writeRecords(owner string, recs []record) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -341,11 +339,11 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 	if slices.ContainsFunc(kept, func(r *record) bool { return !r.incognito }) {
 		l.maintainSessions(owner)
 	}
-	also, settled := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
-	also, corrected := l.replyWriter(owner, recs, also)
-	noted := l.Journal(owner).Record(ctx, notes, also)
-	settled()
-	corrected()
+	write, useWritten := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
+	write, repliesWritten := l.replyWriter(owner, recs, write)
+	noted := l.Journal(owner).Record(ctx, notes, write)
+	useWritten()
+	repliesWritten()
 	var failed error
 	lost := 0
 	for i := range noted {
@@ -376,7 +374,7 @@ func (l *Layer) writeRecords(owner string, recs []record) {
 	}
 }
 
-// readAnswer reads what is still to be read, false when there is nothing.
+// readAnswer parses a record's answer. It returns false if there is nothing to record.
 func (l *Layer) readAnswer(r *record) (ok bool) {
 	if r.answer == nil {
 		return true
@@ -393,7 +391,7 @@ func (l *Layer) readAnswer(r *record) (ok bool) {
 	return ok
 }
 
-// journalNote is a record as the journal takes it.
+// journalNote returns a record in the journal's form.
 func journalNote(r *record) session.Note {
 	n := session.Note{About: r.about, Messages: r.messages, Injected: append(withoutCheckpoints(r.items), itemsInToolResults(r.messages)...), Unkept: r.incognito, Block: r.block,
 		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: focalAspects(r.items, r.focal)}}
@@ -405,7 +403,7 @@ func journalNote(r *record) session.Note {
 	return n
 }
 
-// aspects names those of the entities in focus that the items are about.
+// focalAspects names the aspects that the items have of the entities in focus.
 func focalAspects(items []ken.Item, focal []string) (out []string) {
 	for i := range items {
 		it := &items[i]
@@ -420,8 +418,8 @@ func focalAspects(items []ken.Item, focal []string) (out []string) {
 	return out
 }
 
-// receiptWriter returns what writes the records' receipts; nil when there are none.
-// One that is refused, over an id that can't be a key, costs no other.
+// receiptWriter returns a function that writes the records' receipts; nil if there are none. A
+// receipt with an id that can't be a key is refused and costs no other.
 func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
@@ -448,13 +446,13 @@ func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, [
 	}
 }
 
-// withoutCheckpoints are the items without checkpoints. Those are made of what was said in
-// the session itself, which may well be learned.
+// withoutCheckpoints returns the items without checkpoints. A checkpoint repeats what the
+// session itself said, and that may be learned.
 func withoutCheckpoints(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
-// addAnswer tells the program's hook of a message. Its panic must not cost the rest.
+// callOnMessage calls the program's hook with a message. A panic of the hook is logged.
 func (l *Layer) callOnMessage(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {

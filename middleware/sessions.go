@@ -22,19 +22,19 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// ownerSessions is what the layer keeps for an owner's sessions.
+// ownerSessions is what the layer keeps for the sessions of one owner.
 type ownerSessions struct {
 	journal   *session.Journal
 	queue     *jobs.Queue
 	receipts  *receipt.Book
 	harvester *harvest.Harvester
-	close     func() error // of the model's connections
+	close     func() error // closes the connections of the harvest model
 
-	maintained bool // sessions of this process are in the journal, or it was asked to look after it
-	idle       bool // nothing was open or waited when somebody looked last
+	maintained bool // this process has sessions in the journal, or was asked to look after it
+	idle       bool // nothing was open or waiting at the last check
 }
 
-// ownerSessions returns the owner's, made on first use.
+// sessionsOf returns the sessions of an owner, made on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
@@ -57,7 +57,7 @@ func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	return d
 }
 
-// maintainSessions has the background look after an owner's sessions from now on.
+// maintainSessions has the background check an owner's sessions from now on.
 func (l *Layer) maintainSessions(owner string) {
 	d := l.sessionsOf(owner)
 	l.sessionsMu.Lock()
@@ -65,13 +65,13 @@ func (l *Layer) maintainSessions(owner string) {
 	d.maintained, d.idle = true, false
 }
 
-// tended lists the owners to look after, those with nothing to do only if quiet is
-// set: to look after one is to open its store.
-func (l *Layer) maintainedOwners(quiet bool) (owners []string) {
+// maintainedOwners lists the owners to check. Those with nothing to do are included only if
+// withIdle is set, because checking an owner opens the store.
+func (l *Layer) maintainedOwners(withIdle bool) (owners []string) {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
 	for owner, d := range l.sessions {
-		if d.maintained && (quiet || !d.idle) {
+		if d.maintained && (withIdle || !d.idle) {
 			owners = append(owners, owner)
 		}
 	}
@@ -79,34 +79,34 @@ func (l *Layer) maintainedOwners(quiet bool) (owners []string) {
 	return owners
 }
 
-// Journal is where an owner's sessions are kept until they were harvested, "" for
-// the configured owner's.
+// Journal returns the journal of an owner's sessions, "" for the configured owner. It keeps
+// them until they were harvested.
 func (l *Layer) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
-// Jobs is the queue of an owner's jobs, "" for the configured owner's. The layer
-// runs them; a program may look at them.
+// Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
 func (l *Layer) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
-// Session is the handle of a turn's session: what a program learns, recalls,
-// verifies and disputes through it carries the session, the branch and the actor,
-// and is told to the session's event log before it is done. Only what a Transport
-// or a Wrapped passes on needs no Session.Add.
+// Session returns the handle of a turn's session. What a program learns, recalls, verifies and
+// disputes through it carries the session, the branch and the actor, and is written to the
+// session's event log first. Messages that a Transport or a Wrapped forwards need no
+// Session.Add.
 func (l *Layer) Session(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
 	if l.keepsMessages(&t) {
-		l.maintainSessions(t.Owner) // what Session.Add keeps ends with the layer
+		l.maintainSessions(t.Owner) // a session that gets messages by Session.Add ends with the layer
 	}
 	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
 
+// sessionHandle returns the handle of a session that is journaled.
 func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
 	return l.newHandle(owner, a, false)
 }
 
-// newHandle is the handle of a session. What a program does through one that is
-// incognito is done and told to the event log, but what is said is not journaled.
+// newHandle returns the handle of a session. Actions through an incognito handle are done and
+// written to the event log, but messages are not journaled.
 func (l *Layer) newHandle(owner string, a session.About, incognito bool) *session.Session {
 	st := ownerStore{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
@@ -129,10 +129,10 @@ func (l *Layer) newHandle(owner string, a session.About, incognito bool) *sessio
 	return session.New(o)
 }
 
-// End ends a session for the reason given and lets it be harvested: at once in
-// the background, or with the next call of Harvest where the layer has none. It
-// waits until what was said is in the journal. The receipts of one that is Deleted
-// go at once. A session that is not open is no error.
+// End ends a session for the reason given, once what was said is in the journal. The session is
+// then harvested: at once in the background, or with the next call of Harvest if the layer has
+// no background. The receipts of a session that is Deleted are deleted at once. A session that
+// is not open is no error.
 func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
@@ -152,20 +152,20 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	return err
 }
 
-// ForgetSession deletes what the journal holds of a session, what was just said in it
-// included, and the receipts of its turns, so that nothing more is learned from it.
-// What was learned before stays. A session that is not there is no error.
+// ForgetSession deletes what the journal holds of a session, including what was said just now,
+// and the receipts of its turns, so that nothing more is learned from it. What was learned
+// before stays. A session that does not exist is no error.
 func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
 	l.judgeSession(ctx, owner, id, true)
 	d := l.sessionsOf(owner)
-	let, err := d.harvester.Hold(ctx) // a harvest that has read it would go on
+	release, err := d.harvester.Hold(ctx) // a harvest that has read the session would go on
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer let()
+	defer release()
 	if _, err := l.waitForOtherHarvests(ctx, d, id); err != nil {
 		return err
 	}
@@ -176,12 +176,17 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	return err
 }
 
-// Harvest ends the sessions that are idle or were left by a process that is gone,
-// and runs every job that is due, in this goroutine. It returns what was done; the
-// error is of the queue itself, never of a job. Messages that were harvested long
-// enough ago are deleted, as lifecycle.yaml says, and so are receipts.
+// Harvest brings the owner's sessions to their end, in this goroutine:
 //
-// Every process may call it, also at the same time: a job is leased to one of them.
+//  1. The recorder writes what was said to the journal.
+//  2. Sessions that are idle, or were left by a process that died, end. Each end queues a job.
+//  3. The queue runs the jobs that are due: the harvester drafts claims, drops echoes of what
+//     was injected, consolidates the rest with what is known, and writes it.
+//  4. New claims are filed under the entities that they are about.
+//  5. Messages and receipts that were kept long enough are deleted, as lifecycle.yaml says.
+//
+// The error is of the queue itself, never of a job. Every process may call Harvest, also at
+// the same time: a job is leased to one of them.
 func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -190,14 +195,9 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	if _, err := d.journal.EndIdle(ctx, l.cfg.Session.Idle); err != nil {
 		return jobs.Report{}, err
 	}
-	var report jobs.Report
-	if l.cfg.Middleware.Harvest {
-		var err error
-		report, err = d.queue.Drain(ctx, l.jobHandlers(d))
-		l.counts.addHarvest(&report)
-		if err := errors.Join(err, markFailed(ctx, d, report.Jobs)); err != nil {
-			return report, err
-		}
+	report, err := l.runJobs(ctx, d)
+	if err != nil {
+		return report, err
 	}
 	if err := l.fileAfterHarvest(ctx, owner, &report); err != nil {
 		return report, err
@@ -205,12 +205,22 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	if _, err := d.journal.Sweep(ctx, l.lifecyclePolicy().JournalGrace()); err != nil {
 		return report, err
 	}
-	_, err := d.receipts.Prune(ctx)
+	_, err = d.receipts.Prune(ctx)
 	return report, err
 }
 
-// giveUp marks the sessions whose jobs are dead. Their messages stay, and ken jobs
-// retry harvests them after all.
+// runJobs runs the jobs of the queue that are due, unless middleware.harvest is off.
+func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, error) {
+	if !l.cfg.Middleware.Harvest {
+		return jobs.Report{}, nil
+	}
+	report, err := d.queue.Drain(ctx, l.jobHandlers(d))
+	l.counts.addHarvest(&report)
+	return report, errors.Join(err, markFailed(ctx, d, report.Jobs))
+}
+
+// markFailed marks the sessions whose jobs were given up. Their messages stay, and ken jobs
+// retry can still harvest them.
 func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	var errs []error
 	for i := range ran {
@@ -226,7 +236,7 @@ func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	return errors.Join(errs...)
 }
 
-// jobSession is the session that a job is about; "" for none.
+// jobSession returns the session that a job is about; "" for none.
 func jobSession(j *jobs.Job) string {
 	var p session.HarvestJob
 	if j.Kind != session.JobHarvest || json.Unmarshal(j.Payload, &p) != nil {
@@ -235,7 +245,7 @@ func jobSession(j *jobs.Job) string {
 	return p.Session
 }
 
-// jobHandlers is who runs which job.
+// jobHandlers returns the handlers of jobs by kind.
 func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
@@ -245,16 +255,16 @@ func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	}}
 }
 
-// sessionCheckEvery is how often the background looks for idle sessions and for jobs
-// whose time has come; at owners with nothing to do it looks quietEvery times more
-// rarely, for the messages whose grace period is over.
+// sessionCheckEvery is how often the background looks for idle sessions and for jobs that are
+// due. Owners with nothing to do are checked once every idleCheckFactor rounds, for messages to
+// delete.
 const (
 	sessionCheckEvery = 30 * time.Second
 	idleCheckFactor   = 120
 )
 
-// runSessionChecks looks after the owners' sessions until ctx ends: first after those
-// that other processes left.
+// runSessionChecks checks the owners' sessions until ctx ends, first those that other processes
+// left.
 func (l *Layer) runSessionChecks(ctx context.Context) {
 	l.sweepDeadProcesses()
 	for _, owner := range l.ownersOnDisk() {
@@ -270,7 +280,7 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 		case <-tick.C:
 			n++
 		case <-l.wake:
-			if n%idleCheckFactor == 0 { // the round for the quiet ones was made
+			if n%idleCheckFactor == 0 { // the round for idle owners is done
 				n++
 			}
 		case <-ctx.Done():
@@ -279,10 +289,10 @@ func (l *Layer) runSessionChecks(ctx context.Context) {
 	}
 }
 
-// symbolLookup looks after one owner's sessions once.
+// checkSessions checks one owner's sessions once.
 func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
-	l.setIdle(d, true) // unless somebody says something meanwhile
+	l.setIdle(d, true) // a message that comes during the check sets it back
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
@@ -290,11 +300,11 @@ func (l *Layer) checkSessions(ctx context.Context, owner string) {
 		_, err := l.Harvest(ctx, owner)
 		return err
 	})
-	waits := err != nil
+	busy := err != nil
 	if err == nil {
-		waits, err = l.hasWork(ctx, d)
+		busy, err = l.hasWork(ctx, d)
 	}
-	if waits || err != nil {
+	if busy || err != nil {
 		l.setIdle(d, false)
 	}
 	if err != nil && ctx.Err() == nil {
@@ -308,8 +318,8 @@ func (l *Layer) setIdle(d *ownerSessions, quiet bool) {
 	d.idle = quiet
 }
 
-// hasWork reports whether an owner has an open session, or a job that is to run. The
-// configured owner's jobs may be added by anybody at any time.
+// hasWork reports whether an owner has an open session, or a job to run. It is always true for
+// the configured owner, whose jobs any process may add.
 func (l *Layer) hasWork(ctx context.Context, d *ownerSessions) (bool, error) {
 	if d == l.sessionsOf("") {
 		return true, nil
@@ -322,8 +332,8 @@ func (l *Layer) hasWork(ctx context.Context, d *ownerSessions) (bool, error) {
 	return len(left) > 0, err
 }
 
-// left lists the owners whose stores are on disk: an earlier process may have died
-// with sessions of theirs.
+// ownersOnDisk lists the owners whose stores are on disk. An earlier process may have left
+// sessions there.
 func (l *Layer) ownersOnDisk() (owners []string) {
 	owners, err := bolt.List(l.cfg.State(l.o.Root))
 	if err != nil {
@@ -332,7 +342,7 @@ func (l *Layer) ownersOnDisk() (owners []string) {
 	return owners
 }
 
-// poke wakes the background.
+// wakeSessionChecks starts a round of checks now.
 func (l *Layer) wakeSessionChecks() {
 	select {
 	case l.wake <- struct{}{}:
@@ -340,12 +350,12 @@ func (l *Layer) wakeSessionChecks() {
 	}
 }
 
-// lastHarvest bounds what Close spends on harvesting: rules are done in it, and
-// what is not stays in the queue for the next start.
+// closeHarvestLimit bounds what Close spends on harvesting. Rules are done by then; the rest
+// stays in the queue for the next start.
 const closeHarvestLimit = 3 * time.Second
 
-// endAll ends this process's sessions and harvests what can be harvested quickly,
-// jobs that waited for their turn included.
+// endSessions ends this process's sessions and harvests what is quick, including jobs that
+// waited.
 func (l *Layer) endSessions() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
@@ -367,8 +377,8 @@ func (l *Layer) endSessions() error {
 	return errors.Join(errs...)
 }
 
-// HarvestAgain harvests a session once more, found by its id or a unique part of
-// it, while its messages are there: ErrNotFound when they are gone.
+// HarvestAgain harvests a session once more, found by its id or a unique part of it. It returns
+// ErrNotFound if the session's messages are gone.
 func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -384,15 +394,15 @@ func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Out
 	return d.harvester.Again(ctx, info.ID, l.o.Progress)
 }
 
-// processesDir lies beside the owners' folders, of which none begins with a dot.
+// processesDir lies beside the owners' folders, whose names never begin with a dot.
 const processesDir = ".processes"
 
 func (l *Layer) processesPath() string {
 	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
 }
 
-// announceProcess has other processes know that this one lives, from before anything bears
-// its name. l.desksMu is held.
+// announceProcess lets other processes know that this one lives, before anything carries its
+// name. The caller holds l.sessionsMu.
 func (l *Layer) announceProcess() {
 	if l.announcement != nil || l.storeErr != nil {
 		return
@@ -403,7 +413,7 @@ func (l *Layer) announceProcess() {
 		switch {
 		case err == nil:
 			l.announcement = a
-		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave somebody else the same
+		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave another process the same name
 			l.process = name + "." + strconv.Itoa(n)
 		default:
 			l.o.Log.Warn("other processes may take this one's sessions for left behind", "cause", err)
@@ -412,12 +422,12 @@ func (l *Layer) announceProcess() {
 	}
 }
 
-// isAlive reports whether a process lives that keeps sessions in this folder.
+// isAlive reports whether a process that keeps sessions in this folder lives.
 func (l *Layer) isAlive(process string) bool {
 	return process == l.process || alive.Is(l.processesPath(), process)
 }
 
-// withdrawProcess takes the announcement back.
+// withdrawProcess removes the announcement of this process.
 func (l *Layer) withdrawProcess() error {
 	l.sessionsMu.Lock()
 	defer l.sessionsMu.Unlock()
@@ -427,7 +437,7 @@ func (l *Layer) withdrawProcess() error {
 	return l.announcement.Close()
 }
 
-// sweepDead deletes the announcements of processes that are gone.
+// sweepDeadProcesses deletes the announcements of dead processes.
 func (l *Layer) sweepDeadProcesses() {
 	if _, err := alive.Sweep(l.processesPath(), time.Now()); err != nil {
 		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
@@ -437,9 +447,8 @@ func (l *Layer) sweepDeadProcesses() {
 // otherCheckEvery is how often to look whether another process has finished.
 const otherCheckEvery = 100 * time.Millisecond
 
-// othersHarvests waits until the harvests that other living processes are at now
-// have ended, those of one session or all: they go on with what they have read. It
-// reports whether there were any.
+// waitForOtherHarvests waits until the harvests end that other living processes run now, of one
+// session or of all. They use what they have read already. It reports whether there were any.
 func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
 	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
@@ -458,7 +467,7 @@ func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess
 	return waited, err
 }
 
-// atWork lists the harvests that other living processes are at.
+// otherHarvests lists the harvests that other living processes run.
 func (l *Layer) otherHarvests(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
 	running, err := d.queue.List(ctx, jobs.Running)
 	if errors.Is(err, ken.ErrCorrupt) { // a job that can't be read is not run

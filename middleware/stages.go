@@ -21,37 +21,38 @@ import (
 
 // State is a turn on its way through the chain. It belongs to one goroutine.
 type State struct {
-	Turn    ken.Turn      // its messages are without secrets: each is replaced by a marker
-	Read    []ken.Message // what intent reads: the messages, cleaned by guard
+	Turn    ken.Turn      // its messages are clean: a marker replaces each secret
+	Read    []ken.Message // the messages that intent reads: clean, and shortened by guard
 	Signals ken.Signals
 	Found   retriever.Result
 	Block   budgeter.Block
-	Receipt *ken.Receipt // filled in by every stage
+	Receipt *ken.Receipt // every stage fills in a part
 
 	proj   store.Projections
-	shares []*share // what other owners share with the turn's, as far as it was there in time
-	late   <-chan store.Result
+	shares []*share // what other owners share with the turn's owner, as far as it came in time
+	// vector hits of the session's last turn that came too late for it
+	late <-chan store.Result
 
 	code      turnCode
 	filter    ken.Filter              // of the turn
-	history   injectionHistory        // what it was told by earlier blocks of the conversation
-	lastEvent uint64                  // the store's last event when the turn began to read it
-	dryRun    *dryRun                 // nil for a turn
-	current   *atomic.Pointer[string] // the one that runs; nil for a trial
+	history   injectionHistory        // what earlier blocks of the conversation hold
+	lastEvent uint64                  // the store's last event when the turn began to read
+	dryRun    *dryRun                 // nil for a real turn
+	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
 }
 
-// Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
-// leaves something behind should not do so then.
+// Trial reports whether this is a dry run: see Layer.Trial. A middleware should leave no trace
+// then.
 func (st *State) Trial() bool { return st.dryRun != nil }
 
 // Handler does something to a turn.
 type Handler func(ctx context.Context, st *State) error
 
-// Middleware wraps the rest of the chain. It may change the state before and
-// after next, or not call next at all.
+// Middleware wraps the rest of the chain. It may change the state before and after next, or not
+// call next at all.
 type Middleware func(next Handler) Handler
 
-// chain builds one handler; the first middleware is the outermost.
+// chain builds one handler from middlewares. The first is the outermost.
 func chain(m []Middleware) Handler {
 	h := func(context.Context, *State) error { return nil }
 	for i := len(m) - 1; i >= 0; i-- {
@@ -75,8 +76,8 @@ func (l *Layer) stages(c *config.Config) []Middleware {
 	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
 }
 
-// stage turns one of the layer's own steps into a middleware that fails open:
-// what goes wrong is noted, and the rest of the chain runs.
+// stage makes a middleware of one of the layer's own steps. It fails open: an error goes to the
+// receipt, and the rest of the chain runs.
 func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
@@ -93,6 +94,7 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	}
 }
 
+// protect calls do and returns a panic as an error.
 func protect(ctx context.Context, st *State, do Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,6 +104,7 @@ func protect(ctx context.Context, st *State, do Handler) (err error) {
 	return do(ctx, st)
 }
 
+// degrade notes a failure in the receipt.
 func (st *State) degrade(name string, err error) {
 	why := name + ": " + err.Error()
 	st.Receipt.Degraded = append(st.Receipt.Degraded, why)
@@ -112,12 +115,12 @@ func (st *State) degrade(name string, err error) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// guardWindow is how many of the last messages guard cleans: more than intent
-// looks at, and few enough that a conversation of thousands costs nothing.
+// guardWindow is how many of the last messages guard cleans: more than intent reads, and few
+// enough that a conversation of thousands costs nothing.
 const guardWindow = 32
 
-// taintGuard takes the model's reasoning and the layer's own blocks out of what the
-// stages after it read. The request itself stays as it is.
+// guard removes the model's reasoning and the layer's own blocks from what later stages read.
+// The request itself stays as it is.
 func (l *Layer) guard(_ context.Context, st *State) error {
 	st.Read = make([]ken.Message, 0, guardWindow+1)
 	msgs := st.Turn.Messages
@@ -134,7 +137,7 @@ func (l *Layer) guard(_ context.Context, st *State) error {
 	return nil
 }
 
-// guardMessage is a message without reasoning, as the stages read it.
+// guardMessage returns a message without reasoning, as the stages read it.
 func guardMessage(m ken.Message) ken.Message {
 	switch m.Role {
 	case "assistant":
@@ -145,9 +148,9 @@ func guardMessage(m ken.Message) ken.Message {
 	return shortened(m)
 }
 
-// maxReadText bounds the bytes of a message that the stages read. Words of megabytes
-// would take them seconds and many times their size in memory, and what is asked stands
-// at the beginning or at the end.
+// maxReadText bounds the bytes of a message that the stages read. Megabytes of text would take
+// seconds and many times their size in memory, and a question stands at the beginning or at the
+// end.
 const maxReadText = 128 << 10
 
 // shortened leaves out the middle of a message that is longer than maxReadText.
@@ -156,8 +159,8 @@ func shortened(m ken.Message) ken.Message {
 	return m
 }
 
-// withoutMiddle returns a text of at most limit bytes, and whether it had more: then it
-// is the beginning and the end with an empty line between them, in a copy of its own.
+// withoutMiddle returns a text of at most limit bytes and reports whether it was longer. Of a
+// longer text it returns a copy of the beginning and the end, with an empty line between them.
 func withoutMiddle(s string, limit int) (string, bool) {
 	if len(s) <= limit {
 		return s, false
@@ -172,8 +175,8 @@ func withoutMiddle(s string, limit int) (string, bool) {
 	return s[:head] + "\n\n" + s[tail:], true
 }
 
-// intent reads the signals. Switched off, or when it fails, the last user message
-// is the question as it stands.
+// intent reads the turn's signals from the last messages. If it is switched off or fails, the
+// last user message is the question as it stands.
 func (l *Layer) intent(_ context.Context, st *State) error {
 	q := ""
 	if i := lastUser(st.Read); i >= 0 {
@@ -262,7 +265,7 @@ func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, n
 	}
 }
 
-// cause says why retrieval was less than hybrid; "" when it was not.
+// retrievalCause says why retrieval was less than hybrid; "" if it was hybrid.
 func (l *Layer) retrievalCause(st *State, noVector string) string {
 	switch {
 	case !st.Signals.Asks:
@@ -277,15 +280,16 @@ func (l *Layer) retrievalCause(st *State, noVector string) string {
 	return ""
 }
 
-// showPlaybook prints a playbook whole: the block names it where one does not fit.
+// showPlaybook is the command that prints a playbook. The block names it where a playbook does
+// not fit.
 const showPlaybook = "ken skill show"
 
-// prefetched is how many claims are got ready for the block at once, where they lie in
-// another process: more than usually have room in it.
+// prefetched is how many claims are fetched at once for the block where they lie in another
+// process. Usually fewer fit.
 const prefetched = 64
 
-// likelyRefs are the candidates, of one store, whose claims the block will ask for: every rule, and of the
-// others knowledge first, since what is in every turn was read for the turns before.
+// likelyRefs returns the candidates of one store whose claims the block will ask for: every
+// rule, then knowledge, then memory, which was read for the turns before.
 func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	rules := 0
 	for rules < len(cands) && cands[rules].Constraint {
@@ -364,8 +368,8 @@ func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool)
 	return cands
 }
 
-// checkpointItem is where the turn's session stands, for a conversation that has lost
-// it. Whoever knows fails open, like a stage.
+// checkpointItem returns the state of the turn's session, for a conversation that has lost its
+// past. It fails open, like a stage.
 func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	if l.findCheckpoint == nil {
 		return c, false
@@ -392,14 +396,14 @@ func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candi
 		Text: text, CreatedAt: at}}, ok
 }
 
-// checkpointID is what the id of a checkpoint's item starts with; the session's
-// follows.
+// checkpointID is the prefix of the id of a checkpoint's item. The session's id follows.
 const checkpointID = "checkpoint:"
 
 const checkpointHeading = "Where this session stands"
 
 func checkpointSource(session string) string { return "session " + session }
 
+// lastUser returns the index of the last user message that is not a block; -1 if there is none.
 func lastUser(msgs []ken.Message) int {
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if msgs[i].Role == "user" && !budgeter.IsBlock(msgs[i].Text) {

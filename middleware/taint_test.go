@@ -129,7 +129,7 @@ func shell(t *testing.T, stream bool, pieces func(n int) []string, between func(
 	return s
 }
 
-// reply is a response that was read to its end.
+// reply is the model's first answer in a conversation that has a number. The journal keeps it.
 type reply struct {
 	*http.Response
 	body string
@@ -158,7 +158,7 @@ func (r reply) told() string {
 	return strings.Join(append(r.Header.Values(middleware.TaintHeader), r.Trailer.Values(middleware.TaintHeader)...), ", ")
 }
 
-// guardMessage is a layer that knows a poisoned claim, and its id.
+// guardMessage returns a message without reasoning, as the stages read it.
 func guardMessage(t *testing.T, action config.TaintAction) (*middleware.Layer, string) {
 	l := open(t, settings(recording), func(o *middleware.Options) { o.Taint = action })
 	return l, learn(t, l, fromOutside(t, poison))[0]
