@@ -23,31 +23,31 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Bounds of what waits to be judged: sessions, and the messages of one.
+// Bounds of the turns that wait to be judged: turns, messages of one, and bytes.
 const (
 	maxJudgedTurns    = 512
 	maxJudgedMessages = 64
-	maxJudgedBytes    = 32 << 10 // of what came before, of what followed, and of one message
+	maxJudgedBytes    = 32 << 10 // of the messages before, of those after, and of one message
 )
 
-// How many turns are judged a second, and how many at once after a quiet time. To judge a
-// turn costs as much as to compose it, and the order of items is learned from a sample as
-// well: turns that come faster are answered, and not judged.
+// judgedRate is how many turns are judged a second, and judgedBurst how many at once after a
+// quiet time. Judging a turn costs as much as composing it, and a sample teaches the order of
+// items as well. Turns that come faster are answered and not judged.
 const (
 	judgedRate  = 20
 	judgedBurst = 400
 )
 
-// judgedTurns are the last turns of sessions, whose answers are judged: which items of the
-// block did they use? That is known in part once an answer is heard, and for good
-// once the person goes on, who may say that it was wrong. It lives in memory alone; a
-// turn whose process dies before is not learned from. The zero value is ready.
+// judgedTurns holds the last turns of sessions until their answers were judged: which items of
+// the block did the answer use? That is known in part once the answer was observed, and for
+// good once the person goes on, who may object to it. It lives in memory only; turns of a
+// process that dies are not learned from. The zero value is ready.
 type judgedTurns struct {
-	turnsMu sync.Mutex // guards what each of them holds
+	turnsMu sync.Mutex // guards the turns' content
 
 	mu     sync.Mutex // guards the rest
 	byKey  map[string]*list.Element
-	recent *list.List // of *heed, the latest first
+	recent *list.List // of *judgedTurn, the latest first
 	limit  *rate.Limiter
 }
 
@@ -66,20 +66,20 @@ type judgedTurn struct {
 	key          string
 	owner        string
 	receipt      ken.Receipt
-	before       []ken.Message // up to the person's message, the newest
-	answer       []ken.Message // what followed
-	fromResponse bool          // the last of answer was heard, and no request had it yet
-	followUp     string        // what the person said then; "" until that is known
-	cachedUses   []ken.Use     // of answer, before anything was said to it; nil for not yet
+	before       []ken.Message // the messages up to the person's, the newest
+	answer       []ken.Message // the messages after it
+	fromResponse bool          // the last message of answer was read from a response, and no request had it yet
+	followUp     string        // what the person said next; "" if unknown
+	cachedUses   []ken.Use     // the judgement of answer without followUp; nil if not made
 }
 
 func judgedKey(owner, session string) string { return owner + "\x00" + session }
 
-// verdicts are what answers used, of some turns of an owner.
+// verdicts are what answers used, in some turns of an owner.
 type verdicts struct {
 	owner    string
 	uses     map[string][]ken.Use // by turn
-	outcomes []scorer.Outcome     // of those that are known for good
+	outcomes []scorer.Outcome     // of turns that were judged for good
 }
 
 // judge adds what a turn's answer used, as far as that is known.
@@ -97,8 +97,8 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 	}
 }
 
-// judgedTurn takes up records of turns and answers, in their order, and judges. It runs on
-// the recorder's goroutine.
+// judgeRecords judges turns by records of requests and answers, in their order. It runs on the
+// recorder's goroutine.
 func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	v.owner = owner
 	defer l.recoverJudging(&v)
@@ -111,12 +111,12 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 		}
 		key := judgedKey(owner, r.about.ID)
 		switch h := l.judgements.get(key); {
-		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // of a turn that leaves nothing, or that had no block
+		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // of an incognito turn, or of one without a block
 		case r.answer != nil:
 			if h.addAnswer(r.messages[0]) {
 				v.judge(h, false)
 			}
-		case r.incognito: // it ends the turn before, and is no word on it
+		case r.incognito: // it ends the turn before and says nothing about it
 			if h = l.judgements.take(key); h != nil {
 				v.judge(h, true)
 			}
@@ -127,7 +127,7 @@ func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	return v
 }
 
-// unjudged, deferred, stops a panic: nothing is learned then.
+// recoverJudging is deferred. After a panic nothing is learned.
 func (l *Layer) recoverJudging(v *verdicts) {
 	if p := recover(); p != nil {
 		l.o.Log.Error("judge what answers used", "panic", p)
@@ -135,8 +135,8 @@ func (l *Layer) recoverJudging(v *verdicts) {
 	}
 }
 
-// judgeRequest takes up a request: of the session's last turn, or of a new one, which ends
-// that.
+// judgeRequest takes a request of the session's last turn, or of a new turn, which ends the
+// last one.
 func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	last := lastUser(r.messages)
 	if last < 0 {
@@ -162,8 +162,7 @@ func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	}
 }
 
-// lastMessages are the last of messages, as much of them as is kept. It shares nothing with
-// them.
+// lastMessages returns copies of the newest messages, within the bounds.
 func lastMessages(msgs []ken.Message) (out []ken.Message) {
 	room := maxJudgedBytes
 	from := len(msgs)
@@ -177,8 +176,8 @@ func lastMessages(msgs []ken.Message) (out []ken.Message) {
 	return out
 }
 
-// truncatedMessage is a message as it is kept: a copy, since its words are a part of a request
-// that may be long.
+// truncatedMessage returns a shortened copy of a message, which shares no memory with its
+// request.
 func truncatedMessage(m ken.Message) ken.Message {
 	out := ken.Message{Role: m.Role, Text: strings.Clone(m.Text[:min(len(m.Text), maxJudgedBytes)]), ToolCallID: strings.Clone(m.ToolCallID)}
 	for _, c := range m.ToolCalls[:min(len(m.ToolCalls), maxJudgedMessages)] {
@@ -187,7 +186,7 @@ func truncatedMessage(m ken.Message) ken.Message {
 	return out
 }
 
-// setAnswer takes up what a request of the turn carries behind the person's message.
+// setAnswer replaces the answer by what a request carries after the person's message.
 func (h *judgedTurn) setAnswer(msgs []ken.Message) {
 	if len(msgs) == 0 {
 		return
@@ -199,18 +198,18 @@ func (h *judgedTurn) setAnswer(msgs []ken.Message) {
 	h.answer, h.fromResponse = answer, false
 }
 
-// sameMessage reports messages that are kept alike.
+// sameMessage reports whether two messages are equal, as they are kept.
 func sameMessage(a, b ken.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && a.ToolCallID == b.ToolCallID && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// addAnswer takes up an answer, and reports whether it is worth to judge what is known of the
-// turn now. To read the block's items costs as much as the rest of what is written of a
-// turn: it is not done for an answer that came before, and not for a step of the turn,
-// whose calls have no results yet.
+// addAnswer adds a message from a response, and reports whether to judge the turn now. Reading
+// the block's items costs as much as everything else that is written of a turn. So the turn is
+// not judged for a repeated answer, nor for a step of a tool loop, whose calls have no results
+// yet.
 func (h *judgedTurn) addAnswer(m ken.Message) bool {
 	said := truncatedMessage(m)
-	if h.fromResponse { // asked again: the later one is what goes on
+	if h.fromResponse { // the same request again: the later answer counts
 		if n := len(h.answer) - 1; sameMessage(h.answer[n], said) {
 			return false
 		}
@@ -220,8 +219,8 @@ func (h *judgedTurn) addAnswer(m ken.Message) bool {
 	return len(m.ToolCalls) == 0
 }
 
-// finish takes up that the person goes on. What the next request has between the two
-// messages of the person is the whole answer, with the results of tools.
+// end notes that the person went on. The next request has the whole answer, with results of
+// tools, between the person's two messages.
 func (h *judgedTurn) end(before []ken.Message, next string) {
 	from := len(before)
 	for from > 0 && (before[from-1].Role != "user" || budgeter.IsBlock(before[from-1].Text)) {
@@ -233,8 +232,8 @@ func (h *judgedTurn) end(before []ken.Message, next string) {
 	h.followUp = truncatedMessage(ken.Message{Text: next}).Text
 }
 
-// usageKinds judges the turn as far as it is known. Most are judged twice, when the answer is
-// heard and when the person goes on, and the second time there is nothing new.
+// uses judges the turn as far as it is known. Most turns are judged twice, when the answer was
+// observed and when the person goes on; the second time nothing is new.
 func (h *judgedTurn) uses() []ken.Use {
 	if use.Objects(h.followUp) {
 		return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.followUp})
@@ -245,7 +244,7 @@ func (h *judgedTurn) uses() []ken.Use {
 	return h.cachedUses
 }
 
-// write says in the receipts what was used. One that is gone costs no other.
+// write adds the uses to the receipts. A receipt that is gone is skipped.
 func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	for _, turn := range slices.Sorted(maps.Keys(v.uses)) {
 		if err := book.AddUse(tx, turn, v.uses[turn]); err != nil && !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrCorrupt) {
@@ -255,9 +254,9 @@ func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	return nil
 }
 
-// bookUse adds to what one transaction writes of an owner what answers used, and what
-// is learned from it: run write in it, nil for nothing, and settled when it is durable.
-// What fails of it is left out.
+// useWriter returns a function that writes what answers used, and what is learned from it,
+// after write in the same transaction. Call settled when that is durable. What fails of it is
+// left out.
 func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.ShelfTx, []session.Noted) error) (both func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if len(v.uses) == 0 {
 		return write, func() {}
@@ -289,7 +288,7 @@ func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.Shel
 	}, func() { taken() }
 }
 
-// finishJudging judges turns for good that nothing more will be heard of.
+// finishJudging judges for good turns that will get no more messages.
 func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedTurn) {
 	v := l.finalVerdicts(owner, done)
 	both, settled := l.useWriter(ctx, v, nil)
@@ -303,7 +302,7 @@ func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedT
 	settled()
 }
 
-// finalVerdicts are the verdicts on turns that nothing more will be heard of.
+// finalVerdicts returns the verdicts on turns that will get no more messages.
 func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
 	v.owner = owner
 	defer l.recoverJudging(&v)
@@ -315,7 +314,7 @@ func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
 	return v
 }
 
-// judgeAll judges for good what waits. Nothing is recorded any more.
+// judgeAll judges all waiting turns for good, after the recorder was closed.
 func (l *Layer) judgeAll() {
 	byOwner := map[string][]*judgedTurn{}
 	for _, h := range l.judgements.takeAll() {
@@ -328,8 +327,8 @@ func (l *Layer) judgeAll() {
 	}
 }
 
-// judgeSession judges for good the last turn of a session that ends. Of one that is deleted
-// nothing is learned.
+// judgeSession judges the last turn of a session that ends. Nothing is learned from a deleted
+// one.
 func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool) {
 	owner = l.ownerOrDefault(owner)
 	if h := l.judgements.take(judgedKey(owner, id)); h != nil && !deleted {
@@ -337,12 +336,12 @@ func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool
 	}
 }
 
-// forgetUse takes claims that are gone out of what is known of their use.
+// forgetUse removes forgotten claims from what was learned of their use.
 func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error {
 	return l.Learner(owner).Forget(ctx, ids...)
 }
 
-// get returns a session's last turn, nil when there is none.
+// get returns a session's last turn; nil for none.
 func (hs *judgedTurns) get(key string) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -366,8 +365,8 @@ func (hs *judgedTurns) take(key string) *judgedTurn {
 	return hs.recent.Remove(el).(*judgedTurn)
 }
 
-// saveRecord keeps a turn, and returns the one of the same owner that there is no room for
-// any more. What goes of another owner's is lost: it can't be written from here.
+// put adds a turn. If there are too many, it drops the oldest, and returns it if the owner is
+// the same. Another owner's verdict can't be written here, and is lost.
 func (hs *judgedTurns) put(h *judgedTurn) (old *judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -386,7 +385,7 @@ func (hs *judgedTurns) put(h *judgedTurn) (old *judgedTurn) {
 	return last
 }
 
-// all removes and returns everything, the oldest first.
+// takeAll removes and returns all turns, the oldest first.
 func (hs *judgedTurns) takeAll() (out []*judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -400,7 +399,7 @@ func (hs *judgedTurns) takeAll() (out []*judgedTurn) {
 	return out
 }
 
-// drop forgets what waits of an owner.
+// dropOwner drops an owner's turns.
 func (hs *judgedTurns) dropOwner(owner string) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -412,15 +411,14 @@ func (hs *judgedTurns) dropOwner(owner string) {
 	}
 }
 
-// learners are the owners' memories of what was of use, made on first use. The zero
-// value is ready.
+// learners holds the learner of each owner, made on first use. The zero value is ready.
 type learners struct {
 	mu sync.Mutex // guards m
 	m  map[string]*scorer.Learner
 }
 
-// Learner is what an owner's answers used, "" for the configured owner's, and the
-// order learned from it.
+// Learner returns what an owner's answers used, "" for the configured owner, and the order of
+// items learned from it.
 func (l *Layer) Learner(owner string) *scorer.Learner {
 	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
@@ -446,12 +444,11 @@ func scorerMode(c *config.Config) scorer.Mode {
 	return scorer.ModeAuto
 }
 
-// loadFraction is how much of a turn's deadline it waits, once, for what was learned: a
-// third, for the legs have theirs still before them. It is at hand where this process
-// holds the folder.
+// loadFraction is the part of a turn's deadline that a turn waits, once, for what was learned:
+// a third. The process that holds the folder has it at hand.
 const loadFraction = 3
 
-// learned adds to how a turn searches what was learned from use. It fails open.
+// applyLearned adds to the search options what was learned from use. It fails open.
 func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Options) {
 	learner := l.Learner(st.Turn.Owner)
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadFraction)
@@ -482,8 +479,8 @@ func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Option
 	}
 }
 
-// willJudge reports whether it will be known which items a turn's answer used: there is
-// a session to hear it in, a receipt to keep it with, and a model that reads the block.
+// willJudge reports whether a turn's answer will be judged: that needs a session, a receipt,
+// and a model that reads the block.
 func (l *Layer) willJudge(t *ken.Turn) bool {
 	return l.usesSession(t) && l.keepsReceipt(t) && l.cfg.Middleware.Inject
 }

@@ -286,6 +286,8 @@ func cardsIn(r *ken.Receipt) map[string]*ken.Item {
 	return out
 }
 
+// constraintSource returns the name by which a rule was found, the entity if that has another
+// name, and the dependency to the turn.
 func constraintSource(t testing.TB, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {

@@ -24,8 +24,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openEmbedder makes the configured embedder twice over: guarded for turns, and
-// with retries for the background.
+// openEmbedder makes the configured embedder in two forms: guarded by a circuit breaker for
+// turns, and with retries for the background.
 func (l *Layer) openEmbedder() error {
 	e, err := l.configuredEmbedder()
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Layer) openEmbedder() error {
 	return nil
 }
 
-// vectorOff says by which switch there is no vector leg; "" when by none.
+// vectorOff names the setting that switches vector search off; "" if none does.
 func vectorOff(c *config.Config) string {
 	switch {
 	case !c.Middleware.Vector:
@@ -58,6 +58,7 @@ func vectorOff(c *config.Config) string {
 	return ""
 }
 
+// configuredEmbedder returns the embedder of the options or of the configuration.
 func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 	if l.o.Embedder != nil {
 		return l.o.Embedder, nil
@@ -79,8 +80,8 @@ func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 	return embed.None(), nil
 }
 
-// builtinEmbedder is the built-in table, or its copy that was adapted to this project. A
-// copy that can't be read is told of and left aside.
+// builtinEmbedder returns the built-in table, or its copy that was adapted to this project. A
+// copy that can't be read is logged and not used.
 func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	base, err := builtin.Open()
 	if err != nil {
@@ -98,7 +99,7 @@ func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	return adapted, nil
 }
 
-// retrieval translates the configuration.
+// retrievalOptions translates the configuration.
 func retrievalOptions(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.LegKeyword: c.Retrieval.Legs.Keyword, retriever.LegVector: c.Retrieval.Legs.Vector,
@@ -112,9 +113,9 @@ func retrievalOptions(c *config.Config) retriever.Options {
 	return o
 }
 
-// legs returns the legs of a turn: all that are switched on, or none when the turn
-// asks for nothing. One that asks to go on with the last sessions gets those and what
-// is pinned. noVector says why there is no vector leg.
+// legs returns the sources that a turn searches: those that are switched on, or none if the
+// turn asks for nothing. A turn that continues the last sessions searches those and the pinned
+// claims. noVector says why there is no vector search.
 func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Leg {
 	asks := s.Asks
 	var out []retriever.Leg
@@ -144,39 +145,39 @@ func (l *Layer) indexing() repository.Options {
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }
 
-// calibrateSeed draws the questions: the same in every process, so that the same
-// records give the same calibration.
+// calibrateSeed draws the calibration's questions. It is fixed, so that the same records give
+// the same calibration in every process.
 const calibrateSeed = 1
 
-// calibrations holds what is in force, by owner. Each is read from its file at
-// the owner's first turn.
+// calibrations holds the calibration of each owner, read from its file at the owner's first
+// turn.
 type calibrations struct {
-	mu        sync.RWMutex // guards m and what its values point to; no calibration is changed
+	mu        sync.RWMutex // guards m and its values; a calibration itself never changes
 	m         map[string]*calibrated
-	due       chan string // owners whose turns found that a calibration is due; nil when nobody measures
+	due       chan string // owners whose turns found that a calibration is due; nil without a background
 	measuring sync.Mutex  // one measurement at a time
 }
 
-// calibrationOf is what is known of an owner.
+// calibrated is what is known of an owner's calibration.
 type calibrated struct {
 	current     *calibrate.Calibration // in force; nil for none
-	requestedAt int                    // records when it was last measured or asked for
+	requestedAt int                    // records at the last measurement or request
 
-	file    stamp     // that now is from
-	checked time.Time // when that was last compared
+	file    stamp     // the file that current was read from
+	checked time.Time // when the file was last compared
 }
 
-// fileCheckEvery is how often a turn looks whether another process has measured since.
+// fileCheckEvery is how often a turn looks whether another process has measured.
 const fileCheckEvery = time.Second
 
-// stamp tells two versions of a file apart. It is written by whichever process holds
-// the store.
+// stamp tells two versions of a calibration file apart. The process that holds the store writes
+// the file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// calibrationStamp is the zero value for a file that is not there.
+// calibrationStamp returns the stamp of an owner's file; the zero value if there is none.
 func (l *Layer) calibrationStamp(owner string) stamp {
 	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
 	if err != nil {
@@ -185,7 +186,7 @@ func (l *Layer) calibrationStamp(owner string) stamp {
 	return stamp{fi.ModTime(), fi.Size()}
 }
 
-// ownerOrDefault is the owner as stores name it.
+// ownerOrDefault returns the configured owner for "".
 func (l *Layer) ownerOrDefault(owner string) string {
 	if owner == "" {
 		return l.cfg.Knowledge.Owner
@@ -193,12 +194,11 @@ func (l *Layer) ownerOrDefault(owner string) string {
 	return owner
 }
 
-// usesCalibration reports whether calibration has any effect.
+// usesCalibration reports whether a calibration has any effect.
 func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
 
-// Calibration is how an owner's store was found to fare with the embedder in use,
-// "" for the configured owner; nil when that was not measured, or is switched off.
-// It must not be changed.
+// Calibration returns how well the embedder does on an owner's store, "" for the configured
+// owner; nil if that was not measured or is switched off. Do not change it.
 func (l *Layer) Calibration(owner string) *calibrate.Calibration {
 	if !l.usesCalibration() {
 		return nil
@@ -206,8 +206,8 @@ func (l *Layer) Calibration(owner string) *calibrate.Calibration {
 	return l.calibrationOf(l.ownerOrDefault(owner)).current
 }
 
-// calibrationOf returns a copy of what is known of an owner, from its file at the
-// first time and when that has changed.
+// calibrationOf returns a copy of what is known of an owner. It reads the file the first time
+// and when the file has changed.
 func (l *Layer) calibrationOf(owner string) calibrated {
 	cs := &l.calibrations
 	cs.mu.RLock()
@@ -246,7 +246,7 @@ func (l *Layer) calibrationOf(owner string) calibrated {
 	return *known
 }
 
-// unchangedCalibration returns a copy of what is known, unless it is of another file.
+// unchangedCalibration returns a copy of what is known; nil if that is from another file.
 func (l *Layer) unchangedCalibration(owner string, file stamp) *calibrated {
 	l.calibrations.mu.RLock()
 	defer l.calibrations.mu.RUnlock()
@@ -261,13 +261,13 @@ func (l *Layer) ownerDir(owner string) string {
 	return filepath.Join(l.cfg.State(l.o.Root), bolt.FolderName(owner))
 }
 
-// Calibrate measures how an owner's store fares with the embedder in use, if that
-// is due, keeps the result beside the store, and uses it from the next turn on.
-// It returns what is in force: nil when calibration is switched off, when the store
-// has too few records, or when too few of them have a vector yet.
+// Calibrate measures how well the embedder does on an owner's store if that is due, stores the
+// result beside the store, and uses it from the next turn on. It returns the calibration in
+// force: nil if calibration is switched off, or if the store has too few records, or too few of
+// them have a vector yet.
 //
-// It takes up to a second, and with a gateway the time of embedding some 200
-// questions. Nothing waits for it.
+// It takes up to a second, and with an embedding service also the time for some 200 questions.
+// No turn waits for it.
 func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
 	if !l.usesCalibration() {
 		return nil, nil
@@ -301,18 +301,18 @@ func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibra
 	return c, err
 }
 
+// updateCalibration changes what is known of an owner.
 func (l *Layer) updateCalibration(owner string, change func(*calibrated)) {
 	l.calibrations.mu.Lock()
 	defer l.calibrations.mu.Unlock()
 	change(l.calibrations.m[owner])
 }
 
-// enoughVectors reports whether enough records have a vector: while many lack one, the
-// likeness would seem worse than it is.
+// enoughVectors reports whether enough records have a vector. If many lack one, the embedder
+// would seem worse than it is.
 func enoughVectors(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
 
-// wantCalibration lets the background know that an owner's calibration is due. A
-// turn calls it, and it does not wait.
+// requestCalibration tells the background that an owner's calibration is due. It does not wait.
 func (l *Layer) requestCalibration(owner string, have, total int) {
 	if l.calibrations.due == nil || !l.usesCalibration() || !enoughVectors(have, total) {
 		return
@@ -328,12 +328,12 @@ func (l *Layer) requestCalibration(owner string, have, total int) {
 	}
 }
 
-// calibrateDue measures what turns found due, until ctx ends.
+// runCalibrations measures what turns requested, until ctx ends.
 func (l *Layer) runCalibrations(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.calibrations.due:
-			// The configured owner's holder looks after it by itself: see lookAfter.
+			// The holder of the configured owner's store does it by itself: see maintainStore.
 			if owner != l.cfg.Knowledge.Owner || l.owners.Holds(owner) {
 				l.calibrateQuietly(ctx, owner)
 			}
@@ -353,20 +353,21 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 	}
 }
 
-// searchOptions is how an owner's turns search, legs apart, and why there is no vector
-// leg; "" when there is.
+// searchOptions returns how an owner's turns search, without the sources, and why there is no
+// vector search; "" if there is.
 func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
 	return l.searchOptionsFor(l.Calibration(owner))
 }
 
-// searchOptionsFor is search for whoever has the calibration already: each look at whether
-// its file has changed is a call of the operating system.
+// searchOptionsFor is searchOptions for a caller that has the calibration. It saves a look at
+// the file, which is a call of the operating system.
 func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, string) {
 	return applyCalibration(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
 }
 
-// applyCalibration is how to search after a calibration, and why there is no vector leg:
-// for the cause given, "" for none, or because the words alone, if they may, find more.
+// applyCalibration returns the search options under a calibration, and why there is no vector
+// search: the cause given, "" for none, or that the keyword search alone finds more. words says
+// whether that is switched on.
 func applyCalibration(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
 	o = c.Apply(o)
 	if c.Harms() && words && o.Order == retriever.OrderEvidence {

@@ -27,38 +27,37 @@ type Verdict string
 const (
 	VerdictInjected Verdict = "injected" // it is in the block
 	VerdictCut      Verdict = "cut"      // it was considered and left out
-	VerdictUnseen   Verdict = "unseen"   // no leg found it
+	VerdictUnseen   Verdict = "unseen"   // no source found it
 	VerdictUnknown  Verdict = "unknown"  // it was written after the turn, or forgotten before it
-	VerdictSilent   Verdict = "silent"   // nothing was looked for in that turn
+	VerdictSilent   Verdict = "silent"   // that turn searched nothing
 )
 
-// Explanation says why a claim is in a turn's block, or why it is not, from the
-// receipt of the turn and the claim's history.
+// Explanation says why a claim is in a turn's block or not, from the turn's receipt and the
+// claim's history.
 type Explanation struct {
 	Turn    string    `json:"turn"`
 	At      time.Time `json:"at"`
 	Session string    `json:"session,omitempty"`
 	Mode    ken.Mode  `json:"mode"`
-	Cause   string    `json:"cause"` // why the mode is not the one configured
+	Cause   string    `json:"cause"` // why the mode is not the configured one
 	Claim   string    `json:"claim"`
 
 	Verdict Verdict       `json:"verdict"`
 	Reason  ken.CutReason `json:"reason,omitempty"` // of a claim that was cut
-	Detail  string        `json:"detail,omitempty"` // such as the item that it repeats
+	Detail  string        `json:"detail,omitempty"` // for example, the item that it repeats
 	Why     string        `json:"why"`              // in a sentence
 	Try     string        `json:"try,omitempty"`    // what would change it
 
-	// Status is the claim's at the time of the turn; "" for one that was not there, and
-	// for a piece of the repository.
+	// Status is the claim's status at the turn; "" if it did not exist, and for a piece of the
+	// repository.
 	Status   ken.Status `json:"status,omitempty"`
-	Degraded []string   `json:"degraded,omitempty"` // what had failed in that turn
+	Degraded []string   `json:"degraded,omitempty"` // what failed in that turn
 	Item     *KeptItem  `json:"item,omitempty"`     // of an injected claim
 }
 
-// Explain says why a claim, by its whole id, was injected in one of the owner's turns,
-// or why not. It changes nothing and asks no leg again: what it says is what was known
-// then. Errors: ErrNotFound for a turn without a receipt, and for an id that is neither
-// in it nor the owner's.
+// Explain says why a claim, given by its whole id, was injected in one of the owner's turns, or
+// why not. It searches nothing again and changes nothing. It returns ErrNotFound for a turn
+// without a receipt, and for an id that is neither in the receipt nor the owner's.
 func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return Explanation{}, err
@@ -139,7 +138,7 @@ func claimLifeAt(ctx context.Context, s store.Engine, id string, at time.Time) (
 	}
 	for i := range events {
 		ev := &events[i]
-		if ev.Seq == 0 { // of the life that it had elsewhere
+		if ev.Seq == 0 { // imported, from before it came into this store
 			continue
 		}
 		l.known = true
@@ -166,15 +165,15 @@ func isID(id string) bool {
 	return err == nil && u.String() == id
 }
 
-// explainer words what a receipt says.
+// explainer turns a receipt into sentences.
 type explainer struct {
 	record *receipt.Record
 	out    *Explanation
 }
 
-// standing says in words how an item stands to what its turn was about, as far as it
-// still does; "" for one that the structure has no part in. A receipt keeps which
-// entities that were and how far they are; by which dependency is looked up.
+// relation says how an item relates to what its turn was about, as far as it still does; "" if
+// the structure did not bring it. A receipt keeps the entities and their distance; the
+// dependency is looked up.
 func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
 	if _, ok := it.Legs[retriever.LegStructure]; !ok {
 		return ""
@@ -207,8 +206,8 @@ func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Recor
 	return "a rule of " + entities[0] + ", one dependency from what the turn was about"
 }
 
-// matches is the name by which a rule was found, whose it is if that goes by another, and
-// how that comes into the turn.
+// constraintSource returns the name by which a rule was found, the entity if that has another
+// name, and the dependency to the turn.
 func constraintSource(c *structure.Constraint) string {
 	words := c.Says
 	if c.Entity != c.Says {
@@ -221,7 +220,7 @@ func constraintSource(c *structure.Constraint) string {
 }
 
 // findConstraint finds a constraint from the entities that a turn was about, or else from the
-// symbols that it named, as the code has them now.
+// symbols that it named, as the code is now.
 func (l *Layer) findConstraint(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
 	o := structureOptions(&l.cfg)
 	if o == nil {
@@ -248,7 +247,7 @@ func (l *Layer) findConstraint(ctx context.Context, s store.Engine, rec *receipt
 	}
 }
 
-// nearbySymbols is what hangs together with the symbols that a turn named.
+// nearbySymbols returns what is one step from the symbols that a turn named.
 func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []structure.Beside {
 	names := mentions(&rec.Signals, l.o.Root)
 	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.isLoaded() {
@@ -262,7 +261,7 @@ func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []struct
 	return nearbyThings(v, resolve(v, names, max(l.cfg.Graph.Symbols, minSymbols)))
 }
 
-// found says which legs brought an item, best rank first.
+// foundBy lists the sources that found an item, best rank first.
 func foundBy(legs map[string]ken.LegScore) string {
 	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int {
 		if d := legs[a].Rank - legs[b].Rank; d != 0 {
@@ -276,9 +275,9 @@ func foundBy(legs map[string]ken.LegScore) string {
 	return strings.Join(names, " and ")
 }
 
-// injected words what became of an item of the block; standing is how it stands to what
-// the turn was about.
-func (x *explainer) injected(it *KeptItem, i int, standing string) {
+// injected explains an item of the block. relation is how it relates to what the turn was
+// about.
+func (x *explainer) injected(it *KeptItem, i int, relation string) {
 	e := x.out
 	e.Verdict, e.Item = VerdictInjected, it
 	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.record.Items))
@@ -297,10 +296,10 @@ func (x *explainer) injected(it *KeptItem, i int, standing string) {
 		e.Why = place + ", and says where the session stands: the conversation had lost it."
 	case it.Memory:
 		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryReason(it.Legs) + "."
-	case it.Constraint && standing != "":
-		e.Why = place + ", whatever the ranking says: it is " + standing + "."
-	case standing != "":
-		e.Why = place + ", found by " + foundBy(it.Legs) + "; it is " + standing + "."
+	case it.Constraint && relation != "":
+		e.Why = place + ", whatever the ranking says: it is " + relation + "."
+	case relation != "":
+		e.Why = place + ", found by " + foundBy(it.Legs) + "; it is " + relation + "."
 	default:
 		e.Why = place + ", found by " + foundBy(it.Legs) + "."
 	}
@@ -312,7 +311,7 @@ func (x *explainer) injected(it *KeptItem, i int, standing string) {
 	}
 }
 
-// memoryBy says what makes an item memory.
+// memoryReason says why an item is in the memory part.
 func memoryReason(legs map[string]ken.LegScore) string {
 	for _, leg := range []struct{ name, why string }{
 		{retriever.LegPinned, "it belongs into every turn"},
@@ -326,7 +325,7 @@ func memoryReason(legs map[string]ken.LegScore) string {
 	return "found by " + foundBy(legs)
 }
 
-// cutReasons are what each reason means, and what would change it.
+// cutReasons says what each reason means and what would change it.
 var cutReasons = map[ken.CutReason]struct{ why, try string }{
 	ken.CutScope:     {"It was outside the scopes or kinds of the turn.", "Ask with a scope that it has, or learn it without one."},
 	ken.CutStatus:    {"It was a hypothesis, disputed or superseded then, and no turn gets such a claim.", "Approve or verify it, if it is true."},
@@ -340,6 +339,7 @@ var cutReasons = map[ken.CutReason]struct{ why, try string }{
 	ken.CutLate:      {"It arrived after the deadline of the turn.", "Raise retrieval.deadline, or look at ken doctor for a slow embedder."},
 }
 
+// cut explains a claim that was left out.
 func (x *explainer) cut(reason ken.CutReason, detail string) {
 	e := x.out
 	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
@@ -382,7 +382,7 @@ func causeOrUnknown(cause string) string {
 	return cause
 }
 
-// asked says what was looked for, and how.
+// searchDescription says what was searched for, and how.
 func (x *explainer) searchDescription() string {
 	s := &x.record.Signals
 	words := slices.Concat(s.Keywords, s.Symbols, s.Entities, s.Failures)

@@ -12,14 +12,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Receipts is where the receipts of an owner's turns are kept, "" for the
-// configured owner's: the newest session.receipts of them, none longer than the
-// messages of a harvested session. A turn's is there a moment after the turn: see
-// Recorded. A turn that is Incognito has none.
+// Receipts returns the receipts of an owner's turns, "" for the configured owner: the newest
+// session.receipts of them, none longer than the messages of a harvested session. A receipt is
+// stored a moment after its turn: see Recorded. An Incognito turn has none.
 func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
-// receiptOptions is how an owner's receipts are kept. The configuration's 0 keeps none,
-// the book's is its default.
+// receiptOptions returns how an owner's receipts are kept.
 func (l *Layer) receiptOptions() receipt.Options {
 	count := l.cfg.Session.Receipts
 	if count == 0 {
@@ -28,9 +26,8 @@ func (l *Layer) receiptOptions() receipt.Options {
 	return receipt.Options{Count: count, Age: l.lifecyclePolicy().JournalGrace(), Now: l.now, Log: l.o.Log}
 }
 
-// Recorded returns once everything that turns and answers left before is in the
-// journals and among the receipts, or ctx ends. The program's message hook, which
-// runs in between, does not wait.
+// Recorded returns once everything that turns and answers left before is in the journals and
+// receipts, or ctx ends. The program's message hook runs in between and does not wait.
 func (l *Layer) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
 // ItemState is what became of an item of a block since its turn.
@@ -40,26 +37,26 @@ type ItemState string
 const (
 	ItemSame      ItemState = "same"      // as it was injected
 	ItemChanged   ItemState = "changed"   // the claim or the file says something else by now, or may
-	ItemForgotten ItemState = "forgotten" // it is gone: forgotten, or its file is
-	ItemMade      ItemState = "made"      // for the turn alone, such as a checkpoint; it is nowhere to be read
+	ItemForgotten ItemState = "forgotten" // the claim was forgotten, or its file is gone
+	ItemMade      ItemState = "made"      // made for the turn alone, such as a checkpoint; not stored
 )
 
-// KeptItem is an item of a turn's block: key, source, heading and text are those of
-// the claim as it is now, since a receipt keeps none.
+// KeptItem is an item of a turn's block. Key, source, heading and text are those of the claim
+// as it is now: a receipt keeps none of them.
 type KeptItem struct {
 	ken.Item
 	State ItemState `json:"state"`
 }
 
-// KeptTurn is the receipt of a turn as it was kept, with its items looked up.
+// KeptTurn is the stored receipt of a turn, with its items looked up.
 type KeptTurn struct {
 	receipt.Record
 	Items []KeptItem `json:"items"`
 }
 
-// Turn returns the receipt of one of the owner's turns, "" for the configured owner,
-// with the texts of its items as they are now. It waits for turns that are about to
-// be kept. Errors: ErrNotFound for a turn that has no receipt, or none any more.
+// Turn returns the receipt of one of the owner's turns, "" for the configured owner, with the
+// texts of its items as they are now. It returns ErrNotFound for a turn that has no receipt, or
+// none any more.
 func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return KeptTurn{}, err
@@ -82,7 +79,7 @@ func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) 
 	return out, nil
 }
 
-// storedAt looks an item up.
+// currentItem looks up an item of a receipt.
 func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
 	it := KeptItem{Item: rec.Items[i], State: ItemSame}
 	if !isID(it.ID) {
@@ -109,7 +106,7 @@ func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Re
 	return it, nil
 }
 
-// report tells whoever listens what was assembled.
+// report hands a turn's result to the program's listener and to the event log.
 func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.o.OnReceipt != nil {
 		l.callOnReceipt(ctx, a.Receipt)
@@ -122,8 +119,7 @@ func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	}
 }
 
-// hand gives the receipt to the program's listener, whose panic must not cost
-// the turn.
+// callOnReceipt calls the program's listener. A panic of the listener is logged.
 func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -133,6 +129,7 @@ func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	l.o.OnReceipt(ctx, r)
 }
 
+// assemblyEvent returns the context_assembly event of a turn.
 func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
@@ -161,13 +158,12 @@ func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembl
 	return ev
 }
 
-// isSessionItem reports whether an item of the memory part tells of sessions.
+// isSessionItem reports whether an item of the memory part is about sessions.
 func isSessionItem(it *ken.Item) bool {
 	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
 }
 
-// breakdown counts what the model reads, by where it comes from. In a dry run nothing
-// comes of the layer.
+// breakdown counts what the model reads, by source. A dry run has no insertions.
 func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
 	if len(a.Insertions) > 0 {
 		for i := range a.Receipt.Items {
