@@ -20,25 +20,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Check is one place that was looked at for what was forgotten.
+// Check is the result for one place that was searched for forgotten text.
 type Check struct {
 	Name   string `json:"name"`
-	Where  string `json:"where"` // what was looked at, in words
-	Clean  bool   `json:"clean"` // nothing of it was found
+	Where  string `json:"where"` // what was searched, in words
+	Clean  bool   `json:"clean"` // nothing was found
 	Detail string `json:"detail,omitempty"`
 }
 
-// CheckForgotten looks, after a Forget, by every path that leads to knowledge for the ids
-// of the claims that are gone, and for what the claim that was asked for said, as Forget
-// looks for it. was are the claims as they were before, which the caller has kept, such
-// as those of WouldForget; in any order, and those that it lacks are looked for by their
-// ids alone. What was said or written after the Forget is found like what it left
-// behind. It reads every claim, every journal and the whole log. It changes nothing.
+// CheckForgotten searches, after a Forget, every path to knowledge for the ids of the deleted
+// claims and for what the requested claim said. was are the claims before the Forget, which the
+// caller has kept, for example from WouldForget. Their order does not matter; missing ones are
+// searched by id only. What was said or written after the Forget is found as well.
+// CheckForgotten reads every claim, every journal and the whole log, and changes nothing.
 //
-// The words are given to no service: where vectors come from one, the nearest to them
-// are not asked for.
+// The text is given to no service: if vectors come from one, the nearest vectors are not
+// searched.
 //
-// Errors: those of reading, as of Forget. Then nothing is known.
+// After an error nothing is known. The errors are those of Forget.
 func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return nil, err
@@ -66,13 +65,13 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 	return c.checks, nil
 }
 
-// deletionChecker is a CheckForgotten on its way.
+// deletionChecker is a CheckForgotten in progress.
 type deletionChecker struct {
 	l              *Layer
 	s              store.Engine
 	before         []ken.Claim
 	ids            []string
-	traces         *harvest.Traces // nil when what was forgotten is not known
+	traces         *harvest.Traces // nil if the forgotten text is not known
 	journalHolding *session.Holding
 	checks         []Check
 }
@@ -80,7 +79,7 @@ type deletionChecker struct {
 // matches reports whether a text says what was forgotten.
 func (c *deletionChecker) matches(text string) bool { return c.traces != nil && c.traces.In(text) }
 
-// listIDs is the detail of ids that were found.
+// listIDs returns the detail for ids that were found.
 func listIDs(what string, ids []string) string {
 	if len(ids) == 0 {
 		return ""
@@ -113,15 +112,15 @@ func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-// joinDetails are the details that there are.
+// joinDetails joins the details that are not empty.
 func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }
 
-// matchAll passes every record.
+// matchAll returns a filter that passes every record.
 func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
 
-// maxHits is how many hits of a search are looked at.
+// maxHits bounds the hits of a search that are examined.
 const maxHits = 100
 
 func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
@@ -138,7 +137,7 @@ func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-// hits are those of the ids that a search found.
+// hits returns the deleted ids that a search found.
 func (c *deletionChecker) hits(res store.Result) (left []string) {
 	for _, h := range res.Hits {
 		if row, ok := c.s.Row(h.Ref); ok && slices.Contains(c.ids, row.ID) {
@@ -237,7 +236,7 @@ func (c *deletionChecker) history(ctx context.Context) (Check, error) {
 	return out, nil
 }
 
-// keepsMessages looks through the journals, once.
+// journals searches the journals, once.
 func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error) {
 	if c.journalHolding != nil {
 		return c.journalHolding, nil

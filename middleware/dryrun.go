@@ -12,17 +12,16 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// dryRun is what a turn that is only tried has in place of what the layer has. It is not
-// changed once made.
+// dryRun holds what a dry run uses in place of the layer's own settings. It never changes.
 type dryRun struct {
-	cfg         config.Config // the layer's, but for what bears on a turn
+	cfg         config.Config // the layer's, except for what affects a turn
 	retrieval   retriever.Options
 	vectorCause string
 	count       func(string) int
 	handler     Handler
 }
 
-// settings is the configuration that a turn goes by.
+// settings returns the configuration for a turn.
 func (l *Layer) settings(st *State) *config.Config {
 	if st.dryRun != nil {
 		return &st.dryRun.cfg
@@ -30,8 +29,8 @@ func (l *Layer) settings(st *State) *config.Config {
 	return &l.cfg
 }
 
-// searchSettings is how a turn searches, legs apart: the calibration of its store, nil for
-// none, what that makes of the settings, and why there is no vector leg; "" when there is.
+// searchSettings returns how a turn searches: the calibration of its store, nil for none, the
+// search options under it, and why there is no vector search; "" if there is.
 func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever.Options, noVector string) {
 	t := st.dryRun
 	if t == nil {
@@ -46,30 +45,28 @@ func (l *Layer) searchSettings(st *State) (c *calibrate.Calibration, o retriever
 	return c, o, noVector
 }
 
-// Trial composes the block of a turn with other settings, to see what they would do: as
-// Assemble would for a turn that is new and holds nothing yet, with what is known now
-// and what its session is about now. Receipt.Block is the block; Insertions is where it
-// would go, also in a dry run.
+// Trial composes the block of a turn with other settings, to show their effect. It works as
+// Assemble for a new turn whose conversation holds no block, with what is known now and with
+// the present focus of its session. Receipt.Block is the block, and Insertions is its place,
+// also in a dry run.
 //
-// It leaves no trace: no journal, receipt, event or count, nothing that a later turn is
-// given, nothing learned, explored or asked to be measured, and Options.OnReceipt does
-// not hear of it. Middlewares of the program run, and can tell by State.Trial. A hit
-// that came late is lost. What it shares with turns are caches, the embedder behind its
-// breaker, and the code, which is read again where files have changed.
+// It leaves no trace: no journal, receipt, event or count; nothing is learned, explored,
+// measured or kept for later turns; Options.OnReceipt is not called. Middlewares of the program
+// run and can tell by State.Trial. Late hits are lost. It shares with turns the caches, the
+// embedder behind its circuit breaker, and the code, which is read again if files have changed.
 //
-// Of cfg it takes what bears on one turn, and everything else is as the layer has it:
+// Trial takes from cfg what affects one turn; the rest is the layer's:
+//   - retrieval, budget and structure, whole; structure.classify changes nothing here
+//   - knowledge.top_k, knowledge.sessions, knowledge.playbooks and knowledge.embeddings
+//   - of middleware: knowledge, guard, intent, keyword, vector, pinned, sessions, playbooks,
+//     graph, decisions, objectives and floor
+//   - graph.symbols and objectives.chars
 //
-//   - retrieval, budget and structure, whole; structure.classify changes nothing here;
-//   - knowledge.top_k, knowledge.sessions, knowledge.playbooks and knowledge.embeddings;
-//   - of middleware: knowledge, guard, intent, keyword, vector, pinned, sessions,
-//     playbooks, graph, decisions, objectives and floor;
-//   - graph.symbols and objectives.chars.
+// What the layer was opened without stays off: vectors, the code graph, objectives. For vectors
+// the receipt says so.
 //
-// What the layer was opened without stays off: vectors, the code graph, objectives. The
-// receipt says so for vectors.
-//
-// Errors: ErrInvalid for a cfg that can't be used, with the key as the field; ctx's, since
-// a trial that was cut short shows nothing.
+// Errors: ErrInvalid for a cfg that can't be used, with the key as the field; ctx's error,
+// because a trial that was cut short shows nothing.
 func (l *Layer) Trial(ctx context.Context, t ken.Turn, cfg config.Config) (Assembly, error) {
 	start := time.Now()
 	tr, err := l.newDryRun(&cfg)
@@ -122,7 +119,8 @@ func (l *Layer) newDryRun(cfg *config.Config) (*dryRun, error) {
 	return t, nil
 }
 
-// turnConfig is the layer's configuration with what another one says that bears on a turn.
+// turnConfig returns the layer's configuration with the settings of another one that affect a
+// turn.
 func turnConfig(c config.Config, other *config.Config) config.Config {
 	c.Retrieval, c.Budget, c.Structure = other.Retrieval, other.Budget, other.Structure
 	k, from := &c.Knowledge, &other.Knowledge

@@ -17,40 +17,37 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// erasure is a Forget on its way. Its record is on the shelf from before the first claim
-// goes until no file has the words, so that whoever comes after a crash, or when the disk
-// has room again, goes on with it. The order is what keeps a busy session from bringing
-// anything back:
+// erasure is a Forget in progress. Its record is on the shelf from before the first claim is
+// deleted until no file has the text, so that a later process can finish it after a crash or a
+// full disk. The order of the steps keeps a busy session from bringing anything back:
 //
-//  1. the record, with fingerprints: from here on no transaction of the shelf takes up
-//     what says it;
-//  2. the claims go, and in the same transactions marks of their ids get on the shelf:
-//     from here on nothing that carries an id is taken up;
-//  3. what the shelf has of it goes, and so does what was written meanwhile, until a look
-//     at every place finds nothing;
-//  4. the words go from the record, and the files are rewritten.
+//  1. Write the record, with fingerprints. From now on the shelf accepts nothing that says the same.
+//  2. Delete the claims and, in the same transactions, write marks of their ids. From now on the shelf accepts nothing with such an id.
+//  3. Delete traces on the shelf, again and again, until a look at every place finds nothing.
+//  4. Delete the text from the record, and rewrite the files.
 type erasure struct {
 	l        *Layer
 	s        store.Engine
 	sessions *ownerSessions
 	record   forgotten.Record
-	traces   *harvest.Traces // nil once the words are gone from the record
-	seq      uint64          // of the log, as far as claims were looked at
+	traces   *harvest.Traces // nil once the record has no text any more
+	seq      uint64          // the log's event up to which claims were examined
 	out      Forgotten
 }
 
+// Bounds of an erasure.
 const (
-	// eraseRounds bounds how often an erasure looks again because something was found.
+	// eraseRounds bounds how often an erasure looks again because it found something.
 	eraseRounds = 8
-	// wordsKept is how long single words of a forgotten claim are recognised: longer than
-	// the sessions usually go on that were given it.
+	// wordsKept is how long single words of a forgotten claim are recognized: longer than a
+	// session that had the claim usually goes on.
 	wordsKept = 7 * 24 * time.Hour
 )
 
-// errInProgress is that somebody is at it, or was.
+// errInProgress means that this or another process has begun the erasure.
 var errInProgress = errors.New("it was begun before")
 
-// begin writes the record. errBegun: there is one that is not done.
+// begin writes the record. It returns errInProgress if there is an unfinished one.
 func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
 	e.record = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
 		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
@@ -77,14 +74,14 @@ func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten
 	})
 }
 
-// printsOf adds the fingerprints of what a claim says, but not of an episode whose rest is
-// written anew.
+// claimPrints adds the fingerprints of what a claim says, except of an episode whose rest is
+// written again.
 func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
 	if why == BlastRedacted {
 		return have, short
 	}
 	texts := []string{c.Text}
-	if c.Kind != ken.KindEpisode { // what a session began and ended with is not its own
+	if c.Kind != ken.KindEpisode { // an episode's details are the first and last words of its session
 		for _, ev := range c.Evidence {
 			if ev.Kind == ken.EvidenceMessage || ev.Kind == ken.EvidenceUserStatement {
 				texts = append(texts, ev.Detail)
@@ -105,14 +102,14 @@ func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, wh
 	return have, short
 }
 
-// forgetOn goes on with what was begun, or says what went.
+// resumeForget continues an erasure, or returns what was erased.
 func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
 	d := l.sessionsOf(s.Owner())
-	let, err := d.harvester.Hold(ctx)
+	resume, err := d.harvester.Hold(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer let()
+	defer resume()
 	rec, err := l.takeOverErasure(ctx, s, id)
 	if err != nil || rec == nil {
 		return Forgotten{}, err
@@ -131,9 +128,9 @@ func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Fo
 	return e.run(ctx)
 }
 
-// ownErasure makes this process the one that carries an erasure out, and returns the
-// record as it is then. While another living process is at it, it waits: two that write
-// the record would undo each other's. Nobody else in this process is at it.
+// takeOverErasure makes this process the one that carries an erasure out, and returns its
+// record. While another living process carries it out, it waits: two that write the record
+// would undo each other's work. The caller makes sure that this process works on it only once.
 func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
 	for {
 		busy := false
@@ -160,7 +157,7 @@ func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) 
 	}
 }
 
-// giveWords has the traces recognise single words, as far as they are known.
+// giveWords lets the traces recognize the single words that are known.
 func (e *erasure) giveWords(ctx context.Context) error {
 	turns, sessions, err := e.sessions.given(ctx, e.record.IDs()...)
 	if err != nil {
@@ -178,7 +175,8 @@ func (e *erasure) giveWords(ctx context.Context) error {
 	})
 }
 
-// finishForgetting goes on with what another process left, or this one could not finish.
+// finishForgetting continues erasures that an earlier process left, or that this one could not
+// finish.
 func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -211,7 +209,7 @@ func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 			continue
 		}
 		if p := rec.Pending.Process; p != l.process && l.isAlive(p) {
-			continue // it is at it
+			continue // that process carries it out
 		}
 		_, err = l.resumeForget(ctx, s, id)
 		errs = append(errs, err)
@@ -219,7 +217,7 @@ func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 	return errors.Join(errs...)
 }
 
-// run carries it out, from wherever it stands.
+// run carries the erasure out from where it stands.
 func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	err := e.carryOut(ctx)
 	e.report()
@@ -228,12 +226,12 @@ func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	}
 	e.out.Pending = err.Error()
 	e.record.Pending.Failed, e.record.Pending.Process = e.out.Pending, ""
-	_ = e.saveRecord(context.WithoutCancel(ctx)) // a disk that is full takes no note either
+	_ = e.saveRecord(context.WithoutCancel(ctx)) // fails as well on a full disk
 	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.record.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
 		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.record.Claim + " goes on at once."}
 }
 
-// tell says what went.
+// report fills in what was erased.
 func (e *erasure) report() {
 	e.out.Given = e.record.Given
 	went := e.out.Claims
@@ -249,14 +247,16 @@ func (e *erasure) report() {
 	}
 }
 
-// eraseLooked are the places that are clean once an erasure has come to its end.
+// eraseLooked are the places that are clean after an erasure.
 var eraseLooked = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
 	"receipts", "attention", "running conversations", "generated evaluation sets", "MEMORY.md", "free pages of the store"}
 
+// saveRecord writes the record to the shelf.
 func (e *erasure) saveRecord(ctx context.Context) error {
 	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return forgotten.Put(tx, &e.record) })
 }
 
+// carryOut erases in rounds until nothing is found, then compacts the store.
 func (e *erasure) carryOut(ctx context.Context) error {
 	for n := 0; e.traces != nil; n++ {
 		more, err := e.eraseRound(ctx)
@@ -299,14 +299,13 @@ func union(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// eraseRound has everything go that is there now, and reports whether there may be more:
-// because something was written since, or another process's harvest has ended that had
-// read it.
+// eraseRound deletes everything that is there now, and reports whether there may be more:
+// something was written since, or another process's harvest ended that had read it.
 func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	if err := e.forgetClaims(ctx); err != nil {
 		return false, err
 	}
-	if err := e.giveWords(ctx); err != nil { // some turns were given it meanwhile
+	if err := e.giveWords(ctx); err != nil { // more turns may have had it since
 		return false, err
 	}
 	running, err := e.l.otherHarvests(ctx, e.sessions, "")
@@ -349,10 +348,10 @@ func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
 	return e.anythingLeft(ctx, t)
 }
 
-// addClaimsSince looks at the claims that were written since they were looked at last, and takes
-// up those that say it.
+// addClaimsSince examines the claims that were written since the last look, and adds those that
+// say the same.
 func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
-	if e.seq == 0 { // it began in another process: nobody knows what was looked at
+	if e.seq == 0 { // begun by another process: what it examined is unknown
 		r := &deletionScope{traces: e.traces, root: e.record.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
@@ -361,14 +360,14 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 		e.addClaims(r.others)
 		return len(r.others) > 0, nil
 	}
-	upto := e.s.Seq()
+	last := e.s.Seq()
 	var say []ken.Claim
 	looked := map[string]bool{}
 	for ev, err := range e.s.Events(ctx, e.seq+1) {
 		if err != nil {
 			return false, err
 		}
-		if ev.Seq > upto {
+		if ev.Seq > last {
 			break
 		}
 		id := ev.Claim.String()
@@ -387,12 +386,12 @@ func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
 			say = append(say, c)
 		}
 	}
-	e.seq = upto
+	e.seq = last
 	e.addClaims(say)
 	return len(say) > 0, nil
 }
 
-// take adds claims to those that go.
+// addClaims adds claims to those that are deleted.
 func (e *erasure) addClaims(more []ken.Claim) {
 	for i := range more {
 		if !slices.ContainsFunc(e.record.Pending.Claims, func(c ken.Claim) bool { return c.ID == more[i].ID }) {
@@ -402,7 +401,7 @@ func (e *erasure) addClaims(more []ken.Claim) {
 	}
 }
 
-// anythingLeft looks once more at what is on the shelf.
+// anythingLeft looks at the shelf once more.
 func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, error) {
 	held, err := e.sessions.journal.Holds(ctx, t)
 	if err != nil {
@@ -419,7 +418,7 @@ func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, err
 	return notes > 0, err
 }
 
-// claims forgets them, and writes those anew that are something without it.
+// forgetClaims deletes the claims, and writes the rest of episodes that say more.
 func (e *erasure) forgetClaims(ctx context.Context) error {
 	was, p := e.record.Pending.Claims, e.record.Pending
 	for i := range was {
@@ -433,18 +432,18 @@ func (e *erasure) forgetClaims(ctx context.Context) error {
 			if !slices.Contains(e.out.Claims, id) {
 				e.out.Claims = append(e.out.Claims, id)
 			}
-			if !slices.Contains(e.record.IDs(), id) { // derived since they were looked at
+			if !slices.Contains(e.record.IDs(), id) { // derived since the last look
 				e.record.Also = append(e.record.Also, id)
 			}
 		}
-		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it went with another, or before
+		if err != nil && !errors.Is(err, ken.ErrNotFound) { // deleted with another claim, or before
 			return err
 		}
 		if i == 0 || c.Kind != ken.KindEpisode {
 			continue
 		}
 		if rest, ok := e.traces.Without(c); ok {
-			id, err := e.s.WriteClaim(ctx, rest) // under the episode's key, so once
+			id, err := e.s.WriteClaim(ctx, rest) // once, because it has the episode's key
 			if err != nil {
 				return fmt.Errorf("write the rest of an episode: %w", err)
 			}

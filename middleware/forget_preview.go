@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Why a claim goes with another one.
+// Why a claim is forgotten with another one.
 const (
 	BlastItself   = "the claim itself"
 	BlastDerived  = "derived from it"
@@ -36,19 +36,19 @@ type BlastClaim struct {
 	Why string `json:"why"` // one of the Blast constants
 }
 
-// Blast is what forgetting a claim would take along.
+// Blast is everything that forgetting a claim would erase.
 type Blast struct {
-	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would go
-	Messages int               `json:"messages"`           // of journals
-	Sessions []string          `json:"sessions,omitempty"` // whose messages these are, sorted
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models were given the claim itself, oldest first, as far as receipts tell
-	Receipts int               `json:"receipts"`           // that would go, or lose what they say of the claims
-	Memory   bool              `json:"memory"`             // MEMORY.md would be written anew
+	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would be deleted
+	Messages int               `json:"messages"`           // messages of journals
+	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages, sorted
+	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim itself, oldest first, as far as receipts tell
+	Receipts int               `json:"receipts"`           // receipts that would be deleted, or lose what they say of the claims
+	Memory   bool              `json:"memory"`             // MEMORY.md would be written again
 }
 
-// WouldForget says what Forget would take along, of a claim by its id, and changes
-// nothing. What is written between the two is not in it. It reads every claim and every
-// journal, as Forget does. Errors: as of Forget.
+// WouldForget returns what Forget would erase, for a claim by its id, and changes nothing. It
+// does not include what is written between the two. It reads every claim and every journal, as
+// Forget does, and returns the same errors.
 func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
 	var out Blast
 	s, release, err := l.Store(ctx, owner)
@@ -95,18 +95,18 @@ func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim
 	return c, err
 }
 
-// deletionScope is what forgetting a claim takes along, of the store.
+// deletionScope is what forgetting a claim deletes from the store.
 type deletionScope struct {
 	traces      *harvest.Traces
 	root        ken.Claim
-	others      []ken.Claim // that say the same, by age
-	claims      []ken.Claim // all that go: root, what was derived from it, and so on with others
-	reasons     []string    // of claims
-	uniqueWords []string    // words of root that point at something and that no claim has which stays
-	knownIDs    []string    // ids of claims of which it is known that they go
+	others      []ken.Claim // claims that say the same, by age
+	claims      []ken.Claim // all that are deleted: root and what was derived from it, then each of others likewise
+	reasons     []string    // why each of claims is deleted
+	uniqueWords []string    // distinctive words of root that no remaining claim has
+	knownIDs    []string    // ids of claims that are known to be deleted
 }
 
-// given are the turns whose models were given a claim, and the sessions.
+// given returns the turns whose models had a claim, and the sessions.
 func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
 	turns, err = d.receipts.GivenOf(ctx, ids)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
@@ -126,11 +126,11 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 	return turns, union(sessions, nil), nil
 }
 
-// deletionScope is what goes with root, and the turns that were given root. A session that was
-// given another claim that goes was told of it, too: what it says of that is a trace, and so
-// are claims of that session.
+// deletionScope returns what is deleted with root, and the turns whose models had root. A
+// session that had another deleted claim saw the same text: its words about it are traces, and
+// so are claims of that session.
 func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
-	const most = 4 // each time round there are more sessions; an erasure looks again later
+	const most = 4 // each round finds more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
 		return nil, nil, err
@@ -150,9 +150,9 @@ func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, trace
 	return r, given, err
 }
 
-// deletionScope looks once through all claims: for those that say what root does, and for what
-// was derived from any of them. goes are the ids of claims of which that is known already:
-// a word that only they have is not one that others have.
+// newDeletionScope reads all claims once: for those that say what root says, and for what was
+// derived from any of them. knownIDs are claims that are deleted in any case: a word that only
+// they have counts as unique.
 func newDeletionScope(ctx context.Context, s store.Engine, traces *harvest.Traces, root ken.Claim, given, goes []string) (*deletionScope, error) {
 	r := &deletionScope{traces: traces, root: root, knownIDs: goes}
 	traces.Give(given, nil)
@@ -185,8 +185,8 @@ func newDeletionScope(ctx context.Context, s store.Engine, traces *harvest.Trace
 	return r, nil
 }
 
-// take adds a claim and, first found first, what was derived from it, in the order in
-// which the store's Forget goes.
+// addDerived adds a claim and, depth first, what was derived from it, in the order in which the
+// store deletes them.
 func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
 	taken[c.ID] = true
 	r.claims, r.reasons = append(r.claims, c), append(r.reasons, why)
@@ -196,7 +196,7 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 			continue
 		}
 		next, err := s.Get(ctx, child.String())
-		if errors.Is(err, ken.ErrNotFound) { // it went meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
 			continue
 		}
 		if err != nil {
@@ -209,19 +209,18 @@ func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Cl
 	return nil
 }
 
-// scanBatch is how many claims are looked at together, by one goroutine.
+// scanBatch is how many claims one goroutine examines at a time.
 const scanBatch = 256
 
-// scan finds the others, and returns what was derived from what: ids by those of the
-// claims that their evidence names, in their order. Reading claims is one goroutine's
-// work, and looking whether they say it that of the others.
+// scan finds the others. It returns the ids of derived claims by the id of the claim that their
+// evidence names. One goroutine reads claims, the others examine them.
 func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
 	type batch struct {
 		claims []ken.Claim // once looked at, those that say it
-		shared []string    // words of telling that others have
-		maybe  []ken.Claim // of sessions that were given it
-		err    error       // it could not be looked at: nothing is known
+		shared []string    // distinctive words that remaining claims have
+		maybe  []ken.Claim // of sessions that had the claim
+		err    error       // the batch could not be examined
 	}
 	telling := distinctiveWords(&r.root)
 	var batches []*batch
@@ -307,7 +306,8 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	return children, nil
 }
 
-// matchesWords reports a text that has one of the words; nil for no words.
+// matchesWords returns a function that reports whether a text has one of the words; nil without
+// words.
 func matchesWords(words map[string]bool) func(string) bool {
 	if len(words) == 0 {
 		return nil
@@ -318,11 +318,11 @@ func matchesWords(words map[string]bool) func(string) bool {
 	}
 }
 
-// longWord is from how many letters on a word points at something by itself.
+// longWord is the number of letters from which a word is distinctive by itself.
 const longWord = 11
 
-// distinctiveWords are the words of a claim that point at something, as forgotten.Words has
-// them: names, numbers of four digits and more, names of code, long words.
+// distinctiveWords returns the words of a claim that identify something, in the form of
+// forgotten.Words: names, numbers of four digits and more, names in code, long words.
 func distinctiveWords(c *ken.Claim) map[string]bool {
 	out := map[string]bool{}
 	first := true
@@ -349,10 +349,10 @@ func distinctiveWords(c *ken.Claim) map[string]bool {
 	return out
 }
 
-// minDigits is how long a number, or a part of a name, is that points at something.
+// minDigits is how long a distinctive number, or part of a name, is.
 const minDigits = 4
 
-// ids are those of all claims that go.
+// ids returns the ids of all claims that are deleted.
 func (r *deletionScope) ids() []string {
 	ids := make([]string, len(r.claims))
 	for i := range r.claims {
@@ -361,8 +361,8 @@ func (r *deletionScope) ids() []string {
 	return ids
 }
 
-// journalTraces is what must go out of journals. said, which may be nil, is told the
-// sessions in which it was said.
+// journalTraces returns what must be deleted from journals. said, which may be nil, receives
+// the sessions in which it was said.
 func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
 	return session.Traces{Text: r.traces.Kept, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
 		if !r.traces.Message(id, e) {
@@ -375,12 +375,12 @@ func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
 	}}
 }
 
-// receiptTraces is what must go out of receipts.
+// receiptTraces returns what must be deleted from receipts.
 func (r *deletionScope) receiptTraces() receipt.Traces {
 	return receipt.Traces{Claims: r.ids(), Text: r.traces.Kept}
 }
 
-// inMemoryFile reports whether MEMORY.md may tell of one of the claims.
+// inMemoryFile reports whether MEMORY.md may list one of the claims.
 func (l *Layer) inMemoryFile(owner string, claims []ken.Claim) bool {
 	return owner == l.cfg.Knowledge.Owner && slices.ContainsFunc(claims, func(c ken.Claim) bool { return c.Kind == ken.KindHot || c.Kind == ken.KindPattern })
 }

@@ -163,6 +163,7 @@ type dialect struct {
 	stream func(id, text string) string
 }
 
+// dialogueOf returns the messages that a journal may have.
 var dialogueOf = []dialect{
 	{Dialect: wire.Chat, path: "/v1/chat/completions", system: `"seed":1e999,`,
 		body: func(fields string, items ...string) string {

@@ -15,27 +15,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
+// Settings of recovery.
 const (
-	// minMissing is how many messages a conversation must lack, of those that its
-	// session's journal has, to count as cut: one answer that was asked for again is
-	// no cut.
+	// minMissing is how many messages of its session's journal a conversation must lack to count
+	// as cut. Asking once more for an answer does not cut it.
 	minMissing = 4
-	// recoveryChars bounds what a checkpoint takes of the memory part, in code points.
+	// recoveryChars bounds a checkpoint's part of the memory part, in characters.
 	recoveryChars = 1500
-	// positionSlack is by how much a message's number may differ between a request and
-	// the journal, which does not keep reasoning.
+	// positionSlack is by how much a message's number may differ between a request and the
+	// journal, which keeps no reasoning.
 	positionSlack = 2
 )
 
-// recoveredConversations is what is known of conversations, by where they start now. Those
-// beyond maxConversations are forgotten.
+// recoveredConversations is what is known of conversations by their start. Beyond
+// maxConversations, any is dropped.
 type recoveredConversations struct {
 	mu sync.Mutex // guards m
 	m  map[conversationStart]recovery
 }
 
-// conversationStart is where a conversation starts now. Its first words are hashed: they may be
-// the megabytes of a file.
+// conversationStart is how a conversation starts now. The first text is hashed, since it may be
+// megabytes of a file.
 type conversationStart struct {
 	owner, session, role string
 	text                 uint64
@@ -47,9 +47,11 @@ func startOf(t *ken.Turn, first *ken.Message) conversationStart {
 	return conversationStart{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
 }
 
+// recovery is the decision about a conversation's recovery.
 type recovery struct {
-	text           string // that it was given: the same again in its later turns, so that it is not repeated there
-	at             time.Time
+	text string // what it was given; its later turns get the same, so that it is not repeated
+	at   time.Time
+	// the conversation was cut, and text was decided
 	given          bool
 	allowedMissing int // messages that it may lack without being cut, since it was wound back
 }
@@ -72,7 +74,7 @@ func (r *recoveredConversations) put(key conversationStart, v recovery) {
 	r.m[key] = v
 }
 
-// forget drops what an owner's conversations were given.
+// forget drops an owner's conversations.
 func (r *recoveredConversations) forget(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,9 +85,9 @@ func (r *recoveredConversations) forget(owner string) {
 	}
 }
 
-// recover gives a conversation that was compacted, or resumed without its past,
-// what its session's last checkpoint holds. One that has its messages needs none,
-// nor does one that was wound back to go another way, or that took back what got no
+// recoverSession returns the last checkpoint of the session for a conversation that was
+// compacted, or resumed without its past. It returns nothing for a conversation that has its
+// messages, that was wound back to go another way, or that took back questions without an
 // answer.
 func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
 	r, key := l.findRecovery(ctx, t, &l.cfg)
@@ -95,8 +97,8 @@ func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.T
 	return r.result()
 }
 
-// findRecovery is what recover gives, as the configuration has it, and where the
-// conversation starts. It keeps nothing.
+// findRecovery returns what recoverSession gives under a configuration, and the conversation's
+// start. It keeps nothing.
 func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key conversationStart) {
 	if !l.usesSession(t) {
 		return r, key
@@ -112,10 +114,10 @@ func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config)
 	return l.decideRecovery(ctx, t, said, r, c), key
 }
 
-// cardName is what of it a turn is told; false for nothing.
+// result returns the text for a turn; false for none.
 func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
 
-// lookUp decides about a conversation that was not given anything yet.
+// decideRecovery decides about a conversation that was given nothing yet.
 func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
 	j := l.Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
@@ -140,7 +142,7 @@ func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Mes
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
 }
 
-// dialogueOf are the messages that a journal may have.
+// dialogueOf returns the messages that a journal may have.
 func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 	for i := range msgs {
 		m := &msgs[i]
@@ -151,10 +153,9 @@ func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 	return out
 }
 
-// begin reports whether a conversation is the beginning of a session with another
-// end: its first message is the session's, and the one before the user's last
-// stands where it stood. The middle is not looked at: who cuts it moves what
-// follows.
+// matchesBeginning reports whether a conversation is the beginning of a session with another
+// end: its first message is the session's, and the message before the user's last is at the
+// same position. The middle is not compared: a client that cuts it moves what follows.
 func matchesBeginning(entries []session.Entry, said []*ken.Message) bool {
 	last := len(said) - 1
 	for last > 0 && said[last].Role != "user" {
@@ -166,9 +167,9 @@ func matchesBeginning(entries []session.Entry, said []*ken.Message) bool {
 	return hasAt(entries, said[0], 0) && hasAt(entries, said[last-1], last-1)
 }
 
-// callOnMessage are the entries without the questions that another one followed: a model
-// that could not be reached answers nothing, and a client takes such a question out
-// of its conversation, however many there are.
+// answeredEntries returns the entries without questions that another question follows. A model
+// that can't be reached answers nothing, and a client takes such questions out of its
+// conversation.
 func answeredEntries(entries []session.Entry) []session.Entry {
 	out := make([]session.Entry, 0, len(entries))
 	for i := range entries {
@@ -180,7 +181,7 @@ func answeredEntries(entries []session.Entry) []session.Entry {
 	return out
 }
 
-// isReusable reports whether a message is in the journal at about that place.
+// hasAt reports whether a message is in the journal at about that position.
 func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
 	from, to := max(0, at-positionSlack), min(len(entries), at+positionSlack+1)
 	return from < to && hasMessage(entries[from:to], m)

@@ -161,11 +161,11 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	}
 	l.judgeSession(ctx, owner, id, true)
 	d := l.sessionsOf(owner)
-	release, err := d.harvester.Hold(ctx) // a harvest that has read the session would go on
+	resume, err := d.harvester.Hold(ctx) // a harvest that has read the session would go on
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer release()
+	defer resume()
 	if _, err := l.waitForOtherHarvests(ctx, d, id); err != nil {
 		return err
 	}

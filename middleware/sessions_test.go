@@ -359,7 +359,7 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 	}
 }
 
-// within opens the layer in a folder, as a process of its own.
+// relativePath returns a path relative to root, with slashes.
 func relativePath(t *testing.T, root string, change ...func(*middleware.Options)) *middleware.Layer {
 	t.Helper()
 	return open(t, settings(), append([]func(*middleware.Options){func(o *middleware.Options) { o.Root = root }}, change...)...)
