@@ -16,15 +16,15 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// cleanText is a text as everything after the entrance reads it: without secrets, and
-// without the invisible characters that could hide one.
+// cleanText returns a text without secrets, and without the invisible characters that could
+// hide one.
 func cleanText(s string) string {
 	s, _ = guardrail.Redact(guardrail.Sanitize(s))
 	return s
 }
 
-// cleanMessage is a message with clean texts, and whether anything changed. It shares nothing
-// that it changes with m.
+// cleanMessage returns a message with clean texts, and whether anything changed. It does not
+// change m.
 func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	out, changed := *m, false
 	set := func(to *string, from string) bool {
@@ -59,27 +59,28 @@ func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	return out, changed
 }
 
-// cleanMessages are messages with clean texts. They are msgs where nothing is to be done.
+// cleanMessages returns messages with clean texts. It returns msgs if they are clean.
 func cleanMessages(msgs []ken.Message) []ken.Message {
 	return (*cleanCache)(nil).clean(nil, msgs)
 }
 
+// Bounds of each half of a cleanCache.
 const (
-	maxCleanings     = 1 << 14 // messages in each of the two maps
-	maxCleaningBytes = 8 << 20 // of cleaned text in each
+	maxCleanings     = 1 << 14 // messages
+	maxCleaningBytes = 8 << 20 // of clean text
 )
 
-// cleanCache remembers what cleaning made of messages, by their fingerprints: a
-// conversation sends its messages again with every request. What was not asked for
-// while half of the room filled up is forgotten. It is safe for concurrent use.
+// cleanCache remembers the clean form of messages by their fingerprints: a conversation sends
+// its messages again with every request. Messages that were not used while the newer half
+// filled up are dropped. It is safe for concurrent use.
 type cleanCache struct {
 	mu           sync.Mutex
 	newer, older map[fingerprint]*ken.Message // nil for a message that was clean
-	bytes        int                          // of the messages in now
+	bytes        int                          // of the messages in newer
 }
 
-// cleanFileText are the messages, whose fingerprints are at, with clean texts. They are msgs
-// where nothing is to be done. A nil receiver remembers nothing.
+// clean returns messages, whose fingerprints are at, with clean texts. It returns msgs if they
+// are clean. A nil receiver remembers nothing.
 func (c *cleanCache) clean(at []fingerprint, msgs []ken.Message) []ken.Message {
 	out := msgs
 	for i := range msgs {
@@ -147,10 +148,10 @@ func (c *cleanCache) add(at fingerprint, m *ken.Message) {
 	c.bytes += size
 }
 
-// assign files what is written, at once and without a model.
+// assign files a claim when it is written, without a model.
 func assign(names store.Structure, c *ken.Claim) { reading.Assign(c, names) }
 
-// structural translates the configuration; nil when it switches the structure off.
+// structureOptions translates the configuration; nil if it switches the structure off.
 func structureOptions(c *config.Config) *retriever.Structure {
 	s := &c.Structure
 	if !s.Enabled {
@@ -163,8 +164,8 @@ func structureOptions(c *config.Config) *retriever.Structure {
 	return &retriever.Structure{Bounds: b}
 }
 
-// userText is the text of the turn's user message, whole: names may stand beyond what is
-// searched for.
+// userText returns the whole text of the turn's user message: names may stand beyond what is
+// searched.
 func userText(msgs []ken.Message) string {
 	i := lastUser(msgs)
 	if i < 0 {
@@ -189,9 +190,9 @@ func focalNames(focal []structure.Focus) (names []string) {
 	return names
 }
 
-// loadClaim reads a candidate's claim for the block. A rule that was disputed, superseded
-// or has expired since it was found is none any more, and its word counts too much to
-// be given for a moment longer.
+// loadClaim reads a candidate's claim for the block. A rule that was disputed, superseded or
+// has expired since it was found is an error: a rule counts too much to be shown for a moment
+// longer.
 func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Claim, error) {
 	filter := st.filter
 	filter.Shared = c.Owner != ""
@@ -218,7 +219,7 @@ func rejectReason(why ken.CutReason) string {
 	return string(why)
 }
 
-// taskReminder is a task as a turn shows it, as long as there is something to do about it.
+// taskReminder returns a task as a turn shows it, while there is something to do about it.
 func taskReminder(c ken.Claim, now time.Time) (ken.Claim, error) {
 	t, ok := task.Of(c, now)
 	if !ok || t.Status.Over() || t.Expired {

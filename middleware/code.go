@@ -18,19 +18,19 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// code is what the layer knows of the project's code, and of its goals.
+// code is what the layer knows of the project's code and objectives.
 type code struct {
-	base       *codebase.Codebase                  // nil when it is switched off, or can't be opened
-	objectives *objective.Store                    // nil likewise
-	loading    chan struct{}                       // has a place for whoever reads the code for the first time
-	loaded     chan struct{}                       // closed once it was read
-	changed    chan struct{}                       // told when files have changed
-	progress   atomic.Pointer[repository.Progress] // how far reading has come
+	base       *codebase.Codebase                  // nil if it is switched off or can't be opened
+	objectives *objective.Store                    // likewise
+	loading    chan struct{}                       // holds a token while the code is read for the first time
+	loaded     chan struct{}                       // closed once the code was read
+	changed    chan struct{}                       // signals that files have changed
+	progress   atomic.Pointer[repository.Progress] // of reading the code
 	refresh    *codeRefresh
 	cards      cards
 }
 
-// isLoaded reports whether the graph says what the files do.
+// isLoaded reports whether the graph has the files' content.
 func (c *code) isLoaded() bool {
 	select {
 	case <-c.loaded:
@@ -79,16 +79,15 @@ func (l *Layer) closeCode() error {
 	return errors.Join(errs...)
 }
 
-// Codebase is the project's code; nil when middleware.graph switches it off. Its graph
-// is empty until it was read: see ReadCode.
+// Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until
+// it was read: see ReadCode.
 func (l *Layer) Codebase() *codebase.Codebase { return l.code.base }
 
-// Objectives is the project's objectives; nil when middleware.objectives switches them
-// off.
+// Objectives returns the project's objectives; nil if middleware.objectives is off.
 func (l *Layer) Objectives() *objective.Store { return l.code.objectives }
 
-// CodeRead reports whether ReadCode returns at once, for who can't wait. While it would
-// not, so is how far reading has come, if it has begun.
+// CodeRead reports whether ReadCode returns at once, for callers that can't wait. Until then,
+// so is the progress of reading, if that has begun.
 func (l *Layer) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
 	if p := c.progress.Load(); p != nil {
@@ -97,15 +96,15 @@ func (l *Layer) CodeRead() (so repository.Progress, read bool) {
 	return so, c.base == nil || c.isLoaded()
 }
 
-// errNoCode is why there is no graph.
+// errNoCode says why there is no graph.
 func errNoCode() error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.graph", Msg: "the code graph is switched off, or could not be opened",
 		Try: "Set middleware.graph to true, and look at ken doctor."}
 }
 
-// ReadCode returns the project's code once it was read, and reads it if nobody has yet:
-// what was saved, and what has changed since. Errors: ken.ErrUnavailable when it is
-// switched off, and ctx's.
+// ReadCode returns the project's code. If nobody has read it yet, it reads what was saved and
+// what has changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's
+// error.
 func (l *Layer) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
@@ -139,7 +138,8 @@ func (l *Layer) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	return c.base, nil
 }
 
-// manyChanges reports whether reading again what has changed would take longer than writing it.
+// manyChanges reports whether reading the changes again would take longer than saving the
+// graph.
 func manyChanges(r *codegraph.Report) bool { return r.Changed+r.Removed > 16+r.Files/50 }
 
 func (l *Layer) saveCode() {
@@ -148,7 +148,7 @@ func (l *Layer) saveCode() {
 	}
 }
 
-// followCode reads the code, and follows it as it changes, until ctx ends.
+// followCode reads the code and follows its changes until ctx ends.
 func (l *Layer) followCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
@@ -167,10 +167,11 @@ func (l *Layer) followCode(ctx context.Context) {
 	}
 }
 
-// maxUpdatePaths is from how many files on they are all looked at: a change of branches.
+// maxUpdatePaths is the number of changed files beyond which all files are examined, as after a
+// change of branches.
 const maxUpdatePaths = 500
 
-// setAnswer takes in files that have changed.
+// updateCode reads files that have changed.
 func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	var err error
 	if len(paths) == 0 || len(paths) > maxUpdatePaths {
@@ -184,7 +185,7 @@ func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	l.notifyCodeChanged()
 }
 
-// notifyCodeChanged tells whoever looks after the store that files have changed.
+// notifyCodeChanged signals that files have changed.
 func (l *Layer) notifyCodeChanged() {
 	select {
 	case l.code.changed <- struct{}{}:
@@ -193,15 +194,14 @@ func (l *Layer) notifyCodeChanged() {
 }
 
 const (
-	// indexDelay is how long files must rest before they are indexed for search.
+	// indexDelay is how long files must be unchanged before they are indexed for search.
 	indexDelay = time.Second
 	// typesDelay is how long before their types are checked, which takes seconds of a core.
 	typesDelay = 20 * time.Second
 )
 
-// refineCode checks types after the code was read and whenever it has changed, and has
-// changed files indexed, until ctx ends. Of the processes that share a store, the one
-// that holds it does.
+// refineCode checks types and indexes files after the code was read and whenever it has
+// changed, until ctx ends. Of the processes that share a store, only the holder does it.
 func (l *Layer) refineCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
@@ -220,7 +220,8 @@ func (l *Layer) refineCode(ctx context.Context) {
 	}
 }
 
-// rested waits until files have changed and then not for a while.
+// waitForCodeChange waits until files have changed and then stayed unchanged for a while. It
+// returns false when ctx ends.
 func (l *Layer) waitForCodeChange(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-l.code.changed:
@@ -236,7 +237,7 @@ func (l *Layer) waitForCodeChange(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// still waits, and reports whether no file has changed meanwhile.
+// codeQuietFor waits, and reports whether no file has changed meanwhile.
 func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -244,13 +245,13 @@ func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-l.code.changed:
-		l.notifyCodeChanged() // for whoever waits next
+		l.notifyCodeChanged() // for the next wait
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// checkTypes refines the graph by types, where there are some.
+// checkTypes refines the graph by types, if the project has some.
 func (l *Layer) checkTypes(ctx context.Context) {
 	if !l.cfg.Graph.Types || l.code.base.View().Counts().Files == 0 {
 		return
@@ -266,14 +267,15 @@ func (l *Layer) checkTypes(ctx context.Context) {
 	}
 }
 
+// Bounds and scores of what is one step from a turn's symbols.
 const (
 	maxNearbyNames = 50  // names of what is one step from a turn's symbols
-	exactStepScore = 0.9 // strength of a step along an edge that is exact
-	guessStepScore = 0.4 // and along one that is a guess
+	exactStepScore = 0.9 // score of a step along an exact edge
+	guessStepScore = 0.4 // score of a step along a guessed edge
 	maxNeighbours  = 24
 )
 
-// ruleNames is the names of symbols under which somebody may have filed a rule.
+// ruleNames returns the names of symbols under which a rule may be filed.
 func ruleNames(symbols []symbol) (names []string) {
 	for i := range symbols {
 		names = append(names, CalledBy(&symbols[i].Node)...)
@@ -281,8 +283,8 @@ func ruleNames(symbols []symbol) (names []string) {
 	return names
 }
 
-// CalledBy are the names under which something may be known of a node of the code, the
-// surest first: with its package or type, whole, and bare where that is no common word.
+// CalledBy returns the names under which something may be known of a node of the code, the
+// surest first: with its package or type, whole, and bare if that is not a common word.
 func CalledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
@@ -299,7 +301,7 @@ func CalledBy(n *codegraph.Node) []string {
 	return distinctiveNames(short, n.Qualified, n.Name)
 }
 
-// plain leaves out what is a common word by itself, and what is there already.
+// distinctiveNames leaves out duplicates and names that are common words by themselves.
 func distinctiveNames(names ...string) (out []string) {
 	for i, n := range names {
 		if n == "" || n == "." || reading.Common(analysis.Entity(n)) || i > 0 && n == names[0] {
@@ -310,8 +312,8 @@ func distinctiveNames(names ...string) (out []string) {
 	return out
 }
 
-// shortName is the end of a qualified name: store.Shelf, Shelf.View in a file that is its
-// own scope. Of a file it is the path.
+// shortName returns the end of a qualified name: store.Shelf, or Shelf.View in a file that is
+// its own scope. For a file it returns the path.
 func shortName(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindFile {
 		return n.Path
@@ -319,8 +321,7 @@ func shortName(n *codegraph.Node) string {
 	return n.Qualified[strings.LastIndexByte(n.Qualified, '/')+1:]
 }
 
-// ownerType is the type that a method or property belongs to, as a node has it; false for
-// what belongs to none.
+// ownerType returns the type that a method or property belongs to; false if there is none.
 func ownerType(n *codegraph.Node) (codegraph.Node, bool) {
 	if n.Kind != codegraph.KindMethod && n.Kind != codegraph.KindProperty {
 		return codegraph.Node{}, false
@@ -332,8 +333,8 @@ func ownerType(n *codegraph.Node) (codegraph.Node, bool) {
 	return codegraph.Node{Kind: codegraph.KindType, Qualified: q, Name: q[strings.LastIndexByte(q, '.')+1:]}, true
 }
 
-// nearbyThings are the things one step from symbols: what they are defined in, and what they
-// depend on or depends on them, the nearest first.
+// nearbyThings returns what is one step from symbols, the nearest first: what they are defined
+// in, what they depend on, and what depends on them.
 func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 	left := maxNearbyNames
 	add := func(b structure.Beside) {
@@ -372,7 +373,7 @@ func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) 
 	return out
 }
 
-// enclosingNames are the names of what a node lies in: its type, file and package.
+// enclosingNames returns the names of a node's type, file and package.
 func enclosingNames(n *codegraph.Node) (names []string) {
 	if of, ok := ownerType(n); ok {
 		names = append(names, CalledBy(&of)...)
@@ -393,6 +394,7 @@ func enclosingNames(n *codegraph.Node) (names []string) {
 	return names
 }
 
+// focusName returns the short name of a symbol by its id.
 func focusName(symbols []symbol, id string) string {
 	for i := range symbols {
 		if symbols[i].ID == id {

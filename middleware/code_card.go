@@ -17,17 +17,17 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// legGraph is how receipts call what brings symbols, and the decisions about them.
+// legGraph is the source in receipts for symbols and the decisions about them.
 const legGraph = "graph"
 
-// card says what a symbol is. It is not changed once made.
+// card describes a symbol. It never changes.
 type card struct {
 	item     ken.Item
 	governed []codegraph.Ref
-	paths    []string // of the files that it speaks of
+	paths    []string // the files that it describes
 }
 
-// cardOf makes the card of a node, false when the view has no such node.
+// cardOf makes the card of a node; false if the view has no such node.
 func cardOf(v *codegraph.View, id string) (card, bool) {
 	s, err := v.Show(id)
 	if err != nil {
@@ -44,7 +44,7 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	w.addDependencies()
 	w.addMembers()
 	w.addDependentCount()
-	if len(w.lines) == 0 { // its signature may hold what is nobody's business
+	if len(w.lines) == 0 { // even the signature had to be removed
 		w.addLine("Nothing more is known of it.")
 	}
 	c := card{governed: s.Governed, paths: w.paths, item: ken.Item{ID: s.ID, Kind: budgeter.KindSymbol, Tier: w.tier, Trust: ken.TrustOperator,
@@ -59,17 +59,17 @@ func cardOf(v *codegraph.View, id string) (card, bool) {
 	return c, true
 }
 
-// cards keeps those of one view. The zero value is ready, and safe for concurrent use.
+// cards keeps the cards of one view. The zero value is ready, and safe for concurrent use.
 type cards struct {
 	mu      sync.Mutex // guards the rest
 	version uint64
 	byID    map[string]card
 }
 
-// maxMade bounds the cards that are kept.
+// maxCards bounds the cards that are kept.
 const maxCards = 512
 
-// get returns the card of a node, false when the view has no such node.
+// get returns the card of a node; false if the view has no such node.
 func (c *cards) get(v *codegraph.View, id string) (card, bool) {
 	c.mu.Lock()
 	if c.byID == nil || c.version != v.Version() || len(c.byID) >= maxCards {
@@ -92,16 +92,17 @@ func (c *cards) get(v *codegraph.View, id string) (card, bool) {
 	return made, true
 }
 
-// cleanFileText takes out what must not come back in a prompt: what files say passes no store.
+// cleanFileText removes what must not get into a prompt. Text of files does not pass a store,
+// which would do so.
 func cleanFileText(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return strings.TrimSpace(s)
 }
 
-// oneLine is a text on one line.
+// oneLine returns a text on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// candidate is a card for the block, at a rank from 1; distance is 0 for what the turn
+// candidate returns the card for the block, at a rank from 1. distance is 0 for what the turn
 // names.
 func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	it := c.item
@@ -110,14 +111,15 @@ func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	return budgeter.Candidate{Item: it}
 }
 
+// Bounds of a card.
 const (
-	maxCardChars = 600 // characters of a card
-	maxMembers   = 8   // members that it names
-	maxUsers     = 3   // of a kind
-	maxRefs      = 48  // edges that users are chosen from
+	maxCardChars = 600 // characters
+	maxMembers   = 8   // members that are named
+	maxUsers     = 3   // users of a kind that are named
+	maxRefs      = 48  // edges from which users are chosen
 )
 
-// cardWriter writes lines as long as there is room.
+// cardWriter writes lines while there is room.
 type cardWriter struct {
 	v     *codegraph.View
 	s     *codegraph.Shown
@@ -143,8 +145,7 @@ func (w *cardWriter) addPath(p string) {
 	}
 }
 
-// countEdges counts the edges of a kind: those that are exact, or, where there are none, the
-// guesses.
+// countEdges counts the edges of a kind: the exact ones or, if there are none, the guesses.
 func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how codegraph.How) {
 	for _, c := range counts {
 		if c.Kind == k && c.Exact > 0 {
@@ -157,8 +158,8 @@ func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how 
 	return 0, codegraph.Exact
 }
 
-// governed says which decisions are about the symbol: those that list it, or else those
-// that name it.
+// addGoverning lists the decisions about the symbol: those that list it or, if there are none,
+// those that name it.
 func (w *cardWriter) addGoverning() {
 	var sure, perhaps []string
 	for _, r := range w.s.Governed {
@@ -178,18 +179,18 @@ func (w *cardWriter) addGoverning() {
 	}
 }
 
-// usageKinds are how a symbol may be used, and how that is said.
+// usageKinds are the ways in which a symbol may be used, and their words.
 var usageKinds = []struct {
 	kind codegraph.EdgeKind
 	says string
 }{{codegraph.Implements, "Implemented by"}, {codegraph.Inherits, "Inherited by"}, {codegraph.Calls, "Called by"}, {codegraph.References, "Referred to by"},
 	{codegraph.DependsOn, "Imported by"}, {codegraph.Imports, "Imported by"}}
 
-// users says who depends on the symbol.
+// addUsers lists what depends on the symbol.
 func (w *cardWriter) addUsers() {
 	for _, u := range usageKinds {
 		n, how := countEdges(w.s.In, u.kind)
-		if n == 0 || u.kind == codegraph.Imports && w.s.Kind == codegraph.KindPackage { // packages are told
+		if n == 0 || u.kind == codegraph.Imports && w.s.Kind == codegraph.KindPackage { // packages say so with DependsOn
 			continue
 		}
 		refs, err := w.v.Refs(w.s.ID, []codegraph.EdgeKind{u.kind}, codegraph.Page{Limit: maxRefs})
@@ -210,8 +211,7 @@ func (w *cardWriter) addUsers() {
 	}
 }
 
-// best names who uses the symbol: declarations before files, what is shipped before
-// tests, then in their order.
+// rankUsers orders the users of a symbol: declarations before files, and code before tests.
 func (w *cardWriter) rankUsers(refs []codegraph.Ref, how codegraph.How) (names, paths []string) {
 	for _, tests := range []bool{false, true} {
 		for _, files := range []bool{false, true} {
@@ -227,7 +227,7 @@ func (w *cardWriter) rankUsers(refs []codegraph.Ref, how codegraph.How) (names, 
 	return names, paths[:min(len(paths), maxUsers)]
 }
 
-// cardName is what a card calls another node: a package is known by its folder.
+// cardName returns the name of another node in a card. A package is named by its folder.
 func cardName(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindPackage && n.Path != "" {
 		return oneLine(n.Path)
@@ -235,7 +235,7 @@ func cardName(n *codegraph.Node) string {
 	return oneLine(shortName(n))
 }
 
-// addSources takes note of what a line rests on.
+// addSources notes the files that a line rests on.
 func (w *cardWriter) addSources(how codegraph.How, paths []string) {
 	if how == codegraph.Guess {
 		w.tier = ken.Assumed
@@ -245,7 +245,7 @@ func (w *cardWriter) addSources(how codegraph.How, paths []string) {
 	}
 }
 
-// above says what the symbol implements and inherits from.
+// addDependencies lists what the symbol implements, inherits from, imports and calls.
 func (w *cardWriter) addDependencies() {
 	for _, u := range []struct {
 		kind codegraph.EdgeKind
@@ -276,7 +276,7 @@ func (w *cardWriter) addDependencies() {
 	}
 }
 
-// members names what the symbol defines, what others see of it first.
+// addMembers lists what the symbol defines, exported names first.
 func (w *cardWriter) addMembers() {
 	if w.s.MemberAll == 0 {
 		return
@@ -292,7 +292,7 @@ func (w *cardWriter) addMembers() {
 	says := "Members"
 	switch {
 	case w.s.Kind == codegraph.KindPackage && w.s.Members[0].Kind == codegraph.KindFile:
-		w.addLine("Files: " + strconv.Itoa(w.s.MemberAll)) // what they are called says little
+		w.addLine("Files: " + strconv.Itoa(w.s.MemberAll)) // their names say little
 		return
 	case w.s.Kind == codegraph.KindFile:
 		says = "Declares"
@@ -302,7 +302,7 @@ func (w *cardWriter) addMembers() {
 	}
 }
 
-// weight says what a change of the whole is felt by.
+// addDependentCount says how many nodes depend on the symbol or a part of it.
 func (w *cardWriter) addDependentCount() {
 	if w.s.MemberAll == 0 {
 		return
@@ -314,7 +314,7 @@ func (w *cardWriter) addDependentCount() {
 	}
 }
 
-// listed names the first of some things, of which there are n.
+// listNames joins the first of n names.
 func listNames(names []string, n, most int) string {
 	first := names[:min(len(names), most)]
 	s := strings.Join(first, ", ")
@@ -324,10 +324,10 @@ func listNames(names []string, n, most int) string {
 	return s
 }
 
-// withCode adds what the code says to the candidates for the block, which are those that
-// were found. The best card stands beside the best of what was found, the second beside
-// the second, and the decisions behind the cards, so that neither pushes the other out.
-// A piece of a file that a decision speaks for is left out: it says the same.
+// withCode adds cards and decisions to the candidates for the block. The best card ranks beside
+// the best candidate, the second beside the second, and the decisions after the cards, so that
+// neither pushes the other out. A piece of a decision's file is left out, because it says the
+// same.
 func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candidate) []budgeter.Candidate {
 	c := &st.code
 	if len(c.cards)+len(c.decisions) == 0 {
@@ -368,8 +368,8 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 	return cands
 }
 
-// spokenFor leaves out the pieces of files that a decision speaks for, and notes which
-// these are.
+// dropCoveredPieces leaves out the pieces of files that a decision repeats, and notes those
+// files in found.
 func (l *Layer) dropCoveredPieces(ctx context.Context, st *State, cands []budgeter.Candidate, found map[string]bool) []budgeter.Candidate {
 	if len(st.code.decisions) == 0 {
 		return cands

@@ -11,21 +11,22 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding"
 )
 
+// Bounds of reading files that have changed.
 const (
 	// editWait is how long a turn waits for files that have changed to be read.
 	editWait = 100 * time.Millisecond
 	// editWindow is how many of a conversation's last messages tool calls are looked for in.
 	editWindow = 256
-	// maxHandled bounds what is remembered of tool calls that were looked at.
+	// maxSeenCalls bounds the tool calls that are remembered.
 	maxSeenCalls = 1 << 14
-	// rescanFactor is how many times longer than it took nobody looks at all files again.
+	// rescanFactor is how many times the duration of a full scan must pass before the next one.
 	rescanFactor = 20
 )
 
-// codeRefresh reads files that have changed behind the turns' backs, one batch at a time, so
-// that a turn may stop waiting. Its methods are safe for concurrent use.
+// codeRefresh reads changed files in the background, one batch at a time, so that a turn may
+// stop waiting. Its methods are safe for concurrent use.
 type codeRefresh struct {
-	read func(ctx context.Context, paths []string) // none are all
+	read func(ctx context.Context, paths []string) // no paths mean all files
 	now  func() time.Time
 
 	ctx  context.Context
@@ -35,10 +36,10 @@ type codeRefresh struct {
 	mu           sync.Mutex // guards the rest
 	pending      map[string]bool
 	allFiles     bool
-	done         chan struct{} // closed when what waits was read
+	done         chan struct{} // closed when the pending files were read
 	running      bool
 	closed       bool
-	nextFullScan time.Time // before which nobody looks at all files again
+	nextFullScan time.Time // no full scan before this time
 
 	seed      maphash.Seed
 	seenCalls [2]map[uint64]bool // tool calls, the newer half first
@@ -50,8 +51,8 @@ func newCodeRefresh(read func(context.Context, []string), now func() time.Time) 
 	return r
 }
 
-// request has files read, and returns what is closed once they were, or could not be. No
-// paths stand for all files; nobody looks at them again before long, and nil says so.
+// request has files read, and returns a channel that is closed once they were, or could not be.
+// No paths mean all files; it returns nil if a full scan is pending or not yet allowed.
 func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +81,7 @@ func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 	return done
 }
 
-// runStages reads what waits until nothing does.
+// run reads pending files until there are none.
 func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
@@ -104,6 +105,7 @@ func (r *codeRefresh) run() {
 	}
 }
 
+// readBatch reads the given files, and all files if all is set.
 func (r *codeRefresh) readBatch(paths []string, all bool) {
 	if len(paths) > 0 {
 		r.read(r.ctx, paths)
@@ -116,7 +118,7 @@ func (r *codeRefresh) readBatch(paths []string, all bool) {
 	r.noteFullScan(start)
 }
 
-// rested notes that all files were looked at, from then to now.
+// noteFullScan notes that all files were examined between start and now.
 func (r *codeRefresh) noteFullScan(start time.Time) {
 	end := r.now()
 	r.mu.Lock()
@@ -124,8 +126,7 @@ func (r *codeRefresh) noteFullScan(start time.Time) {
 	r.nextFullScan = end.Add(rescanFactor * end.Sub(start))
 }
 
-// close stops what is under way and waits for it. What is asked for afterwards is not
-// read.
+// close stops reading and waits for it. Later requests are not read.
 func (r *codeRefresh) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -134,7 +135,7 @@ func (r *codeRefresh) close() {
 	r.work.Wait()
 }
 
-// isNewCall reports whether a tool call of a conversation was not looked at before.
+// isNewCall reports whether a tool call of a conversation was not seen before.
 func (r *codeRefresh) isNewCall(conversation string, c *ken.ToolCall, result *ken.Message) bool {
 	var h maphash.Hash
 	h.SetSeed(r.seed)
@@ -155,9 +156,9 @@ func (r *codeRefresh) isNewCall(conversation string, c *ken.ToolCall, result *ke
 	return true
 }
 
-// editedFiles are the files that the tool calls of a turn's conversation were to change, each
-// call looked at once. In a conversation without a session it is each time: it may be
-// another one that began alike.
+// editedFiles returns the files that the tool calls of a turn's conversation were to change.
+// Each call counts once, except in a conversation without a session, which may be another one
+// that began alike.
 func (l *Layer) editedFiles(t *ken.Turn) []string {
 	msgs := t.Messages[max(0, len(t.Messages)-editWindow):]
 	fresh := func(c *ken.ToolCall, result *ken.Message) bool {

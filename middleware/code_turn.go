@@ -17,19 +17,18 @@ import (
 
 // turnCode is what the code says of the symbols that a turn names.
 type turnCode struct {
-	cards     []budgeter.Candidate // the surest first, then what is beside them
+	cards     []budgeter.Candidate // the surest first, then those of nearby symbols
 	decisions []governingDecision
 
 	named  []string // names under which rules of the symbols may be filed
 	nearby []structure.Beside
 }
 
-// maxLookupRounds is how often a turn looks again because files have changed under it.
+// maxLookupRounds is how often a turn looks again because files have changed meanwhile.
 const maxLookupRounds = 3
 
-// graph finds the symbols that the turn names, and what the code says of them as the
-// filesClaims are now. A turn that names none gets nothing. The code is the project's: other
-// owners than the one that has its documents get nothing of it either.
+// graph finds the symbols that the turn names, and what the code says of them as the files are
+// now. A turn that names none gets nothing. Neither do owners that may not read the project.
 func (l *Layer) graph(ctx context.Context, st *State) error {
 	c := &l.code
 	if c.base == nil || !l.readsProject(st.Turn.Owner) {
@@ -57,7 +56,7 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 	return nil
 }
 
-// causeCodeStale is what a turn is told that could not wait.
+// causeCodeStale is in the receipt of a turn that could not wait for changed files.
 const causeCodeStale = "files have changed, and are still being read"
 
 // symbolLookup is a turn's look at the code.
@@ -65,21 +64,22 @@ type symbolLookup struct {
 	l        *Layer
 	st       *State
 	names    []mention
-	deadline time.Time // when the turn goes on, whatever is still to be read
+	deadline time.Time // when the turn goes on, even if files are still to be read
 
 	editedPaths []string        // by tool calls
 	refreshed   map[string]bool // read again for this turn
 }
 
-// note says in the receipt what is missing. Its cause is left to the retrieval.
+// degrade notes in the receipt what is missing. The receipt's cause is left to retrieval.
 func (t *symbolLookup) degrade(why string) {
 	if d, why := &t.st.Receipt.Degraded, legGraph+": "+why; !slices.Contains(*d, why) {
 		*d = append(*d, why)
 	}
 }
 
-// changedClaims has the files read that the conversation's tool calls have changed. Before all
-// files are, whoever reads them in the foreground sees the changes anyway.
+// refreshEdited has the files read that the conversation's tool calls have changed. It returns
+// nil if nothing must be read, also in the foreground before the first reading, which sees the
+// changes anyway.
 func (t *symbolLookup) refreshEdited() <-chan struct{} {
 	c := &t.l.code
 	if t.l.o.Foreground && !c.isLoaded() {
@@ -102,8 +102,7 @@ func (t *symbolLookup) markRefreshed(paths []string) {
 	}
 }
 
-// wait waits until files were read, as long as the turn may, and reports whether they
-// were.
+// wait waits until files were read or the turn's deadline, and reports whether they were.
 func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	if done == nil {
 		return true
@@ -123,8 +122,8 @@ func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// symbolLookup finds what there is to say, again after files have changed under it: what a turn
-// is told stands in the files as they are.
+// run finds what there is to say. If files have changed meanwhile, it looks again, so that the
+// turn describes the files as they are.
 func (t *symbolLookup) run(ctx context.Context) {
 	for round := 1; ; round++ {
 		f := t.find()
@@ -138,7 +137,7 @@ func (t *symbolLookup) run(ctx context.Context) {
 		}
 		done := t.l.code.refresh.request(stale...)
 		if slices.ContainsFunc(stale, func(p string) bool { return !slices.Contains(t.editedPaths, p) }) {
-			t.rescanAll(ctx) // nobody told of it: others may have changed as well
+			t.rescanAll(ctx) // nobody reported the change, so other files may have changed as well
 		}
 		if round == maxLookupRounds || !t.wait(ctx, done) {
 			t.degrade(causeCodeStale)
@@ -149,14 +148,14 @@ func (t *symbolLookup) run(ctx context.Context) {
 	}
 }
 
-// fresh leaves out what was read for this turn.
+// notRefreshed leaves out the paths that were read for this turn.
 func (t *symbolLookup) notRefreshed(paths []string) []string {
 	return slices.DeleteFunc(paths, func(p string) bool { return t.refreshed[p] })
 }
 
-// rescanAll has all files looked at, now and then, where nobody follows them: after a
-// change of branches, or when a name is unknown. In the foreground it waits, and reports
-// that they were.
+// rescanAll has all files examined from time to time if they are not followed: after a change
+// of branches, or when a name is unknown. In the foreground it waits, and reports whether they
+// were examined.
 func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 	if t.l.o.Watch && t.l.cfg.Graph.Watch {
 		return false
@@ -165,12 +164,12 @@ func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 	return done != nil && t.l.o.Foreground && t.wait(ctx, done)
 }
 
-// lookupResult is what a view of the graph has for a turn.
+// lookupResult is what one view of the graph has for a turn.
 type lookupResult struct {
 	view        *codegraph.View
-	symbols     []symbol // that the turn names
-	cards       []card   // of those that it is told of, and behind them of what is beside them
-	nearbyCards int      // how many of cards are of what is beside
+	symbols     []symbol // the symbols that the turn names
+	cards       []card   // cards of those symbols, then of nearby ones
+	nearbyCards int      // how many of cards are of nearby symbols
 	decisions   []governingDecision
 }
 
@@ -208,7 +207,7 @@ func (t *symbolLookup) find() lookupResult {
 	return f
 }
 
-// paths are the files that what was found rests on, each once.
+// paths returns the files that the result rests on, each once.
 func (f *lookupResult) paths() (out []string) {
 	for i := range f.symbols {
 		out = append(out, filePath(&f.symbols[i].Node))
@@ -223,7 +222,7 @@ func (f *lookupResult) paths() (out []string) {
 	return slices.Compact(out)
 }
 
-// filePath is the file that a node is declared in; a package has none.
+// filePath returns the file that a node is declared in; "" for a package.
 func filePath(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace && n.Line == 0 {
 		return ""
@@ -231,7 +230,7 @@ func filePath(n *codegraph.Node) string {
 	return n.Path
 }
 
-// without leaves out what rests on files that are not as they were read.
+// without leaves out what rests on files that have changed since they were read.
 func (f lookupResult) without(stale []string) lookupResult {
 	is := func(p string) bool { return slices.Contains(stale, p) }
 	f.symbols = slices.DeleteFunc(f.symbols, func(s symbol) bool { return is(filePath(&s.Node)) })
@@ -250,7 +249,7 @@ func (f lookupResult) without(stale []string) lookupResult {
 	return f
 }
 
-// take hands what was found on to the stages that follow.
+// apply hands the result to the later stages.
 func (t *symbolLookup) apply(f lookupResult) {
 	c := turnCode{decisions: f.decisions, named: ruleNames(f.symbols), nearby: nearbyThings(f.view, f.symbols)}
 	named := len(f.cards) - f.nearbyCards
@@ -266,24 +265,25 @@ func (t *symbolLookup) apply(f lookupResult) {
 	t.st.code = c
 }
 
+// Bounds of the symbols of a turn.
 const (
-	// minSymbols is how many symbols of a turn are looked at, even if it is told of fewer:
-	// rules of theirs count all the same.
+	// minSymbols is how many symbols of a turn are examined even if fewer are shown: their rules
+	// count all the same.
 	minSymbols = 8
-	// maxAmbiguous is how many things a name may fit and say something.
+	// maxAmbiguous is how many things a name may fit and still mean them.
 	maxAmbiguous = 3
-	// dominantFactor is by how much one of more things has to be used more than the next to be
-	// what a name means, and by how many at least.
+	// dominantFactor is how many times more than the next one a thing must be used to be what an
+	// ambiguous name means. minDominantUses is the least number of uses.
 	dominantFactor, minDominantUses = 4, 10
 )
 
-// How sure it is that a turn means a symbol.
+// Confidence that a turn means a symbol.
 const (
-	confidenceQualified = 1.0 // a path, or a name with what it belongs to
-	confidenceBare      = 0.9 // a name in code marks, or that is written like one in code
+	confidenceQualified = 1.0 // a path, or a qualified name
+	confidenceBare      = 0.9 // a name in code marks, or one that looks like code
 	confidenceAmbiguous = 0.7 // one of a few things that the name fits
-	confidenceDominant  = 0.5 // what is used far more than the others
-	confidenceWord      = 0.4 // a word with a capital
+	confidenceDominant  = 0.5 // a thing that is used far more than the others
+	confidenceWord      = 0.4 // a capitalized word
 )
 
 // symbol is a node of the graph that a turn names.
@@ -292,14 +292,14 @@ type symbol struct {
 	confidence float64
 }
 
-// mention is a name that may be one of a symbol.
+// mention is a name that may mean a symbol.
 type mention struct {
 	name   string
-	prose  bool // a word of prose with a capital, and not marked as code
-	member bool // it was written with a dot before it
+	prose  bool // a capitalized word of prose, not marked as code
+	member bool // written after a dot
 }
 
-// mentions are the names in a turn that may be of symbols, in the order of the signals.
+// mentions returns the names in a turn that may mean symbols, in the order of the signals.
 func mentions(s *ken.Signals, root string) (out []mention) {
 	seen := map[string]bool{}
 	add := func(name string, word bool) {
@@ -320,7 +320,7 @@ func mentions(s *ken.Signals, root string) (out []mention) {
 	return out
 }
 
-// spelling writes a name as the graph does.
+// graphSpelling writes a name as the graph does.
 func graphSpelling(name, root string) string {
 	name = strings.TrimLeft(strings.TrimSpace(name), "*&.([")
 	name = strings.TrimRight(name, "()[]")
@@ -341,8 +341,8 @@ func isCapitalized(name string) bool {
 	return name != "" && name[0] >= 'A' && name[0] <= 'Z' && !strings.ContainsAny(name, " \t\n'\"/-+")
 }
 
-// resolve finds the symbols that names mean, the surest first and then in the order of
-// the names, at most so many.
+// resolve returns the symbols that names mean, at most so many: the surest first, then in the
+// order of the names.
 func resolve(v *codegraph.View, names []mention, most int) []symbol {
 	var out []symbol
 	for _, m := range names {
@@ -356,11 +356,11 @@ func resolve(v *codegraph.View, names []mention, most int) []symbol {
 	return out[:min(len(out), most)]
 }
 
-// maxNodesPerName is how many of the things that a name fits are looked at.
+// maxNodesPerName is how many of the things that a name fits are examined.
 const maxNodesPerName = 24
 
-// nodesNamed are the nodes that a name means. One that fits many things says nothing, unless
-// one of them is used far more than the others; a common word never does.
+// nodesNamed returns the nodes that a name means. A name that fits many things means none,
+// unless one of them is used far more than the others. A common word never means one.
 func nodesNamed(v *codegraph.View, m mention) []symbol {
 	bare := !strings.ContainsAny(m.name, "./:")
 	common := bare && reading.Common(strings.ToLower(m.name))
@@ -403,19 +403,19 @@ func nodesNamed(v *codegraph.View, m mention) []symbol {
 	return out
 }
 
-// needsFullName reports what only its full name means: what tests declare, and packages from
-// elsewhere.
+// needsFullName reports whether only its full name means a node: declarations in tests, and
+// external packages.
 func needsFullName(n *codegraph.Node, name string) bool {
 	return (n.Test || n.External) && n.ID != name && n.Qualified != name
 }
 
-// canBeProseName reports what a word with a capital may mean.
+// canBeProseName reports whether a capitalized word may mean a node of this kind.
 func canBeProseName(k codegraph.Kind) bool {
 	return k == codegraph.KindType || k == codegraph.KindInterface || k == codegraph.KindFunction
 }
 
-// preferredKinds keeps the kinds that a name rather means: a type before its method of that name,
-// unless it was written as a member.
+// preferredKinds keeps the kinds that a name rather means: a type before its method of the same
+// name, unless the name was written as a member.
 func preferredKinds(found []codegraph.Node, member bool) []codegraph.Node {
 	rank := func(k codegraph.Kind) int {
 		switch k {

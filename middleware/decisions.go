@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// stillHolds says which files of decisions hold no more, so that what was replaced or
-// given up is found by whoever looks for it and comes into no turn by itself. Those that
-// are only proposed say so in their headings.
+// decisionStatus returns a function that gives the status of decision files that are no longer
+// in force. A search finds them, but no turn shows them by itself. Proposed decisions say so in
+// their headings.
 func (l *Layer) decisionStatus() func(path string, content []byte) ken.Status {
 	if l.code.base == nil {
 		return nil
@@ -52,21 +52,22 @@ func inFolders(folders []string, p string) bool {
 	return false
 }
 
+// Bounds of the decisions of a turn.
 const (
-	maxGoverning          = 3   // decisions of a turn
+	maxGoverning          = 3   // decisions
 	maxDecisionChars      = 900 // characters of one
-	maxNamedDecisionChars = 500 // of one that only names what it is about
+	maxNamedDecisionChars = 500 // characters of one that only names the symbol
 )
 
-// governingDecision is a decision that is about what a turn names.
+// governingDecision is a decision about what a turn names.
 type governingDecision struct {
 	path  string
 	exact bool
 	claim ken.Claim
 }
 
-// governs lists the decisions in force about the symbols of cards: those that list them
-// before those that name them, then in the order of the cards.
+// governingDecisions returns the decisions in force about the symbols of cards: those that list
+// a symbol before those that name it, then in the order of the cards.
 func (l *Layer) governingDecisions(cards []card) (out []governingDecision) {
 	for i := range cards {
 		for _, r := range cards[i].governed {
@@ -103,7 +104,7 @@ func exactFirst(sure bool) int {
 	return 1
 }
 
-// candidate is a decision for the block, at a rank from 1. It is shortened, unless the
+// candidate returns the decision for the block, at a rank from 1. It is shortened, unless the
 // words of the turn found it as well.
 func (g *governingDecision) candidate(rank int, found bool, tier ken.Tier) budgeter.Candidate {
 	c := &g.claim
@@ -119,7 +120,7 @@ func (g *governingDecision) candidate(rank int, found bool, tier ken.Tier) budge
 		Signals: map[string]float64{legGraph: score, retriever.SignalDistance: 1}}}
 }
 
-// shorter cuts a text at the end of a sentence, or of a word.
+// cutAtSentence cuts a text at the end of a sentence or a word.
 func cutAtSentence(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -134,13 +135,13 @@ func cutAtSentence(s string, most int) string {
 	return strings.TrimSpace(s) + " …"
 }
 
-// isFileDecision reports an item that a file of the project says, and that no store has: it
-// can't be forgotten.
+// isFileDecision reports whether an item comes from a decision file of the project. No store
+// has it, so it can't be forgotten.
 func isFileDecision(it *ken.Item) bool {
 	return it.Kind == ken.KindDecision && strings.HasPrefix(it.Key, decision.KeyPrefix)
 }
 
-// fileDecision is the decision that a claim's id stands for, as its file has it now.
+// fileDecision returns the decision with a claim's id, as its file has it now.
 func (l *Layer) fileDecision(id string) (ken.Claim, bool) {
 	if l.code.base == nil {
 		return ken.Claim{}, false
@@ -153,14 +154,14 @@ func (l *Layer) fileDecision(id string) (ken.Claim, bool) {
 	return ken.Claim{}, false
 }
 
-// objectivesID is the id of the item that says what is aimed at.
+// objectivesID is the id of the item for the objectives.
 const objectivesID = "objectives"
 
 const objectivesHeading = "What the project aims at"
 
-// objectivesItem returns what the project aims at, as an item of the turn's memory; false when
-// existed is nothing to say, or the turn asks for nothing. A conversation that holds it already is not told again until
-// something has changed, and one that was cut is.
+// objectivesItem returns the project's objectives as an item of the turn's memory; false if
+// there are none or the turn asks for nothing. A conversation that holds them gets them again
+// only after a change, or after it was cut.
 func (l *Layer) objectivesItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	o := l.settings(st)
 	if !st.Signals.Asks && !st.Signals.Resumes {
@@ -190,6 +191,6 @@ func (l *Layer) objectivesItem(ctx context.Context, st *State) (c budgeter.Candi
 		Source: l.cfg.Objectives.Folder, Heading: objectivesHeading, Text: text, CreatedAt: at}}, text != ""
 }
 
-// ownsProject reports whether the project's files are an owner's: those of the one that is
-// configured, whose store has them, and nobody else's.
+// ownsProject reports whether the project's files belong to an owner: only to the configured
+// one, whose store has them.
 func (l *Layer) ownsProject(owner string) bool { return owner == l.cfg.Knowledge.Owner }

@@ -79,8 +79,7 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	return c
 }
 
-// cardName is a fact on a person's word outside of any session: one that reads like a rule is
-// a rule.
+// cardName returns the name of another node in a card. A package is named by its folder.
 func cardName(t testing.TB, text string) ken.Claim {
 	c := fact(t, "%s", text)
 	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")}

@@ -130,7 +130,8 @@ func (c *chat) answered(text string) {
 	c.msgs = append(c.msgs, map[string]any{"role": "assistant", "content": text})
 }
 
-// userText is what a session's journal holds, once everything was written.
+// userText returns the whole text of the turn's user message: names may stand beyond what is
+// searched.
 func userText(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
 	t.Helper()
 	if err := l.End(t.Context(), owner, "no such session", session.Closed); err != nil { // waits for the journal
