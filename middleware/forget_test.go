@@ -88,7 +88,8 @@ func TestForgettingByAPartOfAnIDReachesOneClaim(t *testing.T) {
 	}
 }
 
-// sharedBy is a claim that was derived from others.
+// withOwnerSource returns a claim whose source names the owner who shares it; "" means the
+// turn's owner. The source of a piece of the repository stays its file, whoever indexed it.
 func withOwnerSource(t testing.TB, text string, ids ...string) ken.Claim {
 	c := fact(t, "%s", text)
 	for _, id := range ids {

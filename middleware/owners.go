@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// ownerStore is an owner's store for whoever holds on to it for longer than a call:
-// it asks the layer for the store each time, because the layer closes stores that
-// nobody uses. It is a ken.Store and a store.Shelf.
+// ownerStore is an owner's store for long-lived holders. It asks the layer for the store at
+// each call, because the layer closes stores that nobody uses. It is a ken.Store and a
+// store.Shelf.
 type ownerStore struct {
 	l     *Layer
 	owner string
@@ -71,7 +71,7 @@ func (t ownerStore) Supersede(ctx context.Context, oldID, newID string) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Supersede(ctx, oldID, newID) })
 }
 
-// SupersedeFor is bolt.Store's.
+// SupersedeFor calls the store's method.
 func (t ownerStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return t.use(ctx, func(s store.Engine) error { return s.SupersedeFor(ctx, oldID, newID, reason, actor) })
 }
@@ -82,18 +82,18 @@ func (t ownerStore) History(ctx context.Context, id string) (out []ken.ClaimEven
 	return out, err
 }
 
-// Reinforce is bolt.Store's.
+// Reinforce calls the store's method.
 func (t ownerStore) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Reinforce(ctx, id, evidence, actor) })
 }
 
-// Get is bolt.Store's.
+// Get calls the store's method.
 func (t ownerStore) Get(ctx context.Context, id string) (c ken.Claim, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { c, err = s.Get(ctx, id); return err })
 	return c, err
 }
 
-// ByKey is bolt.Store's.
+// ByKey calls the store's method.
 func (t ownerStore) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { c, err = s.ByKey(ctx, key); return err })
 	return c, err
@@ -109,7 +109,8 @@ func (t ownerStore) Update(ctx context.Context, fn func(store.ShelfTx) error) er
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().Update(ctx, fn) })
 }
 
-// sharingOwners are the owners whose shared knowledge an owner reads beside its own, each once.
+// sharingOwners returns the owners whose shared knowledge an owner reads besides its own, each
+// once.
 func (l *Layer) sharingOwners(owner string) (out []string) {
 	owner = l.ownerOrDefault(owner)
 	for _, o := range l.cfg.Knowledge.Shares {
@@ -120,9 +121,8 @@ func (l *Layer) sharingOwners(owner string) (out []string) {
 	return out
 }
 
-// readsProject reports whether an owner's turns may read what the project's code and
-// decisions say: the owner that the files belong to, see owns, and all others once that
-// owner shares.
+// readsProject reports whether an owner's turns may read the project's code and decisions:
+// those of the owner of the files, and of all others once that owner shares.
 func (l *Layer) readsProject(owner string) bool {
 	return l.ownsProject(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
 }
@@ -135,7 +135,7 @@ type share struct {
 	release func()
 
 	found retriever.Result
-	err   error // why there is nothing
+	err   error // why nothing was found
 }
 
 // openShare opens the store of an owner who shares.
@@ -147,7 +147,7 @@ func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	return &share{owner: owner, engine: e, view: store.Shared(e, l.now().UTC()), release: release}, nil
 }
 
-// shareOf returns the open share of an owner, nil for none.
+// shareOf returns the open share of an owner; nil for none.
 func (st *State) shareOf(owner string) *share {
 	i := slices.IndexFunc(st.shares, func(s *share) bool { return s.owner == owner })
 	if i < 0 {
@@ -156,7 +156,7 @@ func (st *State) shareOf(owner string) *share {
 	return st.shares[i]
 }
 
-// projectionsOf are those that a candidate was found in.
+// projectionsOf returns the store that a candidate was found in.
 func (st *State) projectionsOf(c *retriever.Candidate) store.Projections {
 	if s := st.shareOf(c.Owner); s != nil {
 		return s.view
@@ -171,7 +171,7 @@ func (st *State) release() {
 	st.shares = nil
 }
 
-// shareSearch are the answers that a turn waits for.
+// shareSearch is a search of shared stores that a turn waits for.
 type shareSearch struct {
 	owners  []string
 	answers chan *share
@@ -179,8 +179,8 @@ type shareSearch struct {
 	wait    time.Duration
 }
 
-// searchShares has the stores of others searched for a turn, beside its own. Nothing of the
-// own session bears on them.
+// searchShares starts to search the stores of owners who share, in parallel to the turn's own.
+// The turn's session does not affect that search.
 func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (a shareSearch) {
 	a.owners = l.sharingOwners(st.Turn.Owner)
 	if len(a.owners) == 0 || !t.Signals.Asks && !t.Signals.Resumes {
@@ -214,8 +214,8 @@ func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (
 	return a
 }
 
-// mergeShares adds what others share to what was found, until the legs' deadline. What is
-// not there by then is left out, and the receipt says so.
+// mergeShares adds what others share to what was found, until the deadline of retrieval. Late
+// owners are left out, and the receipt says so.
 func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK int) {
 	if len(a.owners) == 0 {
 		return
@@ -266,7 +266,7 @@ func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK 
 	st.Receipt.MS["shares"] = ms(time.Since(a.start))
 }
 
-// fetch gets the claims ready that the block is likely to ask for.
+// prefetch fetches the claims that the block is likely to ask for.
 func (st *State) prefetch(ctx context.Context) {
 	of := func(owner string) (list []retriever.Candidate) {
 		for i := range st.Found.Candidates {
@@ -286,8 +286,8 @@ func (st *State) prefetch(ctx context.Context) {
 	}
 }
 
-// sharedBy is a claim with a source that names the owner who shares it; "" is the own one. The
-// source of a piece of the repository is its file, whoever has indexed it.
+// withOwnerSource returns a claim whose source names the owner who shares it; "" means the
+// turn's owner. The source of a piece of the repository stays its file, whoever indexed it.
 func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 	if owner == "" || c.Kind == ken.KindDocument {
 		return c
@@ -296,9 +296,9 @@ func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 	return c
 }
 
-// Shared returns a claim that another owner shares with this one, "" for the configured
-// owner, for reading alone. Its Owner is the one who shares it. Errors: ErrNotFound, also
-// for claims that exist and are not shared.
+// Shared returns a claim that another owner shares with this one, "" for the configured owner,
+// for reading only. Its Owner is the one who shares it. It returns ErrNotFound also for claims
+// that exist and are not shared.
 func (l *Layer) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
 	for _, o := range l.sharingOwners(owner) {
 		if c, err := l.sharedBy(ctx, o, id); err == nil {
@@ -336,9 +336,9 @@ func (l *Layer) claimOfItem(ctx context.Context, s store.Engine, it *ken.Item) (
 	return l.sharedBy(ctx, it.Owner, it.ID)
 }
 
-// forgetShared takes claims that an owner shared, and that are gone, out of what others
-// keep of turns that were given them: journals, receipts and the blocks of running
-// conversations. What others know or said themselves is theirs, and stays.
+// forgetShared deletes an owner's forgotten claims from what others keep of turns that used
+// them: journals, receipts and the blocks of running conversations. What others know or said
+// themselves stays.
 func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, text func(string) bool) error {
 	if !slices.Contains(l.cfg.Knowledge.Shares, owner) {
 		return nil

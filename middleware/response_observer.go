@@ -17,7 +17,7 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// responseObserver hears the answer of one exchange.
+// responseObserver observes the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
 	onAnswer func(ObservedAnswer)
@@ -25,8 +25,8 @@ type responseObserver struct {
 	journals bool
 }
 
-// recordTurn is told the body as far as the client read it, nil when there is none that
-// can be read, and leaves the rest to a goroutine of its own.
+// observe receives the body as far as the client read it; nil if there is none that can be
+// read. It leaves most of the work to a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
 	read := sync.OnceValue(func() ObservedAnswer {
@@ -38,14 +38,14 @@ func (e *responseObserver) observe(body []byte) {
 		response = wire.AnswerID(decodeBeginning(body, e.encoding))
 		x.layer.threads.put(x.thread, response, read)
 	}
-	if x.onFirstAnswer != nil && len(body) > 0 { // at once: the client may go on at once
+	if x.onFirstAnswer != nil && len(body) > 0 { // at once, since the client may go on at once
 		var m *ken.Message
 		if h := read(); h.OK {
 			m = &h.Answer.Message
 		}
 		x.onFirstAnswer(m)
 	}
-	if e.journals { // at once, so that whoever ends the session next ends it with the answer
+	if e.journals { // at once, so that an end of the session includes the answer
 		x.layer.recordAnswer(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
 	if e.onAnswer == nil && x.thread == nil {
@@ -63,18 +63,18 @@ func (e *responseObserver) observe(body []byte) {
 	}))
 }
 
-// lastWait bounds how long whoever hears an answer waits for the journal to have
-// what led to it.
+// journalWait bounds how long the listener of an answer waits until the journal has what led to
+// it.
 const journalWait = 5 * time.Second
 
-// awaitJournal returns once what the turn left, its receipt included, is written.
+// awaitJournal returns once what the turn left, including its receipt, is written.
 func (e *responseObserver) awaitJournal() {
 	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
 	defer cancel()
-	_ = e.x.layer.recorder.flush(ctx) // an error: it takes longer, and whoever hears it hears it earlier
+	_ = e.x.layer.recorder.flush(ctx) // after an error the listener is called early
 }
 
-// tell calls the listener, whose panic must not cost the process.
+// notify calls the listener. A panic of the listener is logged.
 func (e *responseObserver) notify(h ObservedAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,8 +84,8 @@ func (e *responseObserver) notify(h ObservedAnswer) {
 	e.onAnswer(h)
 }
 
-// afterwards runs what follows an answer, each on a goroutine of its own. The zero
-// value is ready.
+// taskGroup runs what follows an answer, each task on a goroutine of its own. The zero value is
+// ready.
 type taskGroup struct {
 	mu      sync.Mutex // guards closed, and Go against Wait
 	closed  bool
@@ -101,7 +101,7 @@ func (a *taskGroup) run(f func()) {
 	}
 }
 
-// close refuses what comes later and waits for what is under way.
+// close refuses new tasks and waits for those that run.
 func (a *taskGroup) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -109,23 +109,23 @@ func (a *taskGroup) close() {
 	a.running.Wait()
 }
 
-// maxAnswerBytes bounds the answers that a tap keeps, compressed or not: a longer
-// one is journaled when it comes back in the next request, or not at all.
+// maxAnswerBytes bounds the answers that a bodyTee keeps, compressed or not. A longer answer is
+// journaled when it comes back in the next request, or not at all.
 const maxAnswerBytes = 4 << 20
 
-// bodyTee keeps what a client reads of an answer, and hands it on once, when the
-// clientBody has read it to its end or closed it. It adds nothing to the time of a
-// read but a copy in memory.
+// bodyTee keeps what a client reads of an answer, and hands it on once, when the client has
+// read it to its end or closed it. A read takes no longer than before, except for a copy in
+// memory.
 type bodyTee struct {
 	body io.ReadCloser
-	// overflowed reports that the answer is whole, although the body goes on: of what was
-	// kept, added bytes are new. Nil never does.
+	// isComplete reports that the answer is complete although the body goes on. added is how
+	// many bytes of kept are new. Nil means never.
 	isComplete func(kept []byte, added int) bool
 
 	mu         sync.Mutex // a client may close what another of its goroutines reads
 	buf        bytes.Buffer
-	overflowed bool              // there was more than it may keep
-	onDone     func(body []byte) // nil once it was called; it is given nil for a body that was too long
+	overflowed bool              // the body was longer than it may keep
+	onDone     func(body []byte) // nil once it was called; its argument is nil for a body that was too long
 }
 
 func encodingOf(resp *http.Response) string {
@@ -134,8 +134,8 @@ func encodingOf(resp *http.Response) string {
 
 func isEncoded(encoding string) bool { return encoding != "" && encoding != "identity" }
 
-// canDecode reports the encodings that a tap can take off. http.Transport takes
-// gzip off by itself unless the client asked for it.
+// canDecode reports whether an encoding can be decoded. http.Transport decodes gzip by itself
+// unless the client asked for it.
 func canDecode(encoding string) bool {
 	switch encoding {
 	case "gzip", "x-gzip", "deflate":
@@ -144,8 +144,7 @@ func canDecode(encoding string) bool {
 	return !isEncoded(encoding)
 }
 
-// decodeBody takes the encoding off a body, as far as it goes: of one that broke off,
-// what came is returned. One that grows beyond all bounds is nothing.
+// decodeBody decodes a body as far as it came. A body that grows too long gives nil.
 func decodeBody(body []byte, encoding string) []byte {
 	out := decodePrefix(body, encoding, maxAnswerBytes+1)
 	if len(out) > maxAnswerBytes {
@@ -154,13 +153,13 @@ func decodeBody(body []byte, encoding string) []byte {
 	return out
 }
 
-// decodeBeginning is decoded for as much of a body as says whose it is.
+// decodeBeginning decodes as much of a body as is needed for the answer's id.
 func decodeBeginning(body []byte, encoding string) []byte {
 	return decodePrefix(body, encoding, 64<<10)
 }
 
-// decodePrefix takes the encoding off as much of a body as makes limit bytes. One that
-// has none is returned as it is.
+// decodePrefix decodes at most limit bytes of a body. A body without an encoding is returned as
+// it is.
 func decodePrefix(body []byte, encoding string, limit int64) []byte {
 	if !isEncoded(encoding) {
 		return body
@@ -178,7 +177,7 @@ func decodePrefix(body []byte, encoding string, limit int64) []byte {
 	if err != nil {
 		return nil
 	}
-	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error: it broke off
+	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error means that it broke off
 	return out
 }
 
@@ -219,24 +218,23 @@ func (t *bodyTee) keep(p []byte, last bool) {
 	t.onDone, t.buf = nil, bytes.Buffer{}
 }
 
-// endDetector finds the end of a Responses answer before the response is over. A client
-// may go on from an answer as soon as it knows it whole, while the connection is
-// still to be closed, and what it goes on from must be known by then.
+// endDetector finds the end of a Responses answer before the response is over. A client may
+// continue from an answer as soon as it has it, while the connection is still open, and the
+// layer must know the answer by then.
 type endDetector struct {
-	length       int64 // of the body, below 0 when it is not known
+	length       int64 // of the body; below 0 if it is unknown
 	sawLastEvent bool  // a last event has begun
 	tries        int
 }
 
-// maxTries bounds how often a body without a length is looked at as a whole.
+// maxTries bounds how often a body without a length is parsed whole.
 const maxTries = 4
 
-// Last events of a stream, at the beginning of a line: where no text of a model's
+// lastEvents are last events of a stream at the beginning of a line, where no text of a model
 // can stand.
 var lastEvents = [][]byte{[]byte("\nevent: response.completed"), []byte("\nevent: response.incomplete")}
 
-// reached reports whether what was kept is whole, added bytes of it for the first
-// time.
+// reached reports whether the kept bytes are complete, of which added bytes are new.
 func (e *endDetector) reached(kept []byte, added int) bool {
 	switch {
 	case int64(len(kept)) == e.length:

@@ -26,7 +26,8 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// upstreamHistory is a chat API that answers what it is told to, the same bytes each time.
+// upstreamHistory is the part of a conversation that a request does not carry because the
+// provider holds it. It is the zero value if the request carries everything.
 type upstreamHistory struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -16,28 +16,28 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Guard looks for tool calls in the answer that repeat what an external claim said,
-// before the client has them, and does what action says about them. Call it once,
-// before Listen, and before resp's headers are passed on. In a session whose model has
-// read no external claim it looks at nothing.
+// Guard looks for tool calls in the answer that repeat what an external claim said, before the
+// client has them, and treats them as action says. Call it once, before Listen and before
+// resp's headers are forwarded. In a session whose model has read no external claim it does
+// nothing.
 //
-// What is found goes to the turn's receipt, unless the turn is incognito, to the
-// session's events, to found (nil is nobody; it is called on the goroutine that reads
-// the body), and to the client as [TaintHeader] says. With flag, every byte of the
-// body stays; an answer that is not streamed is awaited first, and a stream gets a
-// trailer. With block, the client gets an error of the API's shape instead: the
-// status 403, which clients do not try again, or in a stream an error event and the
-// end. A stream's events pass as they come, whole ones at a time, but for those of a
-// tool call, which are held until it is complete; one that is compressed is awaited
-// whole.
+// Taints go to the turn's receipt (unless the turn is incognito), to the session's events, to
+// found (which may be nil and is called on the goroutine that reads the body), and to the
+// client as [TaintHeader] says.
 //
-// Not looked at are answers in an encoding other than gzip and deflate, what is beyond
-// 4 MiB, and all choices of an answer but the first.
+// With flag, every byte of the body stays. An answer that is not streamed is read whole first;
+// a stream gets a trailer. With block, the client gets an error in the API's form instead:
+// status 403, which clients do not retry, or in a stream an error event and the end. Events of
+// a stream are forwarded whole as they come, but those of a tool call are held until the call
+// is complete. A compressed stream is read whole first.
+//
+// Guard does not check answers in an encoding other than gzip and deflate, what is beyond 4
+// MiB, and all choices of an answer but the first.
 func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found func([]ken.Taint)) {
 	if action != config.TaintFlag && action != config.TaintBlock {
 		return
 	}
-	resp.Header.Del(TaintHeader) // it is no word of the upstream's
+	resp.Header.Del(TaintHeader) // the upstream does not set it
 	if x.taints == nil {
 		return
 	}
@@ -66,7 +66,7 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	}
 }
 
-// taintGuard judges one answer.
+// taintGuard checks one answer.
 type taintGuard struct {
 	x        *Exchange
 	resp     *http.Response
@@ -76,8 +76,8 @@ type taintGuard struct {
 	trailer  bool
 }
 
-// check returns what is wrong with the calls in a part of an answer, and tells
-// everybody who hears of it but the client.
+// check returns the taints of the calls in a part of an answer, and reports them to all but the
+// client.
 func (g *taintGuard) check(part []byte) []ken.Taint {
 	if !mayHoldCall(part) {
 		return nil
@@ -100,8 +100,8 @@ func (g *taintGuard) check(part []byte) []ken.Taint {
 	return taints
 }
 
-// mayHoldCall reports whether there can be a call in a part of an answer: most have none,
-// and need not be parsed.
+// mayHoldCall reports whether a part of an answer may contain a call. Most contain none and
+// need not be parsed.
 func mayHoldCall(part []byte) bool {
 	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
 		if bytes.Contains(part, []byte(s)) {
@@ -111,8 +111,8 @@ func mayHoldCall(part []byte) bool {
 	return false
 }
 
-// checkWhole reads an answer to its end, and judges it before a byte goes on. One that is
-// longer than is kept goes on unjudged.
+// checkWhole reads an answer to its end and checks it before a byte is forwarded. A longer
+// answer than is kept is forwarded unchecked.
 func (g *taintGuard) checkWhole() {
 	resp := g.resp
 	var b bytes.Buffer
@@ -125,33 +125,33 @@ func (g *taintGuard) checkWhole() {
 	}
 	taints := g.check(decodeBody(b.Bytes(), g.encoding))
 	if len(taints) > 0 && g.action == config.TaintBlock {
-		_ = rest.Close() // what it says about its end does not matter any more
+		_ = rest.Close() // its error does not matter any more
 		g.refuse(taints)
 		return
 	}
 	if len(taints) > 0 {
 		resp.Header.Add(TaintHeader, taintValue("flagged", taints))
 	}
-	var tail io.Reader = rest // at its end already, with its trailers
+	var tail io.Reader = rest // at its end, with its trailers
 	if err != nil {
 		tail = errReader{err}
 	}
 	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 }
 
-// rejoinedBody is a body that was begun to be read.
+// rejoinedBody is a body of which a part was read and put back.
 type rejoinedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// errReader is where a body broke off.
+// errReader is the end of a body that broke off.
 type errReader struct{ err error }
 
 // Read implements io.Reader.
 func (b errReader) Read([]byte) (int, error) { return 0, b.err }
 
-// announce promises a trailer, where there can be one.
+// announceTrailer announces a trailer, if the response can have one.
 func (g *taintGuard) announceTrailer() {
 	if g.resp.ContentLength >= 0 {
 		return
@@ -163,15 +163,15 @@ func (g *taintGuard) announceTrailer() {
 	g.trailer = true
 }
 
-// notify keeps the promise.
+// setTrailer fills in the announced trailer.
 func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
 	}
 }
 
-// openCalls follows a stream to know which tool calls in it are begun and not
-// complete. The zero value with its dialect is ready.
+// openCalls follows a stream and knows which tool calls have begun and are not complete. The
+// zero value with its dialect is ready.
 type openCalls struct {
 	dialect wire.Dialect
 	begun   map[string]bool
@@ -187,8 +187,8 @@ func (o *openCalls) begin(key string) {
 	o.begun[key] = true
 }
 
-// assemblyEvent takes up the next event and reports whether something of a call is in it.
-// Servers leave out the empty line between events at times, so it may be several.
+// event reads the next event and reports whether it has a part of a call. Servers sometimes
+// leave out the empty line between events, so raw may hold several.
 func (o *openCalls) event(raw []byte) (touched bool) {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
@@ -222,7 +222,7 @@ func (o *openCalls) event(raw []byte) (touched bool) {
 	return touched
 }
 
-// chat reads a chunk. The calls of a choice are complete when it says why it ended.
+// chat reads a chunk. The calls of a choice are complete when its finish reason comes.
 func (o *openCalls) chat(root gjson.Result) (touched bool) {
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		key := choice.Get("index").Raw
@@ -241,8 +241,8 @@ func (o *openCalls) chat(root gjson.Result) (touched bool) {
 	return touched
 }
 
-// responseID reads an event of a response. A call is complete when its item is done;
-// the response's last event repeats them all.
+// response reads an event of a response. A call is complete when its item is done; the
+// response's last event repeats all calls.
 func (o *openCalls) response(root gjson.Result) bool {
 	key := root.Get("output_index").Raw
 	switch root.Get("type").Str {
@@ -266,7 +266,7 @@ func (o *openCalls) response(root gjson.Result) bool {
 	return o.begun[key]
 }
 
-// message reads an event of Anthropic's. A call is complete when its block stops.
+// message reads an event of Anthropic's API. A call is complete when its block stops.
 func (o *openCalls) message(root gjson.Result) bool {
 	key := strconv.Itoa(int(root.Get("index").Int()))
 	switch root.Get("type").Str {
@@ -289,8 +289,8 @@ func (o *openCalls) message(root gjson.Result) bool {
 	return false
 }
 
-// streamWatcher passes a stream on as it comes, and judges it at its end: what is found is
-// told in the trailer, and in the session's next response.
+// streamWatcher forwards a stream as it comes and checks it at its end. Taints go to the
+// trailer, and to the session's next response.
 type streamWatcher struct {
 	g    *taintGuard
 	body io.ReadCloser
@@ -327,7 +327,7 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 		return
 	}
 	w.done = true
-	taints := w.g.check(decodeBody(w.buf.Bytes(), w.g.encoding)) // of a longer one, what was kept
+	taints := w.g.check(decodeBody(w.buf.Bytes(), w.g.encoding)) // of a longer stream, its beginning
 	w.buf = bytes.Buffer{}
 	if len(taints) > 0 {
 		w.g.setTrailer("flagged", taints)
@@ -335,24 +335,24 @@ func (w *streamWatcher) keep(p []byte, last bool) {
 	}
 }
 
-// callGate passes a stream's events on, and holds those of a tool call until it is
-// complete and was judged.
+// callGate forwards a stream's events, and holds those of a tool call until it is complete and
+// was checked.
 type callGate struct {
 	g     *taintGuard
 	body  io.ReadCloser
 	calls openCalls
 
 	partial []byte // an event that is not whole yet
-	scanned int    // how much of it was looked at for its end
+	scanned int    // how much of partial was searched for the event's end
 	held    []byte // whole events of calls that are not complete
-	out     []byte // what may go on, from passed on
+	out     []byte // what may be forwarded, from sent on
 	sent    int
-	err     error // how the body ended, once out is gone
+	err     error // how the body ended, once out is forwarded
 	buf     [16 << 10]byte
 }
 
-// maxHeld bounds what is held of calls. Arguments are judged by their first 4 MiB,
-// so what is beyond would say nothing new.
+// maxHeld bounds what is held of calls. Arguments are checked by their first 4 MiB, so more
+// would add nothing.
 const maxHeld = 2 * maxAnswerBytes
 
 // Read implements io.Reader.
@@ -376,7 +376,7 @@ func (t *callGate) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (t *callGate) Close() error { return t.body.Close() }
 
-// apply reads on.
+// feed takes the next bytes of the body.
 func (t *callGate) feed(p []byte) {
 	t.partial = append(t.partial, p...)
 	for t.err == nil {
@@ -410,7 +410,7 @@ func (t *callGate) event(raw []byte) {
 	}
 }
 
-// checkHeld judges what is held, and lets it go or puts an error in its place.
+// checkHeld checks what is held, and forwards it or replaces it by an error.
 func (t *callGate) checkHeld() {
 	held := t.held
 	t.held = nil
@@ -429,8 +429,7 @@ func (t *callGate) refuse(taints []ken.Taint) {
 	_ = t.body.Close() // the rest is not wanted
 }
 
-// finish is told how the body ended. Where it broke off within a call, what came of it
-// is judged all the same.
+// finish handles the body's end. A call that broke off is checked as far as it came.
 func (t *callGate) finish(err error) {
 	t.held = append(t.held, t.partial...)
 	t.partial, t.err = nil, err
@@ -442,11 +441,11 @@ func (t *callGate) finish(err error) {
 	}
 }
 
-// maxEventEnd is how long an event's end is at most: two line ends.
+// maxEventEnd is the length of the longest end of an event: two line ends.
 const maxEventEnd = 4
 
-// eventEnd returns where the first event of b ends; 0 when it is not whole. Ollama's
-// events are lines.
+// eventEnd returns where the first event of b ends; 0 if it is not whole. Ollama's events are
+// lines.
 func (t *callGate) eventEnd(b []byte) int {
 	if t.calls.dialect == wire.Ollama {
 		return bytes.IndexByte(b, '\n') + 1
@@ -454,8 +453,7 @@ func (t *callGate) eventEnd(b []byte) int {
 	return eventEnd(b)
 }
 
-// eventEnd returns where the first event of b ends, behind its empty line; 0 when it
-// is not whole.
+// eventEnd returns where the first event of b ends, after its empty line; 0 if it is not whole.
 func eventEnd(b []byte) int {
 	for i := 0; i < len(b); {
 		n := bytes.IndexAny(b[i:], "\r\n")
@@ -479,7 +477,7 @@ func eventEnd(b []byte) int {
 	return 0
 }
 
-// lineEnd is the length of the line end at the head of b.
+// lineEnd returns the length of the line end at the beginning of b.
 func lineEnd(b []byte) int {
 	if b[0] == '\r' && len(b) > 1 && b[1] == '\n' {
 		return 2

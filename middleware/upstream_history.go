@@ -12,18 +12,18 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// upstreamHistory is what of a conversation a request does not carry because the provider
-// holds it: the zero value when it carries everything.
+// upstreamHistory is the part of a conversation that a request does not carry because the
+// provider holds it. It is the zero value if the request carries everything.
 type upstreamHistory struct {
 	parent    *thread
-	firstSent int           // the first message of the turn that the request carries, its instructions apart
+	firstSent int           // the first message of the turn that the request carries, without its instructions
 	skipped   int           // how many messages of the turn are not in the request
-	blocks    []placedBlock // among them; of each turn, even an empty one
-	missing   string        // what is upstream and not known, for the receipt
+	blocks    []placedBlock // among those messages; of each turn, even an empty one
+	missing   string        // what the provider holds and the layer does not know, for the receipt
 }
 
-// judgeRequest returns what was composed for the turn of a message that is upstream, nil
-// if that is not known.
+// decisionAt returns the decision for the turn of a message that the provider holds; nil if it
+// is not known.
 func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	for i := len(up.blocks) - 1; i >= 0; i-- {
 		if up.blocks[i].index == message {
@@ -33,10 +33,9 @@ func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	return nil
 }
 
-// upstream fills in the turn's messages: the request's, after those that the
-// provider holds, as far as they went through this layer. A request that is told
-// from others only by the response that it goes on from belongs to that response's
-// session.
+// loadUpstream sets the turn's messages: those that the provider holds, as far as they went
+// through this layer, and then the request's. A request that is identified only by the response
+// that it continues gets that response's session.
 func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
@@ -77,8 +76,8 @@ func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, 
 	return up
 }
 
-// sessionOfResponse is the session of a response that went through another process, or
-// this one before a restart; "" when nobody knows. See settleSession for start.
+// sessionOfResponse returns the session of a response that went through another process, or
+// through this one before a restart; "" if it is unknown. start is when the turn began.
 func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, start time.Time) string {
 	if !l.usesSession(t) {
 		return ""
@@ -92,8 +91,8 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 	return s
 }
 
-// follow prepares what a later request may go on from. Only Responses are gone on
-// from, and none that the provider was told not to store.
+// prepareThread prepares what a later request may continue. Only Responses can be continued,
+// and only those that the provider stores.
 func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembly) {
 	if r.Dialect != wire.Responses || r.Unstored {
 		return
@@ -112,17 +111,16 @@ func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembl
 	x.thread = t
 }
 
-// Bounds of what is remembered of conversations that lie upstream, for all owners
+// Bounds of the conversations that the provider holds and that are remembered, for all owners
 // together.
 const (
 	maxThreads     = 4096
 	maxThreadBytes = 64 << 20
 )
 
-// thread is what one response stands for that a later request may go on from: the
-// messages that its request added to the conversation, the answer, and the blocks
-// among them, on top of the thread before. Once it is settled, it holds nothing of
-// the request's body.
+// thread is a response that a later request may continue: the messages that its request added
+// to the conversation, the answer, and the blocks among them, on top of the thread before. Once
+// it is resolved, it shares no memory with the request's body.
 type thread struct {
 	parent   *thread
 	owner    string
@@ -131,22 +129,22 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
-	read   func() ObservedAnswer // the answer
+	read   func() ObservedAnswer // reads the answer
 	once   sync.Once
-	usable bool // the answer is one to go on from
+	usable bool // the answer can be continued
 
-	// Guarded by threads.mu.
+	// names and threads that refer to this one
 	refs int // names that lead here, and threads that go on from here
 	size int64
 }
 
-// resolved reads the answer, once, and reports whether the thread can be gone on
-// from. Messages are copied here and not earlier, where somebody waits.
+// resolved reads the answer, once, and reports whether the thread can be continued. It copies
+// the messages now and not earlier, when a client waited.
 func (t *thread) resolved() bool {
 	t.once.Do(func() {
 		h := t.read()
 		t.read = nil
-		// A list of its own: whoever passes the rest of the answer on may still read the turn's.
+		// A copy, because the turn's list may still be in use.
 		own := make([]ken.Message, len(t.messages), len(t.messages)+1)
 		for i := range own {
 			own[i] = detachedMessage(t.messages[i])
@@ -163,8 +161,7 @@ func (t *thread) resolved() bool {
 	return t.usable
 }
 
-// conversation returns all messages up to here, and where the blocks are among
-// them.
+// conversation returns all messages up to this thread, and the blocks among them.
 func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	var chain []*thread
 	for ; t != nil; t = t.parent {
@@ -179,9 +176,9 @@ func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	return msgs, blocks
 }
 
-// threads remembers threads by an owner and the id of a response or a
-// conversation. The names used least recently are forgotten first; a thread stays
-// as long as a name leads to it, or to one that goes on from it.
+// threads remembers threads by an owner and the id of a response or a conversation. The names
+// used least recently are dropped; a thread stays as long as a name, or a later thread, refers
+// to it.
 type threads struct {
 	mu    sync.Mutex // guards the rest
 	at    map[string]*list.Element
@@ -196,18 +193,18 @@ type threadName struct {
 
 func newThreads() *threads { return &threads{at: map[string]*list.Element{}, used: list.New()} }
 
-// Ids of responses and conversations do not get into each other's way.
+// responseKey and conversationKey keep the ids of responses and conversations apart.
 func responseKey(owner, id string) string     { return owner + "\x00r" + id }
 func conversationKey(owner, id string) string { return owner + "\x00c" + id }
 
-// get returns the thread that a name leads to, nil for none. It waits for the
-// answer to be read, milliseconds at most.
+// find returns the thread of a name; nil for none. It waits until the answer was read, some
+// milliseconds at most.
 func (ts *threads) find(key string) *thread {
 	t := ts.get(key)
 	switch {
 	case t == nil || t.resolved():
 		return t
-	case slices.Contains(t.keys, key): // its conversation stands where it stood
+	case slices.Contains(t.keys, key): // the conversation continues from the thread before
 		return t.parent
 	}
 	return nil
@@ -224,13 +221,13 @@ func (ts *threads) get(key string) *thread {
 	return el.Value.(threadName).t
 }
 
-// saveRecord remembers a thread by a response's id and by its conversation's. read is
-// called at most once, and may take a while.
+// put adds a thread under a response's id and its conversation's. read is called at most once,
+// and may take a while.
 func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 	t.read = read
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.refs++ // while it is put
+	t.refs++ // until put returns
 	if t.parent != nil {
 		t.parent.refs++
 	}
@@ -246,8 +243,8 @@ func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 // maxIDBytes bounds the ids of responses and conversations that are remembered.
 const maxIDBytes = 512
 
-// finishJudging reads a thread's answer and counts what it holds. One that is not to be
-// gone on from is forgotten; its conversation goes on from where it stood.
+// resolve reads a thread's answer and counts its size. A thread that can't be continued is
+// dropped; its conversation continues from the thread before.
 func (ts *threads) resolve(t *thread) {
 	good := t.resolved()
 	size := sizeOf(t)
@@ -266,6 +263,7 @@ func (ts *threads) resolve(t *thread) {
 	}
 }
 
+// forget drops a thread from all names.
 func (ts *threads) forget(t *thread) {
 	t.refs++
 	for el := ts.used.Front(); el != nil; {
@@ -281,7 +279,7 @@ func (ts *threads) forget(t *thread) {
 	ts.release(t)
 }
 
-// setName has a name lead to a thread. mu is held.
+// setName makes a name refer to a thread. The caller holds ts.mu.
 func (ts *threads) setName(key string, t *thread) {
 	if el, ok := ts.at[key]; ok {
 		ts.remove(el)
@@ -299,7 +297,7 @@ func (ts *threads) remove(el *list.Element) {
 	ts.release(n.t)
 }
 
-// release gives up one reference, and what is no longer reached with it.
+// release gives up one reference, and drops what is no longer referred to.
 func (ts *threads) release(t *thread) {
 	for ; t != nil; t = t.parent {
 		if t.refs--; t.refs > 0 {
@@ -328,7 +326,7 @@ func sizeOf(t *thread) (n int64) {
 	return n + 512
 }
 
-// detachedMessage is a message that shares no memory with the body it was read from.
+// detachedMessage returns a message that shares no memory with the body it was read from.
 func detachedMessage(m ken.Message) ken.Message {
 	m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
 	m.Parts, m.ToolCalls = slices.Clone(m.Parts), slices.Clone(m.ToolCalls)
