@@ -11,34 +11,33 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Answer is what the layer reads of a response. Its strings share one copy of the
-// body, and the message's role is "assistant".
+// Answer is what the layer reads of a response. Its strings share one copy of the body, and the
+// message's role is "assistant".
 type Answer struct {
 	ID, Model string
-	// Message is the first choice: what the model said and called. Of a stream that
-	// broke off, it is what came.
+	// Message is the first choice: what the model said and called. Of a stream that broke off,
+	// it is what came.
 	Message ken.Message
 	// Finish is why the model stopped, in the dialect's own word: a finish_reason, a
-	// stop_reason, or a response's status and, of an incomplete one, its reason. ""
-	// when the answer does not say.
+	// stop_reason, or a response's status and, of an incomplete one, its reason. It is "" if the
+	// answer does not say.
 	Finish string
 	Usage  Usage
-	// Err is the error that came in place of an answer, or in its middle: at most
-	// 500 bytes of its message. "" for none.
+	// Err is an error in place of an answer, or within it: at most 500 bytes of its message. It
+	// is "" for none.
 	Err string
 }
 
-// Usage counts an answer's tokens as the provider does; all 0 when it does not say.
+// Usage counts an answer's tokens as the provider does; all 0 if it does not say.
 type Usage struct {
-	Input  int // the whole prompt, what came from the cache included
-	Output int // reasoning included
-	Cached int // of Input, what the provider's cache served
+	Input  int // the whole prompt, including the cached part
+	Output int // including reasoning
+	Cached int // the part of Input from the provider's cache
 }
 
-// ParseAnswer reads the body of a response, a JSON object or a stream of events or
-// lines, whole or broken off. ok is false when there is nothing that a model said or
-// called; the answer's other fields may be filled all the same. It never fails:
-// what it can't read is the client's to judge.
+// ParseAnswer reads the body of a response: a JSON object, or a stream of events or lines,
+// complete or broken off. ok is false if the model said and called nothing; the other fields
+// may be set even then. It never fails: the client judges what it can't read.
 func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	stream := !bytes.HasPrefix(body, []byte("{"))
@@ -72,7 +71,7 @@ func ParseAnswer(d Dialect, body []byte) (a Answer, ok bool) {
 	return a, strings.TrimSpace(a.Message.Text) != "" || len(a.Message.ToolCalls) > 0
 }
 
-// hearing puts an answer of one dialect together.
+// answerReader collects an answer of one dialect.
 type answerReader interface {
 	whole(value) // an answer that came in one piece
 	event(value) // the data of one event
@@ -102,7 +101,7 @@ func (a *Answer) fail(v value) {
 	a.Err = strings.Clone(s)
 }
 
-// tokenCount reads a count. What is no sensible number counts as 0.
+// tokenCount reads a count; 0 for anything that is no sensible number.
 func tokenCount(v value) int {
 	n := v.number()
 	if !(n >= 0 && n <= 1<<40) {
@@ -111,8 +110,8 @@ func tokenCount(v value) int {
 	return int(n)
 }
 
-// AnswerID reads the id of a response from the beginning of its body, "" when it is
-// not there. It looks at the first object or event alone.
+// AnswerID reads the id of a response from the beginning of its body; "" if it is not there. It
+// reads only the first object or event.
 func AnswerID(body []byte) string {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(body, []byte("{")) {
@@ -131,9 +130,9 @@ func AnswerID(body []byte) string {
 	return ""
 }
 
-// events yields the data of each event of a stream that is JSON: [DONE], comments
-// and where it broke off are none. An event may have its data on several lines;
-// some servers leave out the empty line between two events.
+// events yields the data of each event of a stream that is JSON, so not [DONE], comments or a
+// broken end. An event may have its data on several lines; some servers leave out the empty
+// line between two events.
 func events(body []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var rows [][]byte
@@ -154,6 +153,7 @@ func events(body []byte) iter.Seq[[]byte] {
 	}
 }
 
+// yieldEvent yields the data of one event.
 func yieldEvent(rows [][]byte, yield func([]byte) bool) bool {
 	if len(rows) > 1 {
 		if whole := bytes.Join(rows, []byte("\n")); valid(whole) {

@@ -6,11 +6,10 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// maxCalls bounds the tool calls and blocks of one answer, whose numbers come from
-// outside.
+// maxCalls bounds the tool calls and blocks of one answer, whose numbers come from outside.
 const maxCalls = 256
 
-// chatReader reads chat completions.
+// chatReader reads answers of chat completions.
 type chatReader struct {
 	a         *Answer
 	streamed  bool
@@ -28,7 +27,7 @@ func (h *chatReader) whole(root value) {
 	}
 }
 
-// header reads what every piece of an answer says beside its choices.
+// header reads the fields that every piece of an answer has beside its choices.
 func (h *chatReader) header(root value) {
 	root.each(func(key string, v value) bool {
 		switch key {
@@ -103,8 +102,8 @@ func deltaText(content value) string {
 	return content.text()
 }
 
-// ollamaReader reads Ollama's answers: one object, or a stream with an object on each
-// line. A piece of a stream has the fields of a whole answer, and tool calls come whole.
+// ollamaReader reads Ollama's answers: one object, or a stream with an object on each line. A
+// piece of a stream has the fields of a whole answer, and tool calls are never split.
 type ollamaReader struct {
 	a     *Answer
 	text  strings.Builder
@@ -141,7 +140,7 @@ func (h *ollamaReader) finish() {
 	h.a.Message = ken.Message{Text: h.text.String(), ToolCalls: h.calls}
 }
 
-// messagesReader reads Anthropic's messages.
+// messagesReader reads Anthropic's answers.
 type messagesReader struct {
 	a      *Answer
 	blocks []*streamedBlock
@@ -161,7 +160,7 @@ func (h *messagesReader) whole(root value) {
 	h.message(root)
 }
 
-// message reads a message: the whole of it, or of a stream, what it starts with.
+// message reads a message: the whole message or, of a stream, its start.
 func (h *messagesReader) message(v value) {
 	v.each(func(key string, v value) bool {
 		switch key {
@@ -192,9 +191,8 @@ func (h *messagesReader) content(array value) {
 	})
 }
 
-// usage counts what the cache served and took up as part of the prompt, which
-// Anthropic counts beside it. A stream's counts come in two parts, and the later
-// ones may leave out what has been said.
+// usage counts tokens of the cache as part of the prompt; Anthropic counts them apart. A
+// stream's counts come in two parts, and later ones may leave out earlier ones.
 func (h *messagesReader) usage(v value) {
 	if v.get("input_tokens").exists() {
 		h.a.Usage.Cached = tokenCount(v.get("cache_read_input_tokens"))
@@ -262,7 +260,7 @@ func (h *messagesReader) finish() {
 type responsesReader struct {
 	a      *Answer
 	items  []*streamedItem
-	output value // of a response that is whole
+	output value // of a complete response
 }
 
 // streamedItem is an item of the output that comes in pieces.
@@ -377,7 +375,7 @@ func (h *responsesReader) finish() {
 	}
 }
 
-// addTo takes up an item, of one that broke off what came of it.
+// addTo adds an item; of an item that broke off, what came of it.
 func (s *streamedItem) addTo(r *Request) {
 	var it item
 	if s.v.isObject() {

@@ -9,8 +9,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// content reads a message's content: a string, or an array of parts, whose texts
-// it joins by newlines. Anything else is a part without a type.
+// content reads a message's content: a string, or an array of parts, whose texts it joins by
+// newlines. Anything else is a part without a type.
 func content(v value) (string, []ken.Part) {
 	switch {
 	case v.isString():
@@ -34,7 +34,7 @@ func parts(array value) (string, []ken.Part) {
 	return joinTexts(out), out
 }
 
-// joinTexts is the text of parts.
+// joinTexts returns the text of parts.
 func joinTexts(parts []ken.Part) string {
 	var texts []string
 	for i := range parts {
@@ -45,8 +45,8 @@ func joinTexts(parts []ken.Part) string {
 	return strings.Join(texts, "\n")
 }
 
-// partial reads one part. One that is not plain text is identified by a digest, so
-// that no image stays in memory for its fingerprint.
+// part reads one part. A part that is not plain text is identified by a digest, so that its
+// fingerprint keeps no image in memory.
 func part(v value) ken.Part {
 	if v.isString() {
 		return ken.Part{Type: "text", Text: v.text()}
@@ -83,8 +83,8 @@ func isReasoning(kind string) bool {
 	return false
 }
 
-// digest identifies a value. Marks for the provider's cache are left out: clients
-// move them from request to request, while what they mark stays the same.
+// digest identifies a value. It leaves out marks for the provider's cache: clients move them
+// from request to request, while the marked value stays the same.
 func digest(v value) string {
 	h := sha256.New()
 	if !v.isObject() {
@@ -108,17 +108,16 @@ func digest(v value) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// agentTags are the tags in which agents put what they themselves tell the model in
-// the user's name: context files, the time, reminders. To take it for what
-// somebody asked would drown the question, and teach the layer a file's text as a
-// user's words.
+// agentTags are the tags around texts that an agent writes in the user's name: context files,
+// the time, reminders. As a user's words, they would bury the question and be learned as
+// statements.
 var agentTags = []string{
 	"system-reminder",     // Claude Code, Qwen Code
 	"environment_context", // Codex
 	"user_instructions",   // Codex
 }
 
-// isAgentText reports a text that is an agent's own, from its first tag to its last.
+// isAgentText reports whether a text is an agent's own, from its first tag to its last.
 func isAgentText(s string) bool {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "<") || !strings.HasSuffix(s, ">") {
@@ -132,8 +131,8 @@ func isAgentText(s string) bool {
 	return false
 }
 
-// scaffold leaves an agent's own texts out of a user's message, and reports
-// whether nothing else is in it.
+// dropAgentText removes an agent's own texts from a user's message, and reports whether nothing
+// else is in it.
 func dropAgentText(m *ken.Message) bool {
 	if len(m.Parts) == 0 {
 		return isAgentText(m.Text)

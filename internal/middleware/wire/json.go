@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// value is a JSON value in a document that valid was true of. The zero value is
-// none. It knows where it stands, and reads nothing before it is asked: what the
-// layer has no use for, such as a tool's schema, is skipped.
+// value is a JSON value in a document for which valid was true. The zero value is none. It
+// stores its position and reads only what is asked for: parts that the layer does not use, such
+// as a tool's schema, are skipped.
 type value struct {
 	doc      string
 	pos, end int
 }
 
-// document is the value that a document is, spaces around it apart.
+// document returns the value of a document, without spaces around it.
 func document(doc string) value {
 	pos := skipSpace(doc, 0)
 	return value{doc, pos, valueEnd(doc, pos)}
@@ -32,10 +32,10 @@ func (v value) isFalse() bool  { return v.starts('f') }
 
 func (v value) starts(c byte) bool { return v.exists() && v.doc[v.pos] == c }
 
-// raw is the value as it is written.
+// raw returns the value as it is written.
 func (v value) raw() string { return v.doc[v.pos:v.end] }
 
-// text is a string's value, and "" for anything else.
+// text returns a string's value; "" for anything else.
 func (v value) text() string {
 	if !v.isString() {
 		return ""
@@ -43,7 +43,7 @@ func (v value) text() string {
 	return unquote(v.doc[v.pos+1 : v.end-1])
 }
 
-// number is a number's value, and 0 for anything else or one beyond a float64.
+// number returns a number's value; 0 for anything else, or one beyond a float64.
 func (v value) number() float64 {
 	n, err := strconv.ParseFloat(v.raw(), 64)
 	if err != nil || v.isString() {
@@ -52,8 +52,8 @@ func (v value) number() float64 {
 	return n
 }
 
-// each calls fn with every member of an object, or every element of an array with
-// "" for its key, until it returns false. Anything else has none.
+// each calls fn with every member of an object, or every element of an array with "" for its
+// key, until fn returns false. Other values have no members.
 func (v value) each(fn func(key string, v value) bool) {
 	if !v.isObject() && !v.isArray() {
 		return
@@ -80,7 +80,8 @@ func (v value) each(fn func(key string, v value) bool) {
 	}
 }
 
-// get is the member that a path of names leads to: of several of a name, the last.
+// get returns the member at a path of names. If a name comes several times, the last one
+// counts.
 func (v value) get(path ...string) value {
 	for _, name := range path {
 		var found value
@@ -97,7 +98,7 @@ func (v value) get(path ...string) value {
 	return v
 }
 
-// first is an array's first element.
+// first returns an array's first element.
 func (v value) first() (out value) {
 	if v.isArray() {
 		v.each(func(_ string, v value) bool { out = v; return false })
@@ -112,7 +113,7 @@ func (v value) length() (n int) {
 	return n
 }
 
-// space skips spaces.
+// skipSpace returns the offset after spaces.
 func skipSpace(doc string, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\t' || doc[i] == '\r') {
 		i++
@@ -120,7 +121,7 @@ func skipSpace(doc string, i int) int {
 	return i
 }
 
-// skipLine returns where the value at i ends.
+// valueEnd returns where the value at i ends.
 func valueEnd(doc string, i int) int {
 	if i >= len(doc) {
 		return i
@@ -170,8 +171,8 @@ func stringEnd(doc string, i int) int {
 	}
 }
 
-// unquoted resolves the escapes of a string. As in encoding/json, half of a
-// surrogate pair becomes U+FFFD.
+// unquote resolves the escapes of a string. As in encoding/json, half of a surrogate pair
+// becomes U+FFFD.
 func unquote(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
@@ -224,10 +225,9 @@ func hex4(s string) rune {
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10000
 
-// valid reports JSON, as encoding/json.Valid does. It is a loop and not a
-// recursion, so that megabytes of opening brackets can't exhaust the stack, which
-// nothing recovers from; and it reads strings eight bytes at a time, because most
-// of a request is text.
+// valid reports whether body is JSON, as encoding/json.Valid does. It is a loop and not a
+// recursion, so that megabytes of opening brackets can't exhaust the stack. It reads strings
+// eight bytes at a time, because most of a request is text.
 func valid(body []byte) bool {
 	var open []byte // the brackets around, as what closes them
 	for i := 0; ; {
@@ -303,7 +303,7 @@ func skipSpaces(body []byte, i int) int {
 	return i
 }
 
-// validKey returns what is behind a name and its colon, -1 where there are none.
+// validKey returns the offset after a name and its colon; -1 if there are none.
 func validKey(body []byte, i int) int {
 	if i >= len(body) || body[i] != '"' {
 		return -1
@@ -317,20 +317,20 @@ func validKey(body []byte, i int) int {
 	return i + 1
 }
 
-// Each byte of a word: its lowest bit, and its highest.
+// The lowest and the highest bit of each byte of a word.
 const (
 	lows  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// specialByte has a bit set for the first byte of a word that is a control character, a
-// quote or a backslash; it may have others set behind it.
+// specialByte has a bit set for the first byte of a word that is a control character, a quote
+// or a backslash. It may have more bits set after that.
 func specialByte(w uint64) uint64 {
 	quotes, slashes := w^(lows*'"'), w^(lows*'\\')
 	return ((w-lows*0x20)&^w | (quotes-lows)&^quotes | (slashes-lows)&^slashes) & highs
 }
 
-// validString returns what is behind a string, -1 where it is none.
+// validString returns the offset after a string; -1 if there is none.
 func validString(body []byte, i int) int {
 	for i++; ; {
 		for i+8 <= len(body) && specialByte(binary.LittleEndian.Uint64(body[i:])) == 0 {
@@ -370,7 +370,7 @@ func validString(body []byte, i int) int {
 	}
 }
 
-// validNumber returns what is behind a number, -1 where it is none.
+// validNumber returns the offset after a number; -1 if there is none.
 func validNumber(body []byte, i int) int {
 	if body[i] == '-' {
 		i++

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Meter reads from an answer, while it passes, which model gave it and how many tokens it
-// took. It keeps two events of a stream and no more, and up to 4 MiB of an answer that is
-// one JSON object. Use NewMeter.
+// Meter reads, while an answer passes, which model gave it and how many tokens it took. It
+// keeps no more than two events of a stream, and up to 4 MiB of an answer that is one JSON
+// object. Use NewMeter.
 type Meter struct {
-	dialect      Dialect
-	partial   []byte // of a stream, the line that has not ended; else the answer so far
-	first  []byte // the data of the first event, which names the model
-	last   []byte // of the last event that counts tokens
-	events int
-	stream bool
+	dialect  Dialect
+	partial  []byte // of a stream, the unfinished line; otherwise the answer so far
+	first    []byte // the data of the first event, which names the model
+	last     []byte // of the last event that counts tokens
+	events   int
+	stream   bool
 	started  bool
-	skipLine   bool // what goes on is too long to be kept
+	skipLine bool // the rest of the line is too long to be kept
 }
 
 // NewMeter returns a meter for one answer of a dialect.
@@ -57,7 +57,7 @@ func (m *Meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// line takes a line of a stream, and keeps it when it says something.
+// line takes a line of a stream, and keeps it if it has a count.
 func (m *Meter) line(line []byte) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || data[0] != '{' {
@@ -87,8 +87,8 @@ func hasUsage(data []byte) bool {
 	}
 }
 
-// Read returns the model that answered and its usage, as far as the answer has said so. ok
-// is false when it has not counted its tokens.
+// Read returns the model that answered and its usage, as far as the answer has said. ok is
+// false if it has not counted its tokens.
 func (m *Meter) Read() (model string, u Usage, ok bool) {
 	body := m.partial
 	if m.stream {
@@ -99,6 +99,6 @@ func (m *Meter) Read() (model string, u Usage, ok bool) {
 	return strings.Clone(a.Model), a.Usage, a.Usage.Input > 0 || a.Usage.Output > 0
 }
 
-// Events is the number of events of a stream so far, which have about a token each; 0 for
-// an answer that is none.
+// Events returns the number of events of a stream so far, of about a token each; 0 for an
+// answer that is no stream.
 func (m *Meter) Events() int { return m.events }

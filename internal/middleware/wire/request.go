@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Dialect is the shape that a model call has on the wire.
+// Dialect is the form of a model call on the wire.
 type Dialect uint8
 
 // Dialects.
@@ -33,9 +33,9 @@ func (d Dialect) String() string {
 	}
 }
 
-// DialectOf returns the dialect of what is posted to a path; a slash at the path's end
-// does not matter. ok is false for any other path, such as one of a stored response or
-// of a thread's messages.
+// DialectOf returns the dialect of what is posted to a path, with or without a slash at its
+// end. ok is false for any other path, such as that of a stored response or of a thread's
+// messages.
 func DialectOf(path string) (d Dialect, ok bool) {
 	path = strings.TrimRight(path, "/")
 	switch {
@@ -51,8 +51,8 @@ func DialectOf(path string) (d Dialect, ok bool) {
 	return Chat, false
 }
 
-// CountOf returns the dialect of a request that has the tokens of a model call counted:
-// it is the call's, without what concerns the answer. ok is false for any other path.
+// CountOf returns the dialect of a request that counts the tokens of a model call. It is the
+// call's dialect, without the fields about the answer. ok is false for any other path.
 func CountOf(path string) (d Dialect, ok bool) {
 	path = strings.TrimRight(path, "/")
 	switch {
@@ -64,41 +64,41 @@ func CountOf(path string) (d Dialect, ok bool) {
 	return Chat, false
 }
 
-// Request is what the layer reads of a request. The strings of its messages are
-// parts of the body: whoever keeps one clones it.
+// Request is what the layer reads of a request. The strings of its messages are parts of the
+// body: clone what is kept longer.
 type Request struct {
 	Dialect Dialect
 	Model   string
 	Stream  bool
 	Tools   int // tools and functions offered
 
-	// Messages are the conversation, instructions first. What a Messages request
-	// holds in one message comes as several where it speaks for several: each tool
-	// result is a message of role "tool". What a Responses request holds in several
-	// items comes as one where the model said and called it in one go.
+	// Messages is the conversation, instructions first. A message of a Messages request is split
+	// where it speaks for several: each tool result becomes a message of role "tool". Several
+	// items of a Responses request become one message where the model said and called them
+	// together.
 	Messages []ken.Message
 
-	// Hints are the fields that may say whose conversation it is.
+	// Hints are the fields that may identify the conversation.
 	Hints Hints
-	// Previous is the id of the response that this request goes on from; "" for
-	// none. What was said up to there is upstream, and not in Messages.
+	// Previous is the id of the response that this request continues; "" for none. What was said
+	// before is held by the provider, and not in Messages.
 	Previous string
-	// Unstored is true when the client asked that the answer is not to be stored.
+	// Unstored is true if the client asked the provider not to store the answer.
 	Unstored bool
-	// MaxTokens is the most tokens that the answer may have; 0 when the request doesn't say.
+	// MaxTokens is the most tokens that the answer may have; 0 if the request does not say.
 	MaxTokens int
-	// JSON is true when the answer is to be JSON: any object, or one of a schema.
+	// JSON is true if the answer must be JSON: any object, or one of a schema.
 	JSON bool
-	// Instructed is true when Messages begins with what the request gives beside its
-	// conversation: Responses' instructions, Messages' system.
+	// Instructed is true if Messages begins with instructions that stand outside of the
+	// conversation: instructions in Responses, system in Messages.
 	Instructed bool
 
 	places   []place // of Messages, in the body
-	expected int     // how many messages there are, about
+	expected int     // about how many messages there are
 }
 
-// Hints are what a request itself says about where it belongs, as the client sent
-// it: of any length and with any characters. See SessionOf.
+// Hints are the fields of a request that say where it belongs, as the client sent them: of any
+// length and with any characters. See SessionOf.
 type Hints struct {
 	PromptCacheKey string // prompt_cache_key
 	Session        string // metadata.session_id
@@ -107,7 +107,7 @@ type Hints struct {
 	User           string // user, else safety_identifier
 }
 
-// add takes up a message and its place.
+// add adds a message and its place.
 func (r *Request) add(m ken.Message, p place) {
 	if r.places == nil {
 		r.Messages, r.places = make([]ken.Message, 0, r.expected+1), make([]place, 0, r.expected+1)
@@ -116,7 +116,7 @@ func (r *Request) add(m ken.Message, p place) {
 	r.places = append(r.places, p)
 }
 
-// addInstructions takes up what stands beside the conversation.
+// addInstructions adds instructions that stand outside of the conversation.
 func (r *Request) addInstructions(text string) {
 	if text != "" {
 		r.add(ken.Message{Role: "system", Text: text}, place{})
@@ -139,11 +139,10 @@ func invalidRequest(d Dialect, field, msg string) error {
 
 func elementName(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// Parse reads a request of a dialect. A body that is not one gives an error with
-// ken.CodeInvalid that names the field; it should be passed on as it is, so that
-// the server can say what it thinks of it. Fields that Parse does not know or that
-// have an unexpected type are no error. The body must not be changed as long as the
-// request is used: its strings are parts of it.
+// Parse reads a request of a dialect. For a body that is not one it returns an error with
+// ken.CodeInvalid that names the field; forward such a body unchanged and let the server judge
+// it. Fields that Parse does not know, or that have an unexpected type, are no error. Do not
+// change the body while the request is used: its strings are parts of it.
 func Parse(d Dialect, body []byte) (Request, error) {
 	if !valid(body) {
 		return Request{}, invalidRequest(d, "body", "not JSON")
@@ -171,11 +170,10 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	return r, nil
 }
 
-// fields are those of a request that hold its conversation.
+// fields are the fields of a request that hold its conversation.
 type fields struct{ messages, input, instructions, system value }
 
-// fields reads the request's own fields. What is kept for longer than the body is
-// cloned.
+// fields reads the request's own fields. It clones what outlives the body.
 func (r *Request) fields(root value) (f fields) {
 	var tools, functions int
 	var user, safety string
@@ -228,7 +226,7 @@ func (r *Request) fields(root value) (f fields) {
 	return f
 }
 
-// tokenLimit is a number of tokens, 0 for what is none.
+// tokenLimit returns a number of tokens; 0 for anything else.
 func tokenLimit(v value) int {
 	if n := v.number(); n > 0 && n < 1<<31 {
 		return int(n)
@@ -236,7 +234,7 @@ func tokenLimit(v value) int {
 	return 0
 }
 
-// wantsJSON reports a format that asks for JSON, itself or in its field format.
+// wantsJSON reports whether a format asks for JSON, itself or in its field format.
 func wantsJSON(v value) bool {
 	if !v.isObject() {
 		return false
@@ -264,5 +262,5 @@ func metadata(v value) (session, user string) {
 	return session, user
 }
 
-// cloneText is text for what outlives the body.
+// cloneText returns a text that outlives the body.
 func cloneText(v value) string { return strings.Clone(v.text()) }

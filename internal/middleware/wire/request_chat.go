@@ -23,8 +23,8 @@ func (r *Request) chat(messages value) (err error) {
 	return err
 }
 
-// message reads a chat message, and returns its content as it stands, too. Ollama's has
-// its images, and a tool's name, in fields of their own.
+// message reads a chat message, and returns also its content as it stands. Ollama has images,
+// and a tool's name, in fields of their own.
 func message(v value) (ken.Message, value) {
 	var m ken.Message
 	var inside, calls, call, images value
@@ -83,7 +83,7 @@ func toolCall(v value) ken.ToolCall {
 	return c
 }
 
-// function reads name and arguments; a custom tool has a plain input instead.
+// function reads name and arguments; a custom tool has an input instead.
 func function(v value) (c ken.ToolCall) {
 	v.each(func(key string, v value) bool {
 		switch key {

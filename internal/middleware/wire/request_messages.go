@@ -6,9 +6,9 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// system reads the system prompt of a Messages request: a string, or blocks. A
-// block with which Claude Code counts its requests is none: it is another one each
-// time, and the provider does not read it as a prompt either.
+// system reads the system prompt of a Messages request: a string, or blocks. It leaves out the
+// block with which Claude Code counts its requests: that differs each time, and the provider
+// does not read it as a prompt either.
 func system(v value) string {
 	s, parts := content(v)
 	if len(parts) == 0 {
@@ -57,8 +57,8 @@ func (r *Request) turns(messages value) (err error) {
 	return err
 }
 
-// userTurn takes up a message of role user: what tools returned, each a message of
-// its own, and what the user said beside it, if anything.
+// userTurn adds a message of role user: a message for each tool result, and one for what the
+// user said beside them, if anything.
 func (r *Request) userTurn(v, inside value) {
 	m := ken.Message{Role: "user"}
 	at := messagePlace(v, inside, textPart)
@@ -97,8 +97,8 @@ func (r *Request) userTurn(v, inside value) {
 	r.add(m, at)
 }
 
-// behind is the place behind a message's tool results: the API wants results first
-// and right after their calls.
+// behind returns the place after a message's tool results. The API wants results first, right
+// after their calls.
 func behind(resume, end int) place {
 	if resume == 0 { // what the user said stands before the results
 		return place{separate: spot{at: end, before: "," + textPart, after: `"}`},
@@ -123,8 +123,7 @@ func result(v value) ken.Message {
 	return m
 }
 
-// modelTurn takes up a message of any other role. What a model's hosted tools
-// found is the provider's, and left out.
+// modelTurn adds a message of any other role. Results of hosted tools are left to the provider.
 func (r *Request) modelTurn(role string, inside value) {
 	m := ken.Message{Role: role}
 	if !inside.isArray() {
@@ -140,7 +139,7 @@ func (r *Request) modelTurn(role string, inside value) {
 	r.add(m, place{})
 }
 
-// block is one block of what a model said.
+// block is one block of a model's message.
 type block struct {
 	kind, id, name, text string
 	input                value
@@ -180,6 +179,5 @@ func (b *block) addTo(m *ken.Message) {
 	}
 }
 
-// isCall reports a call of the client's tools, of the server's or of an MCP
-// server's.
+// isCall reports a call of a tool: the client's, the server's or an MCP server's.
 func (b *block) isCall() bool { return b.kind == "tool_use" || strings.HasSuffix(b.kind, "_tool_use") }

@@ -6,8 +6,8 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// instructions of a Responses request are a string; a stored response may hold
-// items instead.
+// instructions reads the instructions of a Responses request: a string. A stored response may
+// have items instead.
 func instructions(v value) string { return v.text() }
 
 // input reads the conversation of a Responses request: a string, or items.
@@ -73,9 +73,8 @@ func readItem(v value) (it item) {
 	return it
 }
 
-// item takes up one item. Reasoning, references to what is upstream, and what a
-// server keeps for itself are no messages, and do not part what stands around
-// them.
+// item adds one item. Reasoning, references and a server's internal items are no messages, and
+// do not separate their neighbours.
 func (r *Request) item(v value, it *item) {
 	switch {
 	case it.kind == "message", it.kind == "" && it.role != "":
@@ -90,7 +89,7 @@ func (r *Request) item(v value, it *item) {
 	}
 }
 
-// text takes up a message item.
+// said adds a message item.
 func (r *Request) said(v value, it *item) {
 	s, parts := content(it.content)
 	switch it.role {
@@ -108,8 +107,8 @@ func (r *Request) said(v value, it *item) {
 	}
 }
 
-// assistant is the message that a model's items belong to: one for all that stand
-// together, as in a chat, and as the answer is that they come from.
+// assistant returns the message for a model's items: one for all that stand together, as in a
+// chat.
 func (r *Request) assistant() *ken.Message {
 	if n := len(r.Messages); n == 0 || r.Messages[n-1].Role != "assistant" {
 		r.add(ken.Message{Role: "assistant"}, place{})
@@ -117,8 +116,8 @@ func (r *Request) assistant() *ken.Message {
 	return &r.Messages[len(r.Messages)-1]
 }
 
-// call reads a call of a function, of a custom tool, or of a tool of the server's,
-// which has an id of its own and its type for a name.
+// call reads a call of a function or a custom tool, or of a tool of the server, which has an id
+// of its own and is named by its type.
 func (it *item) call() ken.ToolCall {
 	c := ken.ToolCall{ID: it.callID, Name: it.name, Arguments: it.arguments.raw()}
 	if c.ID == "" {
@@ -133,7 +132,7 @@ func (it *item) call() ken.ToolCall {
 	return c
 }
 
-// output reads what a call returned: a string, parts, or what a shell printed.
+// output reads the result of a call: a string, parts, or the output of a shell.
 func output(v value) (string, []ken.Part) {
 	switch {
 	case v.isObject(): // a screenshot
@@ -156,7 +155,7 @@ func output(v value) (string, []ken.Part) {
 	return joinTexts(out), out
 }
 
-// lines joins texts by newlines, leaving out empty ones.
+// lines joins two texts by a newline, leaving out empty ones.
 func lines(a, b string) string {
 	switch {
 	case a == "":

@@ -12,29 +12,28 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// SessionOf says which session a request belongs to: what the client named in a
-// header; else the first of prompt_cache_key, metadata.session_id, conversation,
-// previous_response_id and metadata.user_id; else the beginning of the
-// conversation. It is "" for a request without any of them. It depends on nothing
-// but its arguments, and never on the model.
+// SessionOf returns the session that a request belongs to. It depends only on its arguments,
+// and never on the model. The first of these counts:
+//   - the name in the client's header
+//   - prompt_cache_key, if it looks like an id (16 letters and digits or more in a row, or a
+//     UUID)
+//   - metadata.session_id, conversation, previous_response_id, and the session that Claude Code
+//     puts into metadata.user_id
+//   - the beginning of the conversation, together with any other prompt_cache_key,
+//     metadata.user_id or user
 //
-// Some fields name less than a conversation. user names somebody, and so does
-// metadata.user_id, but for Claude Code's, which holds a session and counts as
-// that; prompt_cache_key is often one for a whole program, so it counts alone only
-// when it looks like an id (16 letters and digits or more in a row, or a UUID). What
-// names somebody or some program is taken together with the beginning of the
-// conversation, so that two conversations do not become one.
+// A request without any of them has the session "". The fields in the last line name a user or
+// a program rather than a conversation, so the beginning keeps two conversations apart.
 //
-// The beginning of a conversation is its first user message. Its instructions do not
-// count: clients write the time, the branch or the open files into them. Two
-// conversations that begin with the same words are one to SessionOf; see Guessed.
-// One whose client replaced its beginning by a summary is another one.
+// The beginning of a conversation is its first user message. Instructions do not count: clients
+// write the time, the branch or the open files into them. SessionOf can't tell two
+// conversations apart that begin with the same words: see Guessed. A conversation whose client
+// replaced its beginning by a summary is another one.
 //
-// What comes from outside is not trusted: a name with control characters counts as
-// not given, and one that is longer than 128 bytes is replaced by its hash. It never
-// leads to another owner's session, because an owner is part of a session's name
-// wherever one is looked up; hashes are salted with the owner as well, so that equal
-// beginnings of two owners do not look equal.
+// Names from outside are not trusted. A name with control characters counts as not given, and
+// one that is longer than 128 bytes is replaced by its hash. It never leads to another owner's
+// session, because an owner is part of a session's name wherever one is looked up. Hashes are
+// salted with the owner, so that equal beginnings of two owners do not look equal.
 func SessionOf(owner, header string, r *Request) string {
 	h := &r.Hints
 	if s := NameOf(owner, header); s != "" {
@@ -62,15 +61,15 @@ const (
 	guess   = "auto-"
 )
 
-// Guessed reports a session that SessionOf made of a conversation's beginning. Two
-// conversations may have the same, so whoever sees one begin again had better tell
-// them apart.
+// Guessed reports whether SessionOf made a session of a conversation's beginning. Two
+// conversations may then have the same session, so a caller that sees one begin again should
+// tell them apart.
 func Guessed(session string) bool {
 	hash, ok := strings.CutPrefix(session, guess)
 	return ok && len(hash) == 32 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// NameOf is a name from outside as that of a session, "" for one that can't be; see
+// NameOf turns a name from outside into a session's name; "" if that can't be done. See
 // SessionOf.
 func NameOf(owner, s string) string {
 	s = strings.TrimSpace(s)
@@ -84,7 +83,7 @@ func NameOf(owner, s string) string {
 	return strings.Clone(s)
 }
 
-// unique reports a name that is hardly one for many conversations.
+// unique reports whether a name is hardly used for many conversations.
 func unique(s string) bool {
 	run, digits := 0, 0
 	plain := strings.ReplaceAll(s, "-", "")
@@ -108,8 +107,8 @@ func unique(s string) bool {
 	return false
 }
 
-// sessionIn finds the session that Claude Code writes behind the user and the
-// account, or beside them in an object.
+// sessionIn finds the session that Claude Code writes after the user and the account, or beside
+// them in an object.
 func sessionIn(user string) string {
 	if i := strings.LastIndex(user, "_session_"); i >= 0 {
 		return user[i+len("_session_"):]
@@ -120,8 +119,7 @@ func sessionIn(user string) string {
 	return ""
 }
 
-// beginning names a conversation by how it begins, "" for one without a user
-// message.
+// beginning names a conversation by its first user message; "" if there is none.
 func beginning(owner, salt string, r *Request) string {
 	h := sha256.New()
 	field := func(s string) {
@@ -149,16 +147,16 @@ func said(field func(string), m *ken.Message) {
 	}
 }
 
-// Names are what an agent says in a request's headers about its conversation. All of it
-// comes from outside and is not trusted; see SessionOf for how a name becomes a session's.
+// Names are what an agent's request headers say about its conversation. They come from outside
+// and are not trusted; see SessionOf for how a name becomes a session's.
 type Names struct {
-	Session string // the conversation; of a sub-agent, its own
-	Parent  string // the conversation that started it, for a sub-agent's
-	Agent   string // the program, such as "claude-code"; "" for an unknown one
+	Session string // the conversation; for a sub-agent, its own
+	Parent  string // the conversation that started a sub-agent
+	Agent   string // the program, such as "claude-code"; "" if unknown
 }
 
-// NamesIn reads the headers that agents send by themselves: those of Claude Code, Codex
-// and opencode, and X-Session-Id of anybody.
+// NamesIn reads the headers that Claude Code, Codex and opencode send, and X-Session-Id of any
+// client.
 func NamesIn(h http.Header) Names {
 	n := Names{Agent: programOf(h.Get("User-Agent"))}
 	switch session, thread := h.Get("X-Claude-Code-Session-Id"), h.Get("Thread-Id"); {
@@ -190,10 +188,10 @@ func NamesIn(h http.Header) Names {
 	return n
 }
 
-// childMark stands between a session and the sub-agent in it.
+// childMark stands between a session and its sub-agent.
 const childMark = "~"
 
-// programs are agents, by how their User-Agent begins.
+// programs are agents, by the beginning of their User-Agent.
 var programs = [...]struct{ prefix, name string }{
 	{"claude-cli/", "claude-code"}, {"codex", "codex"}, {"opencode/", "opencode"}, {"qwencode/", "qwen-code"},
 	{"geminicli/", "gemini-cli"}, {"cline/", "cline"}, {"roocode/", "roo-code"}, {"aider/", "aider"}, {"continue/", "continue"},

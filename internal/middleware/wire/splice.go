@@ -10,28 +10,26 @@ import (
 
 // Insertion is a text and its place.
 type Insertion struct {
-	// Before is the index of the message that the text goes before, or into. In
-	// Responses and Messages, only what a user said has a place.
+	// Before is the index of the message that the text goes before, or into. In Responses and
+	// Messages, only user messages have a place.
 	Before int
-	// Text may be anything; what is not UTF-8 is replaced by U+FFFD.
+	// Text may be anything; invalid UTF-8 is replaced by U+FFFD.
 	Text string
-	// Merge puts the text at the head of the message's content, followed by an
-	// empty line: into the string, or as a text part of its own before the other
-	// parts. A message whose content is neither gets a user message before it, as
-	// without Merge.
+	// Merge puts the text at the beginning of the message's content, followed by an empty line:
+	// into the string, or as a text part before the other parts. A message whose content is
+	// neither gets a user message before it, as without Merge.
 	Merge bool
 }
 
-// Splice returns a copy of body with the insertions in place and every other
-// byte as it was. r must be what Parse made of body. The insertions come by
-// rising Before; one that is out of range, out of order, or at a message without
-// a place is an error with ken.CodeInvalid, and nothing is spliced.
+// Splice returns a copy of body with the insertions in place and every other byte as it was. r
+// must be the result of Parse for body. The insertions must be ordered by Before. One that is
+// out of range, out of order, or at a message without a place is an error with ken.CodeInvalid,
+// and nothing is inserted.
 //
-// A text is a user message before the one that it goes before. Two places are
-// different: a Responses input that is a string becomes an array of both; and in a
-// Messages request that answers tool calls in the same message, where nothing may
-// come between the calls and their results, the text is a block of its own behind
-// the results.
+// A text becomes a user message before the message that it goes before. There are two
+// exceptions. A Responses input that is a string becomes an array of both. In a user message of
+// Messages that has tool results, which must follow their calls directly, the text becomes a
+// block after the results.
 func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
 	s := splicer{body: body}
 	s.out.Grow(len(body) + extraSize(ins))
@@ -61,13 +59,13 @@ func Splice(body []byte, r Request, ins []Insertion) ([]byte, error) {
 	return s.out.Bytes(), nil
 }
 
-// splicer is a Splice under way.
+// splicer is a Splice in progress.
 type splicer struct {
-	body []byte
-	copied int // of body
-	out  bytes.Buffer
+	body    []byte
+	copied  int // bytes of body
+	out     bytes.Buffer
 	closing string // to be written at end
-	end  int
+	end     int
 }
 
 func (s *splicer) insert(p *spot, text string, first, last bool) {
@@ -86,7 +84,7 @@ func (s *splicer) insert(p *spot, text string, first, last bool) {
 	}
 }
 
-// upTo writes the body up to there.
+// copyTo copies the body up to an offset.
 func (s *splicer) copyTo(at int) {
 	if s.closing != "" && s.end <= at {
 		s.out.Write(s.body[s.copied:s.end])
@@ -97,7 +95,7 @@ func (s *splicer) copyTo(at int) {
 	s.copied = at
 }
 
-// extraSize is about what the insertions add.
+// extraSize is about how many bytes the insertions add.
 func extraSize(ins []Insertion) (n int) {
 	for _, in := range ins {
 		n += len(in.Text) + len(in.Text)/16 + 64
@@ -111,12 +109,12 @@ func errMisplaced(i int, msg string) error {
 
 // place says where a text can go at one message.
 type place struct {
-	separate    spot // as something of its own, before what the message says
-	merged spot // into the message's content; without one, own is taken
+	separate spot // as an element of its own, before the message's own text
+	merged   spot // into the message's content; without it, separate is used
 }
 
-// spot is where a text can go, and the JSON around its escaped form. The zero spot
-// is none.
+// spot is an offset where a text can go, and the JSON around its escaped form. The zero spot is
+// none.
 type spot struct {
 	at            int // in the body, never 0
 	before, after string
@@ -125,19 +123,19 @@ type spot struct {
 	// the first text, tail behind the last one, and shut behind the value, at end.
 	open, tail string
 	end        int
-	close       string
+	close      string
 }
 
 func (s *spot) exists() bool { return s.at > 0 }
 
-// A message of its own is the same in all three dialects.
+// A user message of its own is the same in all dialects.
 const (
 	ownBefore = `{"role":"user","content":"`
 	ownAfter  = `"},`
 )
 
-// messagePlace is the place of a message: an object, with its content. part is the JSON
-// before the text of a part of its own in an array of content.
+// messagePlace returns the place of a message: an object, with its content. part is the JSON
+// before the text of a part in an array of content.
 func messagePlace(object, content value, part string) place {
 	p := place{separate: spot{at: object.pos, before: ownBefore, after: ownAfter}}
 	switch head := content.pos + 1; {
@@ -152,7 +150,7 @@ func messagePlace(object, content value, part string) place {
 	return p
 }
 
-// stringPlace is the place of a string that is the whole conversation.
+// stringPlace returns the place of a string that is the whole conversation.
 func stringPlace(v value) place {
 	return place{
 		separate: spot{at: v.pos, before: ownBefore, after: ownAfter,
@@ -161,18 +159,18 @@ func stringPlace(v value) place {
 	}
 }
 
-// Parts of text, as far as the text.
+// Parts of text, up to the text.
 const (
 	textPart  = `{"type":"text","text":"`
 	inputPart = `{"type":"input_text","text":"`
 )
 
-// appendEscaped appends a string's JSON form without its quotes, as encoding/json
-// writes it: what is not UTF-8 becomes U+FFFD. It leaves <, > and & alone: escaped,
-// they would cost tokens and tell the model nothing.
+// appendEscaped appends a string's JSON form without its quotes, as encoding/json writes it:
+// invalid UTF-8 becomes U+FFFD. It leaves <, > and & alone: escaped, they would cost tokens and
+// mean nothing to the model.
 //
-// A block has thousands of characters and few that need an escape: what lies between
-// them is copied at once.
+// A block has thousands of characters and few that need an escape: what lies between them is
+// copied at once.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {
