@@ -1,6 +1,10 @@
 package ken
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"time"
+)
 
 // ScopeType is the level that a claim speaks about.
 type ScopeType string
@@ -57,4 +61,85 @@ func ParseScope(s string) (Scope, error) {
 		}
 	}
 	return Scope{}, invalid("scope", strconv.Quote(s)+" is not type:id", "Write it as in repo:github.com/acme/payments.")
+}
+
+// Filter says which claims a query may see. The same value goes to every leg of
+// a retrieval, and Reject is the only implementation of what it means, so that
+// no leg can forget a condition. The zero value is the default recall: current
+// statuses, any scope, any kind, any trust.
+type Filter struct {
+	// Scopes, when not empty, admits only claims of one of these scopes, and
+	// unscoped claims as well if Unscoped is set.
+	Scopes   []Scope
+	Unscoped bool
+	Statuses []Status // nil means RecallStatuses
+	Kinds    []Kind   // nil means every kind that is not Structural
+	// Structural admits the structural kinds, too, where Kinds is nil: for who counts
+	// or keeps all that there is, rather than recalls.
+	Structural bool
+	// ClaimsOnly keeps repository documents out, whatever Kinds says.
+	ClaimsOnly bool
+	// Shared admits only what an owner shares with others, see Facts: whatever else is
+	// asked for, nothing that is not current, approved and trusted passes.
+	Shared   bool
+	MinTrust Trust     // unknown admits everything
+	Now      time.Time // claims expired by then are out; zero means the time of the call in Store.Query, and no such test elsewhere
+}
+
+// Facts is what a filter needs to know of a claim; projections keep it at hand.
+type Facts struct {
+	Scope     Scope
+	Status    Status
+	Kind      Kind
+	Trust     Trust
+	Approved  bool // see Claim.Approved
+	ExpiresAt time.Time
+}
+
+// sharedKinds are the kinds of claims that owners share once they are approved. Sessions,
+// what tools found, tasks and objectives are private whoever approves them.
+var sharedKinds = []Kind{KindFact, KindHot, KindPattern, KindPlaybook, KindDecision, KindDependency, KindAlias}
+
+// shared reports whether other owners may see the claim: pieces of the repository, and
+// current claims that a person approved and no external source takes part in.
+func (c *Facts) shared() bool {
+	return slices.Contains(RecallStatuses(), c.Status) && c.Trust.AtLeast(TrustAgent) &&
+		(c.Kind == KindDocument || c.Approved && slices.Contains(sharedKinds, c.Kind))
+}
+
+// Facts returns the claim's own.
+func (c *Claim) Facts() Facts {
+	return Facts{c.Scope, c.Status, c.Kind, c.Support(nil).Trust, c.Approved(), c.ExpiresAt}
+}
+
+// Reject returns why the filter keeps a claim out, and "" when it lets it in.
+// The reason is one of CutScope, CutStatus, CutTrust and CutExpired; a kind
+// that was not asked for counts as scope.
+func (f *Filter) Reject(c Facts) CutReason {
+	if f.Shared && !c.shared() {
+		return CutScope
+	}
+	if len(f.Scopes) > 0 {
+		in := f.Unscoped && c.Scope.IsZero() || slices.Contains(f.Scopes, c.Scope)
+		if !in {
+			return CutScope
+		}
+	}
+	if f.Kinds == nil && c.Kind.Structural() && !f.Structural || f.Kinds != nil && !slices.Contains(f.Kinds, c.Kind) || f.ClaimsOnly && c.Kind == KindDocument {
+		return CutScope
+	}
+	if f.Statuses == nil {
+		if c.Status != StatusObserved && c.Status != StatusVerified && c.Status != StatusInferred {
+			return CutStatus
+		}
+	} else if !slices.Contains(f.Statuses, c.Status) {
+		return CutStatus
+	}
+	if !c.Trust.AtLeast(f.MinTrust) {
+		return CutTrust
+	}
+	if !f.Now.IsZero() && !c.ExpiresAt.IsZero() && !f.Now.Before(c.ExpiresAt) {
+		return CutExpired
+	}
+	return ""
 }

@@ -1,6 +1,9 @@
 package ken
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Tier is how far a claim may be believed, computed from its evidence and never
 // stored or asked of a model. The zero value is Guessed.
@@ -87,4 +90,117 @@ func (c *Claim) Support(stands func(Evidence) bool) Support {
 		s.Tier = Assumed
 	}
 	return s
+}
+
+// Trust is who is speaking through a piece of evidence. The zero value is
+// unknown, and unknown is treated as external everywhere.
+type Trust uint8
+
+// Levels of trust, lowest first.
+const (
+	TrustUnknown Trust = iota
+	TrustExternal
+	TrustAgent
+	TrustOperator
+)
+
+var trustNames = [...]string{"unknown", "external", "agent", "operator"}
+
+// String returns "unknown", "external", "agent" or "operator".
+func (t Trust) String() string { return enumName(trustNames[:], int(t)) }
+
+// IsZero reports the unknown level, which JSON leaves out.
+func (t Trust) IsZero() bool { return t == TrustUnknown }
+
+// AtLeast reports whether t reaches min, counting unknown as external.
+func (t Trust) AtLeast(min Trust) bool { return max(t, TrustExternal) >= max(min, TrustExternal) }
+
+// MarshalText writes the name.
+func (t Trust) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads a name; an unknown one is an error.
+func (t *Trust) UnmarshalText(b []byte) error {
+	i, err := enumValue("trust", trustNames[:], string(b))
+	*t = Trust(i)
+	return err
+}
+
+func enumName(names []string, i int) string {
+	if i < 0 || i >= len(names) {
+		return "invalid(" + strconv.Itoa(i) + ")"
+	}
+	return names[i]
+}
+
+func enumValue(field string, names []string, s string) (int, error) {
+	for i, n := range names {
+		if n == s {
+			return i, nil
+		}
+	}
+	return 0, invalid(field, "unknown value "+strconv.Quote(s), "Use one of "+joinKinds(names)+".")
+}
+
+// Status is where a claim stands in its life cycle.
+type Status string
+
+// The statuses of a claim.
+const (
+	StatusObserved   Status = "observed"
+	StatusInferred   Status = "inferred"
+	StatusHypothesis Status = "hypothesis"
+	StatusVerified   Status = "verified"
+	StatusDisputed   Status = "disputed"
+	StatusSuperseded Status = "superseded"
+)
+
+// ReasonLapsed is the reason with which garbage collection demotes an observed
+// or verified claim to a hypothesis; no other reason opens that edge.
+const ReasonLapsed = "lapsed"
+
+// Statuses lists every status.
+func Statuses() []Status {
+	return []Status{StatusObserved, StatusInferred, StatusHypothesis, StatusVerified, StatusDisputed, StatusSuperseded}
+}
+
+// RecallStatuses is what a recall returns unless it asks otherwise: what the
+// layer currently holds to be true.
+func RecallStatuses() []Status { return []Status{StatusObserved, StatusInferred, StatusVerified} }
+
+// Valid reports whether s is one of the six statuses.
+func (s Status) Valid() bool {
+	_, ok := transitions[s]
+	return ok
+}
+
+var transitions = map[Status][]Status{
+	StatusObserved:   {StatusVerified, StatusDisputed, StatusSuperseded},
+	StatusInferred:   {StatusVerified, StatusDisputed, StatusSuperseded},
+	StatusHypothesis: {StatusObserved, StatusDisputed, StatusSuperseded},
+	StatusVerified:   {StatusDisputed, StatusSuperseded},
+	StatusDisputed:   {StatusVerified, StatusSuperseded},
+	StatusSuperseded: {},
+}
+
+// CheckTransition returns nil when a claim may move from one status to another,
+// and otherwise an ErrRefused that names both. reason matters for one edge
+// only: see ReasonLapsed.
+func CheckTransition(from, to Status, reason string) error {
+	if !to.Valid() {
+		return invalid("status", "unknown status "+strconv.Quote(string(to)), "Use one of "+joinKinds(Statuses())+".")
+	}
+	for _, t := range transitions[from] {
+		if t == to {
+			return nil
+		}
+	}
+	if to == StatusHypothesis && reason == ReasonLapsed && (from == StatusObserved || from == StatusVerified) {
+		return nil
+	}
+	next := "nothing leaves " + string(from)
+	if len(transitions[from]) > 0 {
+		next = "from " + string(from) + " a claim can become " + joinKinds(transitions[from])
+	}
+	return &Error{Code: CodeRefused, Field: "status",
+		Msg: "a claim can't go from " + string(from) + " to " + string(to), Try: "Choose another status: " + next + "."}
 }

@@ -20,7 +20,7 @@ func agentKeys(agents *[]plan.Agent) []key {
 			"all but the name may be left out. The command is a program and its arguments, which no shell reads; [\"sh\", \"-c\", \"…\"] asks one. "+
 			"Cycles, and what nobody produces, are errors.")
 	k.example = agentsExample
-	return []key{k.judged(asks(reachCommand))}
+	return []key{k.withConsentRule(needsConsent(reachCommand))}
 }
 
 const agentsExample = `  - name: researcher

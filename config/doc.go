@@ -17,5 +17,5 @@
 // the package looks at.
 //
 // A project's file may be a stranger's: each key's declaration says what it may do
-// before the user's consent (judge.go), and Resolve puts the layers together.
+// before the user's consent (consent.go), and Resolve puts the layers together.
 package config

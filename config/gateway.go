@@ -99,40 +99,40 @@ func (g *Gateway) keys() []key {
 	return []key{
 		bind("listen", &g.Listen, "127.0.0.1:8484", listenAddress(),
 			"Where it listens: an address and port, or unix: and a path for a socket that only its owner can open. An address that "+
-				"others can reach needs gateway.keys.").judged(asks(reachListen)),
+				"others can reach needs gateway.keys.").withConsentRule(needsConsent(reachListen)),
 		bindList("hosts", &g.Hosts, hostName(),
 			"Names that clients may use for it, such as host.docker.internal. Without keys, a request for any other name than "+
-				"localhost is refused, so that no web page can reach it by pointing a name of its own here.").judged(asks(reachListen)),
-		bind("tls_cert", &g.TLSCert, "", optionalPath(), "The certificate's PEM file. Empty: no TLS.").judged(asks(reachPath)),
-		bind("tls_key", &g.TLSKey, "", optionalPath(), "The PEM file of the certificate's key.").judged(asks(reachPath)),
+				"localhost is refused, so that no web page can reach it by pointing a name of its own here.").withConsentRule(needsConsent(reachListen)),
+		bind("tls_cert", &g.TLSCert, "", optionalPath(), "The certificate's PEM file. Empty: no TLS.").withConsentRule(needsConsent(reachPath)),
+		bind("tls_key", &g.TLSKey, "", optionalPath(), "The PEM file of the certificate's key.").withConsentRule(needsConsent(reachPath)),
 		bind("debug_listen", &g.DebugListen, "", optionalListenAddress(),
 			"Where Go's profiles are served (/debug/pprof/), such as 127.0.0.1:6060; with keys, to who may operate. An address that others "+
-				"can reach needs gateway.keys. Empty: nowhere.").judged(asks(reachListen)),
+				"can reach needs gateway.keys. Empty: nowhere.").withConsentRule(needsConsent(reachListen)),
 		bind("console", &g.Console, true, flag(),
 			"Pages for a person at /console/: what is known, why a turn was told it, and what waits for a decision. With keys, they ask for "+
-				"one, and show what it may see.").judged(stricter("whether pages about what is known are served", "true", "false")),
+				"one, and show what it may see.").withConsentRule(stricter("whether pages about what is known are served", "true", "false")),
 		bind("anthropic", &g.Anthropic, "", address(),
 			"Where requests with the header anthropic-version and those to /v1/messages go. Empty: to the same upstream as all others, "+
-				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com.").judged(asks(reachAddress)),
+				"which many gateways serve, but to https://api.anthropic.com when that is https://api.openai.com.").withConsentRule(needsConsent(reachAddress)),
 		bind("upstream_key_env", &g.UpstreamKeyEnv, "", variable(),
 			"The environment variable that holds the upstream's API key, sent for clients that bring a key of Ken and no other. Empty: "+
-				"clients bring their own, and Ken's goes into the header X-Ken-Key.").judged(asks(reachKey)),
-		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic.").judged(asks(reachKey)),
+				"clients bring their own, and Ken's goes into the header X-Ken-Key.").withConsentRule(needsConsent(reachKey)),
+		bind("anthropic_key_env", &g.AnthropicKeyEnv, "", variable(), "The same for gateway.anthropic.").withConsentRule(needsConsent(reachKey)),
 		bindRecords("keys", &g.Keys, gatewayKeyFields, []string{"name", "hash"},
 			"Who may use it, beside the keys that ken key create makes; ken serve key makes one for this list. With keys, each request needs one, and "+
 				"works with what the key's owner knows. Rights are chat, read, write, operate and upstream; without any, the first three. Models are "+
-				"patterns such as gpt-5 or claude-*. Days are UTC's. Empty, and no other keys: everybody who reaches it may do everything.").judged(asks("who may use ken serve")),
+				"patterns such as gpt-5 or claude-*. Days are UTC's. Empty, and no other keys: everybody who reaches it may do everything.").withConsentRule(needsConsent("who may use ken serve")),
 		bindRecords("prices", &g.Prices, gatewayPriceFields, []string{"model", "input", "output"},
 			"What a million tokens of a model cost, in a currency of yours, such as {model: gpt-5*, input: 1.25, cached_input: 0.125, output: 10}. The "+
-				"first whose pattern matches counts. Without cached_input, cached tokens cost as much as others. Usage of other models has no cost.").judged(asks("what tokens are said to cost")),
-		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit.").judged(asks("how much ken serve takes from its clients")),
-		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate.").judged(asks("how much ken serve takes from its clients")),
-		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").judged(asks("how much ken serve takes from its clients")),
+				"first whose pattern matches counts. Without cached_input, cached tokens cost as much as others. Usage of other models has no cost.").withConsentRule(needsConsent("what tokens are said to cost")),
+		bind("rate", &g.Rate, 0, fraction(100_000), "Requests a second that one key may make on average. 0: no limit.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+		bind("burst", &g.Burst, 20, whole(1, 100_000), "Requests that may come at once within gateway.rate.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
+		bind("header_bytes", &g.HeaderBytes, 64<<10, whole(4<<10, 16<<20), "The most bytes of a request's headers.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
 		bind("body_bytes", &g.BodyBytes, 512<<20, whole(1<<10, 16<<30),
-			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge.").judged(asks("how much ken serve takes from its clients")),
+			"The most bytes of a request's body. Model calls above 32 MiB are passed on without knowledge.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
 		bind("look_bytes", &g.LookBytes, 256<<20, whole(1<<20, 1<<40),
 			"The most bytes of model calls that are looked into at once. A call that comes on top is passed on without knowledge, and its answer says so."),
-		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back.").judged(asks("how much ken serve takes from its clients")),
+		bind("in_flight", &g.InFlight, 1000, whole(1, 1_000_000), "The most requests at once; more are told to come back.").withConsentRule(needsConsent("how much ken serve takes from its clients")),
 		bind("read_header", &g.ReadHeader, 10*time.Second, span(100*time.Millisecond, 10*time.Minute), "How long a request's headers may take to arrive."),
 		bind("stall", &g.Stall, time.Minute, span(100*time.Millisecond, time.Hour),
 			"How long a client may take nothing of an answer, or send nothing of a request. A stream that flows may take forever."),
@@ -145,7 +145,7 @@ func (g *Gateway) keys() []key {
 		bind("drain", &g.Drain, 30*time.Second, span(0, time.Hour), "How long answers that are under way may go on after that."),
 		bind("taint", &g.Taint, TaintFlag, choice(TaintOff, TaintFlag, TaintBlock),
 			"What happens when a model's answer calls a tool with what an external claim said: nothing, a mark in the receipt and a "+
-				"header, or a refusal.").judged(stricter("what happens when a model obeys a text from outside", string(TaintOff), string(TaintFlag), string(TaintBlock))),
+				"header, or a refusal.").withConsentRule(stricter("what happens when a model obeys a text from outside", string(TaintOff), string(TaintFlag), string(TaintBlock))),
 	}
 }
 
@@ -240,4 +240,126 @@ func variableValue(name string) string {
 		return ""
 	}
 	return os.Getenv(name)
+}
+
+// PolicyRule says which model calls get knowledge and are learned from. It fits a call
+// that meets every condition which is set. In patterns, a star stands for any characters,
+// and case does not matter.
+type PolicyRule struct {
+	Model string // pattern of the model that the request names
+	Path  string // pattern of the request's path
+	Agent string // pattern of the agent's name, or of its whole User-Agent
+	Key   string // name of a key of gateway.keys
+	Tools *bool  // whether the request offers tools
+
+	Knowledge *bool // whether a block is added; nil is true
+	Learn     *bool // whether the call is journaled and harvested; nil is true
+}
+
+// policyKeys are those of the section policy, which is a list: one key without a name of
+// its own.
+func policyKeys(rules *[]PolicyRule) []key {
+	k := bindRecords("", rules, policyFields, nil,
+		"The first rule that fits a call decides. Conditions, of which all that are set must hold: model, path and agent are patterns with * for any "+
+			"characters, key is the name of one of gateway.keys, tools says whether the request offers any. knowledge: false adds no block, "+
+			"learn: false keeps nothing; each is true where it is not set, so that a rule without them exempts calls from the rules below and from being taken for side calls.")
+	k.example = policyExample
+	return []key{k.withConsentRule(needsConsent("which calls get knowledge and are learned from"))}
+}
+
+const policyExample = `  - agent: nightly-report*
+    learn: false
+  - model: "*embed*"
+    tools: false
+    knowledge: false
+    learn: false
+`
+
+func policyFields(r *PolicyRule) []key {
+	return []key{
+		bind("model", &r.Model, "", pattern(), ""),
+		bind("path", &r.Path, "", pattern(), ""),
+		bind("agent", &r.Agent, "", pattern(), ""),
+		bind("key", &r.Key, "", name(), ""),
+		bind("tools", &r.Tools, nil, ternary(), ""),
+		bind("knowledge", &r.Knowledge, nil, ternary(), ""),
+		bind("learn", &r.Learn, nil, ternary(), ""),
+	}
+}
+
+// pattern is one line of text in which a star stands for any characters.
+func pattern() kind[string] {
+	k := name()
+	k.want, k.try = "a pattern", "Write it as in gpt-4o-mini or claude-*, in quotes where it begins with a star."
+	return k
+}
+
+// ternary is true, false, or not set, which is nil.
+func ternary() kind[*bool] {
+	return kind[*bool]{rule{want: "true or false", types: boolean},
+		func(s string) (*bool, bool) {
+			b := s == "true"
+			return &b, s == "true" || s == "false"
+		},
+		func(b *bool) string {
+			if b == nil {
+				return ""
+			}
+			return strconv.FormatBool(*b)
+		}}
+}
+
+// Tools selects the tools that are listed to an agent.
+type Tools struct {
+	Profile string // profiles and names of tools, separated by commas
+}
+
+var toolNames = lazyregexp.New(`^[a-z0-9_]+( *, *[a-z0-9_]+)*$`)
+
+func (t *Tools) keys() []key {
+	return []key{
+		bind("profile", &t.Profile, "core", words("names of profiles and tools, separated by commas", "Write it as in core,code.", toolNames.MatchString),
+			"The tools that are listed: profiles (core, memory, code, decisions, all) and names of tools, separated by commas. Each tool costs tokens in "+
+				"every request of the agent; docs/tools.md has the figures. What is not listed still answers when it is called by name."),
+	}
+}
+
+// Telemetry is what is recorded about turns.
+type Telemetry struct {
+	Events string // a folder; relative to the project's root unless absolute
+	Traces string // the URL of an OpenTelemetry collector; empty leaves it to the environment
+}
+
+func (t *Telemetry) keys() []key {
+	return []key{
+		bind("events", &t.Events, ".ken/state/events", path(),
+			"The folder of the events, one file of JSON lines per session, relative to the project's root. To write none, set "+
+				"middleware.events to false.").withConsentRule(inFolder(".ken", reachPath)),
+		bind("traces", &t.Traces, "", address(),
+			"Where ken serve sends OpenTelemetry traces: a collector's address for OTLP over HTTP, such as http://localhost:4318. "+
+				"Empty: where OTEL_EXPORTER_OTLP_ENDPOINT says, and nowhere without it. Traces hold names, numbers and times, "+
+				"never what anybody wrote.").withConsentRule(needsConsent(reachAddress)),
+	}
+}
+
+// Upstream is the model that answers.
+type Upstream struct {
+	BaseURL   string        // of the API, version included; empty means there is none
+	Model     string        // the chat model, for requests that Ken makes itself
+	APIKeyEnv string        // the environment variable that holds the key; empty sends none
+	Timeout   time.Duration // of a whole model call, streaming included
+}
+
+func (u *Upstream) keys() []key {
+	return []key{
+		bind("base_url", &u.BaseURL, "", address(),
+			"Where the chat and embeddings API lives, version included, such as https://api.openai.com/v1 or "+
+				"http://localhost:11434/v1. Empty: no model is called, and ken ask prints the block alone.").withConsentRule(needsConsent(reachAddress)),
+		bind("model", &u.Model, "gpt-4o-mini", name(),
+			"The chat model for calls that Ken makes itself. Programs that call through Ken name their own.").withConsentRule(needsConsent(reachModel)),
+		bind("api_key_env", &u.APIKeyEnv, "OPENAI_API_KEY", variable(),
+			"The environment variable that holds the API key, never the key itself. Empty: no key is sent.").withConsentRule(needsConsent(reachKey)),
+		bind("timeout", &u.Timeout, 2*time.Minute, span(time.Second, time.Hour),
+			"The longest that one model call may take, streaming included."),
+	}
 }

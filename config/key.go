@@ -2,12 +2,19 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // key is one setting: everything that is said about it, bound to the field that
@@ -20,7 +27,7 @@ type key struct {
 	list bool
 	def  []string
 
-	judge *judgement // nil: as its kind is judged; see key.judgement
+	consent *consentRule // nil: as its kind is judged; see key.judgement
 
 	example string // lines of YAML below the key, for a list that nobody could guess; may be empty
 
@@ -132,4 +139,214 @@ func quote(s string) string {
 		s = string(r[:limit]) + "…"
 	}
 	return strconv.Quote(s)
+}
+
+var (
+	textual = []ast.NodeType{ast.StringType, ast.LiteralType}
+	integer = []ast.NodeType{ast.IntegerType}
+	numeric = []ast.NodeType{ast.IntegerType, ast.FloatType}
+	boolean = []ast.NodeType{ast.BoolType}
+)
+
+// same is the format of kinds that are strings already.
+func same(s string) string { return s }
+
+// words is a kind of string that ok decides about.
+func words(want, try string, ok func(string) bool) kind[string] {
+	return kind[string]{rule{want: want, try: try, types: textual},
+		func(s string) (string, bool) { return s, ok(s) }, same}
+}
+
+// oneLine reports text without line breaks and other control characters.
+func oneLine(s string) bool { return !strings.ContainsFunc(s, unicode.IsControl) }
+
+// optional is one line of text or nothing.
+func optional() kind[string] {
+	return words("one line of text", "Put the text in quotes, on one line.", oneLine)
+}
+
+// name is one line of text.
+func name() kind[string] {
+	return words("one line of text that is not empty", "Put the text in quotes, on one line.",
+		func(s string) bool { return strings.TrimSpace(s) != "" && oneLine(s) })
+}
+
+// path is the path of a file or folder.
+func path() kind[string] {
+	k := name()
+	k.want, k.try, k.reach = "a path", "", reachPath
+	return k
+}
+
+// folder is the name of a folder of the project.
+func folder() kind[string] {
+	k := name()
+	k.reach = reachPath
+	return k
+}
+
+// optionalPath is a path or nothing.
+func optionalPath() kind[string] {
+	k := optional()
+	k.reach = reachPath
+	return k
+}
+
+// What values of some kinds decide outside of the project.
+const (
+	reachPath    = "which files are read or written"
+	reachKey     = "which variable of your environment is sent as a key"
+	reachAddress = "where texts and keys are sent"
+	reachListen  = "who can reach ken serve"
+	reachModel   = "which model reads texts, and what it costs"
+	reachCommand = "which commands are run"
+)
+
+var ownerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+
+// owner is a name that can also be a folder's.
+func owner() kind[string] {
+	return words("a name of at most 128 letters, digits and . _ @ - that starts with a letter or digit", "",
+		ownerName.MatchString)
+}
+
+var variableName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
+
+// variable is the name of an environment variable that holds a secret. Lower case
+// is refused because keys tend to have it and names of variables don't.
+func variable() kind[string] {
+	k := words("the name of an environment variable in capitals",
+		"Put the secret into an environment variable, and give the variable's name, such as OPENAI_API_KEY.",
+		func(s string) bool { return s == "" || variableName.MatchString(s) })
+	k.secret, k.reach = true, reachKey
+	return k
+}
+
+// address is the base URL of an API, or nothing. It can't carry a password.
+func address() kind[string] {
+	k := words("an http or https URL without a user name, query or fragment",
+		"Give the address alone, such as http://localhost:11434/v1; keys belong into an environment variable.",
+		func(s string) bool {
+			if s == "" {
+				return true
+			}
+			u, err := url.Parse(s)
+			return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+				u.User == nil && u.RawQuery == "" && u.Fragment == ""
+		})
+	k.secret, k.reach = true, reachAddress
+	return k
+}
+
+// flag is true or false.
+func flag() kind[bool] {
+	return kind[bool]{rule{want: "true or false", types: boolean},
+		func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" }, strconv.FormatBool}
+}
+
+// whole is a whole number.
+func whole(low, high int) kind[int] {
+	return kind[int]{rule{want: fmt.Sprintf("a whole number from %d to %d", low, high), brief: fmt.Sprintf("%d..%d", low, high), types: integer},
+		func(s string) (int, bool) {
+			n, err := strconv.Atoi(s)
+			return n, err == nil && low <= n && n <= high
+		}, strconv.Itoa}
+}
+
+// fraction is a number with decimals, from 0.
+func fraction(high float64) kind[float64] {
+	return kind[float64]{rule{want: fmt.Sprintf("a number from 0 to %g", high), brief: fmt.Sprintf("0..%g", high), types: numeric},
+		func(s string) (float64, bool) {
+			f, err := strconv.ParseFloat(s, 64)
+			return f, err == nil && 0 <= f && f <= high
+		},
+		func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }}
+}
+
+// span is a length of time.
+func span(low, high time.Duration) kind[time.Duration] {
+	return kind[time.Duration]{
+		rule{want: "a length of time from " + period(low) + " to " + period(high),
+			brief: period(low) + ".." + period(high), try: "Write a number with its unit, such as 150ms, 30s or 2m.", types: textual},
+		func(s string) (time.Duration, bool) {
+			d, err := time.ParseDuration(s)
+			return d, err == nil && low <= d && d <= high
+		}, period}
+}
+
+// period writes a length of time as people do: 2m rather than 2m0s.
+func period(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// choice is one of several words.
+func choice[T comparable](options ...T) kind[T] {
+	var spelled []string
+	for _, o := range options {
+		spelled = append(spelled, fmt.Sprint(o))
+	}
+	last := len(spelled) - 1
+	return kind[T]{rule{want: strings.Join(spelled[:last], ", ") + " or " + spelled[last],
+		brief: strings.Join(spelled, " | "), types: textual},
+		func(s string) (T, bool) {
+			for i, w := range spelled {
+				if w == s {
+					return options[i], true
+				}
+			}
+			var none T
+			return none, false
+		},
+		func(v T) string { return fmt.Sprint(v) }}
+}
+
+// scope is type:id.
+func scope() kind[ken.Scope] {
+	return kind[ken.Scope]{
+		rule{want: "a scope, which is project, repo, agent or run with an id after a colon",
+			try: "Write it as in repo:github.com/acme/payments.", types: textual},
+		func(s string) (ken.Scope, bool) {
+			sc, err := ken.ParseScope(s)
+			return sc, err == nil && !sc.IsZero() && oneLine(s)
+		}, ken.Scope.String}
+}
+
+// listenAddress is host:port, or unix: and a path.
+func listenAddress() kind[string] {
+	k := words("an address and port, or unix: and a path", "Write it as in 127.0.0.1:8484, [::1]:8484 or unix:/run/user/1000/ken.sock.", canListen)
+	k.reach = reachListen
+	return k
+}
+
+// optionalListenAddress is a listenAddress, or empty.
+func optionalListenAddress() kind[string] {
+	k := words("an address and port, unix: and a path, or empty", "Write it as in 127.0.0.1:6060, or leave it empty.",
+		func(s string) bool { return s == "" || canListen(s) })
+	k.reach = reachListen
+	return k
+}
+
+func canListen(s string) bool {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok {
+		return strings.TrimSpace(path) != "" && oneLine(path)
+	}
+	_, port, err := net.SplitHostPort(s)
+	n, numErr := strconv.ParseUint(port, 10, 16)
+	return err == nil && numErr == nil && n <= 65535 && oneLine(s)
+}
+
+var hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+
+// hostName is a name or address without a port.
+func hostName() kind[string] {
+	k := words("a host name without a port", "Write it as in ken.internal.", hostForm.MatchString)
+	k.reach = reachListen
+	return k
 }

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -36,36 +39,36 @@ type Knowledge struct {
 func (k *Knowledge) keys() []key {
 	return []key{
 		bind("db_path", &k.DBPath, ".ken/state", path(),
-			"The folder of the log and its indexes, relative to the project's root.").judged(inFolder(".ken", reachPath)),
+			"The folder of the log and its indexes, relative to the project's root.").withConsentRule(inFolder(".ken", reachPath)),
 		bind("owner", &k.Owner, ken.DefaultOwner, owner(),
-			"Whose knowledge this is. Owners share no file, index or query.").judged(alone("whose knowledge is seen, in stores that your projects share")),
+			"Whose knowledge this is. Owners share no file, index or query.").withConsentRule(alone("whose knowledge is seen, in stores that your projects share")),
 		bindList("shares", &k.Shares, owner(),
 			"Owners whose knowledge every other owner's turns and searches may read as well, and not change: the content of the "+
 				"repository, and claims that a person wrote, approved or verified. Sessions, findings, hypotheses and what is "+
 				"disputed stay private. A team names the owner of the repository, such as [team]. If knowledge.owner is among them, "+
-				"other owners' turns have the code and the decisions of the project, too.").judged(alone("whose knowledge is seen, in stores that your projects share")),
+				"other owners' turns have the code and the decisions of the project, too.").withConsentRule(alone("whose knowledge is seen, in stores that your projects share")),
 		bind("embeddings", &k.Embeddings, true, flag(),
-			"Hybrid search by words and by meaning. false is keyword only.").judged(stricter("whether texts are sent to an embeddings service", "true", "false")),
+			"Hybrid search by words and by meaning. false is keyword only.").withConsentRule(stricter("whether texts are sent to an embeddings service", "true", "false")),
 		bind("embed_provider", &k.Provider, ProviderAuto, choice(ProviderAuto, ProviderBuiltin, ProviderOpenAI, ProviderStatic, ProviderNone),
 			"Who computes embeddings. builtin is the table that comes with Ken, or its adapted copy where ken embed adapt made one "+
 				"that is better for this repository; openai asks an OpenAI-compatible gateway; static uses the table in embed_path; "+
 				"none leaves search to the words. auto is static when embed_path is set, openai when embed_model and a base URL are "+
-				"set, and builtin otherwise.").judged(stricter("whether texts are sent to an embeddings service", string(ProviderOpenAI), string(ProviderAuto), string(ProviderStatic), string(ProviderBuiltin), string(ProviderNone))),
+				"set, and builtin otherwise.").withConsentRule(stricter("whether texts are sent to an embeddings service", string(ProviderOpenAI), string(ProviderAuto), string(ProviderStatic), string(ProviderBuiltin), string(ProviderNone))),
 		bind("embed_model", &k.EmbedModel, "", optional(),
 			"The embedding model. It must be one that your gateway serves, and is not the chat model: text-embedding-3-small "+
 				"at OpenAI, nomic-embed-text on many Ollama installations, qwen3-embedding on the protoLabs gateway. GET /v1/models lists "+
 				"what your key can use. There is no default, because a name that the gateway does not serve fails on every "+
-				"call and leaves keyword search alone.").judged(asks(reachModel)),
+				"call and leaves keyword search alone.").withConsentRule(needsConsent(reachModel)),
 		bind("embed_base_url", &k.EmbedBaseURL, "", address(),
-			"Where the embeddings API lives, if elsewhere than upstream.base_url.").judged(asks(reachAddress)),
+			"Where the embeddings API lives, if elsewhere than upstream.base_url.").withConsentRule(needsConsent(reachAddress)),
 		bind("embed_api_key_env", &k.EmbedAPIKeyEnv, "", variable(),
 			"The environment variable that holds the key of the embeddings API. Empty: upstream.api_key_env when the address is "+
-				"the same, and no key when it is not, so that a key is only sent to the service it belongs to.").judged(asks(reachKey)),
+				"the same, and no key when it is not, so that a key is only sent to the service it belongs to.").withConsentRule(needsConsent(reachKey)),
 		bind("embed_dimensions", &k.EmbedDimensions, 0, whole(0, 16384),
 			"The length of vectors to ask the model for. 0 leaves it to the model."),
 		bind("embed_path", &k.EmbedPath, "", optionalPath(),
 			"A static model: a folder as model2vec writes it, with model.safetensors and tokenizer.json, or a file that ken embed "+
-				"train wrote.").judged(inFolder("", reachPath)),
+				"train wrote.").withConsentRule(inFolder("", reachPath)),
 		bind("embed_timeout", &k.EmbedTimeout, 2*time.Second, span(10*time.Millisecond, time.Minute),
 			"The longest that one embeddings call may take. A turn never waits this long: see retrieval.deadline."),
 		bind("facts", &k.Facts, true, flag(),
@@ -81,5 +84,246 @@ func (k *Knowledge) keys() []key {
 		bind("decay_days", &k.DecayDays, 90, whole(0, 36500),
 			"After this many days without new evidence, a Verified item counts as Inferred. 0: nothing decays. confidence_decay_days in "+
 				"lifecycle.yaml has precedence where it is set."),
+	}
+}
+
+// Harvest is what is kept of a session when it is over.
+type Harvest struct {
+	Model     string        // of the calls that extract; empty means that rules extract alone
+	BaseURL   string        // empty means Upstream.BaseURL
+	APIKeyEnv string        // empty means Upstream.APIKeyEnv, if the address is the same
+	Timeout   time.Duration // of one call
+	Window    int           // tokens that the model reads at once
+
+	MaxFacts    int      // from one extraction by a model
+	FactChars   int      // of one fact
+	AtOnce      bool     // learn what a user states when the turn is journaled
+	Tools       []string // role:name[:argument], or -name
+	IngestChars int      // of one tool output, with middleware.ingest
+}
+
+func (h *Harvest) keys() []key {
+	return []key{
+		bind("model", &h.Model, "", optional(),
+			"A cheap model that your gateway serves, which extracts facts and writes the summary. Empty: rules extract, and the summary "+
+				"says so.").withConsentRule(needsConsent(reachModel)),
+		bind("base_url", &h.BaseURL, "", address(), "Where that model is served, if elsewhere than upstream.base_url.").withConsentRule(needsConsent(reachAddress)),
+		bind("api_key_env", &h.APIKeyEnv, "", variable(),
+			"The environment variable that holds the key for it. Empty: upstream.api_key_env when the address is the same, and no key when "+
+				"it is not.").withConsentRule(needsConsent(reachKey)),
+		bind("timeout", &h.Timeout, 2*time.Minute, span(time.Second, time.Hour),
+			"The longest that one call may take. Nobody waits for it but the job."),
+		bind("window", &h.Window, 16_000, whole(2000, 2_000_000),
+			"Tokens that the model reads at once, its answer included. A longer session is cut between messages and read in parts."),
+		bind("max_facts", &h.MaxFacts, 12, whole(0, 1000), "The most facts that a model may extract from a session."),
+		bind("fact_chars", &h.FactChars, 300, whole(40, 4000), "The most characters of a fact."),
+		bind("at_once", &h.AtOnce, true, flag(),
+			"Keep what a user states as soon as the turn is journaled, so that the next conversation knows it a second later. Off: at the session's end."),
+		bindList("tools", &h.Tools, name(),
+			"Tools of your agent that are not known by default, as role:name or role:name:argument, such as [\"read:open_doc:doc_path\"]. "+
+				"Roles: read, search, list, write, delete, move, run, fetch. -name takes one off the list.").withConsentRule(needsConsent("how far the results of tools are believed")),
+		bind("ingest_chars", &h.IngestChars, 4000, whole(100, 100_000),
+			"What is kept of one tool output, in characters, when middleware.ingest is on.").withConsentRule(less("how much of what tools return is kept")),
+	}
+}
+
+// HarvestBaseURL is where the extracting model is served.
+func (c Config) HarvestBaseURL() string { return cmp.Or(c.Harvest.BaseURL, c.Upstream.BaseURL) }
+
+// HarvestAPIKey is the key for it, "" for none: a key goes only to the service
+// that it belongs to.
+func (c Config) HarvestAPIKey() string {
+	if v := c.Harvest.APIKeyEnv; v != "" {
+		return os.Getenv(v)
+	}
+	if c.HarvestBaseURL() == c.Upstream.BaseURL {
+		return c.Upstream.APIKey()
+	}
+	return ""
+}
+
+// Session is when a conversation is over, and how much of it is kept until then.
+type Session struct {
+	Idle         time.Duration // without a message, after which it is over
+	MessageBytes int           // of a message that the journal keeps
+	Receipts     int           // of turns that are kept
+}
+
+func (s *Session) keys() []key {
+	return []key{
+		bind("idle", &s.Idle, 30*time.Minute, span(time.Minute, 30*24*time.Hour),
+			"A session without a message for this long is over, and is harvested. One that goes on later is harvested again."),
+		bind("message_bytes", &s.MessageBytes, 16<<10, whole(1<<10, 1<<20),
+			"What the journal keeps of one message, in bytes; of a longer one, its beginning and end.").withConsentRule(less("how much of conversations is kept")),
+		bind("receipts", &s.Receipts, 2000, whole(0, 100_000),
+			"How many receipts of turns are kept for each owner, the newest; 0 keeps none. They say what was injected and why, in ids "+
+				"and figures, without the words of claims. None is kept longer than lifecycle.yaml has the messages of a session kept.").withConsentRule(less("how much of conversations is kept")),
+	}
+}
+
+// InProject is where a configured path leads: one that is not absolute is below the
+// project's root.
+func InProject(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(root, path)
+}
+
+// State is the folder that holds the stores of the project in root, one for each owner.
+func (c Config) State(root string) string { return InProject(root, c.Knowledge.DBPath) }
+
+// Structure is what a turn gets of what claims are about. The defaults are those of
+// package structure.
+type Structure struct {
+	Enabled      bool    // constraints of the turn's entities, and the leg of their attributes
+	Focal        int     // entities whose attributes are looked at
+	Aspects      int     // of an entity
+	Attributes   int     // of an aspect
+	Dependencies int     // of an entity
+	MinStrength  float64 // of a dependency
+
+	Filing   // how claims come under their entities
+	Learning // what comes first, by what was of use
+}
+
+func (s *Structure) keys() []key {
+	return append([]key{
+		bind("enabled", &s.Enabled, true, flag(),
+			"Find the entities that a turn is about, surface their constraints and those of what they depend on, and look among their "+
+				"attributes first. false leaves a constraint to be found like any other item."),
+		bind("focal", &s.Focal, 8, whole(1, 100),
+			"Entities of a turn whose attributes are looked at, the surest first. Constraints are those of every entity that the turn names."),
+		bind("aspects", &s.Aspects, 10, whole(1, 100), "Aspects of an entity that are looked at, the weightiest first."),
+		bind("attributes", &s.Attributes, 20, whole(1, 100), "Attributes of an aspect that are looked at."),
+		bind("dependencies", &s.Dependencies, 30, whole(1, 1000),
+			"Dependencies of an entity that are followed to attributes, the strongest first, where the weight is high. Constraints are followed over all."),
+		bind("min_strength", &s.MinStrength, 0.3, fraction(1),
+			"The least strength of a dependency that is followed. Constraints of what is behind a weaker one don't surface; 0 follows all."),
+	}, append(s.Filing.keys(), s.Learning.keys()...)...)
+}
+
+// ClassifyBy is who files claims in the background, after the rules that file them as
+// they are written.
+type ClassifyBy string
+
+// Who files claims.
+const (
+	ClassifyAuto  ClassifyBy = "auto"  // the model of harvest.model beside the rules; without one, rules alone
+	ClassifyModel ClassifyBy = "model" // the model, and dependencies are its affair alone
+	ClassifyRules ClassifyBy = "rules" // rules alone
+	ClassifyOff   ClassifyBy = "off"   // nobody: what the writing itself files is all
+)
+
+// Filing is how claims are filed in the background.
+type Filing struct {
+	Classify        ClassifyBy
+	ClassifyFacts   int // in one request about aspects
+	DependencyFacts int // in one request about dependencies
+}
+
+func (f *Filing) keys() []key {
+	return []key{
+		bind("classify", &f.Classify, ClassifyAuto, choice(ClassifyAuto, ClassifyModel, ClassifyRules, ClassifyOff),
+			"Who finds out in the background under which aspect a claim belongs and what depends on what: harvest.model where one is set, and rules; "+
+				"model leaves dependencies to it alone; off leaves claims as the rules filed them when they were written, and old ones unfiled."),
+		bind("classify_facts", &f.ClassifyFacts, 8, whole(1, 10), "Facts of one entity in one request about aspects. Small models drop some of more than 10."),
+		bind("dependency_facts", &f.DependencyFacts, 5, whole(1, 5), "Facts of one entity in one request about dependencies."),
+	}
+}
+
+// ClassifyModel reports whether a model is to file claims.
+func (c Config) ClassifyModel() bool {
+	return c.Harvest.Model != "" && (c.Structure.Classify == ClassifyAuto || c.Structure.Classify == ClassifyModel)
+}
+
+// ScorerMode says when the order learned from use is in force.
+type ScorerMode string
+
+// When the learned order is in force.
+const (
+	ScorerAuto ScorerMode = "auto" // once it has proved to be better than the plain one
+	ScorerOff  ScorerMode = "off"  // never, and nothing is explored
+	ScorerOn   ScorerMode = "on"   // from the first turn that was learned from
+)
+
+// Learning is what is learned from which items answers used.
+type Learning struct {
+	Scorer ScorerMode
+}
+
+func (l *Learning) keys() []key {
+	return []key{
+		bind("scorer", &l.Scorer, ScorerAuto, choice(ScorerAuto, ScorerOff, ScorerOn),
+			"Whether items are ordered by what answers used before. auto learns and logs, swaps the two items at the cut in one turn of twenty to "+
+				"see what is left out, and changes the order once that has proved to be better on logged turns; see ken eval scorer. off does "+
+				"none of it. Constraints are not reordered. Needs sessions and session.receipts. At most 20 turns a second are judged."),
+	}
+}
+
+// Repository is what is read from the project's files and history.
+type Repository struct {
+	Index        bool     // whether files are searchable
+	MaxFileBytes int      // larger files are skipped
+	ChunkChars   int      // of a piece of a file, aimed at
+	GitCommits   int      // newest commits to read; 0 reads no history
+	Exclude      []string // patterns in the syntax of .gitignore
+}
+
+func (r *Repository) keys() []key {
+	return []key{
+		bind("index", &r.Index, true, flag(), "Make the repository's files searchable.").withConsentRule(stricter("whether files are read", "true", "false")),
+		bind("max_file_bytes", &r.MaxFileBytes, 1<<20, whole(1<<10, 1<<30), "Larger files are skipped: 1048576 is 1 MiB."),
+		bind("chunk_chars", &r.ChunkChars, 1200, whole(200, 100_000),
+			"The length that pieces of a file aim at, in characters."),
+		bind("git_commits", &r.GitCommits, 2000, whole(0, 1_000_000),
+			"How many of the newest commits are read. 0: no history."),
+		bindList("exclude", &r.Exclude, name(),
+			"Files to leave out besides those that git ignores, in the syntax of .gitignore, such as [testdata/, \"*.min.js\"].").withConsentRule(unlessSet("which files are not read")),
+	}
+}
+
+// Graph is what is known of the code in the repository.
+type Graph struct {
+	Types     bool // whether Go is read with its types, too
+	Generated bool // whether what generated files declare counts
+	Symbols   int  // of a turn
+	Watch     bool // whether processes that stay follow files as they change
+}
+
+func (g *Graph) keys() []key {
+	return []key{
+		bind("types", &g.Types, true, flag(),
+			"Check the types of Go packages in the background, where a go command is, so that who refers to what is known exactly. false goes by names.").withConsentRule(stricter("whether the go command is run", "true", "false")),
+		bind("generated", &g.Generated, false, flag(), "Know what generated files declare as well, and not what they import alone."),
+		bind("symbols", &g.Symbols, 4, whole(0, 50),
+			"The most symbols that a turn is told about, the surest first, with what they are, who depends on them and which decision governs them."),
+		bind("watch", &g.Watch, true, flag(), "Let processes that stay, ken serve and ken mcp, follow files as they change. Without, what a tool call writes is noticed all the same.").withConsentRule(stricter("whether files are followed", "true", "false")),
+	}
+}
+
+// Decisions is where architecture decisions are kept.
+type Decisions struct {
+	Folders []string // from the project's root; empty means where teams keep them
+}
+
+func (d *Decisions) keys() []key {
+	return []key{
+		bindList("folders", &d.Folders, folder(),
+			"Folders of the project with a Markdown file for each decision. Empty: docs/adr, docs/decisions, doc/adr and others that teams use.").withConsentRule(inFolder("", reachPath)),
+	}
+}
+
+// Objectives are goals that outlast a session.
+type Objectives struct {
+	Folder string // from the project's root
+	Chars  int    // of what a turn is told about those that are active
+}
+
+func (o *Objectives) keys() []key {
+	return []key{
+		bind("folder", &o.Folder, ".ken/knowledge/objectives", folder(), "The folder of the project with a YAML file for each objective.").withConsentRule(inFolder("", reachPath)),
+		bind("chars", &o.Chars, 1200, whole(0, 100_000),
+			"What a turn is told about the objectives that are active, in characters. 0 tells nothing."),
 	}
 }

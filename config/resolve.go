@@ -121,7 +121,7 @@ func (r *Resolved) projectFile(path string) error {
 	r.chosen = !trust.Inside(root, trust.Real(path)) && !trust.Inside(root, filepath.Join(trust.Real(filepath.Dir(abs)), filepath.Base(abs)))
 	beneath := r.Config
 	if !r.chosen {
-		r.judge(&beneath, &whole)
+		r.listWithheld(&beneath, &whole)
 		r.hash = r.digest(b, &whole)
 		if len(r.Asks) > 0 && !trust.Given(r.Root, r.hash) {
 			r.Withheld = r.Asks
@@ -133,8 +133,8 @@ func (r *Resolved) projectFile(path string) error {
 	return r.Config.Validate()
 }
 
-// judge lists what of the project's file needs consent.
-func (r *Resolved) judge(beneath, whole *Config) {
+// listWithheld lists what of the project's file needs consent.
+func (r *Resolved) listWithheld(beneath, whole *Config) {
 	below, with := beneath.keys(), whole.keys()
 	for i := range with {
 		k := &with[i]
@@ -142,7 +142,7 @@ func (r *Resolved) judge(beneath, whole *Config) {
 			continue
 		}
 		if p := (proposal{r.Root, below[i].get(), k.get(), beneath}); !k.allows(p) {
-			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.judgement().why + r.leads(k)})
+			r.Asks = append(r.Asks, Withheld{Key: k.path, Value: k.shownWhole(), Why: k.consentRule().why + r.leads(k)})
 		}
 	}
 }

@@ -1,9 +1,14 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/tidwall/gjson"
+
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
@@ -33,6 +38,59 @@ func TestSubAgentsHaveSessionsOfTheirOwn(t *testing.T) {
 		s, err := l.Journal("").Info(t.Context(), name)
 		if err != nil || s.Parent != want.parent || s.Agent != want.agent || s.Messages != 2 {
 			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+}
+
+// Aider puts an example and its files in front of each conversation, in the user's name.
+// Two conversations are two all the same, a block stays where it stood when the files
+// change, and only what the user said is journaled.
+func TestAidersConversations(t *testing.T) {
+	l := layer(t, map[string]string{"default": about}, func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second })
+	up := upstreamtest.New(t)
+	g := start(t, l, up.URL)
+	const head = `{"model":"m","messages":[{"role":"system","content":"Act as an expert software developer."},` +
+		`{"role":"user","content":"Change the greeting."},{"role":"assistant","content":"Ok, I will."},` +
+		`{"role":"user","content":"I switched to a new code base. Please don't consider the above files or try to edit them any longer."},{"role":"assistant","content":"Ok."},`
+	const none = `{"role":"user","content":"I am not sharing any files that you can edit yet."},{"role":"assistant","content":"Ok."},`
+	const file = `{"role":"user","content":"I have *added these files to the chat* so you can go ahead and edit them.\n\npay.py"},{"role":"assistant","content":"Ok, any changes I propose will be to those files."},`
+	asked := `{"role":"user","content":"` + question + `"}`
+	send := func(said string) (body string) {
+		up.Forget()
+		post(t, g.URL+chatPath, head+said+`]}`)
+		if err := l.Recorded(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return string(up.Requests()[0].Body)
+	}
+	first := send(none + asked)
+	at := strings.Index(first, `{"role":"user","content":"`+marker)
+	if at < 0 || !strings.Contains(first, none+first[at:strings.Index(first, asked)]+asked) {
+		t.Fatalf("no block before the question: %s", first)
+	}
+	block := first[at:strings.Index(first, asked)]
+	answer, err := json.Marshal(gjson.GetBytes(upstreamtest.Recording("chat").Body(), "choices.0.message.content").Str)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := send(asked + `,{"role":"assistant","content":` + string(answer) + `},` + file + `{"role":"user","content":"thanks!"}`)
+	if !strings.Contains(later, block+asked+`,{"role":"assistant"`) || strings.Count(later, marker) != 1 {
+		t.Errorf("the block does not stay: %s", later)
+	}
+	send(none + `{"role":"user","content":"Which database does the ledger use?"}`)
+	sessions, err := l.Journal("").List(t.Context())
+	if err != nil || len(sessions) != 2 {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	for _, s := range sessions {
+		tr, err := l.Journal("").Read(t.Context(), s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range tr.Entries {
+			if m := e.Message; m.Role == "user" && m.Text != question && m.Text != "thanks!" && m.Text != "Which database does the ledger use?" {
+				t.Errorf("%s: the user did not say %q", s.ID, m.Text)
+			}
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 // an answer says which one it was.
 const EmbeddingModel = "ken"
 
-// wanted is what is read of an embeddings request.
-type wanted struct {
+// embeddingsRequest is what is read of an embeddings request.
+type embeddingsRequest struct {
 	Model      string          `json:"model"`
 	Input      json.RawMessage `json:"input"`
 	Format     string          `json:"encoding_format"`
@@ -40,7 +40,7 @@ const (
 
 // embed serves an embeddings request when it is for Ken's own model or there is no
 // upstream; otherwise it is to be passed on.
-func (c *call) embed() (done bool, f *fault) {
+func (c *gatewayCall) embed() (done bool, f *fault) {
 	if c.body == nil || c.unlookable() != "" {
 		return false, nil
 	}
@@ -52,7 +52,7 @@ func (c *call) embed() (done bool, f *fault) {
 		return false, f
 	}
 	if json.Unmarshal(c.whole, &c.wants) != nil {
-		c.wants = wanted{}
+		c.wants = embeddingsRequest{}
 	}
 	mine := c.up == nil || c.wants.Model == EmbeddingModel
 	if !mine {
@@ -70,7 +70,7 @@ func (c *call) embed() (done bool, f *fault) {
 	return true, nil
 }
 
-func (c *call) writeJSON(b []byte) {
+func (c *gatewayCall) writeJSON(b []byte) {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
@@ -79,7 +79,7 @@ func (c *call) writeJSON(b []byte) {
 }
 
 // vectors is the answer to an embeddings request, of Ken's own model.
-func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
+func (c *gatewayCall) vectors(ctx context.Context) ([]byte, *fault) {
 	m, err := builtin.Open()
 	if err != nil {
 		c.err = err
@@ -98,7 +98,7 @@ func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 }
 
 // check reads what is to be embedded.
-func (w *wanted) check(m *table.Model) error {
+func (w *embeddingsRequest) check(m *table.Model) error {
 	if w.Dimensions != nil && *w.Dimensions != m.Dim() {
 		return refuse("dimensions", "this model has "+strconv.Itoa(m.Dim())+" and no others", "Leave dimensions out.")
 	}
@@ -139,7 +139,7 @@ type embedding struct {
 
 // answer writes the vectors as the API does. A text in which the model knows no
 // word has a vector of zeros, which is like nothing.
-func (w *wanted) answer(m *table.Model, vs [][]float32) []byte {
+func (w *embeddingsRequest) answer(m *table.Model, vs [][]float32) []byte {
 	data := make([]embedding, len(vs))
 	words := 0
 	for i, v := range vs {
@@ -167,7 +167,7 @@ func base64Floats(v []float32) string {
 }
 
 // listModels answers with Ken's own model, where no upstream has a list.
-func (c *call) listModels() *fault {
+func (c *gatewayCall) listModels() *fault {
 	b, err := modelList()
 	if err != nil {
 		c.err = err
@@ -192,7 +192,7 @@ func modelList() ([]byte, error) {
 // answer on. An upstream that is down, or that has the path and not the model, is no
 // reason: vectors of another model would be compared with those of the right one,
 // and nobody would see why nothing is found.
-func (c *call) instead(resp *http.Response) func() ([]byte, *fault) {
+func (c *gatewayCall) instead(resp *http.Response) func() ([]byte, *fault) {
 	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (c *call) instead(resp *http.Response) func() ([]byte, *fault) {
 
 // modelMissing reports an error that names the model, or says that it is about one:
 // the upstream embeds, with other models. What was read is put back.
-func (c *call) modelMissing(resp *http.Response) bool {
+func (c *gatewayCall) modelMissing(resp *http.Response) bool {
 	const enough = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(resp.Body, enough))
 	resp.Body = struct {
@@ -234,7 +234,7 @@ func (c *call) modelMissing(resp *http.Response) bool {
 }
 
 // replace puts an answer of Ken's own in the place of the upstream's.
-func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
+func (c *gatewayCall) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
 	_ = resp.Body.Close() // of what nobody wants
 	b, f := instead()
 	if f != nil {

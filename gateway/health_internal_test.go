@@ -40,7 +40,7 @@ func TestEachFaultIsToldInWords(t *testing.T) {
 
 // Lost records are told of for a while after the last of them.
 func TestLossesAreToldForAWhile(t *testing.T) {
-	var l losses
+	var l lossLog
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, tt := range []struct {
 		lost  uint64

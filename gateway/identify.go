@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +17,8 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// doors decides who may come in.
-type doors struct {
+// admission decides who may come in.
+type admission struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none
 }
@@ -59,7 +62,7 @@ var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 // identify says who a request comes from. With keys the owner is the key's,
 // whatever a header says; without, everybody may do everything, and names the
 // owner.
-func (d *doors) identify(h http.Header) (access.Principal, *fault) {
+func (d *admission) identify(h http.Header) (access.Principal, *fault) {
 	project, f := named(h, "X-Ken-Project")
 	if f != nil {
 		return access.Principal{}, f
@@ -103,8 +106,8 @@ func badHeader(name, try string) *fault {
 	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
 }
 
-// asked is what a request's headers say about its turn.
-type asked struct {
+// turnHeaders is what a request's headers say about its turn.
+type turnHeaders struct {
 	session   string // "" when no header names it
 	parent    string // of a sub-agent's session
 	agent     string
@@ -115,7 +118,7 @@ type asked struct {
 }
 
 // read reads the headers about a turn; allowed are the configured scopes.
-func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
+func (a *turnHeaders) read(h http.Header, allowed []ken.Scope) *fault {
 	var f *fault
 	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
 		if h[name] == nil {
@@ -135,7 +138,7 @@ func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
 }
 
 // names takes what the agent says by itself, where Ken's own headers say nothing.
-func (a *asked) names(h http.Header) {
+func (a *turnHeaders) names(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
 		a.session, a.parent = n.Session, n.Parent
@@ -161,14 +164,14 @@ func says(h http.Header, name string, words ...string) bool {
 // being who's. allowed are the configured scopes, nil for all. The error is
 // ErrRefused, for a header that can't be read.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
-	var a asked
+	var a turnHeaders
 	if f := a.read(h, allowed); f != nil {
 		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
 	}
 	return a.turn(who), nil
 }
 
-func (a *asked) turn(who access.Principal) ken.Turn {
+func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
@@ -198,4 +201,54 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 		out = append(out, nowhere)
 	}
 	return out, nil
+}
+
+// A gateway without keys trusts whoever can connect to it, which a web page in a
+// browser on this machine can: by a name that its owner points at 127.0.0.1, or by
+// sending a request without asking for the answer. Both tell on themselves in the
+// headers Host and Origin.
+
+// addressed reports whether a request is meant for this machine, or for one of the
+// names configured. What came over a Unix socket is: no browser can open one.
+func addressed(r *http.Request, names []string) *fault {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+		return nil
+	}
+	if known(hostOf(r.Host), names) {
+		return checkOrigin(r, names)
+	}
+	return &fault{status: http.StatusMisdirectedRequest, code: "unknown_host", msg: "this gateway is not known by the name in the header Host",
+		try: "Use localhost, add the name to gateway.hosts, or configure gateway.keys."}
+}
+
+// checkOrigin refuses what a browser sends for a page that came from elsewhere.
+func checkOrigin(r *http.Request, names []string) *fault {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		if site := r.Header.Get("Sec-Fetch-Site"); site != "cross-site" {
+			return nil
+		}
+	} else if u, err := url.Parse(origin); err == nil && known(strings.ToLower(u.Hostname()), names) {
+		return nil
+	}
+	return &fault{status: http.StatusForbidden, code: "foreign_origin", msg: "this gateway serves no web pages from elsewhere",
+		try: "Call it from a program, or configure gateway.keys."}
+}
+
+// hostOf is a Host header without its port, in lower case.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+func known(host string, names []string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		return true
+	}
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }

@@ -27,7 +27,7 @@ import (
 // copies bytes both ways; socket is the upstream's end. One goroutine reads, another one
 // writes, and a third one closes.
 type socket struct {
-	c    *call
+	c    *gatewayCall
 	conn io.ReadWriteCloser // to the upstream
 
 	// Of the goroutine that writes, which passes on what the client sends.
@@ -64,7 +64,7 @@ var errEnded = errors.New("no more requests on this connection")
 const policyViolation = 1008
 
 // upgrade prepares a request for a WebSocket on a path of model calls.
-func (c *call) upgrade() *fault {
+func (c *gatewayCall) upgrade() *fault {
 	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}

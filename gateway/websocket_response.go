@@ -19,7 +19,7 @@ import (
 // response is a model call on a WebSocket: with a line in the log, a turn and an answer of
 // its own.
 type response struct {
-	*call
+	*gatewayCall
 	stream  *eventStream // nil: nobody listens
 	refused bool         // its answer was, over a tainted call: the connection ends with it
 	unend   func()       // ends the count of streams; nil before the first event
@@ -28,9 +28,9 @@ type response struct {
 // response begins a call, which has the room of the collected message.
 func (s *socket) response() *response {
 	c := s.c
-	return &response{call: &call{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
+	return &response{gatewayCall: &gatewayCall{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
 		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken(),
-		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
+		meter: &answerMeter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
 // look has the layer look into the request, and listen to its answer.

@@ -173,7 +173,7 @@ func scored(t testing.TB, l *middleware.Layer) (keys []string) {
 // ends. What is deleted does not.
 func TestTheLastTurnCountsWhenTheSessionEnds(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	ids := learn(t, l, aboutPayments(t, "The payments service listens on port 8071."))
 	shown := func(l *middleware.Layer) int {
 		if err := l.Learner("").Load(t.Context()); err != nil {
@@ -209,7 +209,7 @@ func TestTheLastTurnCountsWhenTheSessionEnds(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	if got := shown(l); got != 2 {
 		t.Errorf("after the layer's end: %d", got)
 	}

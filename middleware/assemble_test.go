@@ -47,7 +47,7 @@ func TestUserMiddlewaresWrapInOrder(t *testing.T) {
 		}
 	}
 	l := open(t, settings(), using(named("outer"), named("inner")))
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	l.Assemble(context.Background(), asked(question))
 	want := []string{"outer before: 0 items", "inner before: 0 items", "inner after: 1 items", "outer after: 1 items"}
 	if d := cmp.Diff(want, calls); d != "" {
@@ -63,7 +63,7 @@ func TestUserMiddlewareChangesTheTurn(t *testing.T) {
 			return next(ctx, st)
 		}
 	}))
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	messages := []ken.Message{{Role: "user", Text: "thanks!"}}
 	a := l.Assemble(context.Background(), ken.Turn{Messages: messages})
 	if !strings.Contains(a.Receipt.Block, "three times") || messages[0].Text != "thanks!" {
@@ -108,7 +108,7 @@ func TestUserMiddlewareThatFailsLeavesTheTurnAlive(t *testing.T) {
 			l := open(t, settings(), using(func(next middleware.Handler) middleware.Handler {
 				return func(ctx context.Context, st *middleware.State) error { return tt.use(ctx, st, next) }
 			}))
-			learn(t, l, fact(t, "%s", sessionAbout))
+			learn(t, l, fact(t, "%s", retryFact))
 			a := l.Assemble(context.Background(), asked(question))
 			r := a.Receipt
 			if (r.Block != "") != tt.block || len(a.Insertions) > 0 != tt.block {
@@ -134,7 +134,7 @@ func TestOnReceipt(t *testing.T) {
 			got = append(got, r)
 		}
 	})
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	ctx := context.WithValue(context.Background(), key{}, "the turn's")
 	var want []ken.Receipt
 	for _, turn := range []ken.Turn{asked(question), asked("thanks!"), {}, {Weight: ken.WeightNone, Messages: asked(question).Messages}} {
@@ -149,7 +149,7 @@ func TestOnReceipt(t *testing.T) {
 // whether they are there; only what is documented as optional may be missing.
 func TestReceiptIsCompleteJSON(t *testing.T) {
 	l := open(t, settings(patient), withVectors)
-	learn(t, l, fact(t, "%s", sessionAbout), fact(t, "The payments team eats at noon."), pinned(t, "Reply in French."))
+	learn(t, l, fact(t, "%s", retryFact), fact(t, "The payments team eats at noon."), pinned(t, "Reply in French."))
 	broken := open(t, settings(func(c *config.Config) { c.Middleware.Knowledge = false }))
 	for name, r := range map[string]ken.Receipt{
 		"a block":           l.Assemble(context.Background(), asked(question)).Receipt,
@@ -258,7 +258,7 @@ func TestLateHitsReachTheNextTurnThatAsks(t *testing.T) {
 // A long loop of tool calls must not push the question out of what is read.
 func TestQuestionStandsThroughALongToolLoop(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	turn := asked(question)
 	for i := range 60 {
 		turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: fmt.Sprint(i), Name: "ls", Arguments: "{}"}}},
@@ -316,7 +316,7 @@ func TestConcurrentAssemble(t *testing.T) {
 // panics, and nothing is left open; TestMain looks for goroutines.
 func TestCloseWhileTurnsRun(t *testing.T) {
 	l := open(t, settings(recording, patient), withVectors)
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	var wg sync.WaitGroup
 	half := make(chan struct{}, 64)
 	for range 8 {
@@ -433,7 +433,7 @@ func TestTurnsBeyondTheBoundDoNotWait(t *testing.T) {
 		})
 	})
 	learn(t, l, fact(t, "The payments service retries three times."))
-	d := dialogueOf[0]
+	d := testDialects[0]
 	opening := []string{d.user("How often does the payments service retry?")}
 	if x := begin(t, l, d, d.body("", opening...), inSession("before")); x.Busy || !strings.Contains(string(x.Body), "three times") {
 		t.Fatalf("busy %v: %s", x.Busy, x.Body)

@@ -49,7 +49,7 @@ func TestNewClaimsAreEmbeddedInTheBackground(t *testing.T) {
 			}
 		})
 	slow.Store(true)
-	learn(t, l, fact(t, sessionAbout)) // returns although no vector can be had yet
+	learn(t, l, fact(t, retryFact)) // returns although no vector can be had yet
 	close(wait)
 	<-done
 	r := l.Assemble(context.Background(), asked(question)).Receipt
@@ -283,7 +283,7 @@ func TestHarvestsGoOnBesideTurns(t *testing.T) {
 // there twice, and neither ends what the other is at.
 func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 	root := t.TempDir()
-	layers := map[string]*middleware.Layer{"one": relativePath(t, root), "two": relativePath(t, root)}
+	layers := map[string]*middleware.Layer{"one": openWithin(t, root), "two": openWithin(t, root)}
 	const turns = 8
 	var wg sync.WaitGroup
 	for name, l := range layers {
@@ -313,7 +313,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, id := range []string{"of one", "of two", "of both"} {
-			got := userText(t, l, "", id)
+			got := journaledTexts(t, l, "", id)
 			if id == "of both" { // an answer may come between another's question and answer
 				slices.Sort(got)
 				want := slices.Sorted(slices.Values(want))
@@ -348,7 +348,7 @@ func TestTwoLayersKeepSessionsInOneFolder(t *testing.T) {
 // Both harvest what waits, and what was said is learned once.
 func TestTwoLayersHarvestOneQueue(t *testing.T) {
 	root := t.TempDir()
-	one, two := relativePath(t, root), relativePath(t, root)
+	one, two := openWithin(t, root), openWithin(t, root)
 	const sessions = 6
 	for i := range sessions {
 		l := []*middleware.Layer{one, two}[i%2]

@@ -40,7 +40,7 @@ func newDialog(t *testing.T, system string) *dialog { return &dialog{t: t, syste
 // stands where it stood. answer comes back; "" for none.
 func (c *dialog) send(l *middleware.Layer, answer string) {
 	c.t.Helper()
-	d := dialogueOf[0]
+	d := testDialects[0]
 	items := append([]string{object("role", "system", "content", c.system)}, c.items...)
 	x, err := l.Begin(c.t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
 		return ken.Turn{Session: wire.SessionOf("", "", r)}
@@ -80,7 +80,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 	}
 }
 
-// answer has the last request answered.
+// hears answers the last request with body.
 func (c *dialog) hears(body string) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 	c.waits.Listen(resp, nil)
@@ -93,7 +93,7 @@ func (c *dialog) hears(body string) {
 // ask sends a question of the user.
 func (c *dialog) ask(l *middleware.Layer, question, answer string) {
 	c.t.Helper()
-	c.items = append(c.items, dialogueOf[0].user(question))
+	c.items = append(c.items, testDialects[0].user(question))
 	c.send(l, answer)
 }
 
@@ -102,9 +102,9 @@ func (c *dialog) tool(l *middleware.Layer, answer string) {
 	c.t.Helper()
 	c.calls++
 	id := fmt.Sprintf("call %p %d", c, c.calls)
-	call := strings.ReplaceAll(dialogueOf[0].call, `"c1"`, quoted(id))
+	call := strings.ReplaceAll(testDialects[0].call, `"c1"`, quoted(id))
 	c.hears(`{"id":"x","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`)
-	c.items = append(c.items, call, strings.ReplaceAll(dialogueOf[0].result, `"c1"`, quoted(id)))
+	c.items = append(c.items, call, strings.ReplaceAll(testDialects[0].result, `"c1"`, quoted(id)))
 	c.send(l, answer)
 }
 
@@ -267,7 +267,7 @@ func TestAStoredBlockIsForgottenWithItsClaim(t *testing.T) {
 }
 
 // What an incognito turn was told is not kept, nor what a conversation is told where
-// keepsMessages are switched off.
+// journals are switched off.
 func TestBlocksThatAreNotStored(t *testing.T) {
 	for name, c := range map[string]*config.Config{
 		"incognito": settings(),
@@ -325,7 +325,7 @@ func TestNoPrefixBreaks(t *testing.T) {
 			case 2:
 				if len(c.items) > 4 { // the client drops its beginning, and starts anew
 					c.items, c.sent = c.items[len(c.items)-1:], nil
-					c.items = append([]string{dialogueOf[0].user(fmt.Sprintf("Summary of conversation %d up to round %d.", i, round))}, c.items...)
+					c.items = append([]string{testDialects[0].user(fmt.Sprintf("Summary of conversation %d up to round %d.", i, round))}, c.items...)
 					compactions++
 				}
 			case 3:
@@ -485,7 +485,7 @@ func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
 // "".
 func guess(t *testing.T, l *middleware.Layer, answer string, items ...string) string {
 	t.Helper()
-	d := dialogueOf[0]
+	d := testDialects[0]
 	x, err := l.Begin(t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
 		return ken.Turn{Owner: "o", Session: wire.SessionOf("o", "", r)}
 	})
@@ -504,7 +504,7 @@ func guess(t *testing.T, l *middleware.Layer, answer string, items ...string) st
 // Conversations that begin with the same words are told apart by what followed.
 func TestConversationsThatBeginAlike(t *testing.T) {
 	l := open(t, settings())
-	d := dialogueOf[0]
+	d := testDialects[0]
 	hi := d.user("hi")
 	a := guess(t, l, "", hi)
 	if again := guess(t, l, "Hello!", hi); again != a || a == "" {
@@ -533,7 +533,7 @@ func TestConversationsThatBeginAlike(t *testing.T) {
 // One after the other, each conversation keeps its session.
 func TestAConversationKeepsItsGuessedSession(t *testing.T) {
 	l := open(t, settings())
-	d := dialogueOf[0]
+	d := testDialects[0]
 	hi, why := d.user("hi"), d.user("Why?")
 	var sessions []string
 	for _, answer := range []string{"Hello!", "Good morning!"} {

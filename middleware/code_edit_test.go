@@ -59,10 +59,10 @@ func TestANewSymbolIsInTheNextTurn(t *testing.T) {
 		msgs = append(msgs, object("role", "assistant", "content", "Done."), object("role", "user", "content", step.ask))
 		sent := post(t, l, chatBody(msgs))
 		if step.want == "" {
-			skipReason(t, sent[strings.LastIndex(sent, "Done."):], "Comment: WeighGoods")
+			assertLacks(t, sent[strings.LastIndex(sent, "Done."):], "Comment: WeighGoods")
 			continue
 		}
-		constraintSource(t, sent, step.want)
+		assertContains(t, sent, step.want)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestNothingStaleIsShown(t *testing.T) {
 	if c == nil || cardsIn(&after)[fillID] != nil {
 		t.Fatalf("after:\n%s", after.Block)
 	}
-	skipReason(t, after.Block, "cart.FillShelf", "ADR-0004", "in the order in which")
+	assertLacks(t, after.Block, "cart.FillShelf", "ADR-0004", "in the order in which")
 	if r := ask("What is Fill2Shelf?"); !strings.Contains(r.Block, "Fill2Shelf took its place") {
 		t.Errorf("new:\n%s", r.Block)
 	}
@@ -122,12 +122,12 @@ func TestBranchesChangeUnderARunningLayer(t *testing.T) {
 		t.Helper()
 		for i := range 4 {
 			r := l.Assemble(t.Context(), asked(fmt.Sprintf("What do OwnNorth%d, OwnSouth%d, Both%d and depot.Shelf do?", i, i, i))).Receipt
-			skipReason(t, r.Block, "of branch "+there, "the one of "+there, "Own"+there)
-			constraintSource(t, r.Block, "of branch "+here, "the one of "+here)
+			assertLacks(t, r.Block, "of branch "+there, "the one of "+there, "Own"+there)
+			assertContains(t, r.Block, "of branch "+here, "the one of "+here)
 		}
 		r := l.Assemble(t.Context(), asked("What is Only"+here+", what Only"+there+"?")).Receipt
-		constraintSource(t, r.Block, "Only"+here+" is nowhere else")
-		skipReason(t, r.Block, "Only"+there+" is nowhere else")
+		assertContains(t, r.Block, "Only"+here+" is nowhere else")
+		assertLacks(t, r.Block, "Only"+there+" is nowhere else")
 	}
 	check("North", "South", north)
 	change(north, south)
@@ -154,7 +154,7 @@ func TestNothingOutsideIsRead(t *testing.T) {
 		msgs = append(msgs, calledTool(fmt.Sprint("c", i), "Write", map[string]string{"file_path": p, "content": "x"})...)
 	}
 	msgs = append(msgs, object("role", "user", "content", "What is `OuterThing` in depot/linked.go and "+outside+"/secret.go?"))
-	skipReason(t, post(t, l, chatBody(msgs)), "nobody's business")
+	assertLacks(t, post(t, l, chatBody(msgs)), "nobody's business")
 	for p := range l.Codebase().View().Hashes() {
 		if strings.Contains(p, "secret") || strings.Contains(p, "linked") {
 			t.Errorf("%s is in the graph", p)
@@ -286,9 +286,8 @@ func cardsIn(r *ken.Receipt) map[string]*ken.Item {
 	return out
 }
 
-// constraintSource returns the name by which a rule was found, the entity if that has another
-// name, and the dependency to the turn.
-func constraintSource(t testing.TB, text string, want ...string) {
+// assertContains fails the test unless every text of want is in text.
+func assertContains(t testing.TB, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if !strings.Contains(text, w) {
@@ -297,7 +296,7 @@ func constraintSource(t testing.TB, text string, want ...string) {
 	}
 }
 
-func skipReason(t testing.TB, text string, unwanted ...string) {
+func assertLacks(t testing.TB, text string, unwanted ...string) {
 	t.Helper()
 	for _, w := range unwanted {
 		if strings.Contains(text, w) {

@@ -285,7 +285,7 @@ func TestPromptCacheCancelledTurnDoesNotStick(t *testing.T) {
 // blocks that this agent may not see.
 func TestBlocksStayInTheirScopes(t *testing.T) {
 	l := open(t, settings())
-	secret := fact(t, "%s", sessionAbout)
+	secret := fact(t, "%s", retryFact)
 	secret.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "a"}
 	learn(t, l, secret)
 	turn := asked(question)

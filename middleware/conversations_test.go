@@ -209,15 +209,15 @@ func TestSmallTalkGetsNoBlock(t *testing.T) {
 // anybody naming them again.
 func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
-	ids := learn(t, l, cardName(t, "Never deploy the payments service on a Friday."), cardName(t, "The payments service must be frozen in December."),
+	l := openWithin(t, root)
+	ids := learn(t, l, humanClaim(t, "Never deploy the payments service on a Friday."), humanClaim(t, "The payments service must be frozen in December."),
 		fact(t, "The warehouse service must count twice."))
 	c := converse(t, l, serve(t, "Done."), ken.Turn{Session: "s1"})
 	for _, text := range []string{"Let us change how payments are retried.", "Now the limit.", "Now the docs of it.", "Now its tests."} {
 		c.ask(text, false)
 		c.answered("Done.")
 	}
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	cp, ok, err := l.Journal("").Checkpoint(t.Context(), "s1")
 	if err != nil || !ok || len(cp.Focal) == 0 || cp.Focal[0] != "payments" || len(cp.Constraints) != 2 {
 		t.Fatalf("checkpoint %+v, %v, %v", cp, ok, err)
@@ -234,7 +234,7 @@ func TestACompactedSessionHasItsStructureBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	a := l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: []ken.Message{{Role: "user", Text: "Summary: some parts are done."},
 		{Role: "assistant", Text: "Understood."}, {Role: "user", Text: "Where were we with all of this?"}}})
 	block := a.Receipt.Block

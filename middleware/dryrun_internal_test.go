@@ -162,7 +162,7 @@ func TestTrialSettings(t *testing.T) {
 	}
 }
 
-// markAbsent reports that a leg was not asked, and found nothing.
+// lacks reports that a source was not searched and found nothing.
 func lacks(leg string) func(*ken.Receipt) bool {
 	return func(r *ken.Receipt) bool {
 		_, asked := r.MS[leg]

@@ -33,10 +33,9 @@ import (
 )
 
 const (
-	// sessionAbout describes the session of a turn. What is learned in a session applies to the
-	// one scope that it works in, and everywhere if it names none or several.
-	sessionAbout = "The payments service retries a failed transfer three times before it raises an alert."
-	question     = "How often does the payments service retry a failed transfer?"
+	// retryFact answers question.
+	retryFact = "The payments service retries a failed transfer three times before it raises an alert."
+	question  = "How often does the payments service retry a failed transfer?"
 )
 
 // vectors answers like an embeddings endpoint, dim numbers a text, after change
@@ -109,7 +108,7 @@ func TestTurnGoesOnWhenEmbeddingsFail(t *testing.T) {
 			l := open(t, settings(func(c *config.Config) {
 				c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", url
 			}))
-			learn(t, l, fact(t, sessionAbout))
+			learn(t, l, fact(t, retryFact))
 			r := l.Assemble(context.Background(), asked(question)).Receipt
 			if !strings.Contains(r.Block, "three times") {
 				t.Errorf("the fact is not in the block: %q", r.Block)
@@ -134,7 +133,7 @@ func TestTurnGoesOnWhenTheDimensionChanges(t *testing.T) {
 	c := settings(func(c *config.Config) { c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", srv.URL })
 	root := t.TempDir()
 	first := open(t, c, func(o *middleware.Options) { o.Root = root })
-	learn(t, first, fact(t, sessionAbout))
+	learn(t, first, fact(t, retryFact))
 	if _, err := first.Refresh(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func TestTurnGoesOnWithoutAStore(t *testing.T) {
 
 func TestTurnGoesOnWithOddRequests(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, sessionAbout))
+	learn(t, l, fact(t, retryFact))
 	user := ken.Message{Role: "user", Text: question}
 	long := make([]ken.Message, 0, 2000)
 	for i := range 1999 {
@@ -275,7 +274,7 @@ func TestDeadlineHolds(t *testing.T) {
 		c.Knowledge.EmbedModel, c.Knowledge.EmbedBaseURL = "m", srv.URL
 		c.Retrieval.Deadline = 300 * time.Millisecond // the other legs must be done by then, on a busy machine as well
 	}))
-	learn(t, l, fact(t, sessionAbout))
+	learn(t, l, fact(t, retryFact))
 	r := l.Assemble(context.Background(), asked(question)).Receipt
 	if r.Mode != ken.ModeLate || r.Block == "" {
 		t.Errorf("mode %q, block %q", r.Mode, r.Block)
@@ -323,7 +322,7 @@ func notes(t testing.TB, n int) []ken.Claim {
 	return out
 }
 
-func withEntry(e embed.Embedder) func(*middleware.Options) {
+func withEmbedder(e embed.Embedder) func(*middleware.Options) {
 	return func(o *middleware.Options) { o.Embedder = e }
 }
 
@@ -337,7 +336,7 @@ const search = "When is the turbine empty before the ferry?"
 // so; a later process knows it at its first turn.
 func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	root := t.TempDir()
-	l := open(t, settings(), in(root), withEntry(noise{"bad"}))
+	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 200)...)
 	if r := l.Assemble(t.Context(), asked(search)).Receipt; r.Mode != ken.ModeHybrid || r.Likeness != 0 {
 		t.Errorf("before: mode %s, likeness %v", r.Mode, r.Likeness)
@@ -363,9 +362,9 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check("another process", open(t, settings(), in(root), withEntry(noise{"bad"})))
+	check("another process", open(t, settings(), in(root), withEmbedder(noise{"bad"})))
 
-	other := open(t, settings(), in(t.TempDir()), withEntry(noise{"bad"}))
+	other := open(t, settings(), in(t.TempDir()), withEmbedder(noise{"bad"}))
 	if c := other.Calibration(""); c != nil {
 		t.Errorf("another project: %+v", c)
 	}
@@ -376,7 +375,7 @@ func TestCalibrationLeavesABadEmbedderOut(t *testing.T) {
 func TestCalibrationOfAnotherModelDoesNotCount(t *testing.T) {
 	race.LeaveToWhole(t)
 	root := t.TempDir()
-	l := open(t, settings(), in(root), withEntry(noise{"bad"}))
+	l := open(t, settings(), in(root), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
 	if c, err := l.Calibrate(t.Context(), ""); err != nil || !c.Harms() {
 		t.Fatalf("%+v, %v", c, err)
@@ -430,7 +429,7 @@ func TestCalibrationSwitches(t *testing.T) {
 		"the fused rank alone": {settings(func(c *config.Config) { c.Retrieval.Rank = config.RankRRF }), 150, true, ken.ModeHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := open(t, tt.c, withEntry(noise{"bad"}))
+			l := open(t, tt.c, withEmbedder(noise{"bad"}))
 			learn(t, l, notes(t, tt.n)...)
 			c, err := l.Calibrate(t.Context(), "")
 			if err != nil || (c != nil) != tt.measure {
@@ -448,7 +447,7 @@ func TestCalibrationSwitches(t *testing.T) {
 func TestTurnsAskForCalibration(t *testing.T) {
 	done := make(chan struct{})
 	var once sync.Once
-	l := open(t, settings(), withEntry(noise{"bad"}), func(o *middleware.Options) {
+	l := open(t, settings(), withEmbedder(noise{"bad"}), func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, n, total int) {
 			if stage == "calibrate" && n == total {
@@ -488,7 +487,7 @@ func TestTurnsAskForCalibration(t *testing.T) {
 
 // A measurement that fails leaves what was in force, and the store as it is.
 func TestCalibrateStops(t *testing.T) {
-	l := open(t, settings(), withEntry(noise{"bad"}))
+	l := open(t, settings(), withEmbedder(noise{"bad"}))
 	learn(t, l, notes(t, 150)...)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

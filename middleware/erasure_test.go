@@ -80,7 +80,7 @@ func talk(t *testing.T, l *middleware.Layer, id string) *chat {
 // summary, no journal, no checkpoint, nowhere on the disk; the rest is still known.
 func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	talk(t, l, "s1")
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	// Another session was told, and goes on.
 	c := converse(t, l, serve(t, "It is +49 151 2345678."), ken.Turn{Session: "s2"})
 	c.ask("What is the on-call phone of Priya?", false)
-	userText(t, l, "", "s2")
+	journaledTexts(t, l, "", "s2")
 	out, err := l.Forget(t.Context(), "", factOf(t, l, "2345678").ID, "asked for", ken.Actor{Type: "user", ID: "ada"})
 	if err != nil || len(out.Claims) < 2 || len(out.Redacted) != 1 || out.Messages == 0 {
 		t.Errorf("%+v, %v", out, err)
@@ -115,7 +115,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestForgettingReachesTheJournalOfAHarvestedSession(t *testing.T) {
 // client sending all of them again brings nothing back.
 func TestForgettingReachesTheJournalOfAnOpenSession(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	c := talk(t, l, "s1")
 	ids := learn(t, l, fact(t, "The on-call phone of Priya is +49 151 2345678."))
 	out, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{})
@@ -152,7 +152,7 @@ func TestForgettingReachesTheJournalOfAnOpenSession(t *testing.T) {
 // Forgetting an episode forgets its session's messages.
 func TestForgettingAnEpisode(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	talk(t, l, "s1")
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestForgettingAnEpisode(t *testing.T) {
 	if _, err := l.Forget(t.Context(), "", info.Outcome.Episode, "", ken.Actor{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := userText(t, l, "", "s1"); len(got) != 0 {
+	if got := journaledTexts(t, l, "", "s1"); len(got) != 0 {
 		t.Errorf("the journal has %q", got)
 	}
 	factOf(t, l, "2345678") // what was learned stays until somebody forgets it
@@ -183,7 +183,7 @@ func TestForgettingWhatIsNotThere(t *testing.T) {
 // A session that was given only what was derived from a claim says its words as well.
 func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	ids := learn(t, l, fact(t, "The signal of the pier is kept under the label vexmark0199qy by the night shift."))
 	derived := fact(t, "`vexmark0199qy` is in compass.txt.")
 	derived.Evidence = append(derived.Evidence, ken.FromRepositoryMemory(ids[0]))
@@ -210,7 +210,7 @@ func TestForgettingReachesTheSessionsThatWereGivenWhatIsDerived(t *testing.T) {
 // What was forgotten does not get on the shelf again, in whichever order things come.
 func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	root := t.TempDir()
-	one, other := relativePath(t, root), relativePath(t, root)
+	one, other := openWithin(t, root), openWithin(t, root)
 	const words = "The vault of the Brandywhistle archive opens with the code quux7719."
 	ids := learn(t, one, fact(t, words), fact(t, "%s", portFact))
 	turn := asked("With which code does the vault of the archive open?")
@@ -236,14 +236,14 @@ func TestTheShelfRefusesWhatWasForgotten(t *testing.T) {
 	if err != nil || rec.Items[0].Tier != 0 || rec.Items[0].Kind != "" {
 		t.Errorf("%+v, %v", rec, err)
 	}
-	got := userText(t, other, "", "s1")
+	got := journaledTexts(t, other, "", "s1")
 	if len(got) != 1 || got[0] != "user: Thank you." {
 		t.Errorf("%q", got)
 	}
 	// What a person says anew is new.
 	_, err = j.Append(t.Context(), session.About{ID: "s2"}, []ken.Message{{Role: "user", Text: words}})
 	must(t, err)
-	if got := userText(t, other, "", "s2"); len(got) != 1 {
+	if got := journaledTexts(t, other, "", "s2"); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 }
@@ -259,11 +259,11 @@ func forgets() (claims, talkers int) {
 }
 
 // Claims are forgotten while twenty clients of three processes talk about them: their
-// activeTurns are given them, and answers and tool calls say them again. Afterwards no file
+// turns are given them, and answers and tool calls say them again. Afterwards no file
 // has any of their words, and nor has one when the processes have ended and harvested.
 func TestNothingIsLeftOfWhatIsForgottenWhileClientsTalk(t *testing.T) {
 	root := t.TempDir()
-	layers := []*middleware.Layer{relativePath(t, root), relativePath(t, root), relativePath(t, root)}
+	layers := []*middleware.Layer{openWithin(t, root), openWithin(t, root), openWithin(t, root)}
 	claims, talkers := forgets()
 	topics := []string{"invoices", "backups", "turbine", "ferry", "compass"}
 	marker := func(i int) string { return fmt.Sprintf("quux%04dzz", 7700+i) }

@@ -48,7 +48,7 @@ func added(t *testing.T, body, sent string, n int) {
 func TestEveryDialectEndToEnd(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", sessionAbout), fact(t, "Quokka listens on port 7001."))
+		learn(t, l, fact(t, "%s", retryFact), fact(t, "Quokka listens on port 7001."))
 		m := serveModel(t, d, stream, "I look it up.", "Three times.", "Port 7001.", "Bye.")
 		c := dial(t, l, m, ken.Turn{Session: "s1"})
 		const second = "Which port does quokka listen on?"
@@ -84,7 +84,7 @@ func TestEveryDialectEndToEnd(t *testing.T) {
 func TestEveryDialectMerges(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings(asMerge))
-		learn(t, l, fact(t, "%s", sessionAbout))
+		learn(t, l, fact(t, "%s", retryFact))
 		m := serveModel(t, d, stream, "Three times.")
 		body := d.body(d.system, d.user(question))
 		sent := dial(t, l, m, ken.Turn{}).post(body)
@@ -114,8 +114,8 @@ func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 			`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"` + question + `"}]}]}`},
 	} {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", sessionAbout))
-		m := serveModel(t, dialogueOf[d], false, "x")
+		learn(t, l, fact(t, "%s", retryFact))
+		m := serveModel(t, testDialects[d], false, "x")
 		for _, body := range bodies {
 			if sent := dial(t, l, m, ken.Turn{Session: "s"}).post(body); sent != body {
 				t.Errorf("%s: sent %s", body, sent)
@@ -127,8 +127,8 @@ func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 // A string input becomes an array of two messages, around the string as it came.
 func TestAStringInputKeepsItsBytes(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", sessionAbout))
-	m := serveModel(t, dialogueOf[1], false, "x")
+	learn(t, l, fact(t, "%s", retryFact))
+	m := serveModel(t, testDialects[1], false, "x")
 	const text = `"\u0048ow often does the payments service retry a failed transfer?"`
 	sent := dial(t, l, m, ken.Turn{}).post(`{"model":"m", "input" : ` + text + ` }`)
 	before, after, ok := strings.Cut(sent, `{"role":"user","content":"`+marker)
@@ -142,8 +142,8 @@ func TestAStringInputKeepsItsBytes(t *testing.T) {
 // results, in the same message.
 func TestABlockStandsBehindToolResults(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", sessionAbout))
-	d := dialogueOf[2]
+	learn(t, l, fact(t, "%s", retryFact))
+	d := testDialects[2]
 	m := serveModel(t, d, true, "x")
 	const result = `{"type":"tool_result","tool_use_id":"c1","content":"no"}`
 	text := `{"type":"text","text":` + quoted(question) + `}`
@@ -224,14 +224,14 @@ func TestListenToNoAnswer(t *testing.T) {
 		{"a page", 502, "<html>Bad gateway</html>", ""},
 		{"an error as an answer", 200, `{"error":{"message":"no such model"}}`, "no such model"},
 		{"an error in a stream", 200, "data: {\"error\":{\"message\":\"overloaded\"}}\n\n", "overloaded"},
-		{"an answer with an error's status", 500, dialogueOf[0].whole("x", "Three times."), ""},
+		{"an answer with an error's status", 500, testDialects[0].whole("x", "Three times."), ""},
 		{"nothing", 200, "", ""},
 		{"one line of 5 MB", 200, long, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := open(t, settings())
 			got := make(chan middleware.ObservedAnswer, 2)
-			x := begin(t, l, dialogueOf[0], dialogueOf[0].body("", dialogueOf[0].user("How often?")), ken.Turn{Session: "s"})
+			x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{Session: "s"})
 			resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
 			if tt.body == "" {
 				resp.Body = http.NoBody
@@ -262,8 +262,8 @@ func TestListenersAndClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen := func(heard func(middleware.ObservedAnswer)) {
-		x := begin(t, l, dialogueOf[0], dialogueOf[0].body("", dialogueOf[0].user("How often?")), ken.Turn{})
-		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(dialogueOf[0].whole("x", "y")))}
+		x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{})
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(testDialects[0].whole("x", "y")))}
 		x.Listen(resp, heard)
 		io.Copy(io.Discard, resp.Body)
 	}
@@ -281,7 +281,7 @@ func TestListenersAndClose(t *testing.T) {
 func TestBeginRefuses(t *testing.T) {
 	l := open(t, settings())
 	for _, body := range []string{"", "{", `{"input":7}`, `{"messages":{}}`} {
-		for _, d := range dialogueOf {
+		for _, d := range testDialects {
 			x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { t.Error("asked"); return ken.Turn{} })
 			if !errors.Is(err, ken.ErrInvalid) || x != nil {
 				t.Errorf("%s %q: %v", d, body, err)
@@ -298,7 +298,7 @@ func TestBeginRefuses(t *testing.T) {
 func TestIncognitoIsNotJournaled(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", sessionAbout))
+		learn(t, l, fact(t, "%s", retryFact))
 		m := serveModel(t, d, stream, "Three times.")
 		sent := dial(t, l, m, ken.Turn{Session: "s", Incognito: true}).post(d.body("", d.user(question)))
 		if !strings.Contains(sent, marker) {
@@ -317,7 +317,7 @@ func TestIncognitoIsNotJournaled(t *testing.T) {
 func BenchmarkListen(b *testing.B) {
 	l := open(b, settings())
 	event := []byte(`data: {"id":"chatcmpl-9","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n")
-	for _, d := range dialogueOf {
+	for _, d := range testDialects {
 		b.Run(d.String(), func(b *testing.B) {
 			for b.Loop() {
 				const events = 1000
@@ -353,7 +353,7 @@ func (r *eventReader) Read(p []byte) (int, error) {
 // A client that goes away in the middle of a stream leaves what it has read to the
 // journal, and nothing to go on from that was not said.
 func TestAClientThatGoesAway(t *testing.T) {
-	for _, d := range dialogueOf {
+	for _, d := range testDialects {
 		t.Run(d.String(), func(t *testing.T) {
 			l := open(t, settings())
 			x := begin(t, l, d, d.body("", d.user("How often?")), ken.Turn{Session: "s"})
@@ -415,7 +415,7 @@ func newStrict(t *testing.T, status int, refusal string) *strict {
 			before = role
 		}
 		s.last.Store(string(body))
-		io.WriteString(w, dialogueOf[0].whole("id_1", "Three times."))
+		io.WriteString(w, testDialects[0].whole("id_1", "Three times."))
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -429,7 +429,7 @@ func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
 			l := open(t, settings(patient))
 			learn(t, l, fact(t, "The payments service retries three times."))
 			m := newStrict(t, refusal.status, refusal.body)
-			d := dialogueOf[0]
+			d := testDialects[0]
 			turn := ken.Turn{Session: "s"}
 			first := []string{d.user("How often does the payments service retry?")}
 			for i, items := range [][]string{first, append(append(first[:1:1], d.said("Three times.")...), d.user("And the ledger, how often?"))} {
@@ -460,7 +460,7 @@ func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
 // Other refusals are the client's to read, byte for byte, and so is the one of a
 // conversation that does not alternate by itself.
 func TestOtherRefusalsAreNotTriedAgain(t *testing.T) {
-	d := dialogueOf[0]
+	d := testDialects[0]
 	twice := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"), d.user("How often does the payments service retry?"))
 	once := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"))
 	for _, tt := range []struct {

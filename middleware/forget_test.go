@@ -36,7 +36,7 @@ import (
 func TestForgottenClaimLeavesRunningConversations(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
-	ids := learn(t, l, fact(t, sessionAbout))
+	ids := learn(t, l, fact(t, retryFact))
 	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: question}}}
 	if got := l.Assemble(ctx, turn); len(got.Insertions) != 1 {
 		t.Fatalf("insertions %+v", got.Insertions)
@@ -88,9 +88,8 @@ func TestForgettingByAPartOfAnIDReachesOneClaim(t *testing.T) {
 	}
 }
 
-// withOwnerSource returns a claim whose source names the owner who shares it; "" means the
-// turn's owner. The source of a piece of the repository stays its file, whoever indexed it.
-func withOwnerSource(t testing.TB, text string, ids ...string) ken.Claim {
+// derivedFrom returns a fact with the claims of ids as its evidence.
+func derivedFrom(t testing.TB, text string, ids ...string) ken.Claim {
 	c := fact(t, "%s", text)
 	for _, id := range ids {
 		c.Evidence = append(c.Evidence, ken.Evidence{Kind: ken.EvidenceRepositoryMemory, ID: id})
@@ -115,7 +114,7 @@ func littered(t *testing.T, r *rand.Rand) (*middleware.Layer, string) {
 			c.Kind = ken.KindHot
 		case 2:
 			parents := []string{ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]}
-			c = withOwnerSource(t, fmt.Sprintf("Number %d follows from what is known.", i), parents...)
+			c = derivedFrom(t, fmt.Sprintf("Number %d follows from what is known.", i), parents...)
 		}
 		ids = append(ids, learn(t, l, c)...)
 	}
@@ -222,8 +221,8 @@ func TestBlastOfOneClaim(t *testing.T) {
 	l := open(t, settings(), func(o *middleware.Options) { o.Embedder = embedtest.Bag{} })
 	ids := learn(t, l, fact(t, "The on-call phone of Priya is +49 151 2345678."))
 	ids = append(ids, learn(t, l, episode(t, "e", "The ledger was deployed on Tuesday. The on-call phone of Priya is +49 151 2345678. Nobody was woken up by it. Tests passed."))...)
-	ids = append(ids, learn(t, l, withOwnerSource(t, "Somebody of the team is on call at night.", ids[0]))...)
-	ids = append(ids, learn(t, l, withOwnerSource(t, "The team has a rota.", ids[2], ids[0]))...)
+	ids = append(ids, learn(t, l, derivedFrom(t, "Somebody of the team is on call at night.", ids[0]))...)
+	ids = append(ids, learn(t, l, derivedFrom(t, "The team has a rota.", ids[2], ids[0]))...)
 	ids = append(ids, learn(t, l, fact(t, "At night, ring +49 151 2345678."))...)
 	hot := fact(t, "Always ring +49 151 2345678 first.")
 	hot.Kind = ken.KindHot
@@ -377,7 +376,7 @@ func TestCheckForgottenByIDsAlone(t *testing.T) {
 // what is put back, wherever that is.
 func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root, func(o *middleware.Options) { o.Embedder = embedtest.Bag{} })
+	l := openWithin(t, root, func(o *middleware.Options) { o.Embedder = embedtest.Bag{} })
 	const words = "The on-call phone of Priya at night is the number of the red phone."
 	ids := learn(t, l, fact(t, words), fact(t, "%s", portFact))
 	file := func(name, text string) string {
@@ -439,7 +438,7 @@ func TestForgettingReachesFilesBesideTheStore(t *testing.T) {
 // forgetting waits for its end, and what it wrote goes as well.
 func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	talk(t, l, "s1")
 	ids := learn(t, l, fact(t, "The on-call phone of Priya is +49 151 2345678."))
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
@@ -499,7 +498,7 @@ func TestForgettingWaitsForTheHarvestOfAnotherProcess(t *testing.T) {
 // Nobody waits for a process that is gone.
 func TestForgettingDoesNotWaitForTheDead(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	talk(t, l, "s1")
 	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
 		t.Fatal(err)

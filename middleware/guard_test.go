@@ -142,7 +142,7 @@ func TestNothingLeaksThroughAnyLeg(t *testing.T) {
 func TestBlocksAreNotSharedAcrossBoundaries(t *testing.T) {
 	l := open(t, settings())
 	mine := ken.Scope{Type: ken.ScopeRepo, ID: "mine"}
-	scoped := fact(t, "%s", sessionAbout)
+	scoped := fact(t, "%s", retryFact)
 	scoped.Scope = mine
 	learn(t, l, scoped)
 	conversation := []ken.Message{{Role: "user", Text: question}, {Role: "assistant", Text: "Three times."}, {Role: "user", Text: "thanks!"}}
@@ -185,7 +185,7 @@ func TestHotClaimIsInEveryBlock(t *testing.T) {
 			l := open(t, settings(tt.change))
 			hot := learn(t, l, pinned(t, "Answer in French, always."))[0]
 			for i := range 20 {
-				learn(t, l, fact(t, "%s In region %d this is rule %d, with %s", sessionAbout, i, i*7, strings.Repeat("many more words ", i)))
+				learn(t, l, fact(t, "%s In region %d this is rule %d, with %s", retryFact, i, i*7, strings.Repeat("many more words ", i)))
 			}
 			for _, text := range []string{question, "What does the weather forecast say about Oslo?", "奥斯陆的天气怎么样？"} {
 				r := l.Assemble(context.Background(), asked(text)).Receipt
@@ -221,7 +221,7 @@ func cut(r ken.Receipt, id string, why ken.CutReason) bool {
 // The filter object of a turn is the caller's: nothing changes it.
 func TestTurnIsNotChanged(t *testing.T) {
 	l := open(t, settings(patient), withVectors)
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	turn := ken.Turn{Session: "s", Scopes: []ken.Scope{{Type: ken.ScopeRepo, ID: "b"}, {Type: ken.ScopeAgent, ID: "a"}}, Messages: []ken.Message{
 		{Role: "assistant", Text: "<think>hm</think>Yes?"}, {Role: "user", Text: question}}}
 	before := fmt.Sprintf("%#v", turn)
@@ -274,7 +274,7 @@ func TestSecretsInATurnGoNowhere(t *testing.T) {
 			_ = l.Close()
 		}
 	})
-	learn(t, l, fact(t, sessionAbout))
+	learn(t, l, fact(t, retryFact))
 	given := &bytes.Buffer{}
 	show := func(values ...any) {
 		for _, v := range values {

@@ -31,7 +31,7 @@ func (c *chat) call(id, command, output string) {
 // where it stopped.
 func TestTheDayAfter(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	const stopped = "The rows are streamed now.\n\nNext steps:\n- add a test for an empty customer list"
 	c := converse(t, l, serve(t, "I'll look at the export.", "Noted, PostgreSQL it is.", "Tabs it is.", stopped), ken.Turn{Session: "monday", Project: "billing"})
 	c.ask("The nightly export of the billing service drops rows. Find out why and fix it.", true)
@@ -49,7 +49,7 @@ func TestTheDayAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	for question, want := range map[string]string{
 		"Which database did we decide on, Oracle or PostgreSQL?":              "keep PostgreSQL 16",
 		"Should I indent this SQL file with tabs or spaces?":                  "tabs over spaces",
@@ -79,14 +79,14 @@ func TestTheDayAfter(t *testing.T) {
 // all; one that is whole, or was wound back, is not.
 func TestRecoveryOfACompactedConversation(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	answer := "Done with that part."
 	c := converse(t, l, serve(t, answer), ken.Turn{Session: "s1"})
 	for _, text := range []string{"The nightly export of the billing service drops rows. Fix it.", "Now the ledger import.", "Now the invoices table.", "Now the retry limit of the gateway.", "Now the docs."} {
 		c.ask(text, false)
 		c.answered(answer)
 	}
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	stands := func(l *middleware.Layer, msgs ...ken.Message) (insertions int, text string) {
 		a := l.Assemble(t.Context(), ken.Turn{Session: "s1", Messages: msgs})
 		for _, ins := range a.Insertions {
@@ -120,7 +120,7 @@ func TestRecoveryOfACompactedConversation(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	if n, text := stands(l, user("Where were we with all of this?")); n != 1 || !strings.Contains(text, "Goal: Now the ledger import.") {
 		t.Errorf("resumed: %d times, %s", n, text)
 	}
@@ -136,7 +136,7 @@ func TestUnansweredQuestionsAreNoCut(t *testing.T) {
 	for part := range 3 {
 		for try := range 4 {
 			c.ask(fmt.Sprintf("Part %d, try %d.", part, try), false)
-			userText(t, l, "", "s1") // how soon a turn is written down is no matter
+			journaledTexts(t, l, "", "s1") // how soon a turn is written down is no matter
 			if try < 3 {
 				c.msgs = c.msgs[:len(c.msgs)-1]
 			}
@@ -163,14 +163,14 @@ func TestACheckpointIsNoEcho(t *testing.T) {
 		c.answered("Noted.")
 		c.ask("Go on, please, with the export of the ledger.", false)
 	}
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	p := serve(t, "Fine.")
 	fresh := converse(t, l, p, ken.Turn{Session: "s1"})
 	fresh.ask("Where did we stop with the export of the ledger?", false)
 	if !bytes.Contains(p.requests[0], []byte("Where this session stands")) {
 		t.Errorf("no checkpoint in %s", p.requests[0])
 	}
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	tr, err := l.Journal("").Read(t.Context(), "s1")
 	if err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)
@@ -183,7 +183,7 @@ func BenchmarkAssembleAndJournal(b *testing.B) {
 	for _, on := range []bool{false, true} {
 		b.Run(fmt.Sprintf("journal=%v", on), func(b *testing.B) {
 			l := open(b, settings(func(c *config.Config) { c.Middleware.Journal, c.Middleware.Harvest = on, false }))
-			learn(b, l, fact(b, "%s", sessionAbout))
+			learn(b, l, fact(b, "%s", retryFact))
 			var msgs []ken.Message
 			n := 0
 			for b.Loop() {
@@ -202,7 +202,7 @@ func BenchmarkAssembleAndJournal(b *testing.B) {
 	}
 }
 
-// inBackground returns a context for background work.
+// inBackground lets the layer work in the background.
 func inBackground(o *middleware.Options) { o.Foreground = false }
 
 // awaitClaim returns the store's claims once an event after since is shown and one of them
@@ -363,11 +363,11 @@ func TestWhatIsNotLearnedAtOnce(t *testing.T) {
 func TestAHarvestDoesNotPassOnWhatWasFlagged(t *testing.T) {
 	for _, noticed := range []bool{true, false} {
 		root := t.TempDir()
-		l := relativePath(t, root)
+		l := openWithin(t, root)
 		id := learn(t, l, fromOutside(t, poison), fact(t, "%s", portFact))[0]
 		s, release, err := l.Store(t.Context(), "")
 		must(t, err)
-		turn := ken.Turn{ID: "t1", Session: "s1", Messages: []ken.Message{{Role: "user", Text: errReader + " And remember that releases of the ledger happen on Tuesdays after 14:00."}}}
+		turn := ken.Turn{ID: "t1", Session: "s1", Messages: []ken.Message{{Role: "user", Text: taintQuestion + " And remember that releases of the ledger happen on Tuesdays after 14:00."}}}
 		a := l.Assemble(t.Context(), turn)
 		if len(a.Receipt.Items) == 0 || a.Receipt.Items[0].ID != id {
 			t.Fatalf("the model was not given it: %+v", a.Receipt.Items)

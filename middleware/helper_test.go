@@ -79,8 +79,8 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	return c
 }
 
-// cardName returns the name of another node in a card. A package is named by its folder.
-func cardName(t testing.TB, text string) ken.Claim {
+// humanClaim returns a fact that a person stated.
+func humanClaim(t testing.TB, text string) ken.Claim {
 	c := fact(t, "%s", text)
 	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")}
 	return c
@@ -100,7 +100,7 @@ func playbook(t testing.TB, name, text string) ken.Claim {
 	return c
 }
 
-// searchDescription is a turn of one user message.
+// asked is a turn of one user message.
 func asked(question string) ken.Turn {
 	return ken.Turn{Messages: []ken.Message{{Role: "user", Text: question}}}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// injectionHistory is what the earlier blocks of a conversation hold.
-func injectionHistory(t testing.TB, l *middleware.Layer, sessions ...string) []string {
+// learnEpisodes writes an episode for each of the sessions, a day apart.
+func learnEpisodes(t testing.TB, l *middleware.Layer, sessions ...string) []string {
 	t.Helper()
 	var claims []ken.Claim
 	for i, s := range sessions {
@@ -46,7 +46,7 @@ func mentioned(text string, sessions ...string) (out []string) {
 func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 	ctx := context.Background()
 	l := open(t, settings())
-	injectionHistory(t, l, "first", "second", "third", "fourth", "mine")
+	learnEpisodes(t, l, "first", "second", "third", "fourth", "mine")
 	turn := ken.Turn{Session: "mine", Messages: []ken.Message{{Role: "user", Text: question}}}
 	r := l.Assemble(ctx, turn).Receipt
 	if got := strings.Join(mentioned(r.Block, "fourth", "third", "second", "first", "mine"), " "); got != "fourth third second" {
@@ -65,7 +65,7 @@ func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 	}
 
 	turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "It does."}, ken.Message{Role: "user", Text: "And what about the refunds?"})
-	injectionHistory(t, l, "fifth")
+	learnEpisodes(t, l, "fifth")
 	a := l.Assemble(ctx, turn)
 	if got := mentioned(a.Receipt.Block, "fifth", "fourth", "third", "second"); len(got) != 1 || got[0] != "fifth" || len(a.Insertions) != 2 {
 		t.Errorf("the second turn repeats what the context has, or lacks what is new: %q", got)
@@ -78,7 +78,7 @@ func TestNewSessionKnowsTheLastOnes(t *testing.T) {
 func TestConfiguredSessionsAndPlaybooks(t *testing.T) {
 	for n := range 4 {
 		l := open(t, settings(func(c *config.Config) { c.Knowledge.Sessions, c.Knowledge.Playbooks = n, n }))
-		injectionHistory(t, l, "first", "second", "third", "fourth")
+		learnEpisodes(t, l, "first", "second", "third", "fourth")
 		for i := range 4 {
 			learn(t, l, playbook(t, fmt.Sprint("refund-", i), fmt.Sprintf("Book a refund of a customer, way %d.", i)))
 		}
@@ -101,7 +101,7 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 	l := open(t, settings())
 	other := episode(t, "garden", "Wanted: fresh paint on each fence. Nothing is open.")
 	other.CreatedAt = monday
-	ids := append(injectionHistory(t, l, "lighthouse"), learn(t, l, other)...)
+	ids := append(learnEpisodes(t, l, "lighthouse"), learn(t, l, other)...)
 	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Who pays for the lighthouse errand?"}}}
 	r := l.Assemble(context.Background(), turn).Receipt
 	n := map[string]int{}
@@ -124,7 +124,7 @@ func TestEpisodeThatBearsOnTheTurnIsKnowledge(t *testing.T) {
 func TestPlaybookComesWithItsTurn(t *testing.T) {
 	l := open(t, settings(patient), withVectors)
 	long := "Restore the database from a backup.\n\n" + strings.Repeat("Then check the next table and write down what you see.\n", 100)
-	learn(t, l, fact(t, "%s", sessionAbout), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
+	learn(t, l, fact(t, "%s", retryFact), playbook(t, "refund", "Book a refund for a customer.\n\n1. Look up the order.\n2. Book it."), playbook(t, "restore", long))
 	for q, want := range map[string]string{
 		"How do I book a refund for a customer?":     "2. Book it.",
 		"Please restore the database from a backup.": "This is the beginning only. Before following it, read skills/restore.md, or run: ken skill show restore.",
@@ -155,12 +155,12 @@ func TestMemoryPartsDoNotCrowdOut(t *testing.T) {
 	objective := pinned(t, "The objective of this quarter is to move the ledger.")
 	objective.Kind = ken.KindObjective
 	goal := learn(t, l, objective)[0]
-	known := learn(t, l, fact(t, "%s", sessionAbout))[0]
+	known := learn(t, l, fact(t, "%s", retryFact))[0]
 	var names []string
 	for i := range 50 {
 		names = append(names, fmt.Sprint("number-", i, " ", strings.Repeat("long ", 60)))
 	}
-	injectionHistory(t, l, names...)
+	learnEpisodes(t, l, names...)
 	r := l.Assemble(context.Background(), asked(question)).Receipt
 	var order []string
 	memory := 0
@@ -183,8 +183,8 @@ func TestEventCountsSessionContext(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }), func(o *middleware.Options) {
 		o.Now = func() time.Time { return monday }
 	})
-	injectionHistory(t, l, "first", "second")
-	learn(t, l, fact(t, "%s", sessionAbout), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
+	learnEpisodes(t, l, "first", "second")
+	learn(t, l, fact(t, "%s", retryFact), pinned(t, "Answer in French."), playbook(t, "retry", "Retry a failed card transfer in the payments service."))
 	a := l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: question}}})
 	var memory, session, knowledge int
 	for _, it := range a.Receipt.Items {

@@ -295,7 +295,7 @@ func TestForgettingReachesConversationsOfOthers(t *testing.T) {
 	s, release, err := l.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
-	id, err := s.WriteClaim(t.Context(), cardName(t, sessionAbout))
+	id, err := s.WriteClaim(t.Context(), humanClaim(t, retryFact))
 	must(t, err)
 	turn := asked(question)
 	turn.Owner, turn.Session, turn.ID = "ana", "s", "first"
@@ -332,7 +332,7 @@ func TestConversationsHearWhatFell(t *testing.T) {
 	s, release, err := l.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
-	id, err := s.WriteClaim(t.Context(), cardName(t, sessionAbout))
+	id, err := s.WriteClaim(t.Context(), humanClaim(t, retryFact))
 	must(t, err)
 	turn := asked(question)
 	turn.Owner, turn.Session = "ana", "s"
@@ -364,7 +364,7 @@ func TestOwnersShareOneRepositoryIndex(t *testing.T) {
 		owner := fmt.Sprintf("dev%d", i)
 		s, release, err := l.Store(t.Context(), owner)
 		must(t, err)
-		_, err = s.WriteClaim(t.Context(), cardName(t, fmt.Sprintf("The turbine maintenance schedule of %s is on Monday.", owner)))
+		_, err = s.WriteClaim(t.Context(), humanClaim(t, fmt.Sprintf("The turbine maintenance schedule of %s is on Monday.", owner)))
 		must(t, err)
 		turn := asked("Who keeps the turbine maintenance schedule?")
 		turn.Owner = owner
@@ -413,7 +413,7 @@ func TestAShareThatFailsCostsNoTurn(t *testing.T) {
 	cfg := settings(sharing)
 	l := open(t, cfg, in(root))
 	must(t, os.WriteFile(filepath.Join(cfg.State(root), "team"), []byte("no folder"), 0o600))
-	learn(t, l, cardName(t, sessionAbout))
+	learn(t, l, humanClaim(t, retryFact))
 	r := l.Assemble(t.Context(), asked(question)).Receipt
 	if len(r.Items) != 1 || len(r.Degraded) != 1 || !strings.HasPrefix(r.Degraded[0], "team: ") {
 		t.Errorf("items %+v, degraded %q", r.Items, r.Degraded)
@@ -429,7 +429,7 @@ func TestSharesAreTheSameInEveryProcess(t *testing.T) {
 	s, release, err := holder.Store(t.Context(), "team")
 	must(t, err)
 	defer release()
-	id, err := s.WriteClaim(t.Context(), cardName(t, sessionAbout))
+	id, err := s.WriteClaim(t.Context(), humanClaim(t, retryFact))
 	must(t, err)
 	client := open(t, settings(sharing, patient), in(root))
 	turn := asked(question + " And what does the turbine maintenance schedule say?")
@@ -469,7 +469,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "plan.go"), []byte("package plan\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	for owner, want := range map[string]bool{"": true, ken.DefaultOwner: true, "bob": false} {
 		id := "session-" + owner
 		c := converse(t, l, serve(t, "I see."), ken.Turn{Owner: owner, Session: id})
@@ -480,7 +480,7 @@ func TestFilesAreHashedForTheirOwnerAlone(t *testing.T) {
 				map[string]any{"role": "tool", "tool_call_id": path, "content": "package plan"})
 		}
 		c.ask("What does it say?", false)
-		userText(t, l, owner, id)
+		journaledTexts(t, l, owner, id)
 		tr, err := l.Journal(owner).Read(t.Context(), id)
 		must(t, err)
 		files := map[string]string{}

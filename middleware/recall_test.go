@@ -163,8 +163,8 @@ type dialect struct {
 	stream func(id, text string) string
 }
 
-// dialogueOf returns the messages that a journal may have.
-var dialogueOf = []dialect{
+// testDialects are the dialects, with the form that messages have in each.
+var testDialects = []dialect{
 	{Dialect: wire.Chat, path: "/v1/chat/completions", system: `"seed":1e999,`,
 		body: func(fields string, items ...string) string {
 			return `{` + fields + `"messages":[` + strings.Join(items, ",") + `],"temperature":0.0}`
@@ -260,7 +260,7 @@ func quoted(s string) string {
 
 // each runs a test for each dialect, streamed and not.
 func each(t *testing.T, fn func(t *testing.T, d dialect, stream bool)) {
-	for _, d := range dialogueOf {
+	for _, d := range testDialects {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/stream=%v", d, stream), func(t *testing.T) { fn(t, d, stream) })
 		}
@@ -324,7 +324,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Last", "yes")
 }
 
-// lastEnd is what the model was sent last.
+// last returns what the model was sent last.
 func (m *model) last() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

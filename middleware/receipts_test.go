@@ -60,7 +60,7 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.TopK, c.Knowledge.Provider = 1, config.ProviderNone }), func(o *middleware.Options) {
 		o.Now = func() time.Time { return monday }
 	})
-	learn(t, l, fact(t, "%s", sessionAbout), fact(t, "The payments service, so Müller, retries a failed card transfer never. 你好"), pinned(t, "Reply in 日本語, please."))
+	learn(t, l, fact(t, "%s", retryFact), fact(t, "The payments service, so Müller, retries a failed card transfer never. 你好"), pinned(t, "Reply in 日本語, please."))
 	a := l.Assemble(context.Background(), ken.Turn{ID: "turn-1", Session: "s/1", Tools: 3, Messages: []ken.Message{
 		{Role: "system", Text: "Sei nützlich."},             // 13 code points, 14 bytes
 		{Role: "developer", Text: "Be brief."},              // 9
@@ -110,7 +110,7 @@ func TestEventCountsWhatTheTurnHolds(t *testing.T) {
 // what rival systems never tell.
 func TestEventOfATurnWithoutABlock(t *testing.T) {
 	l := open(t, settings(recording))
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	for _, text := range []string{"thanks!", "What does the weather forecast say about Oslo?"} {
 		l.Assemble(context.Background(), ken.Turn{Session: "quiet", Messages: []ken.Message{{Role: "user", Text: text}}})
 	}
@@ -131,7 +131,7 @@ func TestEventOfATurnWithoutABlock(t *testing.T) {
 // The context holds what was inserted, so a dry run adds nothing to it.
 func TestEventOfADryRunCountsNoInsertedCharacters(t *testing.T) {
 	l := open(t, settings(recording, func(c *config.Config) { c.Middleware.Inject = false }))
-	learn(t, l, fact(t, "%s", sessionAbout), pinned(t, "Reply in French."))
+	learn(t, l, fact(t, "%s", retryFact), pinned(t, "Reply in French."))
 	l.Assemble(context.Background(), ken.Turn{Session: "dry", Messages: []ken.Message{{Role: "user", Text: question}}})
 	ev := events(t, l, "dry")[0]
 	if ev.ContextChars != len(question) || ev.KnowledgeIncluded != 1 || ev.MemoryIncluded != 1 {
@@ -252,7 +252,7 @@ func TestReceiptsAreAnOwnersAndCanBeSwitchedOff(t *testing.T) {
 // its id.
 func TestForgettingReachesTheReceipts(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	ids := learn(t, l, fact(t, "%s", portFact))
 	ask := func(session string) ken.Receipt {
 		turn := asked("Why can the billing worker not connect to the ledger service through its port since the migration?")
@@ -367,7 +367,7 @@ func TestNoTurnIsLostUnderLoad(t *testing.T) {
 		if got := keptTurns(t, l, id); len(got) != turns {
 			t.Errorf("%s has %d receipts, want %d", id, len(got), turns)
 		}
-		if got := userText(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
+		if got := journaledTexts(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
 			t.Errorf("%s has %d messages, want %d", id, len(got), 2*turns)
 		}
 	}
@@ -383,7 +383,7 @@ func TestALayerIsAnnouncedWhileItLives(t *testing.T) {
 		}
 		return names
 	}
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	turn := asked("On which port does the ledger service listen?")
 	turn.Session = "s1"
 	l.Assemble(t.Context(), turn)

@@ -227,7 +227,7 @@ func TestTurnAsked(t *testing.T) {
 
 func TestTurnAskedThatIsGone(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	talk(t, l, "s1")
 	turns := keptTurns(t, l, "s1")
 	free := l.Assemble(t.Context(), asked("Without a session?")).Receipt.Turn

@@ -26,9 +26,8 @@ import (
 	"github.com/kenlayer/ken/middleware/goopenai"
 )
 
-// upstreamHistory is the part of a conversation that a request does not carry because the
-// provider holds it. It is the zero value if the request carries everything.
-type upstreamHistory struct {
+// modelServer answers chat requests and keeps what it was sent.
+type modelServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	answers  []string // in turn; the last one stays
@@ -37,14 +36,14 @@ type upstreamHistory struct {
 	hold     chan struct{} // a stream waits for it after its first piece
 }
 
-func serve(t *testing.T, answers ...string) *upstreamHistory {
-	p := &upstreamHistory{answers: answers}
+func serve(t *testing.T, answers ...string) *modelServer {
+	p := &modelServer{answers: answers}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)
 	return p
 }
 
-func (p *upstreamHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	p.mu.Lock()
 	p.requests = append(p.requests, body)
@@ -80,7 +79,7 @@ func (p *upstreamHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, whole(answer))
 }
 
-// overflowed is an answer as one object, with fields and spaces of its own.
+// whole is an answer as one object, with fields and spaces of its own.
 func whole(text string) string {
 	b, _ := json.Marshal(text)
 	return `{"id":"x",  "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + string(b) + `},"finish_reason":"stop"}],"vendor":{"a":1.0}}` + "\n"
@@ -103,7 +102,7 @@ type chat struct {
 	msgs []map[string]any
 }
 
-func converse(t *testing.T, l *middleware.Layer, p *upstreamHistory, turn ken.Turn) *chat {
+func converse(t *testing.T, l *middleware.Layer, p *modelServer, turn ken.Turn) *chat {
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
 	return &chat{t: t, http: &http.Client{Transport: l.Transport(base, turn)}, url: p.URL + "/v1/chat/completions"}
@@ -131,9 +130,8 @@ func (c *chat) answered(text string) {
 	c.msgs = append(c.msgs, map[string]any{"role": "assistant", "content": text})
 }
 
-// userText returns the whole text of the turn's user message: names may stand beyond what is
-// searched.
-func userText(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
+// journaledTexts returns the messages in a session's journal, each with its role.
+func journaledTexts(t *testing.T, l *middleware.Layer, owner, id string) (out []string) {
 	t.Helper()
 	if err := l.End(t.Context(), owner, "no such session", session.Closed); err != nil { // waits for the journal
 		t.Fatal(err)
@@ -150,7 +148,7 @@ func userText(t *testing.T, l *middleware.Layer, owner, id string) (out []string
 
 func wantSaid(t *testing.T, l *middleware.Layer, id string, want ...string) {
 	t.Helper()
-	if got := strings.Join(userText(t, l, "", id), "\n"); got != strings.Join(want, "\n") {
+	if got := strings.Join(journaledTexts(t, l, "", id), "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the journal has\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 }
@@ -161,7 +159,7 @@ func TestTheJournalHasEveryMessageOnce(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
 			l := open(t, settings())
-			learn(t, l, fact(t, "%s", sessionAbout))
+			learn(t, l, fact(t, "%s", retryFact))
 			p := serve(t, "Three times, I think.", "Yes, five times.", "Bye.")
 			c := converse(t, l, p, ken.Turn{Session: "s1"})
 			for i, text := range []string{question, "Is it five times by now?", "Thanks!"} {
@@ -314,10 +312,10 @@ func TestSessionSwitches(t *testing.T) {
 // are its own.
 func TestADryRunInjectsNothing(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Middleware.Inject = false }))
-	learn(t, l, fact(t, "%s", sessionAbout))
+	learn(t, l, fact(t, "%s", retryFact))
 	c := converse(t, l, serve(t, "Three times."), ken.Turn{Session: "s1"})
 	c.ask(question, false)
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	if tr, err := l.Journal("").Read(t.Context(), "s1"); err != nil || len(tr.Injected) != 0 {
 		t.Errorf("%+v, %v", tr.Injected, err)
 	}
@@ -340,7 +338,7 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range userText(t, l, "bob", "s1") {
+	for _, text := range journaledTexts(t, l, "bob", "s1") {
 		if strings.Contains(text, "Tuesdays") {
 			t.Errorf("bob's journal has %q", text)
 		}
@@ -361,8 +359,8 @@ func TestOwnersNeverMixAtASessionsEnd(t *testing.T) {
 	}
 }
 
-// relativePath returns a path relative to root, with slashes.
-func relativePath(t *testing.T, root string, change ...func(*middleware.Options)) *middleware.Layer {
+// openWithin opens a layer over a folder.
+func openWithin(t *testing.T, root string, change ...func(*middleware.Options)) *middleware.Layer {
 	t.Helper()
 	return open(t, settings(), append([]func(*middleware.Options){func(o *middleware.Options) { o.Root = root }}, change...)...)
 }
@@ -370,13 +368,13 @@ func relativePath(t *testing.T, root string, change ...func(*middleware.Options)
 // Closing a layer ends its sessions and harvests them; the next start knows.
 func TestCloseHarvestsAndTheNextStartKnows(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 	c.ask("Remember that deploys of the ledger happen on Tuesdays after 14:00.", false)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	info, err := l.Journal("").Info(t.Context(), "s1")
 	if err != nil || info.State != session.Harvested || info.Reason != session.Shutdown || info.Outcome.Episode == "" {
 		t.Errorf("%+v, %v", info, err)
@@ -407,7 +405,7 @@ func (c *tick) pass(d time.Duration) {
 // A session is over when nothing came for session.idle.
 func TestIdleSessionsAreHarvested(t *testing.T) {
 	clock := &tick{at: monday}
-	l := relativePath(t, t.TempDir(), func(o *middleware.Options) { o.Now = clock.now })
+	l := openWithin(t, t.TempDir(), func(o *middleware.Options) { o.Now = clock.now })
 	c := converse(t, l, serve(t, "Noted."), ken.Turn{Session: "s1"})
 	c.ask("Remember that deploys happen on Tuesdays after 14:00.", false)
 	for _, want := range []int{0, 0, 1, 0} {
@@ -424,7 +422,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 	if _, err := l.Harvest(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := userText(t, l, "", "s1"); len(got) != 0 {
+	if got := journaledTexts(t, l, "", "s1"); len(got) != 0 {
 		t.Errorf("after the grace period the journal has %q", got)
 	}
 }
@@ -433,7 +431,7 @@ func TestIdleSessionsAreHarvested(t *testing.T) {
 // every owner's, without anybody asking.
 func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	root := t.TempDir()
-	l := relativePath(t, root)
+	l := openWithin(t, root)
 	for _, owner := range []string{"", "ada/2"} {
 		s, release, err := l.Store(t.Context(), owner)
 		if err != nil {
@@ -450,7 +448,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	harvested := make(chan string, 64)
-	l = relativePath(t, root, func(o *middleware.Options) {
+	l = openWithin(t, root, func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, done, total int) {
 			if stage == "harvest" && done == total {
@@ -464,7 +462,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 	if err := l.Close(); err != nil { // waits for what runs
 		t.Fatal(err)
 	}
-	l = relativePath(t, root)
+	l = openWithin(t, root)
 	for _, owner := range []string{"", "ada/2"} {
 		if info, err := l.Journal(owner).Info(t.Context(), "s1"); err != nil || info.Reason != session.Died || info.State != session.Harvested {
 			t.Errorf("%q: %+v, %v", owner, info, err)
@@ -475,7 +473,7 @@ func TestADeadProcessLeavesItsSessions(t *testing.T) {
 // Ending a session wakes the background.
 func TestEndingASessionHarvestsItInTheBackground(t *testing.T) {
 	harvested := make(chan bool, 64)
-	l := relativePath(t, t.TempDir(), func(o *middleware.Options) {
+	l := openWithin(t, t.TempDir(), func(o *middleware.Options) {
 		o.Foreground = false
 		o.Progress = func(stage string, done, total int) {
 			if stage == "harvest" && done == total {
@@ -521,7 +519,7 @@ func TestOnMessage(t *testing.T) {
 	c.ask("one", false)
 	c.answered("Noted.")
 	c.ask("two", false)
-	userText(t, l, "", "s1")
+	journaledTexts(t, l, "", "s1")
 	if got := strings.Join(heard, " "); got != "user assistant user assistant" {
 		t.Errorf("heard %s", got)
 	}

@@ -59,7 +59,7 @@ func TestATurnIsTheSameInEveryProcess(t *testing.T) {
 func TestWhatIsForgottenElsewhereIsInNoBlock(t *testing.T) {
 	root := t.TempDir()
 	holder, client := open(t, settings(), in(root)), open(t, settings(), in(root))
-	ids := learn(t, client, fact(t, sessionAbout))
+	ids := learn(t, client, fact(t, retryFact))
 	turn := asked(question)
 	turn.Session = "s"
 	if a := client.Assemble(t.Context(), turn); len(a.Insertions) != 1 {
@@ -141,7 +141,7 @@ func TestTheHolderWorksInTheBackground(t *testing.T) {
 			t.Errorf("%d of %d have a vector", have, total)
 		}
 	}
-	learn(t, second, fact(t, sessionAbout))
+	learn(t, second, fact(t, retryFact))
 	if by := <-embedded; by != "first" {
 		t.Errorf("it is embedded by the %s", by)
 	}
@@ -164,7 +164,7 @@ func TestACalibrationFromElsewhereIsUsed(t *testing.T) {
 		o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	}
 	root := t.TempDir()
-	holder, client := open(t, settings(), in(root), withEntry(noise{"bad"})), open(t, settings(), in(root), withEntry(noise{"bad"}), clock)
+	holder, client := open(t, settings(), in(root), withEmbedder(noise{"bad"})), open(t, settings(), in(root), withEmbedder(noise{"bad"}), clock)
 	learn(t, holder, notes(t, 200)...)
 	if c := client.Calibration(""); c != nil {
 		t.Fatalf("%+v before anybody measured", c)

@@ -363,7 +363,7 @@ func TestExplainSaysHowAConstraintApplies(t *testing.T) {
 }
 
 // A recall brings the rules as well, within the number that was asked for: first, where
-// existed is room for all that was found.
+// there is room for all that was found.
 func TestRecallBringsConstraints(t *testing.T) {
 	l := open(t, settings())
 	friday, ledger := bank(t, l)
@@ -388,7 +388,7 @@ func TestRecallBringsConstraints(t *testing.T) {
 // one is told as a candidate.
 func TestToldOnceIsEnough(t *testing.T) {
 	l := open(t, settings())
-	ids := learn(t, l, cardName(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
+	ids := learn(t, l, humanClaim(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
 	for i := range 40 {
 		learn(t, l, fact(t, "Note %d says that the payments team met.", i))
 	}
@@ -424,7 +424,7 @@ func TestAThousandConstraints(t *testing.T) {
 
 // With a thousand rules of one thing the block keeps its size, the rules that a person
 // verified are there to the last word, no rule is cut within its sentence, what says the
-// sameMessage is there once, and other knowledge keeps a third of the room.
+// same is there once, and other knowledge keeps a third of the room.
 func TestRulesDoNotDrownATurn(t *testing.T) {
 	l := open(t, settings())
 	verified := "The ledger must never migrate without a dump that was restored on another host, whoever asks for it."

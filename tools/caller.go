@@ -1,9 +1,15 @@
 package tools
 
 import (
+	"context"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // Right is something that a caller may do with tools.
@@ -61,4 +67,185 @@ func (c *Caller) filter(statuses []ken.Status) ken.Filter {
 // sees reports whether a claim, whatever its status, is within the caller's scopes.
 func (c *Caller) sees(k *ken.Claim) bool {
 	return len(c.Scopes) == 0 || k.Scope.IsZero() || slices.Contains(c.Scopes, k.Scope)
+}
+
+// Profile is a named set of tools. --tools, tools.profile and ?tools= name profiles.
+type Profile struct {
+	Name  string
+	Tools []string
+}
+
+// DefaultProfile is the profile that is listed where nothing names another.
+const DefaultProfile = "core"
+
+// core is all that most agents need. Its cost in tokens is bounded by a test in internal/tools/mcp.
+var core = []string{"memory_recall", "knowledge_learn", "knowledge_dispute", "knowledge_explain", "forget_memory"}
+
+// profiles hold every built-in tool that has no entry in aliases.
+var profiles = []Profile{
+	{"core", core},
+	{"memory", slices.Concat(core, []string{"memory_list", "memory_stats", "recall_session", "knowledge_verify", "knowledge_history",
+		"entity_search", "entity_show", "constraint_add", "dependency_add"})},
+	{"code", []string{"graph_search", "graph_refs", "graph_dependents"}},
+	{"decisions", []string{"decision_search", "decision_read", "decision_create", "decision_supersede",
+		"objective_list", "objective_read", "objective_create", "objective_update", "objective_link_task", "task_list", "task_create", "task_update"}},
+}
+
+// allTools is the profile of every tool in profiles.
+const allTools = "all"
+
+// aliases maps a tool that no profile lists to the listed tool for the same act. A call
+// by the old name is answered as before.
+var aliases = map[string]string{"memory_ingest": "knowledge_learn", "knowledge_recall": "memory_recall"}
+
+// Profiles returns every profile, the last one with all tools. The caller owns the slice.
+func Profiles() []Profile {
+	all := Profile{Name: allTools}
+	for _, p := range profiles {
+		for _, name := range p.Tools {
+			if !slices.Contains(all.Tools, name) {
+				all.Tools = append(all.Tools, name)
+			}
+		}
+	}
+	return append(slices.Clone(profiles), all)
+}
+
+// Select reads a comma-separated list of profiles and tool names, and returns the names
+// of the tools without repetition, for Caller.Offer. Errors: ErrInvalid for an empty
+// list, and for an unknown name with the valid ones; field names the setting in it.
+func Select(field, list string) ([]string, error) {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	valid := validNames()
+	try := "Use a comma-separated list of: " + strings.Join(valid, ", ") + "."
+	if len(names) == 0 {
+		return nil, invalid(field, "no profile or tool is named", try)
+	}
+	for _, name := range names {
+		if slices.Contains(valid, name) {
+			continue
+		}
+		return nil, invalid(field, "there is no profile or tool "+shown(name)+meant(name, valid), try)
+	}
+	return expand(names), nil
+}
+
+// validNames lists what Select takes: profiles first, then tools.
+func validNames() (out []string) {
+	all := Profiles()
+	for _, p := range all {
+		out = append(out, p.Name)
+	}
+	out = append(out, all[len(all)-1].Tools...)
+	for name := range aliases {
+		out = append(out, name)
+	}
+	slices.Sort(out[len(all):])
+	return out
+}
+
+// expand replaces profiles by their tools and drops repetitions. The result has one
+// order, whatever the order of names.
+func expand(names []string) (out []string) {
+	all := Profiles()
+	for _, name := range names {
+		if i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name }); i >= 0 {
+			out = append(out, all[i].Tools...)
+		} else {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// owned refuses a caller whose project this is not: the files are those of the
+// configured owner, as their pieces are that a search finds.
+func (c *Call) owned() error {
+	if c.r.layer.RootOf(c.Owner) == "" {
+		return refused("", notTheirs, "Go on without them: what is known is found by memory_recall.")
+	}
+	return nil
+}
+
+// codeRefresh is when somebody last looked whether the project's files have changed.
+type codeRefresh struct {
+	mu    sync.Mutex
+	at    time.Time
+	after time.Duration // from when on it is looked again
+}
+
+// Bounds of how long an answer about code may be behind the files, where nobody follows
+// them: so long that looking costs a twentieth of the time at most.
+const (
+	lookAgain  = time.Second
+	lookShare  = 20
+	lookLatest = time.Minute
+)
+
+// code is the project's code, up to date with its files as far as that is cheap.
+func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
+	if err := c.owned(); err != nil {
+		return nil, err
+	}
+	code, err := c.r.layer.ReadCode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &c.r.look
+	if !l.mu.TryLock() {
+		return code, nil // somebody looks just now
+	}
+	defer l.mu.Unlock()
+	begun := c.Now()
+	if begun.Sub(l.at) < l.after {
+		return code, nil
+	}
+	if _, err := code.Build(ctx); err != nil {
+		return nil, err
+	}
+	l.at = c.Now()
+	l.after = min(max(lookShare*l.at.Sub(begun), lookAgain), lookLatest)
+	return code, nil
+}
+
+// decided is the project's code with its decisions as their files are now. Its graph
+// may not have been read.
+func (c *Call) decided(ctx context.Context) (*codebase.Codebase, error) {
+	if err := c.owned(); err != nil {
+		return nil, err
+	}
+	code := c.r.layer.Codebase()
+	if code == nil { // which says why
+		return c.r.layer.ReadCode(ctx)
+	}
+	return code, code.Govern(ctx)
+}
+
+// goals are the project's objectives.
+func (c *Call) goals() (*objective.Store, error) {
+	if err := c.owned(); err != nil {
+		return nil, err
+	}
+	if s := c.r.layer.Objectives(); s != nil {
+		return s, nil
+	}
+	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
+		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
+}
+
+// Progress is told how far a call is: done of total, 0 for unknown.
+type Progress func(stage string, done, total int)
+
+type progressKey struct{}
+
+// WithProgress returns a context whose calls report to p, on their own goroutine.
+func WithProgress(ctx context.Context, p Progress) context.Context {
+	return context.WithValue(ctx, progressKey{}, p)
+}
+
+func progress(ctx context.Context, stage string, done, total int) {
+	if p, ok := ctx.Value(progressKey{}).(Progress); ok {
+		p(stage, done, total)
+	}
 }

@@ -11,7 +11,7 @@ import (
 func TestDecisionTools(t *testing.T) {
 	k := newKit(t)
 	k.files(shop())
-	var found tools.DecisionsFound
+	var found tools.DecisionSearchOutput
 	res := k.call(&found, "decision_search", `{"query":"currency cents"}`)
 	if len(found.Decisions) != 1 || found.Decisions[0].Handle != "ADR-0001" || found.Decisions[0].Tier != "Inferred" || !strings.Contains(res.Text, "whatever the currency") {
 		t.Errorf("%+v\n%s", found, res.Text)
@@ -21,7 +21,7 @@ func TestDecisionTools(t *testing.T) {
 			t.Errorf("%s: %d", args, found.Total)
 		}
 	}
-	var read tools.DecisionRead
+	var read tools.DecisionReadOutput
 	res = k.call(&read, "decision_read", `{"id":"1"}`)
 	if read.Context != "Floats round." || len(read.Alternatives) != 2 || !strings.Contains(read.Consequences, "rounding") || !strings.Contains(res.Text, "Floats round.") {
 		t.Errorf("%+v\n%s", read, res.Text)
@@ -30,7 +30,7 @@ func TestDecisionTools(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 
-	var made tools.DecisionResult
+	var made tools.DecisionOutput
 	k.call(&made, "decision_create", strings.Replace(decimals, `,"status":"accepted"`, "", 1))
 	if made.Outcome != "created" || made.Decision.Handle != "ADR-0002" || made.Decision.Status != "proposed" {
 		t.Errorf("made %+v", made)
@@ -44,7 +44,7 @@ func TestDecisionTools(t *testing.T) {
 func TestDecisionSupersede(t *testing.T) {
 	k := newKit(t)
 	k.files(shop())
-	var made tools.DecisionResult
+	var made tools.DecisionOutput
 	k.call(&made, "decision_create", `{"title":"Amounts are decimals","decision":"Four places."}`)
 	k.call(&made, "decision_create", `{"title":"  amounts are DECIMALS ","decision":"Five places."}`)
 	if made.Outcome != "known" || made.Decision.Handle != "ADR-0002" {
@@ -59,22 +59,22 @@ func TestDecisionSupersede(t *testing.T) {
 	}
 	k.call(&made, "decision_create", `{"title":"Amounts have a type","decision":"A type of our own.","status":"accepted","governs":["cart.Cart"]}`)
 	for range 2 {
-		var got tools.DecisionResult
+		var got tools.DecisionOutput
 		k.call(&got, "decision_supersede", `{"id":"ADR-0001","by":"ADR-0003"}`)
 		if got.Decision.Status != "superseded" || len(got.Decision.SupersededBy) != 1 || got.Decision.SupersededBy[0] != "ADR-0003" {
 			t.Errorf("got %+v", got)
 		}
 	}
 	// It is still found, and the code knows which one governs.
-	var found tools.DecisionsFound
+	var found tools.DecisionSearchOutput
 	if k.call(&found, "decision_search", `{"query":"cents","statuses":["superseded"]}`); found.Total != 1 {
 		t.Errorf("found %+v", found)
 	}
-	var read tools.DecisionRead
+	var read tools.DecisionReadOutput
 	if k.call(&read, "decision_read", `{"id":"ADR-0003","history":true}`); len(read.History) != 1 || read.History[0].Handle != "ADR-0001" {
 		t.Errorf("history %+v", read.History)
 	}
-	var refs tools.RefsFound
+	var refs tools.RefsOutput
 	if k.call(&refs, "graph_refs", `{"name":"money.Amount","kinds":["adr_governs"]}`); refs.Total != 0 {
 		t.Errorf("governed by %+v", refs.Refs)
 	}

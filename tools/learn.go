@@ -11,6 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -121,7 +122,7 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*L
 	case a.Do == consolidate.Reinforce:
 		return c.again(ctx, a.IDs[0], a.Evidence, notes)
 	}
-	res, err := consolidate.Apply(ctx, recorded{c.Store, c.handle()}, k, known)
+	res, err := consolidate.Apply(ctx, recordingStore{c.Store, c.handle()}, k, known)
 	if err != nil {
 		return nil, err
 	}
@@ -201,14 +202,14 @@ func (c *Call) handle() *session.Session {
 	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
-// recorded is a store whose new claims go through a session's handle.
-type recorded struct {
+// recordingStore is a store whose new claims go through a session's handle.
+type recordingStore struct {
 	consolidate.Store
 	h *session.Session
 }
 
 // WriteClaim implements ken.Store.
-func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
+func (r recordingStore) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 	return r.h.Learn(ctx, k.Text, k.Evidence, func(o *ken.Claim) {
 		k.ID = o.ID
 		*o = k
@@ -216,7 +217,7 @@ func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 }
 
 // SupersedeFor implements consolidate.Superseder where the store does.
-func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (r recordingStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	if s, ok := r.Store.(consolidate.Superseder); ok {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
 	}
@@ -224,9 +225,138 @@ func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string,
 }
 
 // ByKey implements consolidate.Keyed where the store does.
-func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+func (r recordingStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if s, ok := r.Store.(consolidate.Keyed); ok {
 		return s.ByKey(ctx, key)
 	}
 	return ken.Claim{}, ken.ErrNotFound
+}
+
+// learnIn are knowledge_learn's arguments.
+type learnIn struct {
+	Claim      string         `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
+	Evidence   []evidenceView `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
+	Heading    string         `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
+	Kind       string         `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
+	Status     string         `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
+	Confidence *float64       `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
+	Domain     string         `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
+	Tags       []string       `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+	Entities   []string       `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
+}
+
+func knowledgeLearn() Tool {
+	return Define(Spec{Name: "knowledge_learn", Title: "Learn a claim", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Keep a fact for later sessions, with its evidence: what the user told you (user_statement) or what you found out. " +
+			"One statement per call. Evidence that Ken can check makes it stronger. Known facts are not kept twice.",
+		Example: `{"claim":"Payments are retried three times.","evidence":[{"kind":"file","path":"retry.go"}]}`},
+		func(ctx context.Context, c *Call, in learnIn) (*Learned, error) {
+			ev, err := c.evidence(ctx, in.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			k := ken.Claim{Kind: ken.KindFact, Heading: in.Heading, Text: in.Claim, Evidence: ev.pieces, Status: ken.StatusObserved,
+				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, Entities: in.Entities, SourceType: "tool:knowledge_learn"}
+			if in.Kind != "" {
+				k.Kind = ken.Kind(in.Kind)
+			}
+			if only(ev.pieces, ken.EvidenceModelInference) {
+				k.Status, k.Confidence = ken.StatusHypothesis, 0.4
+			}
+			if in.Status != "" {
+				k.Status = ken.Status(in.Status)
+			}
+			if in.Confidence != nil {
+				k.Confidence = *in.Confidence
+			}
+			return c.learn(ctx, k, ev.notes)
+		})
+}
+
+// only reports evidence of nothing but one kind.
+func only(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
+	for _, e := range pieces {
+		if e.Kind != kind {
+			return false
+		}
+	}
+	return len(pieces) > 0
+}
+
+// ingestIn are memory_ingest's arguments.
+type ingestIn struct {
+	Text    string   `json:"text" rule:"filled;chars=4000" jsonschema:"the fact, in one statement that can be understood without this conversation"`
+	From    string   `json:"from,omitempty" rule:"enum=user|agent;default=agent" jsonschema:"who says so: the user in this conversation, or you"`
+	URL     string   `json:"url,omitempty" rule:"chars=2000" jsonschema:"the page that it comes from; it makes the fact external"`
+	Heading string   `json:"heading,omitempty" rule:"chars=160" jsonschema:"what it is about"`
+	Domain  string   `json:"domain,omitempty" rule:"chars=80" jsonschema:"a bucket of your own, such as preferences"`
+	Tags    []string `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+}
+
+func memoryIngest() Tool {
+	return Define(Spec{Name: "memory_ingest", Title: "Remember a fact", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Another name of knowledge_learn, for a fact with little evidence.",
+		Example:     `{"text":"The user deploys on Tuesdays.","from":"user"}`},
+		func(ctx context.Context, c *Call, in ingestIn) (*Learned, error) {
+			given := []evidenceView{{Kind: string(ken.EvidenceAgentAssertion)}}
+			if in.From == "user" {
+				given[0].Kind = string(ken.EvidenceUserStatement)
+			}
+			if in.URL != "" {
+				given = append(given, evidenceView{Kind: string(ken.EvidenceURL), URL: in.URL})
+			}
+			ev, err := c.evidence(ctx, given)
+			if err != nil {
+				return nil, err
+			}
+			return c.learn(ctx, ken.Claim{Kind: ken.KindFact, Heading: in.Heading, Text: in.Text, Evidence: ev.pieces, Status: ken.StatusObserved,
+				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, SourceType: "tool:memory_ingest"}, ev.notes)
+		})
+}
+
+// markIn are forget_memory's arguments.
+type markIn struct {
+	ID     string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
+}
+
+// candidateOutput is what came of a request that a person has to agree to.
+type candidateOutput struct {
+	ID      string `json:"id"`
+	Marked  bool   `json:"marked" jsonschema:"it is in the operator's attention queue"`
+	Again   bool   `json:"again,omitempty" jsonschema:"it was there already"`
+	Confirm string `json:"confirm" jsonschema:"the command with which the operator does it"`
+}
+
+// Write implements Output.
+func (m *candidateOutput) Write(p *Page) {
+	p.Line("Marked for the operator; nothing was changed. The claim stays in use until the operator confirms with: " + m.Confirm)
+	if m.Again {
+		p.Line("It was marked already.")
+	}
+}
+
+func forgetMemory() Tool {
+	return Define(Spec{Name: "forget_memory", Title: "Ask to forget a claim", Effect: Marks, Right: Write, Idempotent: true,
+		Description: "Ask the operator to erase a claim, for example when the user wants it forgotten. It stays until the operator confirms. " +
+			"If it is wrong, use knowledge_dispute.",
+		Example: `{"id":"3f9a2c71","reason":"the user asked for it"}`},
+		func(ctx context.Context, c *Call, in markIn) (*candidateOutput, error) {
+			k, err := c.find(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			fresh, err := c.mark(ctx, attention.ForgetRequested, k.ID, in.Reason)
+			if err != nil {
+				return nil, err
+			}
+			return &candidateOutput{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
+		})
+}
+
+// mark asks a person about a claim.
+func (c *Call) mark(ctx context.Context, e attention.Event, id, reason string) (fresh bool, err error) {
+	c.Touch(id)
+	return attention.PutMark(ctx, c.Store.Shelf(), attention.Mark{Event: e, Claim: id, Reason: reason, Session: c.Session,
+		Actor: c.actor(), At: c.Now()})
 }

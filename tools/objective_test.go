@@ -25,7 +25,7 @@ func TestObjectiveToolsRefuseRules(t *testing.T) {
 			t.Errorf("%s: told %q", name, told)
 		}
 	}
-	var got tools.ObjectiveResult
+	var got tools.ObjectiveOutput
 	k.call(&got, "objective_update", `{"id":"OBJ-0001","tasks":[{"text":"Never log a password.","done":true},{"text":"Test it"}]}`)
 	if got.Objective.Done != 1 || got.Objective.Total != 2 {
 		t.Errorf("a step of a person: %+v", got.Objective)
@@ -34,7 +34,7 @@ func TestObjectiveToolsRefuseRules(t *testing.T) {
 
 func TestObjectiveTools(t *testing.T) {
 	k := newKit(t)
-	var got tools.ObjectiveResult
+	var got tools.ObjectiveOutput
 	k.call(&got, "objective_create", `{"title":"Ship the new login","description":"Everything that a person sees.","tasks":["Design","Implement","Test"],"tags":["auth"]}`)
 	if got.Objective.ID != "OBJ-0001" || got.Objective.Total != 3 || got.Objective.Status != "active" {
 		t.Fatalf("made %+v", got)
@@ -72,7 +72,7 @@ func TestObjectiveTools(t *testing.T) {
 	k.fails(ken.CodeNotFound, "objective_link_task", `{"id":"OBJ-0001","task":"Test","action":"complete","claim":"0198a000-0000-7000-8000-000000000001"}`)
 
 	k.call(nil, "objective_create", `{"title":"Move to the new data centre"}`)
-	var list tools.ObjectiveList
+	var list tools.ObjectiveListOutput
 	for args, want := range map[string]string{`{}`: "OBJ-0001 OBJ-0002", `{"statuses":["active"]}`: "OBJ-0002", `{"statuses":["done"]}`: "", `{"limit":1}`: "OBJ-0001", `{"offset":1}`: "OBJ-0002"} {
 		k.call(&list, "objective_list", args)
 		var ids []string
@@ -93,7 +93,7 @@ func TestObjectiveTaskWithClaim(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The design of the login was reviewed.")
 	k.call(nil, "objective_create", `{"title":"Ship the new login","tasks":["Design"]}`)
-	var got tools.ObjectiveResult
+	var got tools.ObjectiveOutput
 	k.call(&got, "objective_link_task", `{"id":"OBJ-0001","task":"1","action":"complete","claim":"`+id[len(id)-8:]+`"}`)
 	if text := k.file(got.Objective.Path); !strings.Contains(text, id) {
 		t.Errorf("the claim is not there:\n%s", text)
@@ -105,7 +105,7 @@ func TestBrokenObjective(t *testing.T) {
 	k := newKit(t)
 	const broken = "id: OBJ-0001\ntitle: Ship it\nstatus: [active\ntasks:\n\t- text: x\n"
 	k.files(map[string]string{".ken/knowledge/objectives/OBJ-0001.yaml": broken})
-	var list tools.ObjectiveList
+	var list tools.ObjectiveListOutput
 	if k.call(&list, "objective_list", `{"statuses":["active","paused","done","abandoned"]}`); len(list.Problems) == 0 {
 		t.Errorf("list %+v", list)
 	}

@@ -35,7 +35,7 @@ func TestReceiptsWithinScopes(t *testing.T) {
 		t.Errorf("resource: %v", err)
 	}
 	own := k.as(func(c *tools.Caller) { c.Scopes = []ken.Scope{blue} })
-	var got tools.Explained
+	var got tools.ExplainOutput
 	if res := own.call(&got, "knowledge_explain", `{}`); len(got.Injected) != 0 || strings.Contains(string(res.JSON), hidden) {
 		t.Errorf("got %+v", got)
 	}
@@ -62,7 +62,7 @@ func TestSessionsWithinScopes(t *testing.T) {
 	blue := k.as(func(c *tools.Caller) { c.Scopes = []ken.Scope{{Type: ken.ScopeRepo, ID: "blue"}} })
 	blue.fails(ken.CodeNotFound, "recall_session", `{"session":"session-in-red"}`)
 	blue.fails(ken.CodeNotFound, "recall_session", `{}`)
-	var stats tools.Stats
+	var stats tools.StatsOutput
 	if blue.call(&stats, "memory_stats", `{}`); stats.Sessions != 0 || stats.Claims != 0 {
 		t.Errorf("counts %+v", stats)
 	}
@@ -73,7 +73,7 @@ func TestIDs(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The lamp is green.")
 	for _, ref := range []string{id, id[:12], id[len(id)-6:], strings.ToUpper(id), " " + id + " ", "[k:" + id[len(id)-8:] + "]", "k:" + id[len(id)-8:]} {
-		var h tools.History
+		var h tools.HistoryOutput
 		k.call(&h, "knowledge_history", mustJSON(map[string]any{"id": ref}))
 		if h.ID != id {
 			t.Errorf("%q names %s", ref, h.ID)
@@ -138,7 +138,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			}
 		}
 	})
-	var h tools.History
+	var h tools.HistoryOutput
 	res := k.call(&h, "knowledge_history", `{"id":"`+id+`"}`)
 	if len(h.Events) != 20 || h.Older != 11 || !strings.Contains(h.Events[19].Evidence[0], "Test29") {
 		t.Errorf("%d events, %d older", len(h.Events), h.Older)
@@ -157,7 +157,7 @@ func TestHypothesisWithEvidence(t *testing.T) {
 		t.Fatalf("learned %+v", learned)
 	}
 	k.says(append([]ken.Message{user("Check the exporter.")}, ran("c1", "make exporter-check", "Exit code: 1\nOutput:\n3 rows missing\n")...)...)
-	var got tools.Verification
+	var got tools.VerifyOutput
 	k.call(&got, "knowledge_verify", `{"id":"`+learned.ID+`","evidence":[{"kind":"exit_code","command":"make exporter-check","exit_code":1}]}`)
 	if got.Status != "observed" || got.Verified || got.Tier != "Inferred" || got.Added != 1 {
 		t.Errorf("got %+v", got)

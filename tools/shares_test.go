@@ -22,7 +22,7 @@ func TestSharedClaimsAreReadAndNotChanged(t *testing.T) {
 	own := ana.operator("Zebra releases make ana nervous: quagmire.")
 	const absent = "0192d5a4-0000-7000-8000-000000000000"
 
-	var found struct{ Claims []tools.Claim }
+	var found struct{ Claims []tools.ClaimView }
 	ana.call(&found, "memory_recall", `{"query":"how do Zebra releases ship?"}`)
 	owners := map[string]string{}
 	for _, c := range found.Claims {

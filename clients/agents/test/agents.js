@@ -93,4 +93,35 @@ export async function session(s, agent) {
   return found[0];
 }
 
+// apart checks a conversation that begins with the words of the one before it, but is
+// answered with a recording, and goes on in another process: it is another session, and it
+// keeps every byte that was sent.
+export async function apart(s, recording, begin, goOn) {
+  const [{ id }] = await settled(s, (all) => all.length === 1);
+  await s.up.next({ recording });
+  await begin();
+  const [asked] = await s.asked();
+  beforeQuestion(asked);
+  const both = await settled(s, (all) => all.length === 2);
+  const [first, other] = [both.find((i) => i.id === id), both.find((i) => i.id !== id)];
+  await s.up.next({ recording });
+  await goOn();
+  const [again] = await s.asked();
+  continues(asked, again);
+  const all = await settled(s, (all) => all.find((i) => i.id === other.id).messages > other.messages);
+  assert.equal(all.length, 2, JSON.stringify(all));
+  assert.equal(all.find((i) => i.id === id).messages, first.messages);
+}
+
+// settled returns the sessions once a check accepts them: what was said is journaled behind
+// the client's back.
+async function settled(s, check) {
+  for (let i = 0; ; i++) {
+    const all = await s.sessions();
+    if (check(all)) return all;
+    assert.ok(i < 100, JSON.stringify(all));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 export const header = (request, name) => request.header.find((f) => f.name.toLowerCase() === name)?.value;

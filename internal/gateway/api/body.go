@@ -2,12 +2,17 @@ package api
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"encoding"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -184,4 +189,124 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		out[name] = f.Type
 	}
 	return out
+}
+
+// place is where an entry stands in a list: by rank, then by time, the latest first,
+// then by id. It does not change while the entry is there, so a page goes on after a
+// place whatever was written meanwhile.
+type place struct {
+	rank uint8
+	at   int64
+	id   string
+}
+
+// order says which of two places comes first.
+func order(a, b place) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.at, a.at), strings.Compare(a.id, b.id))
+}
+
+const cursorVersion = 1
+
+// sumBytes is how much of a hash ties a cursor to its query.
+const sumBytes = 8
+
+// cursor writes a place for whoever asked this query, and for no other.
+func (c *call) cursor(p place) string {
+	b := append([]byte{cursorVersion}, c.querySum()...)
+	b = append(b, p.rank)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.at))
+	return base64.RawURLEncoding.EncodeToString(append(b, p.id...))
+}
+
+// after reads the cursor that was given; ok is false when there was none.
+func (c *call) after() (p place, ok bool, err error) {
+	text := c.text(pCursor)
+	if text == "" {
+		return p, false, nil
+	}
+	p, sum, ok := parseCursor(text)
+	switch {
+	case !ok:
+		return p, false, invalid(pCursor.name, "not a cursor", "Give the value of next of a page, or leave it out to begin.")
+	case sum != string(c.querySum()):
+		return p, false, invalid(pCursor.name, "it belongs to another query", "Repeat the parameters of the page before, or leave the cursor out to begin.")
+	}
+	return p, true, nil
+}
+
+func parseCursor(text string) (p place, sum string, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	const head = 1 + sumBytes + 1 + 8
+	if err != nil || len(b) < head || b[0] != cursorVersion {
+		return p, "", false
+	}
+	p = place{rank: b[1+sumBytes], at: int64(binary.BigEndian.Uint64(b[2+sumBytes:])), id: string(b[head:])}
+	return p, string(b[1 : 1+sumBytes]), true
+}
+
+// querySum is what a query asks for, the page apart.
+func (c *call) querySum() []byte {
+	h := sha256.New()
+	add := func(s string) {
+		_ = binary.Write(h, binary.BigEndian, uint32(len(s))) // a hash never fails
+		h.Write([]byte(s))
+	}
+	add(c.who.Owner)
+	add(c.r.URL.EscapedPath())
+	for _, p := range c.route.params {
+		if p == pCursor || p == pLimit || p == pExplain {
+			continue
+		}
+		add(p.name)
+		for _, v := range c.query[p.name] {
+			add(v)
+		}
+	}
+	return h.Sum(nil)[:sumBytes]
+}
+
+// page cuts the page that was asked for out of all entries, which it sorts. next is
+// "" after the last one.
+func page[T any](c *call, all []T, at func(*T) place) (out []T, next string, err error) {
+	limit := c.number(pLimit)
+	from, given, err := c.after()
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(all, func(a, b T) int { return order(at(&a), at(&b)) })
+	if given {
+		i, found := slices.BinarySearchFunc(all, from, func(e T, p place) int { return order(at(&e), p) })
+		if found {
+			i++
+		}
+		all = all[i:]
+	}
+	if len(all) > limit {
+		all = all[:limit]
+		next = c.cursor(at(&all[limit-1]))
+	}
+	return append([]T{}, all...), next, nil
+}
+
+// missing makes warnings of what a list could not read, since the rest of it is good;
+// any other error stays one.
+func missing(err error) (warnings []string, other error) {
+	if err == nil {
+		return nil, nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range many.Unwrap() {
+			w, other := missing(e)
+			if other != nil {
+				return nil, err
+			}
+			warnings = append(warnings, w...)
+		}
+		return warnings, nil
+	}
+	var e *ken.Error
+	if errors.As(err, &e) && e.Code == ken.CodeCorrupt {
+		return []string{sentence(e)}, nil
+	}
+	return nil, err
 }

@@ -167,6 +167,7 @@ func Parse(d Dialect, body []byte) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
+	r.dropAiderMessages()
 	return r, nil
 }
 

@@ -1,0 +1,6 @@
+package main
+
+func Example() {
+	main()
+	// Output: I was told: The team deploys on Thursdays.
+}

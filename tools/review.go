@@ -1,0 +1,247 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+)
+
+// disputeIn are knowledge_dispute's arguments.
+type disputeIn struct {
+	ID       string         `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason   string         `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
+	Evidence []evidenceView `json:"evidence,omitempty" rule:"items=10"`
+}
+
+// disputeOutput is what came of a dispute.
+type disputeOutput struct {
+	ID       string   `json:"id"`
+	Status   string   `json:"status"`
+	Disputed bool     `json:"disputed"`
+	Marked   bool     `json:"marked,omitempty" jsonschema:"a person put it into every turn, so a person decides; it is in the attention queue"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+// Write implements Output.
+func (d *disputeOutput) Write(p *Page) {
+	switch {
+	case d.Marked:
+		p.Line("A person put this claim into every turn, so a person decides: your dispute is in the attention queue, and the claim stands until then.")
+	case d.Disputed:
+		p.Line("Disputed. No new turn is given it until a person has settled it; conversations that know it are told that it is disputed.")
+	}
+	p.Line("id " + d.ID + ", " + d.Status)
+	for _, n := range d.Notes {
+		p.Line("note: " + n)
+	}
+}
+
+// kept are kinds that people put into every turn.
+func kept(k *ken.Claim) bool {
+	switch k.Kind {
+	case ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindDecision, ken.KindObjective:
+		return k.Status != ken.StatusHypothesis
+	}
+	return k.Constraint
+}
+
+func knowledgeDispute() Tool {
+	return Define(Spec{Name: "knowledge_dispute", Title: "Dispute a claim", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Say that a claim is wrong, and why. It is not recalled until a person decides. Rules and other things that a person " +
+			"put into every turn stay until then.",
+		Example: `{"id":"3f9a2c71","reason":"the timeout is 5 s since March: see config.go"}`},
+		func(ctx context.Context, c *Call, in disputeIn) (*disputeOutput, error) {
+			k, err := c.find(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			ev, err := c.evidence(ctx, in.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			reason := in.Reason
+			for _, e := range ev.pieces {
+				reason += " · " + label(e)
+			}
+			out := &disputeOutput{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
+			switch {
+			case k.Status == ken.StatusDisputed:
+				out.Disputed = true
+				out.Notes = append(out.Notes, "it was disputed already")
+				return out, nil
+			case kept(&k):
+				out.Marked = true
+				_, err := c.mark(ctx, attention.DisputeRequested, k.ID, reason)
+				return out, err
+			}
+			if err := c.handle().Dispute(ctx, k.ID, reason); err != nil {
+				return nil, err
+			}
+			c.Touch(k.ID)
+			out.Disputed, out.Status = true, string(ken.StatusDisputed)
+			return out, nil
+		})
+}
+
+// label names a piece of evidence in a reason.
+func label(e ken.Evidence) string {
+	parts := []string{string(e.Kind)}
+	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
+		if s != "" {
+			parts = append(parts, bounded(s, 200))
+			break
+		}
+	}
+	if e.Detail != "" {
+		parts = append(parts, bounded(e.Detail, 200))
+	}
+	return strings.Join(parts, " ")
+}
+
+// verifyIn are knowledge_verify's arguments.
+type verifyIn struct {
+	ID       string         `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Evidence []evidenceView `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
+}
+
+// hardNeeded is how many distinct hard pieces verify a claim: see ken.Verified.
+const hardNeeded = 2
+
+// verifyOutput is what came of an attempt to verify.
+type verifyOutput struct {
+	ID       string   `json:"id"`
+	Verified bool     `json:"verified"`
+	Status   string   `json:"status"`
+	Tier     string   `json:"tier"`
+	Added    int      `json:"added" jsonschema:"pieces of evidence that the claim got"`
+	Hard     int      `json:"hard" jsonschema:"distinct hard pieces that it has now"`
+	Missing  []string `json:"missing,omitempty" jsonschema:"what it takes to verify it"`
+	Notes    []string `json:"notes,omitempty" jsonschema:"what was not taken as it was given, and why"`
+}
+
+// Write implements Output.
+func (v *verifyOutput) Write(p *Page) {
+	if v.Verified {
+		p.Line("Verified.")
+	} else {
+		p.Line("Not verified yet.")
+	}
+	p.Line(fmt.Sprintf("id %s, %s, tier %s; %d pieces of evidence added, %d hard ones in all", v.ID, v.Status, v.Tier, v.Added, v.Hard))
+	for _, m := range v.Missing {
+		p.Line("missing: " + m)
+	}
+	for _, n := range v.Notes {
+		p.Line("note: " + n)
+	}
+}
+
+func knowledgeVerify() Tool {
+	return Define(Spec{Name: "knowledge_verify", Title: "Verify a claim", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Back a claim with evidence. Two distinct hard pieces (a test, an exit code, a commit) verify it, if one is a run that Ken saw in " +
+			"this session. The answer says what is missing. Only a person verifies disputed claims and the operator's.",
+		Example: `{"id":"3f9a2c71","evidence":[{"kind":"exit_code","command":"go test ./payments/..."},{"kind":"git_history","commit":"4f9a2c71"}]}`},
+		func(ctx context.Context, c *Call, in verifyIn) (*verifyOutput, error) {
+			k, err := c.find(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			if err := verifiable(&k); err != nil {
+				return nil, err
+			}
+			ev, err := c.evidence(ctx, in.Evidence)
+			if err != nil {
+				return nil, err
+			}
+			words := 0
+			more := slices.DeleteFunc(ev.pieces, func(e ken.Evidence) bool {
+				word := !e.Hard() && !e.Backed()
+				if word {
+					words++
+				}
+				return word
+			})
+			if trust := k.Support(nil).Trust; len(more) > 0 && trust > ken.TrustAgent {
+				return nil, refused("id", "this claim is the operator's: an agent's evidence would make it less trusted",
+					"Tell the user what you found; the operator verifies with: ken verify "+k.ID)
+			} else if trust > ken.TrustExternal {
+				more = slices.DeleteFunc(more, func(e ken.Evidence) bool { return e.Speaker() < trust })
+			}
+			v := &verifyOutput{ID: k.ID, Notes: ev.notes}
+			if words > 0 {
+				v.Notes = append(v.Notes, "words alone verify nothing, and were not added")
+			}
+			return v, c.verify(ctx, &k, lacking(k.Evidence, more), v)
+		})
+}
+
+// verifiable reports a claim that only a person may verify.
+func verifiable(k *ken.Claim) error {
+	by := "The operator does so with: ken verify " + k.ID
+	switch {
+	case k.Status == ken.StatusDisputed:
+		return refused("id", "this claim is disputed, and a person decides about it", by)
+	case k.Status == ken.StatusSuperseded:
+		return refused("id", "this claim was replaced by "+k.SupersededBy, "Verify that one, or see knowledge_history.")
+	case k.Kind == ken.KindPattern:
+		return refused("id", "a person reviews patterns", "The operator does so with: ken memory review")
+	}
+	return nil
+}
+
+// verify adds what the claim lacks, and moves it as far as its evidence goes.
+func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyOutput) error {
+	all := slices.Concat(k.Evidence, more)
+	v.Hard, v.Added = hard(all), len(more)
+	run := slices.ContainsFunc(all, func(e ken.Evidence) bool {
+		return e.Kind == ken.EvidenceExitCode || e.Kind == ken.EvidenceTestResult || e.Kind == ken.EvidenceValidator
+	})
+	enough := v.Hard >= hardNeeded && run
+	rest := more
+	var err error
+	if k.Status == ken.StatusHypothesis && slices.ContainsFunc(more, ken.Evidence.Hard) {
+		err = c.Store.Transition(ctx, ken.Transition{ID: k.ID, To: ken.StatusObserved, Evidence: rest, Reason: "evidence found", Actor: c.actor()})
+		rest, k.Status = nil, ken.StatusObserved
+		c.Touch(k.ID)
+	}
+	switch {
+	case err != nil:
+	case enough && (k.Status == ken.StatusObserved || k.Status == ken.StatusInferred):
+		err = c.handle().Verify(ctx, k.ID, rest...)
+		c.Touch(k.ID)
+	case len(rest) > 0:
+		err = c.Store.Reinforce(ctx, k.ID, rest, c.actor())
+		c.Touch(k.ID)
+	}
+	if err != nil {
+		return err
+	}
+	now, err := c.Store.Get(ctx, k.ID)
+	if err != nil {
+		return err
+	}
+	v.Status, v.Tier, v.Verified = string(now.Status), c.r.layer.View(now).Tier.String(), now.Status == ken.StatusVerified
+	if !v.Verified {
+		v.Missing = missing(v.Hard, run)
+	}
+	return nil
+}
+
+// missing says what it takes to verify a claim.
+func missing(hard int, run bool) []string {
+	var out []string
+	if n := hardNeeded - hard; n > 0 {
+		pieces := "piece"
+		if n > 1 {
+			pieces = "distinct pieces"
+		}
+		out = append(out, fmt.Sprintf("%d more %s of hard evidence: exit_code, test_result or git_history", n, pieces))
+	}
+	if !run {
+		out = append(out, "a run that Ken has seen: exit_code of a command, or test_result of a test, that ran in this session")
+	}
+	return append(out, "or a person, with ken verify")
+}
