@@ -303,7 +303,7 @@ func (g *Gateway) modify(resp *http.Response) error {
 	if c.exchange != nil {
 		c.annotate(resp.Header)
 		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)
-		var heard func(middleware.Heard) // nil costs nothing
+		var heard func(middleware.ObservedAnswer) // nil costs nothing
 		if c.client != nil {
 			heard = listener(c.client, resp.StatusCode)
 		}
@@ -398,8 +398,8 @@ func token(s string) bool {
 }
 
 // listener ends the call's span with what the model answered, once the client has it.
-func listener(span *trace.Span, status int) func(middleware.Heard) {
-	return func(h middleware.Heard) {
+func listener(span *trace.Span, status int) func(middleware.ObservedAnswer) {
+	return func(h middleware.ObservedAnswer) {
 		u := h.Answer.Usage
 		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
 		if h.Answer.Finish != "" {

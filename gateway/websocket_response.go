@@ -53,7 +53,7 @@ func (r *response) look(text []byte) {
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
 	r.exchange.Guard(resp, r.terms.cfg.Taint, r.g.tainted)
-	var heard func(middleware.Heard)
+	var heard func(middleware.ObservedAnswer)
 	if r.client != nil {
 		heard = listener(r.client, resp.StatusCode)
 	}

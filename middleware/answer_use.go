@@ -24,36 +24,36 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Bounds of what waits to be judged: sessions, and the messages of one.
+// Bounds of the turns that wait to be judged: turns, messages of one, and bytes.
 const (
-	maxHeeds     = 512
-	heedMessages = 64
-	heedBytes    = 32 << 10 // of what came before, of what followed, and of one message
+	maxJudgedTurns    = 512
+	maxJudgedMessages = 64
+	maxJudgedBytes    = 32 << 10 // of the messages before, of those after, and of one message
 )
 
-// How many turns are judged a second, and how many at once after a quiet time. To judge a
-// turn costs as much as to compose it, and the order of items is learned from a sample as
-// well: turns that come faster are answered, and not judged.
+// judgedRate is how many turns are judged a second, and judgedBurst how many at once after a
+// quiet time. Judging a turn costs as much as composing it, and a sample teaches the order of
+// items as well. Turns that come faster are answered and not judged.
 const (
 	judgedRate  = 20
 	judgedBurst = 400
 )
 
-// judgedTurns are the last turns of sessions, whose answers are judged: which items of the
-// block did they use? That is known in part once an answer is heard, and for good
-// once the person goes on, who may say that it was wrong. It lives in memory alone; a
-// turn whose process dies before is not learned from. The zero value is ready.
+// judgedTurns holds the last turns of sessions until their answers were judged: which items of
+// the block did the answer use? That is known in part once the answer was observed, and for
+// good once the person goes on, who may object to it. It lives in memory only; turns of a
+// process that dies are not learned from. The zero value is ready.
 type judgedTurns struct {
-	work sync.Mutex // guards what each of them holds
+	turnsMu sync.Mutex // guards the turns' content
 
-	mu    sync.Mutex // guards the rest
-	at    map[string]*list.Element
-	used  *list.List // of *heed, the latest first
-	limit *rate.Limiter
+	mu     sync.Mutex // guards the rest
+	byKey  map[string]*list.Element
+	recent *list.List // of *judgedTurn, the latest first
+	limit  *rate.Limiter
 }
 
-// room reports whether one more turn may be judged.
-func (h *judgedTurns) room(now time.Time) bool {
+// allow reports whether one more turn may be judged.
+func (h *judgedTurns) allow(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.limit == nil {
@@ -64,23 +64,23 @@ func (h *judgedTurns) room(now time.Time) bool {
 
 // judgedTurn is the last turn of a session.
 type judgedTurn struct {
-	key     string
-	owner   string
-	receipt ken.Receipt
-	before  []ken.Message // up to the person's message, the newest
-	answer  []ken.Message // what followed
-	heard   bool          // the last of answer was heard, and no request had it yet
-	next    string        // what the person said then; "" until that is known
-	known   []ken.Use     // of answer, before anything was said to it; nil for not yet
+	key          string
+	owner        string
+	receipt      ken.Receipt
+	before       []ken.Message // the messages up to the person's, the newest
+	answer       []ken.Message // the messages after it
+	fromResponse bool          // the last message of answer was read from a response, and no request had it yet
+	followUp     string        // what the person said next; "" if unknown
+	cachedUses   []ken.Use     // the judgement of answer without followUp; nil if not made
 }
 
 func judgedKey(owner, session string) string { return owner + "\x00" + session }
 
-// verdicts are what answers used, of some turns of an owner.
+// verdicts are what answers used, in some turns of an owner.
 type verdicts struct {
 	owner    string
 	uses     map[string][]ken.Use // by turn
-	outcomes []scorer.Outcome     // of those that are known for good
+	outcomes []scorer.Outcome     // of turns that were judged for good
 }
 
 // judge adds what a turn's answer used, as far as that is known.
@@ -98,52 +98,52 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 	}
 }
 
-// judgeRecords takes up records of turns and answers, in their order, and judges. It runs on
-// the recorder's goroutine.
+// judgeRecords judges turns by records of requests and answers, in their order. It runs on the
+// recorder's goroutine.
 func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	v.owner = owner
-	defer l.unjudged(&v)
-	l.judgements.work.Lock()
-	defer l.judgements.work.Unlock()
+	defer l.recoverJudging(&v)
+	l.judgements.turnsMu.Lock()
+	defer l.judgements.turnsMu.Unlock()
 	for i := range recs {
 		r := &recs[i]
-		if !r.note || r.about.ID == "" {
+		if !r.journaled || r.about.ID == "" {
 			continue
 		}
 		key := judgedKey(owner, r.about.ID)
-		switch h := l.judgements.find(key); {
-		case r.answer != nil && (r.unkept || h == nil || len(r.messages) == 0): // of a turn that leaves nothing, or that had no block
+		switch h := l.judgements.get(key); {
+		case r.answer != nil && (r.incognito || h == nil || len(r.messages) == 0): // of an incognito turn, or of one without a block
 		case r.answer != nil:
 			if h.addAnswer(r.messages[0]) {
 				v.judge(h, false)
 			}
-		case r.unkept: // it ends the turn before, and is no word on it
+		case r.incognito: // it ends the turn before and says nothing about it
 			if h = l.judgements.take(key); h != nil {
 				v.judge(h, true)
 			}
 		case r.receipt != nil && l.cfg.Middleware.Inject:
-			l.turn(key, r, &v)
+			l.judgeRequest(key, r, &v)
 		}
 	}
 	return v
 }
 
-// unjudged, deferred, stops a panic: nothing is learned then.
-func (l *Layer) unjudged(v *verdicts) {
+// recoverJudging is deferred. After a panic nothing is learned.
+func (l *Layer) recoverJudging(v *verdicts) {
 	if p := recover(); p != nil {
 		l.o.Log.Error("judge what answers used", "panic", p)
 		*v = verdicts{owner: v.owner}
 	}
 }
 
-// turn takes up a request: of the session's last turn, or of a new one, which ends
-// that.
-func (l *Layer) turn(key string, r *record, v *verdicts) {
+// judgeRequest takes a request of the session's last turn, or of a new turn, which ends the
+// last one.
+func (l *Layer) judgeRequest(key string, r *record, v *verdicts) {
 	last := lastUser(r.messages)
 	if last < 0 {
 		return
 	}
-	h := l.judgements.find(key)
+	h := l.judgements.get(key)
 	if h != nil && h.receipt.Turn == r.receipt.Turn {
 		h.setAnswer(r.messages[last+1:])
 		return
@@ -153,100 +153,99 @@ func (l *Layer) turn(key string, r *record, v *verdicts) {
 		h.end(r.messages[:last], r.messages[last].Text)
 		v.judge(h, true)
 	}
-	if len(r.receipt.Items) == 0 || !l.judgements.room(l.now()) {
+	if len(r.receipt.Items) == 0 || !l.judgements.allow(l.now()) {
 		return
 	}
-	next := &judgedTurn{key: key, owner: v.owner, receipt: r.receipt.Receipt, before: newest(r.messages[:last+1])}
+	next := &judgedTurn{key: key, owner: v.owner, receipt: r.receipt.Receipt, before: lastMessages(r.messages[:last+1])}
 	next.setAnswer(r.messages[last+1:])
 	if old := l.judgements.put(next); old != nil {
 		v.judge(old, true)
 	}
 }
 
-// newest are the last of messages, as much of them as is kept. It shares nothing with
-// them.
-func newest(msgs []ken.Message) (out []ken.Message) {
-	room := heedBytes
+// lastMessages returns copies of the newest messages, within the bounds.
+func lastMessages(msgs []ken.Message) (out []ken.Message) {
+	room := maxJudgedBytes
 	from := len(msgs)
-	for from > 0 && len(msgs)-from < heedMessages && room > 0 {
+	for from > 0 && len(msgs)-from < maxJudgedMessages && room > 0 {
 		from--
 		room -= len(msgs[from].Text)
 	}
 	for _, m := range msgs[from:] {
-		out = append(out, short(m))
+		out = append(out, truncatedMessage(m))
 	}
 	return out
 }
 
-// short is a message as it is kept: a copy, since its words are a part of a request
-// that may be long.
-func short(m ken.Message) ken.Message {
-	out := ken.Message{Role: m.Role, Text: strings.Clone(m.Text[:min(len(m.Text), heedBytes)]), ToolCallID: strings.Clone(m.ToolCallID)}
-	for _, c := range m.ToolCalls[:min(len(m.ToolCalls), heedMessages)] {
-		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: strings.Clone(c.ID), Arguments: strings.Clone(c.Arguments[:min(len(c.Arguments), heedBytes)])})
+// truncatedMessage returns a shortened copy of a message, which shares no memory with its
+// request.
+func truncatedMessage(m ken.Message) ken.Message {
+	out := ken.Message{Role: m.Role, Text: strings.Clone(m.Text[:min(len(m.Text), maxJudgedBytes)]), ToolCallID: strings.Clone(m.ToolCallID)}
+	for _, c := range m.ToolCalls[:min(len(m.ToolCalls), maxJudgedMessages)] {
+		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: strings.Clone(c.ID), Arguments: strings.Clone(c.Arguments[:min(len(c.Arguments), maxJudgedBytes)])})
 	}
 	return out
 }
 
-// setAnswer takes up what a request of the turn carries behind the person's message.
+// setAnswer replaces the answer by what a request carries after the person's message.
 func (h *judgedTurn) setAnswer(msgs []ken.Message) {
 	if len(msgs) == 0 {
 		return
 	}
-	answer := newest(msgs)
-	if !slices.EqualFunc(answer, h.answer, same) {
-		h.known = nil
+	answer := lastMessages(msgs)
+	if !slices.EqualFunc(answer, h.answer, sameMessage) {
+		h.cachedUses = nil
 	}
-	h.answer, h.heard = answer, false
+	h.answer, h.fromResponse = answer, false
 }
 
-// same reports messages that are kept alike.
-func same(a, b ken.Message) bool {
+// sameMessage reports whether two messages are equal, as they are kept.
+func sameMessage(a, b ken.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && a.ToolCallID == b.ToolCallID && slices.Equal(a.ToolCalls, b.ToolCalls)
 }
 
-// addAnswer takes up an answer, and reports whether it is worth to judge what is known of the
-// turn now. To read the block's items costs as much as the rest of what is written of a
-// turn: it is not done for an answer that came before, and not for a step of the turn,
-// whose calls have no results yet.
+// addAnswer adds a message from a response, and reports whether to judge the turn now. Reading
+// the block's items costs as much as everything else that is written of a turn. So the turn is
+// not judged for a repeated answer, nor for a step of a tool loop, whose calls have no results
+// yet.
 func (h *judgedTurn) addAnswer(m ken.Message) bool {
-	said := short(m)
-	if h.heard { // asked again: the later one is what goes on
-		if n := len(h.answer) - 1; same(h.answer[n], said) {
+	said := truncatedMessage(m)
+	if h.fromResponse { // the same request again: the later answer counts
+		if n := len(h.answer) - 1; sameMessage(h.answer[n], said) {
 			return false
 		}
 		h.answer = h.answer[:len(h.answer)-1]
 	}
-	h.answer, h.heard, h.known = append(h.answer, said), true, nil
+	h.answer, h.fromResponse, h.cachedUses = append(h.answer, said), true, nil
 	return len(m.ToolCalls) == 0
 }
 
-// end takes up that the person goes on. What the next request has between the two
-// messages of the person is the whole answer, with the results of tools.
+// end notes that the person went on. The next request has the whole answer, with results of
+// tools, between the person's two messages.
 func (h *judgedTurn) end(before []ken.Message, next string) {
 	from := len(before)
 	for from > 0 && (before[from-1].Role != "user" || budgeter.IsBlock(before[from-1].Text)) {
 		from--
 	}
-	if asked := h.before[len(h.before)-1].Text; from > 0 && short(before[from-1]).Text == asked {
+	if asked := h.before[len(h.before)-1].Text; from > 0 && truncatedMessage(before[from-1]).Text == asked {
 		h.setAnswer(before[from:])
 	}
-	h.next = short(ken.Message{Text: next}).Text
+	h.followUp = truncatedMessage(ken.Message{Text: next}).Text
 }
 
-// uses judges the turn as far as it is known. Most are judged twice, when the answer is
-// heard and when the person goes on, and the second time there is nothing new.
+// uses judges the turn as far as it is known. Most turns are judged twice, when the answer was
+// observed and when the person goes on; the second time nothing is new.
 func (h *judgedTurn) uses() []ken.Use {
-	if use.Objects(h.next) {
-		return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.next})
+	if use.Objects(h.followUp) {
+		return use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer, Next: h.followUp})
 	}
-	if h.known == nil {
-		h.known = use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer})
+	if h.cachedUses == nil {
+		h.cachedUses = use.Judge(use.Exchange{Items: h.receipt.Items, Before: h.before, Answer: h.answer})
 	}
-	return h.known
+	return h.cachedUses
 }
 
-// write says in the receipts what was used. One that is gone costs no other.
+// write adds the uses to the receipts. A receipt that is gone is skipped.
 func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	for _, turn := range slices.Sorted(maps.Keys(v.uses)) {
 		if err := book.AddUse(tx, turn, v.uses[turn]); err != nil && !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrCorrupt) {
@@ -256,10 +255,10 @@ func (v *verdicts) write(tx store.ShelfTx, book *receipt.Book) error {
 	return nil
 }
 
-// bookUse adds to what one transaction writes of an owner what answers used, and what
-// is learned from it: run write in it, nil for nothing, and settled when it is durable.
-// What fails of it is left out.
-func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfTx, []session.Noted) error) (both func(store.ShelfTx, []session.Noted) error, settled func()) {
+// useWriter returns a function that writes what answers used, and what is learned from it,
+// after write in the same transaction. Call settled when that is durable. What fails of it is
+// left out.
+func (l *Layer) useWriter(ctx context.Context, v verdicts, write func(store.ShelfTx, []session.Noted) error) (both func(store.ShelfTx, []session.Noted) error, settled func()) {
 	if len(v.uses) == 0 {
 		return write, func() {}
 	}
@@ -290,68 +289,68 @@ func (l *Layer) bookUse(ctx context.Context, v verdicts, write func(store.ShelfT
 	}, func() { taken() }
 }
 
-// settle judges turns for good that nothing more will be heard of.
-func (l *Layer) settle(ctx context.Context, owner string, done []*judgedTurn) {
-	v := l.judged(owner, done)
-	both, settled := l.bookUse(ctx, v, nil)
+// finishJudging judges for good turns that will get no more messages.
+func (l *Layer) finishJudging(ctx context.Context, owner string, done []*judgedTurn) {
+	v := l.finalVerdicts(owner, done)
+	both, settled := l.useWriter(ctx, v, nil)
 	if both == nil {
 		return
 	}
-	if err := (tenant{l, owner}).Update(ctx, func(tx store.ShelfTx) error { return both(tx, nil) }); err != nil {
+	if err := (ownerStore{l, owner}).Update(ctx, func(tx store.ShelfTx) error { return both(tx, nil) }); err != nil {
 		l.o.Log.Warn("keep what answers used", "cause", err, "try", ken.Hint(err))
 		return
 	}
 	settled()
 }
 
-// judged are the verdicts on turns that nothing more will be heard of.
-func (l *Layer) judged(owner string, done []*judgedTurn) (v verdicts) {
+// finalVerdicts returns the verdicts on turns that will get no more messages.
+func (l *Layer) finalVerdicts(owner string, done []*judgedTurn) (v verdicts) {
 	v.owner = owner
-	defer l.unjudged(&v)
-	l.judgements.work.Lock()
-	defer l.judgements.work.Unlock()
+	defer l.recoverJudging(&v)
+	l.judgements.turnsMu.Lock()
+	defer l.judgements.turnsMu.Unlock()
 	for _, h := range done {
 		v.judge(h, true)
 	}
 	return v
 }
 
-// judgeAll judges for good what waits. Nothing is recorded any more.
+// judgeAll judges all waiting turns for good, after the recorder was closed.
 func (l *Layer) judgeAll() {
 	byOwner := map[string][]*judgedTurn{}
-	for _, h := range l.judgements.all() {
+	for _, h := range l.judgements.takeAll() {
 		byOwner[h.owner] = append(byOwner[h.owner], h)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
+	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
 	defer cancel()
 	for _, owner := range slices.Sorted(maps.Keys(byOwner)) {
-		l.settle(ctx, owner, byOwner[owner])
+		l.finishJudging(ctx, owner, byOwner[owner])
 	}
 }
 
-// judgeSession judges for good the last turn of a session that ends. Of one that is deleted
-// nothing is learned.
+// judgeSession judges the last turn of a session that ends. Nothing is learned from a deleted
+// one.
 func (l *Layer) judgeSession(ctx context.Context, owner, id string, deleted bool) {
-	owner = l.owned(owner)
+	owner = l.ownerOrDefault(owner)
 	if h := l.judgements.take(judgedKey(owner, id)); h != nil && !deleted {
-		l.settle(ctx, owner, []*judgedTurn{h})
+		l.finishJudging(ctx, owner, []*judgedTurn{h})
 	}
 }
 
-// forgetUse takes claims that are gone out of what is known of their use.
+// forgetUse removes forgotten claims from what was learned of their use.
 func (l *Layer) forgetUse(ctx context.Context, owner string, ids []string) error {
 	return l.Learner(owner).Forget(ctx, ids...)
 }
 
-// find returns a session's last turn, nil when there is none.
-func (hs *judgedTurns) find(key string) *judgedTurn {
+// get returns a session's last turn; nil for none.
+func (hs *judgedTurns) get(key string) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	el, ok := hs.at[key]
+	el, ok := hs.byKey[key]
 	if !ok {
 		return nil
 	}
-	hs.used.MoveToFront(el)
+	hs.recent.MoveToFront(el)
 	return el.Value.(*judgedTurn)
 }
 
@@ -359,71 +358,70 @@ func (hs *judgedTurns) find(key string) *judgedTurn {
 func (hs *judgedTurns) take(key string) *judgedTurn {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	el, ok := hs.at[key]
+	el, ok := hs.byKey[key]
 	if !ok {
 		return nil
 	}
-	delete(hs.at, key)
-	return hs.used.Remove(el).(*judgedTurn)
+	delete(hs.byKey, key)
+	return hs.recent.Remove(el).(*judgedTurn)
 }
 
-// put keeps a turn, and returns the one of the same owner that there is no room for
-// any more. What goes of another owner's is lost: it can't be written from here.
+// put adds a turn. If there are too many, it drops the oldest, and returns it if the owner is
+// the same. Another owner's verdict can't be written here, and is lost.
 func (hs *judgedTurns) put(h *judgedTurn) (old *judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if hs.at == nil {
-		hs.at, hs.used = map[string]*list.Element{}, list.New()
+	if hs.byKey == nil {
+		hs.byKey, hs.recent = map[string]*list.Element{}, list.New()
 	}
-	hs.at[h.key] = hs.used.PushFront(h)
-	if hs.used.Len() <= maxHeeds {
+	hs.byKey[h.key] = hs.recent.PushFront(h)
+	if hs.recent.Len() <= maxJudgedTurns {
 		return nil
 	}
-	last := hs.used.Remove(hs.used.Back()).(*judgedTurn)
-	delete(hs.at, last.key)
+	last := hs.recent.Remove(hs.recent.Back()).(*judgedTurn)
+	delete(hs.byKey, last.key)
 	if last.owner != h.owner {
 		return nil
 	}
 	return last
 }
 
-// all removes and returns everything, the oldest first.
-func (hs *judgedTurns) all() (out []*judgedTurn) {
+// takeAll removes and returns all turns, the oldest first.
+func (hs *judgedTurns) takeAll() (out []*judgedTurn) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if hs.used == nil {
+	if hs.recent == nil {
 		return nil
 	}
-	for el := hs.used.Back(); el != nil; el = el.Prev() {
+	for el := hs.recent.Back(); el != nil; el = el.Prev() {
 		out = append(out, el.Value.(*judgedTurn))
 	}
-	hs.at, hs.used = nil, nil
+	hs.byKey, hs.recent = nil, nil
 	return out
 }
 
-// drop forgets what waits of an owner.
-func (hs *judgedTurns) drop(owner string) {
+// dropOwner drops an owner's turns.
+func (hs *judgedTurns) dropOwner(owner string) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	for key, el := range hs.at {
+	for key, el := range hs.byKey {
 		if strings.HasPrefix(key, owner+"\x00") {
-			hs.used.Remove(el)
-			delete(hs.at, key)
+			hs.recent.Remove(el)
+			delete(hs.byKey, key)
 		}
 	}
 }
 
-// learners are the owners' memories of what was of use, made on first use. The zero
-// value is ready.
+// learners holds the learner of each owner, made on first use. The zero value is ready.
 type learners struct {
 	mu sync.Mutex // guards m
 	m  map[string]*scorer.Learner
 }
 
-// Learner is what an owner's answers used, "" for the configured owner's, and the
-// order learned from it.
+// Learner returns what an owner's answers used, "" for the configured owner, and the order of
+// items learned from it.
 func (l *Layer) Learner(owner string) *scorer.Learner {
-	owner = l.owned(owner)
+	owner = l.ownerOrDefault(owner)
 	l.learners.mu.Lock()
 	defer l.learners.mu.Unlock()
 	if have := l.learners.m[owner]; have != nil {
@@ -432,7 +430,7 @@ func (l *Layer) Learner(owner string) *scorer.Learner {
 	if l.learners.m == nil {
 		l.learners.m = map[string]*scorer.Learner{}
 	}
-	made := scorer.NewLearner(tenant{l, owner}, scorer.Options{Mode: scorerMode(&l.cfg), Now: l.now, Log: l.o.Log})
+	made := scorer.NewLearner(ownerStore{l, owner}, scorer.Options{Mode: scorerMode(&l.cfg), Now: l.now, Log: l.o.Log})
 	l.learners.m[owner] = made
 	return made
 }
@@ -447,15 +445,14 @@ func scorerMode(c *config.Config) scorer.Mode {
 	return scorer.ModeAuto
 }
 
-// loadShare is how much of a turn's deadline it waits, once, for what was learned: a
-// third, for the legs have theirs still before them. It is at hand where this process
-// holds the folder.
-const loadShare = 3
+// loadFraction is the part of a turn's deadline that a turn waits, once, for what was learned:
+// a third. The process that holds the folder has it at hand.
+const loadFraction = 3
 
-// learned adds to how a turn searches what was learned from use. It fails open.
-func (l *Layer) learned(ctx context.Context, st *State, o *retriever.Options) {
+// applyLearned adds to the search options what was learned from use. It fails open.
+func (l *Layer) applyLearned(ctx context.Context, st *State, o *retriever.Options) {
 	learner := l.Learner(st.Turn.Owner)
-	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadShare)
+	ctx, cancel := context.WithTimeout(ctx, o.Deadline/loadFraction)
 	defer cancel()
 	if err := learner.Load(ctx); err != nil {
 		st.degrade("scorer", err)
@@ -467,9 +464,9 @@ func (l *Layer) learned(ctx context.Context, st *State, o *retriever.Options) {
 		o.Structure = &s
 	}
 	guard := learner.InForce()
-	logs := learner.Explores() && l.judges(&st.Turn)
-	if st.trial != nil {
-		guard, logs = learner.InForceAs(scorerMode(&st.trial.cfg)), false
+	logs := learner.Explores() && l.willJudge(&st.Turn)
+	if st.dryRun != nil {
+		guard, logs = learner.InForceAs(scorerMode(&st.dryRun.cfg)), false
 	}
 	if guard == nil && !logs {
 		return
@@ -483,8 +480,8 @@ func (l *Layer) learned(ctx context.Context, st *State, o *retriever.Options) {
 	}
 }
 
-// judges reports whether it will be known which items a turn's answer used: there is
-// a session to hear it in, a receipt to keep it with, and a model that reads the block.
-func (l *Layer) judges(t *ken.Turn) bool {
-	return l.remembers(t) && l.keepsReceipt(t) && l.cfg.Middleware.Inject
+// willJudge reports whether a turn's answer will be judged: that needs a session, a receipt,
+// and a model that reads the block.
+func (l *Layer) willJudge(t *ken.Turn) bool {
+	return l.usesSession(t) && l.keepsReceipt(t) && l.cfg.Middleware.Inject
 }

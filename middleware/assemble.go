@@ -2,109 +2,92 @@ package middleware
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/run/telemetry"
-	"github.com/kenlayer/ken/store"
 )
 
 // Insertion is a block and its place in the conversation.
 type Insertion struct {
-	// Before is the index, in the messages as the client sent them, of the
-	// message that the block goes before, or into.
+	// Before is an index into the messages as the client sent them. The block goes before
+	// that message or, with Merge, into it.
 	Before int
 	// Text is the block.
 	Text string
-	// Merge puts the block at the head of message Before, followed by an empty
-	// line; otherwise it is a user message of its own.
+	// Merge puts the block at the beginning of message Before, followed by an empty line.
+	// Otherwise the block is a user message of its own.
 	Merge bool
 }
 
-// Assembly is what the layer made of a turn.
+// Assembly is the result of Assemble: what to insert into a conversation, and why.
 type Assembly struct {
 	Insertions []Insertion // by rising Before
 	Receipt    ken.Receipt
 
 	placed   []placedBlock  // the blocks of Insertions, and the turn's own even if it is empty
-	block    *turnDecision  // the turn's own
-	suspects *sessionTaints // the external claims that the session's model has read; nil for none
+	decision *turnDecision  // the turn's own block
+	taints   *sessionTaints // the external claims that the session's model has read; nil for none
 
-	// context is what the model reads, by where it comes from. It is counted only for who
-	// writes it down: an event, or a kept receipt.
+	// context counts what the model reads, by source. It is filled in only where an event or
+	// a stored receipt needs it.
 	context telemetry.Breakdown
 }
 
-// Assemble prepares one model call: it returns what to insert into t.Messages,
-// and the receipt. It never fails and never changes t.Messages; the receipt says
-// what was lost. It returns at ctx's end at the latest, with what it has.
+// Assemble prepares one model call. It returns the blocks to insert into t.Messages and the
+// turn's receipt. It never fails and never changes t.Messages; the receipt lists the stages
+// that failed or were late. It returns when ctx ends at the latest, with what it has by then.
 //
-// An empty t.Owner is the configured owner; an empty t.ID gets an id, which the
+// An empty t.Owner means the configured owner. A turn with an empty t.ID gets a new id, which
 // later requests of the same turn share.
 func (l *Layer) Assemble(ctx context.Context, t ken.Turn) Assembly {
-	t.Messages = slices.Clone(t.Messages) // what is left behind at the deadline reads on
+	t.Messages = slices.Clone(t.Messages) // stages that miss the deadline go on reading them
 	return l.assemble(ctx, &t, upstreamHistory{}, time.Now())
 }
 
-// assemble is Assemble for a turn of which some is upstream already, and which began at
-// start. It fills in what t leaves out.
+// assemble is Assemble for a turn that began at start and for a conversation of which the
+// provider holds the part in up. It fills in the fields that t leaves out. Its steps:
+//
+//	decide      Finds or composes the turn's block. A new block comes from the stages guard,
+//	            intent, structure, retrieve and budget: see stages.go.
+//	insertions  Puts that block and those of earlier turns at their places.
+//	receipt     Completes the receipt and hands it to the listener, the event log and the store.
 func (l *Layer) assemble(ctx context.Context, t *ken.Turn, up upstreamHistory, start time.Time) Assembly {
-	l.turning.begin()
-	defer l.turning.end()
-	named := t.ID != ""
-	if !named {
+	l.activeTurns.begin()
+	defer l.activeTurns.end()
+	c := modelCall{turn: t, named: t.ID != "", up: &up, start: start}
+	if !c.named {
 		t.ID = l.newID()
 	}
-	l.complete(t)
-	at := fingerprintsOf(t)
-	a := Assembly{}
-	block := &turnDecision{}
-	last := lastUser(t.Messages)
-	why := silent(t, &l.cfg, last)
-	switch {
-	case why != "":
-		a.Receipt = l.blank(t, why)
-	case last < up.until:
-		block = l.again(t, named, up.turn(last))
-		a.Receipt = block.receipt
-	default:
-		var earlier []placedBlock
-		earlier, block = l.withinDeadline(ctx, t, named, &at, up, last, start)
-		a.Receipt = block.receipt
-		if l.cfg.Middleware.Inject {
-			a.placed = append(earlier, placedBlock{last, block})
-		}
-	}
-	for _, p := range a.placed {
-		if p.text != "" {
-			a.Insertions = append(a.Insertions, l.insertion(t.Model, p.index, p.turnDecision))
-		}
-	}
-	if up.lost != "" {
-		a.Receipt.Degraded = append(a.Receipt.Degraded[:len(a.Receipt.Degraded):len(a.Receipt.Degraded)], up.lost)
-	}
-	l.traffic.count(t, &at, append(l.insertions(t.Model, up.blocks), a.Insertions...), &a.Receipt)
-	a.block = block
-	a.Receipt.MS = with(a.Receipt.MS, "total", since(start))
-	a.suspects = l.suspect(t, append(up.blocks[:len(up.blocks):len(up.blocks)], a.placed...))
-	if l.events != nil || l.keepsReceipt(t) {
-		a.context = a.breakdown(t)
-	}
-	l.report(ctx, t, &a, block)
-	l.observe(t, &a)
+	l.fillDefaults(t)
+	c.at, c.last = fingerprintsOf(t), lastUser(t.Messages)
+
+	a := l.decide(ctx, &c)
+	a.Insertions = l.insertions(t.Model, a.placed)
+	l.finishReceipt(&c, &a)
+
+	a.taints = l.observeBlocks(t, slices.Concat(up.blocks, a.placed))
+	l.report(ctx, t, &a)
+	l.recordTurn(t, &a)
 	return a
 }
 
-// complete fills in what a turn leaves to the configuration.
-func (l *Layer) complete(t *ken.Turn) {
-	t.Owner = l.owned(t.Owner)
+// modelCall holds the state of one call of Assemble.
+type modelCall struct {
+	turn  *ken.Turn
+	named bool             // the caller gave the turn its id
+	at    fingerprints     // of the turn's messages
+	last  int              // index of the person's last message; -1 without one
+	up    *upstreamHistory // what the provider holds of the conversation
+	start time.Time
+}
+
+// fillDefaults sets the owner, the weight and the scopes that a turn leaves to the
+// configuration.
+func (l *Layer) fillDefaults(t *ken.Turn) {
+	t.Owner = l.ownerOrDefault(t.Owner)
 	if t.Weight == ken.WeightDefault {
 		t.Weight = l.cfg.Retrieval.Weight
 	}
@@ -113,117 +96,31 @@ func (l *Layer) complete(t *ken.Turn) {
 	}
 }
 
-// spare is how long a turn may take beyond retrieval.deadline, which is for its legs: the
-// stages before and behind them. Past it, the request goes on without a block.
-const spare = 50 * time.Millisecond
-
-// maxOverdue bounds the turns that still compose a block which nobody waits for.
-const maxOverdue = 64
-
-// growStack gives the goroutine that calls it a stack as large as a turn needs: growing
-// bit by bit, with all that is on it copied each time, costs a turn 5 % of its time.
-//
-//go:noinline
-func growStack() {
-	var room [40 << 10]byte
-	runtime.KeepAlive(&room)
-}
-
-// bounded runs do on a goroutine of its own and returns its result, if it ends within a
-// limit. Some calls to a store that does not answer can't be ended: what has not ended by
-// then runs on by itself, counts as overdue until it ends, and its result is dropped. The
-// context of do ends at the limit. The caller bears a panic of do.
-func bounded[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
-	within, cancel := context.WithTimeout(ctx, limit)
-	type outcome struct {
-		result T
-		panic  any // nil unless do panicked
-	}
-	var over atomic.Bool // do has ended, or the caller has stopped waiting
-	done := make(chan outcome, 1)
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	go func() {
-		defer cancel()
-		defer func() {
-			p := recover()
-			if !over.CompareAndSwap(false, true) {
-				l.overdue.Add(-1)
-			}
-			if p != nil {
-				done <- outcome{panic: p}
-			}
-		}()
-		growStack()
-		done <- outcome{result: do(within)}
-	}()
-	select {
-	case o := <-done:
-		if o.panic != nil {
-			panic(o.panic)
+// decide returns the turn's block and the blocks of earlier turns that the conversation
+// carries. A turn may get nothing, the provider may hold its block already, or the block is
+// found in memory or composed.
+func (l *Layer) decide(ctx context.Context, c *modelCall) (a Assembly) {
+	why := skipReason(c.turn, &l.cfg, c.last)
+	switch {
+	case why != "":
+		a.decision, a.Receipt = &turnDecision{}, l.emptyReceipt(c.turn, why)
+	case c.last < c.up.firstSent:
+		a.decision = l.upstreamDecision(c, c.up.decisionAt(c.last))
+		a.Receipt = a.decision.receipt
+	default:
+		var earlier []placedBlock
+		earlier, a.decision = l.composeWithinDeadline(ctx, c)
+		a.Receipt = a.decision.receipt
+		if l.cfg.Middleware.Inject { // otherwise a dry run, which inserts nothing
+			a.placed = append(earlier, placedBlock{c.last, a.decision})
 		}
-		return o.result, true
-	case <-timer.C: // not at ctx's end: the stages see that, and rules are there in no time
 	}
-	if over.CompareAndSwap(false, true) {
-		l.overdue.Add(1)
-	}
-	return out, false
+	return a
 }
 
-// withinDeadline finds the blocks of earlier turns and composes this one's, until the turn's
-// deadline: see bounded. Past it, the conversation keeps the blocks that are in memory,
-// byte for byte.
-func (l *Layer) withinDeadline(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, up upstreamHistory, last int, start time.Time) ([]placedBlock, *turnDecision) {
-	late := func(why string) ([]placedBlock, *turnDecision) {
-		earlier := l.earlier(ctx, t, at.said, up.until, last, l.inMemory)
-		if c := l.blockAt(t.Session, at.said[last]); c != nil && l.cfg.Injection.Sticky && (t.Session != "" || last < len(t.Messages)-1) {
-			return earlier, l.reused(t, named, c)
-		}
-		r := l.blank(t, why)
-		r.Degraded = []string{why}
-		return earlier, &turnDecision{receipt: r}
-	}
-	if l.overdue.Load() >= maxOverdue {
-		return late("turn: the turns before it are not done yet")
-	}
-	type blocks struct {
-		earlier []placedBlock
-		own     *turnDecision
-	}
-	var stage atomic.Pointer[string]
-	whole := l.cfg.Retrieval.Deadline + spare
-	found, ok := bounded(ctx, l, max(whole-time.Since(start), 0), func(ctx context.Context) (b blocks) {
-		lost := l.restoreBlocks(ctx, t, at.said, up.until, last)
-		b.earlier = l.earlier(ctx, t, at.said, up.until, last, l.recall)
-		b.own = l.compose(ctx, t, named, at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], b.earlier...), start, &stage)
-		if lost != nil {
-			b.own = b.own.degraded("blocks: " + lost.Error())
-		}
-		return b
-	})
-	if ok {
-		return found.earlier, found.own
-	}
-	where := "the store"
-	if s := stage.Load(); s != nil {
-		where = *s
-	}
-	return late(fmt.Sprintf("turn: not ready within %s, in %s", whole, where))
-}
-
-// hung is the error of a store whose holder does not answer: what such a store doesn't find
-// means nothing.
-func hung(p store.Projections) error {
-	if h, ok := p.(interface{ Hangs() error }); ok {
-		return h.Hangs()
-	}
-	return nil
-}
-
-// silent says why a turn, whose user message is the last at that index, gets nothing;
-// "" when it gets something.
-func silent(t *ken.Turn, c *config.Config, last int) string {
+// skipReason says why a turn gets no block; "" if it gets one. last is the index of the
+// person's last message.
+func skipReason(t *ken.Turn, c *config.Config, last int) string {
 	switch {
 	case !c.Middleware.Knowledge:
 		return "switched off: middleware.knowledge is false"
@@ -237,237 +134,45 @@ func silent(t *ken.Turn, c *config.Config, last int) string {
 	return ""
 }
 
-// insertions are the blocks that are upstream, as if they were sent.
+// insertions returns the blocks that have a text, at their places.
 func (l *Layer) insertions(model string, blocks []placedBlock) (out []Insertion) {
+	merge := l.merges(model)
 	for _, p := range blocks {
 		if p.text != "" {
-			out = append(out, l.insertion(model, p.index, p.turnDecision))
+			out = append(out, Insertion{Before: p.index, Text: p.text, Merge: merge})
 		}
 	}
 	return out
 }
 
-func (l *Layer) insertion(model string, before int, c *turnDecision) Insertion {
-	return Insertion{Before: before, Text: c.text, Merge: l.merges(model)}
+// finishReceipt adds to the receipt what is known once the insertions are.
+func (l *Layer) finishReceipt(c *modelCall, a *Assembly) {
+	r := &a.Receipt
+	if c.up.missing != "" {
+		r.Degraded = append(slices.Clip(r.Degraded), c.up.missing)
+	}
+	sent := append(l.insertions(c.turn.Model, c.up.blocks), a.Insertions...)
+	l.promptCache.count(c.turn, &c.at, sent, r)
+	r.MS = withEntry(r.MS, "total", since(c.start))
+	if l.events != nil || l.keepsReceipt(c.turn) {
+		a.context = a.breakdown(c.turn)
+	}
 }
 
-// earlier finds the blocks that the conversation carried before this turn, among
-// the messages from one to another.
-func (l *Layer) earlier(ctx context.Context, t *ken.Turn, at []fingerprint, from, to int, recall func(context.Context, *ken.Turn, fingerprint) *turnDecision) []placedBlock {
-	if !l.cfg.Injection.Sticky {
-		return nil
-	}
-	var out []placedBlock
-	for i := from; i < to; i++ {
-		if t.Messages[i].Role != "user" {
-			continue
-		}
-		if c := recall(ctx, t, at[i]); c != nil && c.text != "" {
-			out = append(out, placedBlock{i, c})
-		}
-	}
-	return out
-}
-
-// again is what a turn got whose user message, and block, are upstream.
-func (l *Layer) again(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
-	if c == nil {
-		return &turnDecision{receipt: l.blank(t, "what is asked is upstream, and its knowledge with it")}
-	}
-	return l.reused(t, named, c)
-}
-
-// degraded is a copy that says what went wrong.
-func (c *turnDecision) degraded(why string) *turnDecision {
-	out := *c
-	out.receipt.Degraded = append(out.receipt.Degraded[:len(out.receipt.Degraded):len(out.receipt.Degraded)], why)
-	return &out
-}
-
-// reused is what an earlier request of the turn got.
-func (l *Layer) reused(t *ken.Turn, named bool, c *turnDecision) *turnDecision {
-	again := *c
-	again.receipt.Reused, again.receipt.At, again.receipt.Policy = true, l.now().UTC(), t.Policy
-	if named || c.incognito != t.Incognito { // the receipt of one must not be kept as the other's
-		again.receipt.Turn = t.ID
-	}
-	return &again
-}
-
-// recall returns what was composed at a place, unless a claim in it was forgotten
-// since: then the block goes too, whatever the prompt cache loses.
-func (l *Layer) recall(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
-	c := l.blockAt(t.Session, at)
-	if c == nil || l.lost(ctx, t.Owner, c.claims) {
-		return nil
-	}
-	for owner, ids := range c.shared {
-		if l.lost(ctx, owner, ids) {
-			return nil
-		}
-	}
-	return c
-}
-
-// lost reports that one of an owner's claims was forgotten. Nothing can be forgotten where
-// nothing can be opened.
-func (l *Layer) lost(ctx context.Context, owner string, ids []string) bool {
-	if len(ids) == 0 {
-		return false
-	}
-	p, release, err := l.projections(ctx, owner)
-	if err != nil {
-		return false
-	}
-	defer release()
-	return !store.HasAll(p, ids) && ctx.Err() == nil && hung(p) == nil // else nobody said so
-}
-
-// blockThatStands returns the block that an earlier request of the turn got, nil where a new one is
-// to be composed. A request that ends with the user message opens a turn: in a
-// conversation without a session, the same opening may belong to another conversation,
-// and otherwise the block stands for a retry alone.
-func (l *Layer) blockThatStands(ctx context.Context, t *ken.Turn, at *fingerprints, last int) *turnDecision {
-	opens := last == len(t.Messages)-1
-	if !l.cfg.Injection.Sticky || opens && t.Session == "" {
-		return nil
-	}
-	if c := l.recall(ctx, t, at.said[last]); c != nil && (!opens || c.stands(l.now())) {
-		return c
-	}
-	return nil
-}
-
-// compose returns the turn's block: the one that stands, or a new one.
-// named says that the caller gave the turn its id; at are the fingerprints of its
-// messages, the last of the user's at index last.
-func (l *Layer) compose(ctx context.Context, t *ken.Turn, named bool, at *fingerprints, last int, earlier []placedBlock, start time.Time, stage *atomic.Pointer[string]) *turnDecision {
-	if c := l.blockThatStands(ctx, t, at, last); c != nil {
-		return l.reused(t, named, c)
-	}
-	key := place{t.Session, at.said[last]}
-	if !l.beginComposing() {
-		return l.busy(t)
-	}
-	defer l.endComposing()
-	stale := l.blocks.get(key)
-	read := *t // from here on nobody sees a secret
-	read.Messages = l.cleanings.messages(at.whole, t.Messages)
-	c := l.run(ctx, &read, pastOf(earlier), stage)
-	c.receipt.MS = with(c.receipt.MS, "assemble", since(start))
-	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // what was cut short is not sent, and must not stick
-		return c
-	}
-	c.kept = key
-	return l.blocks.put(key, c, stale)
-}
-
-// beginComposing counts in a turn that is composed, false for one too many: hundreds that come
-// together would each wait for all the others. Who enters leaves.
-func (l *Layer) beginComposing() bool {
-	if l.composing.Add(1) <= int64(l.cfg.Retrieval.AtOnce) {
-		return true
-	}
-	l.endComposing()
-	return false
-}
-
-func (l *Layer) endComposing() { l.composing.Add(-1) }
-
-// causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
-const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
-
-// busy returns the empty result of a turn beyond retrieval.at_once.
-func (l *Layer) busy(t *ken.Turn) *turnDecision {
-	r := l.blank(t, causeBusy)
-	r.Degraded = []string{causeBusy}
-	return &turnDecision{receipt: r}
-}
-
-// run sends the turn, whose messages are clean, through the chain.
-func (l *Layer) run(ctx context.Context, t *ken.Turn, by injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
-	r := l.blank(t, "")
-	st := &State{stage: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), past: by}
-	l.send(ctx, st, l.handler)
-	l.keepLate(t, st.Found.Late)
-	r.Signals = ownSignals(r.Signals)
-	c := &turnDecision{text: st.Block.Text, held: make(map[string]uint64, len(r.Items)), receipt: r, seq: st.seq, incognito: t.Incognito,
-		retrieved: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memory: st.Found.Memory}
-	for _, it := range r.Items {
-		c.held[it.ID] = hashOf(it.Text)
-		// Files change; their old text in a conversation does no harm. What is made for the
-		// turn is no record that could be forgotten.
-		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !projected(&it) {
-			c.keeps(it.Owner, it.ID)
-		}
-	}
-	return c
-}
-
-// send has a handler work on a turn, with its owner's store open. What goes wrong is in
-// the receipt.
-func (l *Layer) send(ctx context.Context, st *State, h Handler) {
-	r := st.Receipt
-	p, release, err := l.projections(ctx, st.Turn.Owner)
-	if err != nil {
-		st.degrade("store", err)
-	} else {
-		defer release()
-		defer st.release()
-		st.p = p
-		if s, ok := p.(store.Engine); ok && st.trial == nil && l.cfg.Injection.Sticky {
-			st.seq = s.Seq()
-		}
-		err := protect(ctx, st, h)
-		st.Receipt = r // whatever a middleware made of it
-		if err != nil {
-			st.degrade("middleware", err)
-		}
-	}
-	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
-}
-
-// ownSignals are signals that share no memory with the messages that they were read
-// from: a receipt is remembered for long, and would keep whole requests with it.
-func ownSignals(s ken.Signals) ken.Signals {
-	s.Question, s.Subject = strings.Clone(s.Question), strings.Clone(s.Subject)
-	for _, words := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities} {
-		*words = slices.Clone(*words)
-		for i, w := range *words {
-			(*words)[i] = strings.Clone(w)
-		}
-	}
-	return s
-}
-
-// blank is the receipt of a turn that gets no block, for the reason given.
-func (l *Layer) blank(t *ken.Turn, cause string) ken.Receipt {
+// emptyReceipt returns the receipt of a turn that has no block, with the reason given.
+func (l *Layer) emptyReceipt(t *ken.Turn, cause string) ken.Receipt {
 	return ken.Receipt{Turn: t.ID, At: l.now().UTC(), Owner: t.Owner, Session: t.Session, Mode: ken.ModeNone, Policy: t.Policy, Cause: cause,
 		Signals: ken.Signals{Keywords: []string{}, Symbols: []string{}, Failures: []string{}, Entities: []string{}},
 		Items:   []ken.Item{}, Cut: []ken.Cut{}, MS: map[string]float64{}}
 }
 
-// with returns a copy of m with one more entry: a receipt that others hold must
-// not change.
-func with(m map[string]float64, key string, v float64) map[string]float64 {
+// withEntry returns a copy of m with one more entry. Other holders of a receipt share m, so it
+// must not change.
+func withEntry(m map[string]float64, key string, v float64) map[string]float64 {
 	out := make(map[string]float64, len(m)+1)
 	for k, x := range m {
 		out[k] = x
 	}
 	out[key] = v
 	return out
-}
-
-// takeLate returns what the session's last turn was still waiting for.
-func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
-	if t.Session == "" || t.Incognito {
-		return nil
-	}
-	return l.late.take(t.Owner + "\x00" + t.Session)
-}
-
-func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
-	if ch != nil && t.Session != "" && !t.Incognito { // what it asked for is no other turn's business
-		l.late.keep(t.Owner+"\x00"+t.Session, ch)
-	}
 }

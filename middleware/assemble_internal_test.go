@@ -2,9 +2,12 @@ package middleware
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -14,14 +17,14 @@ import (
 func TestBoundedCountsWhatIsOverdue(t *testing.T) {
 	l := &Layer{}
 	for range 1000 {
-		if n, ok := bounded(t.Context(), l, time.Minute, func(context.Context) int { return 7 }); n != 7 || !ok {
+		if n, ok := runWithin(t.Context(), l, time.Minute, func(context.Context) int { return 7 }); n != 7 || !ok {
 			t.Fatalf("%d, %v", n, ok)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		for range 3 {
-			if _, ok := bounded(t.Context(), l, time.Second, func(context.Context) int { <-stuck; return 7 }); ok {
+			if _, ok := runWithin(t.Context(), l, time.Second, func(context.Context) int { <-stuck; return 7 }); ok {
 				t.Error("what is stuck ended in time")
 			}
 		}
@@ -73,7 +76,102 @@ func TestBlocksThatMemoryDroppedComeFromTheStore(t *testing.T) {
 			t.Errorf("session %s: %+v, first %q", id, a.Insertions, first[id])
 		}
 	}
-	if n := len(l.blocks.at); n != 2 {
+	if n := len(l.blocks.byPlace); n != 2 {
 		t.Errorf("%d blocks in memory", n)
+	}
+}
+
+func TestCleaningsAreRememberedAndBounded(t *testing.T) {
+	var c cleanCache
+	secret := "curl -u deploy:" + "Zr7k99aXq https://ci.example.org"
+	msgs := []ken.Message{{Role: "user", Text: "hello"}, {Role: "user", Text: secret},
+		{Role: "assistant", ToolCalls: []ken.ToolCall{{Name: "shell", Arguments: `{"cmd":"` + secret + `"}`}}}}
+	for range 2 {
+		at := fingerprintsOf(&ken.Turn{Messages: msgs}).full
+		got := c.clean(at, msgs)
+		if msgs[1].Text != secret || got[0].Text != "hello" || strings.Contains(fmt.Sprint(got), "Zr7k99aXq") {
+			t.Fatalf("%+v of %+v", got, msgs)
+		}
+		if len(c.newer) != 3 {
+			t.Fatalf("%d remembered", len(c.newer))
+		}
+	}
+	clean := msgs[:1]
+	at := fingerprintsOf(&ken.Turn{Messages: clean}).full
+	if got := c.clean(at, clean); &got[0] != &clean[0] {
+		t.Error("clean messages were copied")
+	}
+	// A long secret message takes room of the others, and too long a one none.
+	long := make([]ken.Message, 40)
+	for i := range long {
+		long[i].Text = fmt.Sprint(i, " ", secret, strings.Repeat(" more", 100_000))
+	}
+	at = fingerprintsOf(&ken.Turn{Messages: long}).full
+	for i, m := range c.clean(at, long) {
+		if strings.Contains(m.Text, "Zr7k99aXq") {
+			t.Errorf("message %d is not clean", i)
+		}
+	}
+	if c.bytes > maxCleaningBytes || len(c.newer)+len(c.older) >= len(long) {
+		t.Errorf("%d bytes, %d and %d messages", c.bytes, len(c.newer), len(c.older))
+	}
+}
+
+func TestWithoutMiddle(t *testing.T) {
+	for _, s := range []string{"", "short", strings.Repeat("a", 100), strings.Repeat("é", 50)} {
+		if got, cut := withoutMiddle(s, 100); got != s || cut {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+	for _, long := range []string{strings.Repeat("a", 101), strings.Repeat("é", 51), strings.Repeat("€", 1000), strings.Repeat("😀a", 1000)} {
+		got, cut := withoutMiddle(long, 100)
+		head, tail, ok := strings.Cut(got, "\n\n")
+		if !cut || !ok || len(got) > 100 || len(got) < 90 || !utf8.ValidString(got) || !strings.HasPrefix(long, head) || !strings.HasSuffix(long, tail) {
+			t.Errorf("%d bytes became %q", len(long), got)
+		}
+	}
+}
+
+// What is asked at the beginning or the end of a very long message is found; the stages
+// don't read what is between.
+func TestStagesReadTheEndsOfALongMessage(t *testing.T) {
+	filler := strings.Repeat("filling words ", 1<<20/14)
+	st := &State{Turn: ken.Turn{Messages: []ken.Message{{Role: "user", Text: "FIRST " + filler + "MIDDLE " + filler + "LAST"}}}}
+	if err := (&Layer{}).guard(context.Background(), st); err != nil {
+		t.Fatal(err)
+	}
+	got := st.Read[0].Text
+	if len(got) > maxReadText || !strings.HasPrefix(got, "FIRST ") || !strings.HasSuffix(got, "LAST") || strings.Contains(got, "MIDDLE") {
+		t.Errorf("%d bytes are read: %.20q … %q", len(got), got, got[len(got)-20:])
+	}
+	if len(st.Turn.Messages[0].Text) < 2<<20 {
+		t.Error("the turn itself was shortened")
+	}
+}
+
+// What waits for the journal holds no more of a very long message than is kept of it,
+// and says the same each time.
+func TestKeptMessagesAreShort(t *testing.T) {
+	long := ken.Message{Role: "user", Text: strings.Repeat("words ", 5<<20/6), Parts: []ken.Part{{Type: "text", Text: strings.Repeat("words ", 5<<20/6)}, {Type: "image_url", Ref: "x"}}}
+	short := ken.Message{Role: "assistant", Text: "yes", Parts: []ken.Part{{Type: "text", Text: "yes"}}, ToolCalls: []ken.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}}
+	got, again := journalCopy([]ken.Message{long, short}), journalCopy([]ken.Message{long, short})
+	if n := len(got[0].Text); n > maxKeptText || n < maxKeptText-8 || got[0].Text != again[0].Text || len(got[0].Parts) != 1 || got[0].Parts[0].Ref != "x" {
+		t.Errorf("%d bytes, %+v", n, got[0].Parts)
+	}
+	if m := got[1]; m.Text != "yes" || len(m.Parts) != 1 || m.ToolCalls[0] != short.ToolCalls[0] {
+		t.Errorf("%+v", m)
+	}
+	if len(long.Parts) != 2 || len(long.Text) < 4<<20 {
+		t.Error("the caller's message was changed")
+	}
+}
+
+// A recall is never silenced as small talk, and never asks for nothing.
+func TestEveryQuestionIsAsked(t *testing.T) {
+	for _, q := range []string{"thanks", "ok", "hi!", "👍", "why?", "the of and", "how are payments retried?", strings.Repeat("long ", 5000)} {
+		s := questionSignals(q)
+		if words := len(s.Keywords) + len(s.Symbols) + len(s.Entities) + len(s.Failures); !s.Asks || words == 0 || s.Question == "" {
+			t.Errorf("%.20q: %d words, asks %t", q, words, s.Asks)
+		}
 	}
 }

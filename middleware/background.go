@@ -15,13 +15,12 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// filing finds out in the background what claims are about: see package classify.
-// What is written by whichever process is in the log, so the process that holds an
-// owner's store follows that; who ends right after a write does the cheap part of it
-// at once.
+// filing files claims in the background under what they are about: see package classify. The
+// process that holds an owner's store follows its log. A program that ends right after a write
+// does the cheap part at once: see Derive.
 type filing struct {
 	model *model.Client // nil: rules alone
-	due   chan string   // owners, beside the configured one, whose claims are to be looked at
+	due   chan string   // owners, except the configured one, whose claims are to be filed
 }
 
 func (l *Layer) openFiling() {
@@ -39,12 +38,12 @@ func (l *Layer) closeFiling() error {
 	return l.filing.model.Close()
 }
 
-// files reports whether claims are filed beyond what their writing does.
-func (l *Layer) files() bool {
+// filesClaims reports whether claims are filed beyond what writing them does.
+func (l *Layer) filesClaims() bool {
 	return l.cfg.Structure.Classify != config.ClassifyOff && l.cfg.Middleware.Knowledge
 }
 
-// classifier files the claims of a store.
+// classifier returns what files the claims of a store.
 func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 	c := &l.cfg.Structure
 	o := classify.Options{NoRules: c.Classify == config.ClassifyModel, Facts: c.ClassifyFacts, Pairs: c.DependencyFacts, Wake: q.Wake, GiveWay: l.yieldToTurns,
@@ -58,9 +57,9 @@ func (l *Layer) classifier(s store.Engine, q *jobs.Queue) *classify.Classifier {
 	return classify.New(s, o)
 }
 
-// keepFiling files the configured owner's claims, old ones and what is written, until
-// ctx ends. This process holds the store.
-func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
+// runFiling files the configured owner's claims, old and new, until ctx ends. This process
+// holds the store.
+func (l *Layer) runFiling(ctx context.Context, s store.Engine) {
 	q := l.sessionsOf("").queue
 	c := l.classifier(s, q)
 	worked := make(chan struct{})
@@ -72,9 +71,9 @@ func (l *Layer) keepFiling(ctx context.Context, s store.Engine) {
 	<-worked
 }
 
-// keepFilingOthers files the claims of other owners after their sessions were looked
-// after, until ctx ends.
-func (l *Layer) keepFilingOthers(ctx context.Context) {
+// runFilingOthers files the claims of other owners after their sessions were checked, until ctx
+// ends.
+func (l *Layer) runFilingOthers(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.filing.due:
@@ -91,23 +90,22 @@ func (l *Layer) keepFilingOthers(ctx context.Context) {
 	}
 }
 
-// wantFiling has the background file another owner's claims. It does not wait.
-func (l *Layer) wantFiling(owner string) {
-	if !l.files() || owner == "" || owner == l.cfg.Knowledge.Owner {
+// requestFiling has the background file another owner's claims. It does not wait.
+func (l *Layer) requestFiling(owner string) {
+	if !l.filesClaims() || owner == "" || owner == l.cfg.Knowledge.Owner {
 		return
 	}
 	select {
 	case l.filing.due <- owner:
-	default: // the next round will
+	default: // the next round does it
 	}
 }
 
-// File files an owner's claims that are not filed yet, "" for the configured owner's,
-// and runs the jobs that ask a model for it, in this goroutine. The layer does so by
-// itself in the background, unless Options.Foreground is set. It returns the jobs that
-// ran.
+// File files an owner's claims that are not filed yet, "" for the configured owner, and runs
+// the jobs that ask a model for it, in this goroutine. It returns the jobs that ran. The layer
+// does this by itself in the background, unless Options.Foreground is set.
 func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
-	if !l.files() {
+	if !l.filesClaims() {
 		return jobs.Report{}, nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -123,11 +121,11 @@ func (l *Layer) File(ctx context.Context, owner string) (jobs.Report, error) {
 	return c.Drain(ctx, q)
 }
 
-// Derive does at once, by rules, what follows from claims that were just written, such
-// as the dependencies that they state: for programs that end right after. Where a layer
-// works in the background it comes to that by itself.
+// Derive does at once, by rules, what follows from claims that were just written, such as
+// dependencies that they state. It is for programs that end right after; a layer with a
+// background does it by itself.
 func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
-	if !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+	if !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
 		return nil
 	}
 	s, release, err := l.Store(ctx, owner)
@@ -138,10 +136,10 @@ func (l *Layer) Derive(ctx context.Context, owner string, ids ...string) error {
 	return classify.Derive(ctx, s, ids...)
 }
 
-// derived is Derive after a write through the layer in the foreground. The claim is
-// written, whatever comes of it.
-func (l *Layer) derived(ctx context.Context, s store.Engine, id string) {
-	if !l.o.Foreground || id == "" || !l.files() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
+// deriveInForeground is Derive after a write through a layer without a background. The claim
+// stays written if it fails.
+func (l *Layer) deriveInForeground(ctx context.Context, s store.Engine, id string) {
+	if !l.o.Foreground || id == "" || !l.filesClaims() || l.cfg.Structure.Classify == config.ClassifyModel && l.filing.model != nil {
 		return
 	}
 	if err := classify.Derive(ctx, s, id); err != nil && ctx.Err() == nil {
@@ -149,7 +147,7 @@ func (l *Layer) derived(ctx context.Context, s store.Engine, id string) {
 	}
 }
 
-// Filing says how far an owner's claims are filed, "" for the configured owner's.
+// Filing returns how many of an owner's claims are filed, "" for the configured owner.
 func (l *Layer) Filing(ctx context.Context, owner string) (classify.State, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -159,11 +157,11 @@ func (l *Layer) Filing(ctx context.Context, owner string) (classify.State, error
 	return classify.Status(ctx, s.Shelf())
 }
 
-// fileTogether files after a harvest in the foreground, and adds the jobs that ran to
+// fileAfterHarvest files claims after a harvest. In the foreground it adds the jobs that ran to
 // the report.
-func (l *Layer) fileTogether(ctx context.Context, owner string, report *jobs.Report) error {
+func (l *Layer) fileAfterHarvest(ctx context.Context, owner string, report *jobs.Report) error {
 	if !l.o.Foreground {
-		l.wantFiling(owner)
+		l.requestFiling(owner)
 		return nil
 	}
 	r, err := l.File(ctx, owner)
@@ -173,58 +171,57 @@ func (l *Layer) fileTogether(ctx context.Context, owner string, report *jobs.Rep
 	return err
 }
 
-// How background work gives way: for how long after a turn it waits for another one, and
-// how long it waits at most before each step. A step is a call of the store, some
-// milliseconds; so where turns never pause, the queue still gets shorter by some twenty
-// steps a second, a session takes about that many, and there is never more than one step
-// beside a turn.
+// Background work gives way to turns. It begins a step, which is a call of the store of some
+// milliseconds, once there was no turn for quietAfter, and after waitAtMost in any case. Even
+// if turns never pause, the queue gets shorter by some twenty steps a second, which is about
+// one session, and no more than one step runs beside a turn.
 const (
 	quietAfter = 5 * time.Millisecond
 	waitAtMost = 50 * time.Millisecond
 )
 
-// activeTurns tells the background whether one is in progress. The zero value is ready.
+// activeTurns counts the turns in progress for background work. The zero value is ready.
 type activeTurns struct {
-	mu   sync.Mutex // guards the rest
-	now  int
-	last time.Time     // when the last one ended
-	none chan struct{} // closed when none is left; nil while nobody waits
+	mu      sync.Mutex // guards the rest
+	count   int
+	lastEnd time.Time     // when the last turn ended
+	idle    chan struct{} // closed when no turn is left; nil if nothing waits for that
 }
 
 func (s *activeTurns) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now++
+	s.count++
 }
 
 func (s *activeTurns) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now--
-	s.last = time.Now()
-	if s.now == 0 && s.none != nil {
-		close(s.none)
-		s.none = nil
+	s.count--
+	s.lastEnd = time.Now()
+	if s.count == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
 	}
 }
 
-// busy returns what is closed when no turn is left, or else for how long to wait still.
-func (s *activeTurns) busy() (left <-chan struct{}, wait time.Duration) {
+// wait returns a channel that is closed when no turn is left, and how long to wait at most.
+func (s *activeTurns) wait() (left <-chan struct{}, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now == 0 {
-		return nil, quietAfter - time.Since(s.last)
+	if s.count == 0 {
+		return nil, quietAfter - time.Since(s.lastEnd)
 	}
-	if s.none == nil {
-		s.none = make(chan struct{})
+	if s.idle == nil {
+		s.idle = make(chan struct{})
 	}
-	return s.none, waitAtMost
+	return s.idle, waitAtMost
 }
 
-// yield returns when there has been no turn for a moment, after waitAtMost, or at ctx's
-// end. It must not be called with something that a turn may wait for.
+// yield returns when there was no turn for a moment, after waitAtMost, or when ctx ends. The
+// caller must not hold anything that a turn may wait for.
 func (s *activeTurns) yield(ctx context.Context) {
-	left, wait := s.busy()
+	left, wait := s.wait()
 	if wait <= 0 {
 		return
 	}
@@ -242,22 +239,23 @@ func (s *activeTurns) yield(ctx context.Context) {
 		}
 		quiet.Stop()
 		if wait > 0 {
-			left, wait = s.busy()
+			left, wait = s.wait()
 		}
 	}
 }
 
-// backgroundKey marks the context of work that nobody waits for: its calls of a store give way to
-// turns of this process. Turns of other processes are not known.
+// backgroundKey marks the context of background work. Its calls of a store give way to turns of
+// this process; turns of other processes are not known.
 type backgroundKey struct{}
 
+// inBackground returns a context for background work.
 func inBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
 
-// yieldToTurns has background work give way; work that somebody waits for does not.
+// yieldToTurns makes background work give way to turns; other work goes on at once.
 func (l *Layer) yieldToTurns(ctx context.Context) {
 	if ctx.Value(backgroundKey{}) != nil {
-		l.turning.yield(ctx)
+		l.activeTurns.yield(ctx)
 	}
 }

@@ -1,14 +1,24 @@
+//go:build unix
+
 package middleware_test
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed/builtin"
+	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/synth"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -112,4 +122,359 @@ func remembered(src *synth.Source) []ken.Claim {
 	add(500, ken.KindEpisode, lines(8, 20))
 	add(50, ken.KindPlaybook, func() string { return src.Text(25) + ".\n\n" + lines(30, 10)() })
 	return out
+}
+
+// BenchmarkBesideHarvests is forty fresh turns a second with 10,000 claims, once with
+// nothing else to do and once while a thousand sessions, or KEN_BENCH_HARVESTS, wait to be
+// harvested: behind-p99 may be twice alone-p99, and harvests/s says that the queue gets
+// shorter meanwhile. KEN_BENCH_TURNS is how many turns each, 800 if nothing is set.
+func BenchmarkBesideHarvests(b *testing.B) {
+	number := func(name string, n int) int {
+		if env := os.Getenv(name); env != "" {
+			var err error
+			if n, err = strconv.Atoi(env); err != nil {
+				b.Fatalf("%s: %v", name, err)
+			}
+		}
+		return n
+	}
+	queued, turns := number("KEN_BENCH_HARVESTS", 1000), number("KEN_BENCH_TURNS", 800)
+	model, err := builtin.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	begin := func(foreground, harvests bool) *middleware.Layer {
+		return open(b, settings(func(c *config.Config) { c.Middleware.Harvest = harvests }), func(o *middleware.Options) {
+			o.Root, o.Foreground, o.Embedder = dir, foreground, model
+		})
+	}
+	ctx := context.Background()
+	src := synth.New(1)
+	fill := begin(true, false)
+	for range 10 {
+		batch := make([]ken.Claim, 1000)
+		for i := range batch {
+			batch[i] = fact(b, "The %s service listens on port %d and %s.", src.Text(1), i, src.Text(8))
+		}
+		learn(b, fill, batch...)
+	}
+	journal := fill.Journal("")
+	for i := range queued {
+		a := session.About{ID: fmt.Sprint("ended-", i)}
+		_, err := journal.Append(ctx, a, []ken.Message{
+			{Role: "user", Text: fmt.Sprintf("We decided to move the %s service to port %d. Which host does it need, and %s?", src.Text(1), 2000+i, src.Text(8))},
+			{Role: "assistant", Text: fmt.Sprintf("The %s service needs host-%d. %s. Then restart it, since %s.", src.Text(1), i, src.Text(20), src.Text(20))},
+		})
+		if err == nil {
+			_, err = journal.End(ctx, a.ID, session.Closed)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := fill.Close(); err != nil {
+		b.Fatal(err)
+	}
+	round := 0
+	measure := func(l *middleware.Layer, n int) []time.Duration {
+		took := make([]time.Duration, 0, n)
+		pace := time.NewTicker(time.Second / 40)
+		defer pace.Stop()
+		for range n {
+			<-pace.C
+			round++
+			t := asked("Which port does the " + src.Text(1) + " service listen on? " + src.Text(6))
+			t.Session = fmt.Sprint("asking-", round)
+			start := time.Now()
+			r := l.Assemble(ctx, t).Receipt
+			took = append(took, time.Since(start))
+			if r.Mode != ken.ModeHybrid && len(took) > 1 {
+				b.Logf("mode %s: %s %v", r.Mode, r.Cause, r.Degraded)
+			}
+		}
+		return took
+	}
+	left := func(l *middleware.Layer) int {
+		list, err := l.Jobs("").List(ctx, jobs.Queued, jobs.Running)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return len(list)
+	}
+	for b.Loop() {
+		l := begin(false, false)
+		measure(l, turns/4) // until what is done at the start is done
+		alone := measure(l, turns)
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+		l = begin(false, true)
+		before, start := left(l), time.Now()
+		behind := measure(l, turns)
+		done := before - left(l)
+		b.ReportMetric(float64(done)/time.Since(start).Seconds(), "harvests/s")
+		b.ReportMetric(float64(before), "queued")
+		for name, took := range map[string][]time.Duration{"alone": alone, "behind": behind} {
+			p50, p99 := percentile(took, .5), percentile(took, .99)
+			b.ReportMetric(float64(p50.Microseconds())/1000, name+"-p50-ms")
+			b.ReportMetric(float64(p99.Microseconds())/1000, name+"-p99-ms")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// percentile sorts took.
+func percentile(took []time.Duration, p float64) time.Duration {
+	slices.Sort(took)
+	return took[int(p*float64(len(took)-1))]
+}
+
+// BenchmarkRecorder is a turn of one of 200 sessions with its answer, each session a
+// conversation that grows to 20 messages of 300 bytes and starts anew, with a
+// hundred claims in the store. cpu-µs/op is what the whole process spent on it; the
+// difference to "none" is what keeping it costs.
+func BenchmarkRecorder(b *testing.B) {
+	for _, keep := range []struct {
+		name     string
+		journal  bool
+		receipts int
+	}{{"none", false, 0}, {"journal", true, 0}, {"all", true, 2000}} {
+		b.Run(keep.name, func(b *testing.B) {
+			l := open(b, settings(func(c *config.Config) {
+				c.Middleware.Journal, c.Session.Receipts, c.Retrieval.Deadline = keep.journal, keep.receipts, 30*time.Second
+			}))
+			var facts []ken.Claim
+			for i := range 100 {
+				facts = append(facts, fact(b, "service number %d of the payments cluster listens on port %d behind the ledger", i, 8000+i))
+			}
+			learn(b, l, facts...)
+			filler := strings.Repeat("The retry loop waits for the timer before it asks. ", 5)
+			const sessions = 200
+			said := make([][]ken.Message, sessions)
+			rounds := make([]int, sessions)
+			flush := func() {
+				if err := l.End(context.Background(), "", "nobody", session.Closed); err != nil {
+					b.Fatal(err)
+				}
+			}
+			before := cpu(b)
+			for i := 0; b.Loop(); i++ {
+				n := i % sessions
+				if len(said[n]) >= 20 {
+					said[n] = nil
+					rounds[n]++
+				}
+				question := fmt.Sprintf("On which port does service number %d of the payments cluster listen? %s", i%100, filler)
+				said[n] = append(said[n], ken.Message{Role: "user", Text: question})
+				t := ken.Turn{Session: fmt.Sprintf("session-%d-%d", n, rounds[n]), Messages: said[n]}
+				r := l.Assemble(context.Background(), t).Receipt
+				if len(r.Degraded) > 0 {
+					b.Fatal(r.Degraded)
+				}
+				answer := ken.Message{Role: "assistant", Text: fmt.Sprintf("Service %d listens on port %d. %s", i, 8000+i%100, filler)}
+				l.Answered(t, answer)
+				said[n] = append(said[n], answer)
+				if i%200 == 199 { // so that nothing is left out
+					flush()
+				}
+			}
+			flush()
+			b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+		})
+	}
+}
+
+// cpu is the time that this process spent on processors so far.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkAssembleElsewhere is BenchmarkAssembleWithMemory's turn, once in the
+// process that holds the store and once in one that asks it over the socket.
+func BenchmarkAssembleElsewhere(b *testing.B) {
+	root := b.TempDir()
+	layers := map[string]*middleware.Layer{}
+	for _, role := range []string{"holder", "client"} {
+		layers[role] = open(b, settings(func(c *config.Config) {
+			c.Retrieval.Deadline, c.Retrieval.Floor, c.Middleware.Journal = 30*time.Second, 0, false
+		}), func(o *middleware.Options) { o.Root, o.Embedder = root, synth.NewEmbedder(256) })
+	}
+	src := synth.New(1)
+	for range 10 {
+		batch := make([]ken.Claim, 1000)
+		for i := range batch {
+			batch[i] = src.Claim()
+		}
+		learn(b, layers["holder"], batch...)
+	}
+	for _, memory := range []bool{false, true} {
+		if memory {
+			learn(b, layers["holder"], remembered(src)...)
+		}
+		for _, role := range []string{"holder", "client"} {
+			b.Run(fmt.Sprintf("memory=%v/%s", memory, role), func(b *testing.B) {
+				src := synth.New(2) // the same questions for both
+				var took []time.Duration
+				b.ReportAllocs()
+				for b.Loop() {
+					turn := asked(src.Question())
+					turn.Session = fmt.Sprint("session ", memory, len(took))
+					start := time.Now()
+					r := layers[role].Assemble(context.Background(), turn).Receipt
+					took = append(took, time.Since(start))
+					if r.Mode != ken.ModeHybrid || len(r.Degraded) > 0 {
+						b.Fatalf("mode %s: %s; %q", r.Mode, r.Cause, r.Degraded)
+					}
+				}
+				synth.Percentiles(b, took)
+			})
+		}
+	}
+}
+
+// BenchmarkWouldForget looks through 100,000 claims, a tenth of which are derived from
+// another one.
+func BenchmarkWouldForget(b *testing.B) {
+	l := open(b, settings())
+	ids := learn(b, l, fact(b, "The on-call phone of Priya is +49 151 2345678."))
+	for range 100 {
+		var claims []ken.Claim
+		for i := range 1000 {
+			c := fact(b, "Service %d of the payments cluster %s listens on port %d, and is restarted by its owners alone.", i, ids[len(ids)-1][20:], 8000+i)
+			if i%10 == 0 {
+				c.Evidence = append(c.Evidence, ken.Evidence{Kind: ken.EvidenceRepositoryMemory, ID: ids[len(ids)-1]})
+			}
+			claims = append(claims, c)
+		}
+		ids = append(ids[:1], learn(b, l, claims...)...)
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		would, err := l.WouldForget(b.Context(), "", ids[len(ids)-1])
+		if err != nil || len(would.Claims) == 0 {
+			b.Fatal(fmt.Sprint(len(would.Claims)), err)
+		}
+	}
+}
+
+// BenchmarkTurnWithSymbols is what the code takes of a turn that names three symbols, each
+// time others, of a project's own code and of 200,000 made up ones; and with much weight.
+func BenchmarkTurnWithSymbols(b *testing.B) {
+	for _, bc := range []struct {
+		name string
+		root func(b *testing.B) string
+	}{{"ken", func(*testing.B) string { return ".." }}, {"200k", manySymbols}} {
+		b.Run(bc.name, func(b *testing.B) {
+			c := settings(func(c *config.Config) {
+				c.Knowledge.DBPath, c.Repository.Exclude = b.TempDir(), []string{"testdata", "clients"}
+			})
+			l := open(b, c, func(o *middleware.Options) { o.Root = bc.root(b) })
+			base, err := l.ReadCode(context.Background())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Logf("%+v", base.View().Counts())
+			names := symbolNames(base.View())
+			for _, weight := range []ken.Weight{ken.WeightDefault, ken.WeightHigh} {
+				b.Run(weight.String(), func(b *testing.B) {
+					var took []time.Duration
+					cards := 0
+					for i := 0; b.Loop(); i++ {
+						turn := asked(fmt.Sprintf("Why does `%s` call `%s`, and what of `%s`?", names[3*i%len(names)], names[(3*i+1)%len(names)], names[(3*i+2)%len(names)]))
+						turn.Weight = weight
+						r := l.Assemble(context.Background(), turn).Receipt
+						took = append(took, time.Duration(r.MS["graph"]*float64(time.Millisecond)))
+						if len(r.Degraded) > 0 {
+							b.Fatalf("degraded: %q", r.Degraded)
+						}
+						cards += len(cardsIn(&r))
+					}
+					synth.Percentiles(b, took)
+					b.ReportMetric(float64(cards)/float64(len(took)), "cards/op")
+				})
+			}
+		})
+	}
+}
+
+// symbolNames are names of types, functions and methods, with what they belong to, in an
+// order that has nothing to do with where they are.
+func symbolNames(v *codegraph.View) (out []string) {
+	for _, k := range []codegraph.Kind{codegraph.KindType, codegraph.KindInterface, codegraph.KindFunction, codegraph.KindMethod} {
+		for _, text := range []string{"a", "e", "s", "r", "new", "read"} {
+			found, _ := v.Search(text, []codegraph.Kind{k}, 1000)
+			for _, n := range found {
+				if !n.Test && !n.External {
+					out = append(out, n.Qualified)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	mixed := make([]string, 0, len(out))
+	for i := range out {
+		mixed = append(mixed, out[i*7919%len(out)])
+	}
+	return mixed
+}
+
+// manySymbols writes a project with 200,000 symbols.
+func manySymbols(b *testing.B) string {
+	root := b.TempDir()
+	files := map[string]string{"go.mod": "module example.com/many\n"}
+	for i := range 2000 {
+		files[fmt.Sprintf("p%d/p.go", i)] = manyIn(i)
+	}
+	put(b, root, files)
+	return root
+}
+
+// manyIn is one file of it.
+func manyIn(i int) string {
+	text := fmt.Sprintf("package p%d\n\nimport \"example.com/many/p%d\"\n\nvar _ p%d.Type0\n\n", i, (i+1)%2000, (i+1)%2000)
+	for k := range 20 {
+		text += fmt.Sprintf("// Type%d is one of many.\ntype Type%d struct{ First, Second int }\n\n// Read%d reads.\nfunc (t *Type%d) Read%d() int { return New%d(0).First + p%d.New%d(1).Second }\n\n// New%d makes one.\nfunc New%d(n int) *Type%d { return &Type%d{} }\n\n", k, k, k, k, k, k, (i+1)%2000, k, k, k, k, k)
+	}
+	return text
+}
+
+// BenchmarkTurnAfterEdit is what the code takes of a turn right after a tool call has
+// written a file of a project with 200,000 symbols: the new symbol is in it.
+func BenchmarkTurnAfterEdit(b *testing.B) {
+	for _, fresh := range []bool{false, true} {
+		b.Run(map[bool]string{false: "changed", true: "new"}[fresh], func(b *testing.B) {
+			root := manySymbols(b)
+			l := open(b, settings(patient, func(c *config.Config) { c.Knowledge.DBPath = b.TempDir() }), inFolder(root))
+			if _, err := l.ReadCode(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			var took []time.Duration
+			for i := 0; b.Loop(); i++ {
+				name := fmt.Sprintf("BrandNew%d", i)
+				p, text := fmt.Sprintf("p%d/p.go", i%2000), manyIn(i%2000)
+				if fresh {
+					p, text = fmt.Sprintf("p%d/new%d.go", i%2000, i), fmt.Sprintf("package p%d\n", i%2000)
+				}
+				b.StopTimer()
+				put(b, root, map[string]string{p: fmt.Sprintf("%s\n// %s is new.\nfunc %s() {}\n", text, name, name)})
+				b.StartTimer()
+				id := fmt.Sprint("c", i)
+				r := l.Assemble(context.Background(), ken.Turn{Session: "s", Messages: []ken.Message{
+					{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: id, Name: "Write", Arguments: fmt.Sprintf(`{"file_path":%q,"content":"x"}`, p)}}},
+					{Role: "tool", ToolCallID: id, Text: "ok"}, {Role: "user", Text: "What does " + name + " do?"}}}).Receipt
+				if len(cardsIn(&r)) != 1 {
+					b.Fatalf("%q\n%s", r.Degraded, r.Block)
+				}
+				took = append(took, time.Duration(r.MS["graph"]*float64(time.Millisecond)))
+			}
+			synth.Percentiles(b, took)
+		})
+	}
 }

@@ -20,21 +20,20 @@ import (
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// turnDecision is the layer's decision for one turn: a block or no block. It is never
-// changed.
+// turnDecision is the layer's decision for one turn: a block or no block. It is never changed.
 type turnDecision struct {
-	text    string
-	held    map[string]uint64   // by id, hashOf the text of each item in it
-	claims  []string            // ids of the items that can be forgotten, of the own store
-	shared  map[string][]string // likewise, by the owner who shares them
-	receipt ken.Receipt         // of a restored block: no more than what session.Block has
-	seq     uint64              // the store's last event at that time
+	text       string
+	itemHashes map[string]uint64   // by id, hashOf the text of each item in the block
+	ownClaims  []string            // ids of the items in the owner's store that can be forgotten
+	shared     map[string][]string // likewise, by the owner who shares them
+	receipt    ken.Receipt         // of a restored block, only what session.Block has
+	lastEvent  uint64              // the store's last event when the block was composed
 
-	kept      place // where it stands; zero when it is not to be sent again
-	restored  bool  // from the store
-	incognito bool  // by a turn that leaves nothing behind
+	storedAt  place // the block's place; zero if it is not to be sent again
+	restored  bool  // read from the store
+	incognito bool  // of a turn that leaves no trace
 
-	retrieved, memory int // records that the retriever found without recent sessions; of these, pinned ones and playbooks
+	retrievedCount, memoryCount int // records that the retriever found, without recent sessions; memoryCount are the pinned ones and playbooks among them
 }
 
 // placedBlock is a block at its place in a conversation: before, or in, the message at index.
@@ -43,134 +42,134 @@ type placedBlock struct {
 	*turnDecision
 }
 
-// hashOf is a hash of an item's text that is the same in every process.
+// hashOf returns a hash of an item's text that is the same in every process.
 func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text)
 	return h.Sum64()
 }
 
-// place is the position of a block: behind the messages of a session that the fingerprint
-// names.
+// place is the position of a block: after the messages of a session that the fingerprint names.
 type place struct {
 	session string
 	at      fingerprint
 }
 
-// blockCache remembers blocks by their places. When a client drops or changes
-// messages before a block, the fingerprint no longer comes up, and the block
-// goes with them. The least recently used turns are forgotten; the store has
-// those of sessions that are journaled.
+// blockCache keeps blocks in memory by their places. If a client drops or changes messages
+// before a block, their fingerprint does not come up again, and the block is not sent again
+// either. The blocks used least recently are dropped; the store has those of sessions that are
+// journaled.
 type blockCache struct {
 	limit int
 
-	mu   sync.Mutex // guards the rest
-	at   map[place]*list.Element
-	used *list.List // of *composed, by their places; the last used first
+	mu      sync.Mutex // guards the rest
+	byPlace map[place]*list.Element
+	recent  *list.List // of blockEntry, the last used first
 
-	// Places that the store has no block at. The older half goes when the newer is full.
-	none, noneBefore map[place]struct{}
+	// absent are places at which the store has no block. When it is full, absentOlder is
+	// dropped.
+	absent, absentOlder map[place]struct{}
 }
 
-// cached is a block at one of its places.
-type cached struct {
-	key place
-	c   *turnDecision
+// blockEntry is a block at one of its places.
+type blockEntry struct {
+	place    place
+	decision *turnDecision
 }
 
-// maxNone bounds half of the places that are known to have no block.
-const maxNone = 1 << 15
+// maxAbsent bounds absent and absentOlder, each.
+const maxAbsent = 1 << 15
 
 func newBlockCache(limit int) *blockCache {
-	return &blockCache{limit: limit, at: map[place]*list.Element{}, used: list.New()}
+	return &blockCache{limit: limit, byPlace: map[place]*list.Element{}, recent: list.New()}
 }
 
 func (b *blockCache) get(p place) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	el, ok := b.at[p]
+	el, ok := b.byPlace[p]
 	if !ok {
 		return nil
 	}
-	b.used.MoveToFront(el)
-	return el.Value.(cached).c
+	b.recent.MoveToFront(el)
+	return el.Value.(blockEntry).decision
 }
 
-// knows reports whether a place needs no look into the store.
-func (b *blockCache) knows(p place) bool {
+// isKnown reports whether the store need not be asked for a place.
+func (b *blockCache) isKnown(p place) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.at[p]; ok {
+	if _, ok := b.byPlace[p]; ok {
 		return true
 	}
-	if _, ok := b.none[p]; ok {
+	if _, ok := b.absent[p]; ok {
 		return true
 	}
-	_, ok := b.noneBefore[p]
+	_, ok := b.absentOlder[p]
 	return ok
 }
 
-// lacks notes that the store has no block at a place.
-func (b *blockCache) lacks(p place) {
+// markAbsent notes that the store has no block at a place.
+func (b *blockCache) markAbsent(p place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.none == nil || len(b.none) >= maxNone {
-		b.none, b.noneBefore = map[place]struct{}{}, b.none
+	if b.absent == nil || len(b.absent) >= maxAbsent {
+		b.absent, b.absentOlder = map[place]struct{}{}, b.absent
 	}
-	b.none[p] = struct{}{}
+	b.absent[p] = struct{}{}
 }
 
-// drop forgets every turn that gone reports, and returns how many there were.
+// drop removes the blocks for which gone is true, and returns their number.
 func (b *blockCache) drop(gone func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for p, el := range b.at {
-		if gone(el.Value.(cached).c) {
-			b.used.Remove(el)
-			delete(b.at, p)
+	for p, el := range b.byPlace {
+		if gone(el.Value.(blockEntry).decision) {
+			b.recent.Remove(el)
+			delete(b.byPlace, p)
 			n++
 		}
 	}
 	return n
 }
 
-// count is the number of turns in memory that has reports.
+// count returns the number of blocks for which has is true.
 func (b *blockCache) count(has func(*turnDecision) bool) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, el := range b.at {
-		if has(el.Value.(cached).c) {
+	for _, el := range b.byPlace {
+		if has(el.Value.(blockEntry).decision) {
 			n++
 		}
 	}
 	return n
 }
 
-// put remembers c in place of stale, which may be nil. When another request of
-// the same turn was faster, that one's block counts, and is returned.
+// put stores c at a place, in place of stale, which may be nil. If another request of the turn
+// was faster, put keeps and returns the block of that request.
 func (b *blockCache) put(p place, c, stale *turnDecision) *turnDecision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if el, ok := b.at[p]; ok {
-		if have := el.Value.(cached).c; have != stale {
+	if el, ok := b.byPlace[p]; ok {
+		if have := el.Value.(blockEntry).decision; have != stale {
 			return have
 		}
-		b.used.Remove(el)
+		b.recent.Remove(el)
 	}
-	delete(b.none, p)
-	delete(b.noneBefore, p)
-	b.at[p] = b.used.PushFront(cached{p, c})
-	if b.used.Len() > b.limit {
-		last := b.used.Back()
-		b.used.Remove(last)
-		delete(b.at, last.Value.(cached).key)
+	delete(b.absent, p)
+	delete(b.absentOlder, p)
+	b.byPlace[p] = b.recent.PushFront(blockEntry{p, c})
+	if b.recent.Len() > b.limit {
+		last := b.recent.Back()
+		b.recent.Remove(last)
+		delete(b.byPlace, last.Value.(blockEntry).place)
 	}
 	return c
 }
 
-// placesOf are the places that a block of a turn may stand at: behind the same messages,
-// in the turn's session, and in the session that it had before its first answer told it
-// from another conversation with the same beginning.
+// placesOf returns the places at which a turn's block may stand: in the turn's session, and in
+// the session that it had before its first answer told it from another conversation with the
+// same beginning.
 func placesOf(session string, at fingerprint) []place {
 	if i := strings.LastIndexByte(session, '.'); i > 0 && wire.Guessed(session[:i]) {
 		return []place{{session, at}, {session[:i], at}}
@@ -178,8 +177,8 @@ func placesOf(session string, at fingerprint) []place {
 	return []place{{session, at}}
 }
 
-// blockAt returns what is in memory of a turn's conversation at a fingerprint, nil for nothing.
-func (l *Layer) blockAt(session string, at fingerprint) *turnDecision {
+// cachedBlock returns the block in memory at a fingerprint of a session; nil for none.
+func (l *Layer) cachedBlock(session string, at fingerprint) *turnDecision {
 	for _, p := range placesOf(session, at) {
 		if c := l.blocks.get(p); c != nil {
 			return c
@@ -188,26 +187,26 @@ func (l *Layer) blockAt(session string, at fingerprint) *turnDecision {
 	return nil
 }
 
-// inMemory is recall without a look at the store.
-func (l *Layer) inMemory(_ context.Context, t *ken.Turn, at fingerprint) *turnDecision {
-	return l.blockAt(t.Session, at)
+// findBlockInMemory is findBlock without a look at the store.
+func (l *Layer) findBlockInMemory(_ context.Context, t *ken.Turn, at fingerprint) *turnDecision {
+	return l.cachedBlock(t.Session, at)
 }
 
-// restoreBlocks brings the conversation's earlier blocks into memory that are not there:
-// those of this process's predecessors, and of others that serve the same conversation.
-// The error says what
-// kept it from looking; then the conversation goes on without those blocks.
-func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint, from, last int) error {
-	if !l.cfg.Injection.Sticky || !l.remembers(t) {
+// restoreBlocks loads the conversation's earlier blocks that are not in memory: those of
+// earlier processes, and of others that serve the same conversation. After an error the
+// conversation goes on without them.
+func (l *Layer) restoreBlocks(ctx context.Context, c *modelCall) error {
+	t := c.turn
+	if !l.cfg.Injection.Sticky || !l.usesSession(t) {
 		return nil
 	}
 	unknown := map[string][]fingerprint{} // by session
-	for i := from; i <= last; i++ {
+	for i := c.up.firstSent; i <= c.last; i++ {
 		if t.Messages[i].Role != "user" {
 			continue
 		}
-		for _, p := range placesOf(t.Session, at[i]) {
-			if !l.blocks.knows(p) {
+		for _, p := range placesOf(t.Session, c.at.dialogue[i]) {
+			if !l.blocks.isKnown(p) {
 				unknown[p.session] = append(unknown[p.session], p.at)
 			}
 		}
@@ -228,26 +227,26 @@ func (l *Layer) restoreBlocks(ctx context.Context, t *ken.Turn, at []fingerprint
 		for i, at := range prints {
 			p := place{id, at}
 			if b := found[names[i]]; b != nil {
-				l.blocks.put(p, l.restored(t.Owner, id, b), nil)
+				l.blocks.put(p, l.restoredDecision(t.Owner, id, b), nil)
 			} else {
-				l.blocks.lacks(p)
+				l.blocks.markAbsent(p)
 			}
 		}
 	}
 	return nil
 }
 
-// restored is a block as the store has it.
-func (l *Layer) restored(owner, id string, b *session.Block) *turnDecision {
-	r := l.blank(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
+// restoredDecision returns a block as the store has it.
+func (l *Layer) restoredDecision(owner, id string, b *session.Block) *turnDecision {
+	r := l.emptyReceipt(&ken.Turn{ID: b.Turn, Owner: owner, Session: id}, "")
 	r.At, r.Block, r.Chars, r.Mode = b.At, b.Text, utf8.RuneCountInString(b.Text), b.Mode
-	c := &turnDecision{text: b.Text, seq: b.Event, restored: true, held: make(map[string]uint64, len(b.Items))}
+	c := &turnDecision{text: b.Text, lastEvent: b.Event, restored: true, itemHashes: make(map[string]uint64, len(b.Items))}
 	for i := range b.Items {
 		in := &b.Items[i]
 		it := ken.Item{ID: in.ID, Owner: in.Owner, Kind: in.Kind, Trust: in.Trust, Fallen: in.Fallen, Text: in.Text}
-		c.held[in.ID] = in.Hash
+		c.itemHashes[in.ID] = in.Hash
 		if in.Stored {
-			c.keeps(it.Owner, it.ID)
+			c.addForgettable(it.Owner, it.ID)
 		}
 		r.Items = append(r.Items, it)
 	}
@@ -255,10 +254,11 @@ func (l *Layer) restored(owner, id string, b *session.Block) *turnDecision {
 	return c
 }
 
-// keeps notes an item that can be forgotten where its owner keeps it; "" is the own store.
-func (c *turnDecision) keeps(owner, id string) {
+// addForgettable notes an item that can be forgotten in the store of an owner; "" means the
+// turn's own.
+func (c *turnDecision) addForgettable(owner, id string) {
 	if owner == "" {
-		c.claims = append(c.claims, id)
+		c.ownClaims = append(c.ownClaims, id)
 		return
 	}
 	if c.shared == nil {
@@ -267,24 +267,24 @@ func (c *turnDecision) keeps(owner, id string) {
 	c.shared[owner] = append(c.shared[owner], id)
 }
 
-// mayGo reports an item that can be forgotten.
-func (c *turnDecision) mayGo(it *ken.Item) bool {
+// canForget reports whether an item can be forgotten.
+func (c *turnDecision) canForget(it *ken.Item) bool {
 	if it.Owner == "" {
-		return slices.Contains(c.claims, it.ID)
+		return slices.Contains(c.ownClaims, it.ID)
 	}
 	return slices.Contains(c.shared[it.Owner], it.ID)
 }
 
-// stored is a block as the store keeps it, nil for one that is not kept.
-func (c *turnDecision) stored() *session.Block {
-	if c.kept == (place{}) || c.incognito || c.restored || c.receipt.Reused {
+// storedBlock returns the block for the store; nil if it is not stored.
+func (c *turnDecision) storedBlock() *session.Block {
+	if c.storedAt == (place{}) || c.incognito || c.restored || c.receipt.Reused {
 		return nil
 	}
-	b := &session.Block{Place: c.kept.at.String(), Turn: c.receipt.Turn, At: c.receipt.At, Text: c.text, Event: c.seq, Mode: c.receipt.Mode}
+	b := &session.Block{Place: c.storedAt.at.String(), Turn: c.receipt.Turn, At: c.receipt.At, Text: c.text, Event: c.lastEvent, Mode: c.receipt.Mode}
 	for i := range c.receipt.Items {
 		it := &c.receipt.Items[i]
-		in := session.BlockItem{ID: it.ID, Owner: it.Owner, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.held[it.ID], Stored: c.mayGo(it)}
-		if external(it) {
+		in := session.BlockItem{ID: it.ID, Owner: it.Owner, Kind: it.Kind, Trust: it.Trust, Fallen: it.Fallen, Hash: c.itemHashes[it.ID], Stored: c.canForget(it)}
+		if isExternal(it) {
 			in.Text = it.Text
 		}
 		b.Items = append(b.Items, in)
@@ -292,36 +292,35 @@ func (c *turnDecision) stored() *session.Block {
 	return b
 }
 
-// stands reports whether a request that begins the block's turn anew is to get it.
-func (c *turnDecision) stands(now time.Time) bool {
+// isReusable reports whether a request that begins the turn anew gets this block.
+func (c *turnDecision) isReusable(now time.Time) bool {
 	b := session.Block{At: c.receipt.At, Text: c.text}
 	return b.Stands(now)
 }
 
-// adopt has the block of another process that was faster count from now on, in place of
-// this process's own at the same place.
-func (l *Layer) adopt(owner, id string, mine *turnDecision, standing *session.Block) {
-	l.blocks.put(mine.kept, l.restored(owner, id, standing), mine)
+// adoptBlock replaces this process's block by the block of another process that was faster.
+func (l *Layer) adoptBlock(owner, id string, mine *turnDecision, standing *session.Block) {
+	l.blocks.put(mine.storedAt, l.restoredDecision(owner, id, standing), mine)
 }
 
-// fingerprint names a conversation up to and including one message. Two
-// requests that begin with the same messages have the same fingerprints that far.
+// fingerprint names a conversation up to and including one message. Two requests that begin
+// with the same messages have the same fingerprints that far.
 type fingerprint [16]byte
 
 func (f fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
-// fingerprints are those of a conversation after each of its messages.
+// fingerprints are the fingerprints of a conversation after each of its messages.
 type fingerprints struct {
-	whole []fingerprint // of all messages
-	// said leaves the instructions out: clients write the time, the branch or the open
-	// files into them, and what was said stays what it was.
-	said  []fingerprint
-	sizes []int64 // of each message, in bytes, as far as the layer sees it
+	full []fingerprint // of all messages
+	// dialogue leaves the instructions out: clients write the time, the branch or the open files
+	// into them, while the dialogue stays what it was.
+	dialogue []fingerprint
+	sizes    []int64 // of each message, in bytes, as far as the layer reads it
 }
 
-// visible returns the limits of what a turn may see, as text. They are part of each
+// visibility returns the limits of what a turn may see, as text. They are part of each
 // fingerprint, so that a block never appears where its items may not be seen.
-func visible(t *ken.Turn) string {
+func visibility(t *ken.Turn) string {
 	s := t.Owner + "\x00" + t.Weight.String()
 	if t.Scopes != nil { // nil sees every scope, an empty list none
 		s += "\x00"
@@ -336,9 +335,9 @@ func visible(t *ken.Turn) string {
 func fingerprintsOf(t *ken.Turn) fingerprints {
 	n := len(t.Messages)
 	both := make([]fingerprint, 2*n)
-	p := fingerprints{whole: both[:n:n], said: both[n:], sizes: make([]int64, n)}
+	p := fingerprints{full: both[:n:n], dialogue: both[n:], sizes: make([]int64, n)}
 	of, chain := sha256.New(), sha256.New()
-	whole := sha256.Sum256([]byte(visible(t)))
+	whole := sha256.Sum256([]byte(visibility(t)))
 	said := whole
 	var sum [sha256.Size]byte
 	add := func(to *[sha256.Size]byte) {
@@ -350,36 +349,36 @@ func fingerprintsOf(t *ken.Turn) fingerprints {
 	for i := range t.Messages {
 		m := &t.Messages[i]
 		of.Reset()
-		p.sizes[i] = digest(of, m)
+		p.sizes[i] = hashMessage(of, m)
 		of.Sum(sum[:0])
 		add(&whole)
 		if m.Role != "system" && m.Role != "developer" {
 			add(&said)
 		}
-		copy(p.whole[i][:], whole[:])
-		copy(p.said[i][:], said[:])
+		copy(p.full[i][:], whole[:])
+		copy(p.dialogue[i][:], said[:])
 	}
-	if t.Session == "" { // nothing else tells two programs apart
-		p.said = p.whole
+	if t.Session == "" { // only the instructions tell two programs apart
+		p.dialogue = p.full
 	}
 	return p
 }
 
-// digestPart is the most bytes of a text that are hashed at once.
-const digestPart = 32 << 10
+// hashChunk is the most bytes of a text that are hashed at once.
+const hashChunk = 32 << 10
 
-// digest feeds a message to h, each field led by its length, so that no two
-// messages feed the same bytes.
-func digest(h hash.Hash, m *ken.Message) (n int64) {
+// hashMessage writes a message to h and returns its size. Each field follows its length, so
+// that no two messages write the same bytes.
+func hashMessage(h hash.Hash, m *ken.Message) (n int64) {
 	var size [8]byte
 	var part []byte
 	field := func(s string) {
 		binary.LittleEndian.PutUint64(size[:], uint64(len(s)))
 		h.Write(size[:])
 		n += int64(len(s))
-		if len(s) > digestPart { // a copy of it all would be another request's worth of memory
+		if len(s) > hashChunk { // a whole copy would double the memory of a long request
 			if part == nil {
-				part = make([]byte, digestPart)
+				part = make([]byte, hashChunk)
 			}
 			for len(s) > len(part) {
 				h.Write(part[:copy(part, s)])
@@ -395,7 +394,7 @@ func digest(h hash.Hash, m *ken.Message) (n int64) {
 	case len(m.Parts) == 0:
 		field(m.Text)
 	case len(m.Parts) == 1 && m.Parts[0].Type == "text":
-		// The same said otherwise: clients turn a string into a part to mark it for the
+		// The same text in another form: clients turn a string into a part to mark it for the
 		// provider's cache, and back when the mark moves on.
 		field(m.Parts[0].Text)
 	default:

@@ -40,7 +40,7 @@ func newDialog(t *testing.T, system string) *dialog { return &dialog{t: t, syste
 // stands where it stood. answer comes back; "" for none.
 func (c *dialog) send(l *middleware.Layer, answer string) {
 	c.t.Helper()
-	d := spoken[0]
+	d := testDialects[0]
 	items := append([]string{object("role", "system", "content", c.system)}, c.items...)
 	x, err := l.Begin(c.t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
 		return ken.Turn{Session: wire.SessionOf("", "", r)}
@@ -80,7 +80,7 @@ func (c *dialog) send(l *middleware.Layer, answer string) {
 	}
 }
 
-// hears has the last request answered.
+// hears answers the last request with body.
 func (c *dialog) hears(body string) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 	c.waits.Listen(resp, nil)
@@ -93,7 +93,7 @@ func (c *dialog) hears(body string) {
 // ask sends a question of the user.
 func (c *dialog) ask(l *middleware.Layer, question, answer string) {
 	c.t.Helper()
-	c.items = append(c.items, spoken[0].user(question))
+	c.items = append(c.items, testDialects[0].user(question))
 	c.send(l, answer)
 }
 
@@ -102,9 +102,9 @@ func (c *dialog) tool(l *middleware.Layer, answer string) {
 	c.t.Helper()
 	c.calls++
 	id := fmt.Sprintf("call %p %d", c, c.calls)
-	call := strings.ReplaceAll(spoken[0].call, `"c1"`, quoted(id))
+	call := strings.ReplaceAll(testDialects[0].call, `"c1"`, quoted(id))
 	c.hears(`{"id":"x","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`)
-	c.items = append(c.items, call, strings.ReplaceAll(spoken[0].result, `"c1"`, quoted(id)))
+	c.items = append(c.items, call, strings.ReplaceAll(testDialects[0].result, `"c1"`, quoted(id)))
 	c.send(l, answer)
 }
 
@@ -325,7 +325,7 @@ func TestNoPrefixBreaks(t *testing.T) {
 			case 2:
 				if len(c.items) > 4 { // the client drops its beginning, and starts anew
 					c.items, c.sent = c.items[len(c.items)-1:], nil
-					c.items = append([]string{spoken[0].user(fmt.Sprintf("Summary of conversation %d up to round %d.", i, round))}, c.items...)
+					c.items = append([]string{testDialects[0].user(fmt.Sprintf("Summary of conversation %d up to round %d.", i, round))}, c.items...)
 					compactions++
 				}
 			case 3:
@@ -428,5 +428,126 @@ func TestABlockOfAnotherVersionStands(t *testing.T) {
 	ask.Messages = append(ask.Messages, ken.Message{Role: "assistant", Text: "The compass crew."}, ken.Message{Role: "user", Text: "thanks!"})
 	if a := l.Assemble(t.Context(), ask); len(a.Insertions) != 1 || a.Insertions[0].Text != "<<another format>>" {
 		t.Errorf("%+v", a.Insertions)
+	}
+}
+
+// A claim that is disputed in the middle of a conversation was told already, and what was
+// told stays as it is: the next block says that it is disputed, once. When it stands again,
+// it may be told again.
+func TestADisputeIsToldToTheConversationThatKnowsTheClaim(t *testing.T) {
+	l := open(t, settings())
+	ids := learn(t, l, fact(t, "The staging host of the ledger is called heron."), fact(t, "The ledger keeps its backups for ninety days."))
+	turn := ken.Turn{Session: "s1"}
+	ask := func(text string) ken.Receipt {
+		turn.Messages = append(turn.Messages, ken.Message{Role: "user", Text: text})
+		r := l.Assemble(t.Context(), turn).Receipt
+		turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Done."})
+		return r
+	}
+	first := ask("What is the staging host of the ledger called, and how long are its backups kept?")
+	if inBlock(&first, ids[0]) == nil || inBlock(&first, ids[1]) == nil {
+		t.Fatalf("the claims are not told:\n%s", first.Block)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	move := func(to ken.Status) {
+		t.Helper()
+		if err := s.Transition(t.Context(), ken.Transition{ID: ids[0], To: to, Reason: "it was renamed"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(ken.StatusDisputed)
+	second := ask("How do I restart the staging host of the ledger?")
+	it := inBlock(&second, ids[0])
+	if it == nil || it.Fallen != ken.StatusDisputed || second.Items[0].ID != ids[0] || !strings.Contains(second.Block, ", disputed since it was told |") || inBlock(&second, ids[1]) != nil {
+		t.Errorf("%+v in\n%s", it, second.Block)
+	}
+	if third := ask("And how do I stop the staging host of the ledger?"); inBlock(&third, ids[0]) != nil {
+		t.Errorf("it is announced twice:\n%s", third.Block)
+	}
+	move(ken.StatusVerified)
+	fourth := ask("So what is the staging host of the ledger called?")
+	if it := inBlock(&fourth, ids[0]); it == nil || it.Fallen != "" {
+		t.Errorf("it stands again, and %+v is told\n%s", it, fourth.Block)
+	}
+	if err := l.Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := l.Replay(t.Context(), "", second.Turn); err != nil || !r.Exact || r.Block != second.Block {
+		t.Errorf("replayed as %+v, %v\n%s", r, err, second.Block)
+	}
+}
+
+// guess begins a turn of a session that is guessed, and answers it unless answer is
+// "".
+func guess(t *testing.T, l *middleware.Layer, answer string, items ...string) string {
+	t.Helper()
+	d := testDialects[0]
+	x, err := l.Begin(t.Context(), d.Dialect, []byte(d.body("", items...)), func(r *wire.Request) ken.Turn {
+		return ken.Turn{Owner: "o", Session: wire.SessionOf("o", "", r)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(d.whole("x", answer)))}
+	if answer == "" {
+		resp.StatusCode = 503
+	}
+	x.Listen(resp, nil)
+	io.Copy(io.Discard, resp.Body)
+	return x.Turn.Session
+}
+
+// Conversations that begin with the same words are told apart by what followed.
+func TestConversationsThatBeginAlike(t *testing.T) {
+	l := open(t, settings())
+	d := testDialects[0]
+	hi := d.user("hi")
+	a := guess(t, l, "", hi)
+	if again := guess(t, l, "Hello!", hi); again != a || a == "" {
+		t.Errorf("sent again after a failure: %q, then %q", a, again)
+	}
+	b := guess(t, l, "Good morning!", hi)
+	c := guess(t, l, "Yes?", hi)
+	if a == b || b == c || a == c {
+		t.Errorf("three conversations: %q, %q, %q", a, b, c)
+	}
+	on := func(answer string) string {
+		return guess(t, l, "Sure.", hi, object("role", "assistant", "content", answer), d.user("Why?"))
+	}
+	if got := on("Yes?"); got != c {
+		t.Errorf("the newest goes on as %q, not %q", got, c)
+	}
+	if x, y := on("Hello!"), on("Good morning! "); x != a || y != b {
+		t.Errorf("they go on as %q and %q, not %q and %q", x, y, a, b)
+	}
+	d4 := guess(t, l, "<think>A greeting.</think>Welcome.", hi)
+	if x := on("Welcome."); x != d4 || on("Welcome.") != d4 || on("Hello!") != a {
+		t.Errorf("whose client sends the answer back in other words goes on as %q, not %q", x, d4)
+	}
+}
+
+// One after the other, each conversation keeps its session.
+func TestAConversationKeepsItsGuessedSession(t *testing.T) {
+	l := open(t, settings())
+	d := testDialects[0]
+	hi, why := d.user("hi"), d.user("Why?")
+	var sessions []string
+	for _, answer := range []string{"Hello!", "Good morning!"} {
+		said := object("role", "assistant", "content", answer)
+		first := guess(t, l, answer, hi)
+		if second, third := guess(t, l, "Sure.", hi, said, why), guess(t, l, "Bye.", hi, said, why, object("role", "assistant", "content", "Sure."), why); second != first || third != first {
+			t.Errorf("%q went on as %q and %q", first, second, third)
+		}
+		sessions = append(sessions, first)
+	}
+	if sessions[0] == sessions[1] || !strings.HasPrefix(sessions[1], sessions[0]) {
+		t.Errorf("sessions %q", sessions)
+	}
+	if s := guess(t, l, "x", d.user("another beginning")); s == sessions[0] || strings.Contains(s, ".") {
+		t.Errorf("another beginning is %q", s)
 	}
 }

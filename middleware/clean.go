@@ -16,16 +16,16 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// cleanText is a text as everything after the entrance reads it: without secrets, and
-// without the invisible characters that could hide one.
+// cleanText returns a text without secrets, and without the invisible characters that could
+// hide one.
 func cleanText(s string) string {
 	s, _ = guardrail.Redact(guardrail.Sanitize(s))
 	return s
 }
 
-// cleaned is a message with clean texts, and whether anything changed. It shares nothing
-// that it changes with m.
-func cleaned(m *ken.Message) (ken.Message, bool) {
+// cleanMessage returns a message with clean texts, and whether anything changed. It does not
+// change m.
+func cleanMessage(m *ken.Message) (ken.Message, bool) {
 	out, changed := *m, false
 	set := func(to *string, from string) bool {
 		*to = cleanText(from)
@@ -59,28 +59,29 @@ func cleaned(m *ken.Message) (ken.Message, bool) {
 	return out, changed
 }
 
-// cleanMessages are messages with clean texts. They are msgs where nothing is to be done.
+// cleanMessages returns messages with clean texts. It returns msgs if they are clean.
 func cleanMessages(msgs []ken.Message) []ken.Message {
-	return (*cleanCache)(nil).messages(nil, msgs)
+	return (*cleanCache)(nil).clean(nil, msgs)
 }
 
+// Bounds of each half of a cleanCache.
 const (
-	maxCleanings     = 1 << 14 // messages in each of the two maps
-	maxCleaningBytes = 8 << 20 // of cleaned text in each
+	maxCleanings     = 1 << 14 // messages
+	maxCleaningBytes = 8 << 20 // of clean text
 )
 
-// cleanCache remembers what cleaning made of messages, by their fingerprints: a
-// conversation sends its messages again with every request. What was not asked for
-// while half of the room filled up is forgotten. It is safe for concurrent use.
+// cleanCache remembers the clean form of messages by their fingerprints: a conversation sends
+// its messages again with every request. Messages that were not used while the newer half
+// filled up are dropped. It is safe for concurrent use.
 type cleanCache struct {
-	mu       sync.Mutex
-	now, old map[fingerprint]*ken.Message // nil for a message that was clean
-	bytes    int                          // of the messages in now
+	mu           sync.Mutex
+	newer, older map[fingerprint]*ken.Message // nil for a message that was clean
+	bytes        int                          // of the messages in newer
 }
 
-// messages are the messages, whose fingerprints are at, with clean texts. They are msgs
-// where nothing is to be done. A nil receiver remembers nothing.
-func (c *cleanCache) messages(at []fingerprint, msgs []ken.Message) []ken.Message {
+// clean returns messages, whose fingerprints are at, with clean texts. It returns msgs if they
+// are clean. A nil receiver remembers nothing.
+func (c *cleanCache) clean(at []fingerprint, msgs []ken.Message) []ken.Message {
 	out := msgs
 	for i := range msgs {
 		var m *ken.Message
@@ -89,7 +90,7 @@ func (c *cleanCache) messages(at []fingerprint, msgs []ken.Message) []ken.Messag
 			m, known = c.get(at[i])
 		}
 		if !known {
-			if got, changed := cleaned(&msgs[i]); changed {
+			if got, changed := cleanMessage(&msgs[i]); changed {
 				m = &got
 			}
 			if c != nil {
@@ -110,12 +111,12 @@ func (c *cleanCache) messages(at []fingerprint, msgs []ken.Message) []ken.Messag
 func (c *cleanCache) get(at fingerprint) (*ken.Message, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if m, ok := c.now[at]; ok {
+	if m, ok := c.newer[at]; ok {
 		return m, true
 	}
-	m, ok := c.old[at]
+	m, ok := c.older[at]
 	if ok {
-		c.keep(at, m)
+		c.add(at, m)
 	}
 	return m, ok
 }
@@ -123,10 +124,10 @@ func (c *cleanCache) get(at fingerprint) (*ken.Message, bool) {
 func (c *cleanCache) put(at fingerprint, m *ken.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keep(at, m)
+	c.add(at, m)
 }
 
-func (c *cleanCache) keep(at fingerprint, m *ken.Message) {
+func (c *cleanCache) add(at fingerprint, m *ken.Message) {
 	size := 0
 	if m != nil {
 		size = len(m.Text)
@@ -140,18 +141,18 @@ func (c *cleanCache) keep(at fingerprint, m *ken.Message) {
 	if size > maxCleaningBytes/8 {
 		return
 	}
-	if c.now == nil || len(c.now) >= maxCleanings || c.bytes+size > maxCleaningBytes {
-		c.now, c.old, c.bytes = map[fingerprint]*ken.Message{}, c.now, 0
+	if c.newer == nil || len(c.newer) >= maxCleanings || c.bytes+size > maxCleaningBytes {
+		c.newer, c.older, c.bytes = map[fingerprint]*ken.Message{}, c.newer, 0
 	}
-	c.now[at] = m
+	c.newer[at] = m
 	c.bytes += size
 }
 
-// assign files what is written, at once and without a model.
+// assign files a claim when it is written, without a model.
 func assign(names store.Structure, c *ken.Claim) { reading.Assign(c, names) }
 
-// structural translates the configuration; nil when it switches the structure off.
-func structural(c *config.Config) *retriever.Structure {
+// structureOptions translates the configuration; nil if it switches the structure off.
+func structureOptions(c *config.Config) *retriever.Structure {
 	s := &c.Structure
 	if !s.Enabled {
 		return nil
@@ -163,8 +164,8 @@ func structural(c *config.Config) *retriever.Structure {
 	return &retriever.Structure{Bounds: b}
 }
 
-// userText is the text of the turn's user message, whole: names may stand beyond what is
-// searched for.
+// userText returns the whole text of the turn's user message: names may stand beyond what is
+// searched.
 func userText(msgs []ken.Message) string {
 	i := lastUser(msgs)
 	if i < 0 {
@@ -189,37 +190,37 @@ func focalNames(focal []structure.Focus) (names []string) {
 	return names
 }
 
-// claim reads a candidate's claim for the block. A rule that was disputed, superseded
-// or has expired since it was found is none any more, and its word counts too much to
-// be given for a moment longer.
-func (st *State) claim(ctx context.Context, c *retriever.Candidate) (ken.Claim, error) {
+// loadClaim reads a candidate's claim for the block. A rule that was disputed, superseded or
+// has expired since it was found is an error: a rule counts too much to be shown for a moment
+// longer.
+func (st *State) loadClaim(ctx context.Context, c *retriever.Candidate) (ken.Claim, error) {
 	filter := st.filter
 	filter.Shared = c.Owner != ""
-	claim, err := st.projections(c).Claim(ctx, c.Ref)
+	claim, err := st.projectionsOf(c).Claim(ctx, c.Ref)
 	switch {
 	case err != nil:
 		return claim, err
 	case c.Row.Facts.Kind == ken.KindEntity:
-		return reminder(claim, st.filter.Now)
+		return taskReminder(claim, st.filter.Now)
 	case !c.Row.Constraint:
-		return from(c.Owner, claim), nil
+		return withOwnerSource(c.Owner, claim), nil
 	}
 	if why := filter.Reject(claim.Facts()); why != "" || !claim.Constraint {
-		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it holds no longer since it was found: " + orChanged(why),
+		return claim, &ken.Error{Code: ken.CodeNotFound, Field: "claim", Msg: "it holds no longer since it was found: " + rejectReason(why),
 			Try: "Look at its history."}
 	}
-	return from(c.Owner, claim), nil
+	return withOwnerSource(c.Owner, claim), nil
 }
 
-func orChanged(why ken.CutReason) string {
+func rejectReason(why ken.CutReason) string {
 	if why == "" {
 		return "it is no constraint any more"
 	}
 	return string(why)
 }
 
-// reminder is a task as a turn shows it, as long as there is something to do about it.
-func reminder(c ken.Claim, now time.Time) (ken.Claim, error) {
+// taskReminder returns a task as a turn shows it, while there is something to do about it.
+func taskReminder(c ken.Claim, now time.Time) (ken.Claim, error) {
 	t, ok := task.Of(c, now)
 	if !ok || t.Status.Over() || t.Expired {
 		return c, &ken.Error{Code: ken.CodeNotFound, Field: "task", Msg: "there is nothing to do about it any more", Try: "Look at it with ken tasks show."}

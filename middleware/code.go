@@ -18,22 +18,22 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// code is what the layer knows of the project's code, and of its goals.
+// code is what the layer knows of the project's code and objectives.
 type code struct {
-	base       *codebase.Codebase                  // nil when it is switched off, or can't be opened
-	objectives *objective.Store                    // nil likewise
-	reading    chan struct{}                       // has a place for whoever reads the code for the first time
-	read       chan struct{}                       // closed once it was read
-	edited     chan struct{}                       // told when files have changed
-	so         atomic.Pointer[repository.Progress] // how far reading has come
-	renewal    *codeRefresh
+	base       *codebase.Codebase                  // nil if it is switched off or can't be opened
+	objectives *objective.Store                    // likewise
+	loading    chan struct{}                       // holds a token while the code is read for the first time
+	loaded     chan struct{}                       // closed once the code was read
+	changed    chan struct{}                       // signals that files have changed
+	progress   atomic.Pointer[repository.Progress] // of reading the code
+	refresh    *codeRefresh
 	cards      cards
 }
 
-// wasRead reports whether the graph says what the files do.
-func (c *code) wasRead() bool {
+// isLoaded reports whether the graph has the files' content.
+func (c *code) isLoaded() bool {
 	select {
-	case <-c.read:
+	case <-c.loaded:
 		return true
 	default:
 		return false
@@ -43,8 +43,8 @@ func (c *code) wasRead() bool {
 // openCode opens the code without reading it. What can't be opened is left out.
 func (l *Layer) openCode(ctx context.Context) {
 	c := &l.code
-	c.reading, c.read, c.edited = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
-	c.renewal = newRenewal(l.follow, l.o.Now)
+	c.loading, c.loaded, c.changed = make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
+	c.refresh = newCodeRefresh(l.updateCode, l.o.Now)
 	if !l.cfg.Middleware.Knowledge {
 		return
 	}
@@ -53,7 +53,7 @@ func (l *Layer) openCode(ctx context.Context) {
 		c.base, err = codebase.Open(ctx, codebase.Options{Root: l.o.Root, State: l.cfg.State(l.o.Root), Generated: l.cfg.Graph.Generated,
 			Exclude: l.cfg.Repository.Exclude, Folders: l.cfg.Decisions.Folders, Now: l.o.Now,
 			Progress: func(p repository.Progress) {
-				c.so.Store(&p)
+				c.progress.Store(&p)
 				l.o.Progress(string(p.Stage), p.Done, p.Total)
 			}})
 		if err != nil {
@@ -69,7 +69,7 @@ func (l *Layer) openCode(ctx context.Context) {
 
 func (l *Layer) closeCode() error {
 	var errs []error
-	l.code.renewal.close()
+	l.code.refresh.close()
 	if c := l.code.base; c != nil {
 		errs = append(errs, c.Close())
 	}
@@ -79,45 +79,44 @@ func (l *Layer) closeCode() error {
 	return errors.Join(errs...)
 }
 
-// Codebase is the project's code; nil when middleware.graph switches it off. Its graph
-// is empty until it was read: see ReadCode.
+// Codebase returns the project's code; nil if middleware.graph is off. Its graph is empty until
+// it was read: see ReadCode.
 func (l *Layer) Codebase() *codebase.Codebase { return l.code.base }
 
-// Objectives is the project's objectives; nil when middleware.objectives switches them
-// off.
+// Objectives returns the project's objectives; nil if middleware.objectives is off.
 func (l *Layer) Objectives() *objective.Store { return l.code.objectives }
 
-// CodeRead reports whether ReadCode returns at once, for who can't wait. While it would
-// not, so is how far reading has come, if it has begun.
+// CodeRead reports whether ReadCode returns at once, for callers that can't wait. Until then,
+// so is the progress of reading, if that has begun.
 func (l *Layer) CodeRead() (so repository.Progress, read bool) {
 	c := &l.code
-	if p := c.so.Load(); p != nil {
+	if p := c.progress.Load(); p != nil {
 		so = *p
 	}
-	return so, c.base == nil || c.wasRead()
+	return so, c.base == nil || c.isLoaded()
 }
 
-// noCode is why there is no graph.
-func noCode() error {
+// errNoCode says why there is no graph.
+func errNoCode() error {
 	return &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.graph", Msg: "the code graph is switched off, or could not be opened",
 		Try: "Set middleware.graph to true, and look at ken doctor."}
 }
 
-// ReadCode returns the project's code once it was read, and reads it if nobody has yet:
-// what was saved, and what has changed since. Errors: ken.ErrUnavailable when it is
-// switched off, and ctx's.
+// ReadCode returns the project's code. If nobody has read it yet, it reads what was saved and
+// what has changed since. It returns ken.ErrUnavailable if the graph is switched off, and ctx's
+// error.
 func (l *Layer) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	c := &l.code
 	if c.base == nil {
-		return nil, noCode()
+		return nil, errNoCode()
 	}
 	select {
-	case c.reading <- struct{}{}:
-		defer func() { <-c.reading }()
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if c.wasRead() {
+	if c.isLoaded() {
 		return c.base, nil
 	}
 	start := l.now()
@@ -131,16 +130,17 @@ func (l *Layer) ReadCode(ctx context.Context) (*codebase.Codebase, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.renewal.rested(start)
-	close(c.read)
-	if many(&report) {
+	c.refresh.noteFullScan(start)
+	close(c.loaded)
+	if manyChanges(&report) {
 		l.saveCode()
 	}
 	return c.base, nil
 }
 
-// many reports whether reading again what has changed would take longer than writing it.
-func many(r *codegraph.Report) bool { return r.Changed+r.Removed > 16+r.Files/50 }
+// manyChanges reports whether reading the changes again would take longer than saving the
+// graph.
+func manyChanges(r *codegraph.Report) bool { return r.Changed+r.Removed > 16+r.Files/50 }
 
 func (l *Layer) saveCode() {
 	if err := l.code.base.Save(); err != nil {
@@ -148,8 +148,8 @@ func (l *Layer) saveCode() {
 	}
 }
 
-// keepCode reads the code, and follows it as it changes, until ctx ends.
-func (l *Layer) keepCode(ctx context.Context) {
+// followCode reads the code and follows its changes until ctx ends.
+func (l *Layer) followCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
 	}
@@ -162,18 +162,19 @@ func (l *Layer) keepCode(ctx context.Context) {
 	if !l.o.Watch || !l.cfg.Graph.Watch {
 		return
 	}
-	if err := l.code.base.Watch(ctx, func(paths []string) { l.follow(ctx, paths) }); err != nil {
+	if err := l.code.base.Watch(ctx, func(paths []string) { l.updateCode(ctx, paths) }); err != nil {
 		l.o.Log.Warn("files are not followed; what tool calls write is noticed all the same", "cause", err)
 	}
 }
 
-// tooMany is from how many files on they are all looked at: a change of branches.
-const tooMany = 500
+// maxUpdatePaths is the number of changed files beyond which all files are examined, as after a
+// change of branches.
+const maxUpdatePaths = 500
 
-// follow takes in files that have changed.
-func (l *Layer) follow(ctx context.Context, paths []string) {
+// updateCode reads files that have changed.
+func (l *Layer) updateCode(ctx context.Context, paths []string) {
 	var err error
-	if len(paths) == 0 || len(paths) > tooMany {
+	if len(paths) == 0 || len(paths) > maxUpdatePaths {
 		_, err = l.code.base.Build(ctx)
 	} else {
 		_, err = l.code.base.Update(ctx, paths...)
@@ -181,76 +182,76 @@ func (l *Layer) follow(ctx context.Context, paths []string) {
 	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("read files that have changed", "cause", err, "try", ken.Hint(err))
 	}
-	l.edit()
+	l.notifyCodeChanged()
 }
 
-// edit tells whoever looks after the store that files have changed.
-func (l *Layer) edit() {
+// notifyCodeChanged signals that files have changed.
+func (l *Layer) notifyCodeChanged() {
 	select {
-	case l.code.edited <- struct{}{}:
+	case l.code.changed <- struct{}{}:
 	default:
 	}
 }
 
 const (
-	// indexAfter is how long files must rest before they are indexed for search.
-	indexAfter = time.Second
-	// typesAfter is how long before their types are checked, which takes seconds of a core.
-	typesAfter = 20 * time.Second
+	// indexDelay is how long files must be unchanged before they are indexed for search.
+	indexDelay = time.Second
+	// typesDelay is how long before their types are checked, which takes seconds of a core.
+	typesDelay = 20 * time.Second
 )
 
-// refineCode checks types after the code was read and whenever it has changed, and has
-// changed files indexed, until ctx ends. Of the processes that share a store, the one
-// that holds it does.
+// refineCode checks types and indexes files after the code was read and whenever it has
+// changed, until ctx ends. Of the processes that share a store, only the holder does it.
 func (l *Layer) refineCode(ctx context.Context) {
 	if l.code.base == nil {
 		return
 	}
 	select {
-	case <-l.code.read:
+	case <-l.code.loaded:
 	case <-ctx.Done():
 		return
 	}
 	l.checkTypes(ctx)
-	for l.rested(ctx, indexAfter) {
+	for l.waitForCodeChange(ctx, indexDelay) {
 		l.refreshQuietly(ctx)
-		if l.still(ctx, typesAfter) {
+		if l.codeQuietFor(ctx, typesDelay) {
 			l.checkTypes(ctx)
 		}
 	}
 }
 
-// rested waits until files have changed and then not for a while.
-func (l *Layer) rested(ctx context.Context, d time.Duration) bool {
+// waitForCodeChange waits until files have changed and then stayed unchanged for a while. It
+// returns false when ctx ends.
+func (l *Layer) waitForCodeChange(ctx context.Context, d time.Duration) bool {
 	select {
-	case <-l.code.edited:
+	case <-l.code.changed:
 	case <-ctx.Done():
 		return false
 	}
-	for !l.still(ctx, d) {
+	for !l.codeQuietFor(ctx, d) {
 		if ctx.Err() != nil {
 			return false
 		}
-		<-l.code.edited
+		<-l.code.changed
 	}
 	return true
 }
 
-// still waits, and reports whether no file has changed meanwhile.
-func (l *Layer) still(ctx context.Context, d time.Duration) bool {
+// codeQuietFor waits, and reports whether no file has changed meanwhile.
+func (l *Layer) codeQuietFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-l.code.edited:
-		l.edit() // for whoever waits next
+	case <-l.code.changed:
+		l.notifyCodeChanged() // for the next wait
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// checkTypes refines the graph by types, where there are some.
+// checkTypes refines the graph by types, if the project has some.
 func (l *Layer) checkTypes(ctx context.Context) {
 	if !l.cfg.Graph.Types || l.code.base.View().Counts().Files == 0 {
 		return
@@ -266,41 +267,42 @@ func (l *Layer) checkTypes(ctx context.Context) {
 	}
 }
 
+// Bounds and scores of what is one step from a turn's symbols.
 const (
-	maxBeside     = 50  // names of what is one step from a turn's symbols
-	sureStep      = 0.9 // strength of a step along an edge that is exact
-	perhapsStep   = 0.4 // and along one that is a guess
-	maxNeighbours = 24
+	maxNearbyNames = 50  // names of what is one step from a turn's symbols
+	exactStepScore = 0.9 // score of a step along an exact edge
+	guessStepScore = 0.4 // score of a step along a guessed edge
+	maxNeighbours  = 24
 )
 
-// byName is the names of symbols under which somebody may have filed a rule.
-func byName(symbols []symbol) (names []string) {
+// ruleNames returns the names of symbols under which a rule may be filed.
+func ruleNames(symbols []symbol) (names []string) {
 	for i := range symbols {
 		names = append(names, CalledBy(&symbols[i].Node)...)
 	}
 	return names
 }
 
-// CalledBy are the names under which something may be known of a node of the code, the
-// surest first: with its package or type, whole, and bare where that is no common word.
+// CalledBy returns the names under which something may be known of a node of the code, the
+// surest first: with its package or type, whole, and bare if that is not a common word.
 func CalledBy(n *codegraph.Node) []string {
 	short := shortName(n)
 	switch n.Kind {
 	case codegraph.KindFile:
 		return []string{n.Path}
 	case codegraph.KindPackage, codegraph.KindNamespace:
-		return plain(n.Qualified, n.Path, n.Name)
+		return distinctiveNames(n.Qualified, n.Path, n.Name)
 	case codegraph.KindMethod, codegraph.KindProperty:
 		if owner := path.Ext(strings.TrimSuffix(short, "."+n.Name)); owner != "" {
-			return plain(short, n.Qualified, owner[1:]+"."+n.Name)
+			return distinctiveNames(short, n.Qualified, owner[1:]+"."+n.Name)
 		}
-		return plain(short, n.Qualified)
+		return distinctiveNames(short, n.Qualified)
 	}
-	return plain(short, n.Qualified, n.Name)
+	return distinctiveNames(short, n.Qualified, n.Name)
 }
 
-// plain leaves out what is a common word by itself, and what is there already.
-func plain(names ...string) (out []string) {
+// distinctiveNames leaves out duplicates and names that are common words by themselves.
+func distinctiveNames(names ...string) (out []string) {
 	for i, n := range names {
 		if n == "" || n == "." || reading.Common(analysis.Entity(n)) || i > 0 && n == names[0] {
 			continue
@@ -310,8 +312,8 @@ func plain(names ...string) (out []string) {
 	return out
 }
 
-// shortName is the end of a qualified name: store.Shelf, Shelf.View in a file that is its
-// own scope. Of a file it is the path.
+// shortName returns the end of a qualified name: store.Shelf, or Shelf.View in a file that is
+// its own scope. For a file it returns the path.
 func shortName(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindFile {
 		return n.Path
@@ -319,9 +321,8 @@ func shortName(n *codegraph.Node) string {
 	return n.Qualified[strings.LastIndexByte(n.Qualified, '/')+1:]
 }
 
-// owner is the type that a method or property belongs to, as a node has it; false for
-// what belongs to none.
-func owner(n *codegraph.Node) (codegraph.Node, bool) {
+// ownerType returns the type that a method or property belongs to; false if there is none.
+func ownerType(n *codegraph.Node) (codegraph.Node, bool) {
 	if n.Kind != codegraph.KindMethod && n.Kind != codegraph.KindProperty {
 		return codegraph.Node{}, false
 	}
@@ -332,10 +333,10 @@ func owner(n *codegraph.Node) (codegraph.Node, bool) {
 	return codegraph.Node{Kind: codegraph.KindType, Qualified: q, Name: q[strings.LastIndexByte(q, '.')+1:]}, true
 }
 
-// beside are the things one step from symbols: what they are defined in, and what they
-// depend on or depends on them, the nearest first.
-func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
-	left := maxBeside
+// nearbyThings returns what is one step from symbols, the nearest first: what they are defined
+// in, what they depend on, and what depends on them.
+func nearbyThings(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
+	left := maxNearbyNames
 	add := func(b structure.Beside) {
 		if len(b.Names) > 0 && left > 0 {
 			b.Names = b.Names[:min(len(b.Names), left)]
@@ -347,8 +348,8 @@ func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 	for i := range symbols {
 		n := &symbols[i].Node
 		ids[i] = n.ID
-		if names := around(n); len(names) > 0 {
-			add(structure.Beside{Focus: shortName(n), Names: names, Type: string(codegraph.Defines), Strength: sureStep})
+		if names := enclosingNames(n); len(names) > 0 {
+			add(structure.Beside{Focus: shortName(n), Names: names, Type: string(codegraph.Defines), Strength: exactStepScore})
 		}
 	}
 	near, _, err := v.Neighbours(ids[:min(len(ids), codegraph.MaxNeighbourhood)], maxNeighbours)
@@ -360,11 +361,11 @@ func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 		if n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Kind == codegraph.Tests || n.Test {
 			continue
 		}
-		b := structure.Beside{Focus: focusOf(symbols, n.Of), Names: CalledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: sureStep}
+		b := structure.Beside{Focus: focusName(symbols, n.Of), Names: CalledBy(&n.Node), Type: string(n.Kind), Out: n.Out, Strength: exactStepScore}
 		if n.How == codegraph.Guess {
-			b.Strength = perhapsStep
+			b.Strength = guessStepScore
 		}
-		if of, ok := owner(&n.Node); ok {
+		if of, ok := ownerType(&n.Node); ok {
 			b.Names = append(b.Names, CalledBy(&of)...)
 		}
 		add(b)
@@ -372,9 +373,9 @@ func beside(v *codegraph.View, symbols []symbol) (out []structure.Beside) {
 	return out
 }
 
-// around are the names of what a node lies in: its type, file and package.
-func around(n *codegraph.Node) (names []string) {
-	if of, ok := owner(n); ok {
+// enclosingNames returns the names of a node's type, file and package.
+func enclosingNames(n *codegraph.Node) (names []string) {
+	if of, ok := ownerType(n); ok {
 		names = append(names, CalledBy(&of)...)
 	}
 	if n.Path == "" || n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace {
@@ -383,17 +384,18 @@ func around(n *codegraph.Node) (names []string) {
 	if n.Kind != codegraph.KindFile {
 		names = append(names, n.Path)
 	}
-	names = append(names, plain(path.Dir(n.Path))...)
+	names = append(names, distinctiveNames(path.Dir(n.Path))...)
 	if at := strings.LastIndexByte(n.Qualified, '/'); n.Language == "go" && n.Kind != codegraph.KindFile {
 		end := strings.IndexByte(n.Qualified[at+1:], '.')
 		if end > 0 {
-			names = append(names, plain(n.Qualified[:at+1+end], n.Qualified[at+1:at+1+end])...)
+			names = append(names, distinctiveNames(n.Qualified[:at+1+end], n.Qualified[at+1:at+1+end])...)
 		}
 	}
 	return names
 }
 
-func focusOf(symbols []symbol, id string) string {
+// focusName returns the short name of a symbol by its id.
+func focusName(symbols []symbol, id string) string {
 	for i := range symbols {
 		if symbols[i].ID == id {
 			return shortName(&symbols[i].Node)

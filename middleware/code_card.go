@@ -17,65 +17,65 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// legGraph is how receipts call what brings symbols, and the decisions about them.
+// legGraph is the source in receipts for symbols and the decisions about them.
 const legGraph = "graph"
 
-// card says what a symbol is. It is not changed once made.
+// card describes a symbol. It never changes.
 type card struct {
 	item     ken.Item
 	governed []codegraph.Ref
-	paths    []string // of the files that it speaks of
+	paths    []string // the files that it describes
 }
 
-// cardOf makes the card of a node, false when the view has no such node.
+// cardOf makes the card of a node; false if the view has no such node.
 func cardOf(v *codegraph.View, id string) (card, bool) {
 	s, err := v.Show(id)
 	if err != nil {
 		return card{}, false
 	}
 	w := cardWriter{v: v, s: &s, tier: ken.Inferred}
-	w.path(s.Path)
-	w.line(line(s.Signature))
+	w.addPath(s.Path)
+	w.addLine(oneLine(s.Signature))
 	if s.Doc != "" {
-		w.line("Comment: " + line(s.Doc))
+		w.addLine("Comment: " + oneLine(s.Doc))
 	}
-	w.governed()
-	w.users()
-	w.above()
-	w.members()
-	w.weight()
-	if len(w.lines) == 0 { // its signature may hold what is nobody's business
-		w.line("Nothing more is known of it.")
+	w.addGoverning()
+	w.addUsers()
+	w.addDependencies()
+	w.addMembers()
+	w.addDependentCount()
+	if len(w.lines) == 0 { // even the signature had to be removed
+		w.addLine("Nothing more is known of it.")
 	}
 	c := card{governed: s.Governed, paths: w.paths, item: ken.Item{ID: s.ID, Kind: budgeter.KindSymbol, Tier: w.tier, Trust: ken.TrustOperator,
-		Source: s.Path, Heading: clean(string(s.Kind) + " " + shortName(&s.Node)), Text: clean(strings.Join(w.lines, "\n"))}}
+		Source: s.Path, Heading: cleanFileText(string(s.Kind) + " " + shortName(&s.Node)), Text: cleanFileText(strings.Join(w.lines, "\n"))}}
 	if s.Line > 0 {
 		c.item.Source += ":" + strconv.Itoa(s.Line)
 	}
-	c.item.Source = clean(c.item.Source)
+	c.item.Source = cleanFileText(c.item.Source)
 	if stamp, ok := v.Stamp(s.Path); ok {
 		c.item.CreatedAt = stamp.ModTime
 	}
 	return c, true
 }
 
-// cards keeps those of one view. The zero value is ready, and safe for concurrent use.
+// cards keeps the cards of one view. The zero value is ready, and safe for concurrent use.
 type cards struct {
 	mu      sync.Mutex // guards the rest
 	version uint64
-	made    map[string]card
+	byID    map[string]card
 }
 
-// maxMade bounds the cards that are kept.
-const maxMade = 512
+// maxCards bounds the cards that are kept.
+const maxCards = 512
 
-// of returns the card of a node, false when the view has no such node.
-func (c *cards) of(v *codegraph.View, id string) (card, bool) {
+// get returns the card of a node; false if the view has no such node.
+func (c *cards) get(v *codegraph.View, id string) (card, bool) {
 	c.mu.Lock()
-	if c.made == nil || c.version != v.Version() || len(c.made) >= maxMade {
-		c.made, c.version = map[string]card{}, v.Version()
+	if c.byID == nil || c.version != v.Version() || len(c.byID) >= maxCards {
+		c.byID, c.version = map[string]card{}, v.Version()
 	}
-	have, ok := c.made[id]
+	have, ok := c.byID[id]
 	c.mu.Unlock()
 	if ok {
 		return have, true
@@ -87,21 +87,22 @@ func (c *cards) of(v *codegraph.View, id string) (card, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.version == v.Version() {
-		c.made[id] = made
+		c.byID[id] = made
 	}
 	return made, true
 }
 
-// clean takes out what must not come back in a prompt: what files say passes no store.
-func clean(s string) string {
+// cleanFileText removes what must not get into a prompt. Text of files does not pass a store,
+// which would do so.
+func cleanFileText(s string) string {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	return strings.TrimSpace(s)
 }
 
-// line is a text on one line.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine returns a text on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// candidate is a card for the block, at a rank from 1; distance is 0 for what the turn
+// candidate returns the card for the block, at a rank from 1. distance is 0 for what the turn
 // names.
 func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	it := c.item
@@ -110,14 +111,15 @@ func (c *card) candidate(rank, distance int, sure float64) budgeter.Candidate {
 	return budgeter.Candidate{Item: it}
 }
 
+// Bounds of a card.
 const (
-	maxCard    = 600 // characters of a card
-	maxMembers = 8   // members that it names
-	maxUsers   = 3   // of a kind
-	refsLooked = 48  // edges that users are chosen from
+	maxCardChars = 600 // characters
+	maxMembers   = 8   // members that are named
+	maxUsers     = 3   // users of a kind that are named
+	maxRefs      = 48  // edges from which users are chosen
 )
 
-// cardWriter writes lines as long as there is room.
+// cardWriter writes lines while there is room.
 type cardWriter struct {
 	v     *codegraph.View
 	s     *codegraph.Shown
@@ -127,9 +129,9 @@ type cardWriter struct {
 	paths []string
 }
 
-func (w *cardWriter) line(s string) bool {
+func (w *cardWriter) addLine(s string) bool {
 	n := utf8.RuneCountInString(s) + 1
-	if s == "" || w.chars+n > maxCard {
+	if s == "" || w.chars+n > maxCardChars {
 		return false
 	}
 	w.chars += n
@@ -137,15 +139,14 @@ func (w *cardWriter) line(s string) bool {
 	return true
 }
 
-func (w *cardWriter) path(p string) {
+func (w *cardWriter) addPath(p string) {
 	if p != "" && strings.Contains(p, ".") && !slices.Contains(w.paths, p) {
 		w.paths = append(w.paths, p)
 	}
 }
 
-// edges counts the edges of a kind: those that are exact, or, where there are none, the
-// guesses.
-func edges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how codegraph.How) {
+// countEdges counts the edges of a kind: the exact ones or, if there are none, the guesses.
+func countEdges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how codegraph.How) {
 	for _, c := range counts {
 		if c.Kind == k && c.Exact > 0 {
 			return c.Exact, codegraph.Exact
@@ -157,67 +158,66 @@ func edges(counts []codegraph.KindCount, k codegraph.EdgeKind) (n int, how codeg
 	return 0, codegraph.Exact
 }
 
-// governed says which decisions are about the symbol: those that list it, or else those
-// that name it.
-func (w *cardWriter) governed() {
+// addGoverning lists the decisions about the symbol: those that list it or, if there are none,
+// those that name it.
+func (w *cardWriter) addGoverning() {
 	var sure, perhaps []string
 	for _, r := range w.s.Governed {
 		list := &sure
 		if r.How == codegraph.Guess {
 			list = &perhaps
 		}
-		if name := line(r.From.Name + " " + r.From.Signature); !slices.Contains(*list, name) {
+		if name := oneLine(r.From.Name + " " + r.From.Signature); !slices.Contains(*list, name) {
 			*list = append(*list, name)
 		}
 	}
 	switch {
 	case len(sure) > 0:
-		w.line("Governed by " + listed(sure, len(sure), maxUsers))
+		w.addLine("Governed by " + listNames(sure, len(sure), maxUsers))
 	case len(perhaps) > 0:
-		w.line("Named in " + listed(perhaps, len(perhaps), maxUsers))
+		w.addLine("Named in " + listNames(perhaps, len(perhaps), maxUsers))
 	}
 }
 
-// uses are how a symbol may be used, and how that is said.
-var uses = []struct {
+// usageKinds are the ways in which a symbol may be used, and their words.
+var usageKinds = []struct {
 	kind codegraph.EdgeKind
 	says string
 }{{codegraph.Implements, "Implemented by"}, {codegraph.Inherits, "Inherited by"}, {codegraph.Calls, "Called by"}, {codegraph.References, "Referred to by"},
 	{codegraph.DependsOn, "Imported by"}, {codegraph.Imports, "Imported by"}}
 
-// users says who depends on the symbol.
-func (w *cardWriter) users() {
-	for _, u := range uses {
-		n, how := edges(w.s.In, u.kind)
-		if n == 0 || u.kind == codegraph.Imports && w.s.Kind == codegraph.KindPackage { // packages are told
+// addUsers lists what depends on the symbol.
+func (w *cardWriter) addUsers() {
+	for _, u := range usageKinds {
+		n, how := countEdges(w.s.In, u.kind)
+		if n == 0 || u.kind == codegraph.Imports && w.s.Kind == codegraph.KindPackage { // packages say so with DependsOn
 			continue
 		}
-		refs, err := w.v.Refs(w.s.ID, []codegraph.EdgeKind{u.kind}, codegraph.Page{Limit: refsLooked})
+		refs, err := w.v.Refs(w.s.ID, []codegraph.EdgeKind{u.kind}, codegraph.Page{Limit: maxRefs})
 		if err != nil {
 			continue
 		}
-		names, paths := w.best(refs.Refs, how)
+		names, paths := w.rankUsers(refs.Refs, how)
 		says := fmt.Sprintf("%s %d: ", u.says, n)
 		if how == codegraph.Guess {
 			says = fmt.Sprintf("By name, perhaps %s %d: ", strings.ToLower(u.says), n)
 		}
-		if w.line(says + listed(names, n, maxUsers)) {
-			w.rests(how, paths)
+		if w.addLine(says + listNames(names, n, maxUsers)) {
+			w.addSources(how, paths)
 		}
 	}
-	if n, how := edges(w.s.In, codegraph.Tests); n > 0 && how == codegraph.Exact {
-		w.line("Tests of it: " + strconv.Itoa(n))
+	if n, how := countEdges(w.s.In, codegraph.Tests); n > 0 && how == codegraph.Exact {
+		w.addLine("Tests of it: " + strconv.Itoa(n))
 	}
 }
 
-// best names who uses the symbol: declarations before files, what is shipped before
-// tests, then in their order.
-func (w *cardWriter) best(refs []codegraph.Ref, how codegraph.How) (names, paths []string) {
+// rankUsers orders the users of a symbol: declarations before files, and code before tests.
+func (w *cardWriter) rankUsers(refs []codegraph.Ref, how codegraph.How) (names, paths []string) {
 	for _, tests := range []bool{false, true} {
 		for _, files := range []bool{false, true} {
 			for i := range refs {
 				r := &refs[i]
-				name := told(&r.From)
+				name := cardName(&r.From)
 				if r.How == how && r.From.Test == tests && (r.From.Kind == codegraph.KindFile) == files && !slices.Contains(names, name) {
 					names, paths = append(names, name), append(paths, r.Path)
 				}
@@ -227,35 +227,35 @@ func (w *cardWriter) best(refs []codegraph.Ref, how codegraph.How) (names, paths
 	return names, paths[:min(len(paths), maxUsers)]
 }
 
-// told is what a card calls another node: a package is known by its folder.
-func told(n *codegraph.Node) string {
+// cardName returns the name of another node in a card. A package is named by its folder.
+func cardName(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindPackage && n.Path != "" {
-		return line(n.Path)
+		return oneLine(n.Path)
 	}
-	return line(shortName(n))
+	return oneLine(shortName(n))
 }
 
-// rests takes note of what a line rests on.
-func (w *cardWriter) rests(how codegraph.How, paths []string) {
+// addSources notes the files that a line rests on.
+func (w *cardWriter) addSources(how codegraph.How, paths []string) {
 	if how == codegraph.Guess {
 		w.tier = ken.Assumed
 	}
 	for _, p := range paths {
-		w.path(p)
+		w.addPath(p)
 	}
 }
 
-// above says what the symbol implements and inherits from.
-func (w *cardWriter) above() {
+// addDependencies lists what the symbol implements, inherits from, imports and calls.
+func (w *cardWriter) addDependencies() {
 	for _, u := range []struct {
 		kind codegraph.EdgeKind
 		says string
 	}{{codegraph.Implements, "Implements "}, {codegraph.Inherits, "Inherits from "}, {codegraph.DependsOn, "Imports "}, {codegraph.Calls, "Calls "}} {
-		n, how := edges(w.s.Out, u.kind)
+		n, how := countEdges(w.s.Out, u.kind)
 		var names, paths []string
 		for i := range w.s.To {
 			e := &w.s.To[i]
-			name := told(&e.To)
+			name := cardName(&e.To)
 			if e.Kind == u.kind && e.How == how && !(u.kind == codegraph.DependsOn && e.To.External) && !slices.Contains(names, name) {
 				names, paths = append(names, name), append(paths, e.Path)
 			}
@@ -270,14 +270,14 @@ func (w *cardWriter) above() {
 		if u.kind == codegraph.DependsOn {
 			n = len(names)
 		}
-		if w.line(says + listed(names, n, maxUsers)) {
-			w.rests(how, paths[:min(len(paths), maxUsers)])
+		if w.addLine(says + listNames(names, n, maxUsers)) {
+			w.addSources(how, paths[:min(len(paths), maxUsers)])
 		}
 	}
 }
 
-// members names what the symbol defines, what others see of it first.
-func (w *cardWriter) members() {
+// addMembers lists what the symbol defines, exported names first.
+func (w *cardWriter) addMembers() {
 	if w.s.MemberAll == 0 {
 		return
 	}
@@ -285,37 +285,37 @@ func (w *cardWriter) members() {
 	for _, seen := range []bool{true, false} {
 		for i := range w.s.Members {
 			if m := &w.s.Members[i]; m.Exported == seen && !m.Test {
-				names = append(names, line(m.Name))
+				names = append(names, oneLine(m.Name))
 			}
 		}
 	}
 	says := "Members"
 	switch {
 	case w.s.Kind == codegraph.KindPackage && w.s.Members[0].Kind == codegraph.KindFile:
-		w.line("Files: " + strconv.Itoa(w.s.MemberAll)) // what they are called says little
+		w.addLine("Files: " + strconv.Itoa(w.s.MemberAll)) // their names say little
 		return
 	case w.s.Kind == codegraph.KindFile:
 		says = "Declares"
 	}
 	if len(names) > 0 {
-		w.line(fmt.Sprintf("%s %d: %s", says, w.s.MemberAll, listed(names, w.s.MemberAll, maxMembers)))
+		w.addLine(fmt.Sprintf("%s %d: %s", says, w.s.MemberAll, listNames(names, w.s.MemberAll, maxMembers)))
 	}
 }
 
-// weight says what a change of the whole is felt by.
-func (w *cardWriter) weight() {
+// addDependentCount says how many nodes depend on the symbol or a part of it.
+func (w *cardWriter) addDependentCount() {
 	if w.s.MemberAll == 0 {
 		return
 	}
 	if d, err := w.v.Dependents(w.s.ID, 1, codegraph.Page{Limit: 1}); err == nil && d.Total > 0 && len(d.Dependents) > 0 {
 		if d.Dependents[0].How == codegraph.Exact {
-			w.line("Depends on it or a part of it directly: " + strconv.Itoa(d.Total))
+			w.addLine("Depends on it or a part of it directly: " + strconv.Itoa(d.Total))
 		}
 	}
 }
 
-// listed names the first of some things, of which there are n.
-func listed(names []string, n, most int) string {
+// listNames joins the first of n names.
+func listNames(names []string, n, most int) string {
 	first := names[:min(len(names), most)]
 	s := strings.Join(first, ", ")
 	if n > len(first) {
@@ -324,10 +324,10 @@ func listed(names []string, n, most int) string {
 	return s
 }
 
-// withCode adds what the code says to the candidates for the block, which are those that
-// were found. The best card stands beside the best of what was found, the second beside
-// the second, and the decisions behind the cards, so that neither pushes the other out.
-// A piece of a file that a decision speaks for is left out: it says the same.
+// withCode adds cards and decisions to the candidates for the block. The best card ranks beside
+// the best candidate, the second beside the second, and the decisions after the cards, so that
+// neither pushes the other out. A piece of a decision's file is left out, because it says the
+// same.
 func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candidate) []budgeter.Candidate {
 	c := &st.code
 	if len(c.cards)+len(c.decisions) == 0 {
@@ -350,7 +350,7 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 		}
 	}
 	found := map[string]bool{} // by path of the decision
-	cands = l.spokenFor(ctx, st, cands, found)
+	cands = l.dropCoveredPieces(ctx, st, cands, found)
 	rank := 0
 	for i := range c.cards {
 		c.cards[i].Item.Fused = fused(rank)
@@ -368,9 +368,9 @@ func (l *Layer) withCode(ctx context.Context, st *State, cands []budgeter.Candid
 	return cands
 }
 
-// spokenFor leaves out the pieces of files that a decision speaks for, and notes which
-// these are.
-func (l *Layer) spokenFor(ctx context.Context, st *State, cands []budgeter.Candidate, found map[string]bool) []budgeter.Candidate {
+// dropCoveredPieces leaves out the pieces of files that a decision repeats, and notes those
+// files in found.
+func (l *Layer) dropCoveredPieces(ctx context.Context, st *State, cands []budgeter.Candidate, found map[string]bool) []budgeter.Candidate {
 	if len(st.code.decisions) == 0 {
 		return cands
 	}

@@ -11,48 +11,49 @@ import (
 	"github.com/kenlayer/ken/internal/harvest/finding"
 )
 
+// Bounds of reading files that have changed.
 const (
 	// editWait is how long a turn waits for files that have changed to be read.
 	editWait = 100 * time.Millisecond
 	// editWindow is how many of a conversation's last messages tool calls are looked for in.
 	editWindow = 256
-	// maxHandled bounds what is remembered of tool calls that were looked at.
-	maxHandled = 1 << 14
-	// restFactor is how many times longer than it took nobody looks at all files again.
-	restFactor = 20
+	// maxSeenCalls bounds the tool calls that are remembered.
+	maxSeenCalls = 1 << 14
+	// rescanFactor is how many times the duration of a full scan must pass before the next one.
+	rescanFactor = 20
 )
 
-// codeRefresh reads files that have changed behind the turns' backs, one batch at a time, so
-// that a turn may stop waiting. Its methods are safe for concurrent use.
+// codeRefresh reads changed files in the background, one batch at a time, so that a turn may
+// stop waiting. Its methods are safe for concurrent use.
 type codeRefresh struct {
-	read func(ctx context.Context, paths []string) // none are all
+	read func(ctx context.Context, paths []string) // no paths mean all files
 	now  func() time.Time
 
 	ctx  context.Context
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the rest
-	waiting map[string]bool
-	all     bool
-	next    chan struct{} // closed when what waits was read
-	running bool
-	closed  bool
-	rest    time.Time // before which nobody looks at all files again
+	mu           sync.Mutex // guards the rest
+	pending      map[string]bool
+	allFiles     bool
+	done         chan struct{} // closed when the pending files were read
+	running      bool
+	closed       bool
+	nextFullScan time.Time // no full scan before this time
 
-	seed    maphash.Seed
-	handled [2]map[uint64]bool // tool calls, the newer half first
+	seed      maphash.Seed
+	seenCalls [2]map[uint64]bool // tool calls, the newer half first
 }
 
-func newRenewal(read func(context.Context, []string), now func() time.Time) *codeRefresh {
-	r := &codeRefresh{read: read, now: now, waiting: map[string]bool{}, seed: maphash.MakeSeed()}
+func newCodeRefresh(read func(context.Context, []string), now func() time.Time) *codeRefresh {
+	r := &codeRefresh{read: read, now: now, pending: map[string]bool{}, seed: maphash.MakeSeed()}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
-// ask has files read, and returns what is closed once they were, or could not be. No
-// paths stand for all files; nobody looks at them again before long, and nil says so.
-func (r *codeRefresh) ask(paths ...string) <-chan struct{} {
+// request has files read, and returns a channel that is closed once they were, or could not be.
+// No paths mean all files; it returns nil if a full scan is pending or not yet allowed.
+func (r *codeRefresh) request(paths ...string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := make(chan struct{})
@@ -61,18 +62,18 @@ func (r *codeRefresh) ask(paths ...string) <-chan struct{} {
 		return done
 	}
 	if len(paths) == 0 {
-		if r.all || r.now().Before(r.rest) {
+		if r.allFiles || r.now().Before(r.nextFullScan) {
 			return nil
 		}
-		r.all = true
+		r.allFiles = true
 	}
 	for _, p := range paths {
-		r.waiting[p] = true
+		r.pending[p] = true
 	}
-	if r.next == nil {
-		r.next = done
+	if r.done == nil {
+		r.done = done
 	}
-	done = r.next
+	done = r.done
 	if !r.running {
 		r.running = true
 		r.work.Go(r.run)
@@ -80,16 +81,16 @@ func (r *codeRefresh) ask(paths ...string) <-chan struct{} {
 	return done
 }
 
-// run reads what waits until nothing does.
+// run reads pending files until there are none.
 func (r *codeRefresh) run() {
 	for {
 		r.mu.Lock()
-		paths, all, done := make([]string, 0, len(r.waiting)), r.all, r.next
-		for p := range r.waiting {
+		paths, all, done := make([]string, 0, len(r.pending)), r.allFiles, r.done
+		for p := range r.pending {
 			paths = append(paths, p)
 		}
-		clear(r.waiting)
-		r.all, r.next = false, nil
+		clear(r.pending)
+		r.allFiles, r.done = false, nil
 		if done == nil || r.closed {
 			r.running = false
 			r.mu.Unlock()
@@ -99,12 +100,13 @@ func (r *codeRefresh) run() {
 			return
 		}
 		r.mu.Unlock()
-		_ = caught.Run(func() error { r.batch(paths, all); return nil }) // the next edit is read again
+		_ = caught.Run(func() error { r.readBatch(paths, all); return nil }) // the next edit is read again
 		close(done)
 	}
 }
 
-func (r *codeRefresh) batch(paths []string, all bool) {
+// readBatch reads the given files, and all files if all is set.
+func (r *codeRefresh) readBatch(paths []string, all bool) {
 	if len(paths) > 0 {
 		r.read(r.ctx, paths)
 	}
@@ -113,19 +115,18 @@ func (r *codeRefresh) batch(paths []string, all bool) {
 	}
 	start := r.now()
 	r.read(r.ctx, nil)
-	r.rested(start)
+	r.noteFullScan(start)
 }
 
-// rested notes that all files were looked at, from then to now.
-func (r *codeRefresh) rested(start time.Time) {
+// noteFullScan notes that all files were examined between start and now.
+func (r *codeRefresh) noteFullScan(start time.Time) {
 	end := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rest = end.Add(restFactor * end.Sub(start))
+	r.nextFullScan = end.Add(rescanFactor * end.Sub(start))
 }
 
-// close stops what is under way and waits for it. What is asked for afterwards is not
-// read.
+// close stops reading and waits for it. Later requests are not read.
 func (r *codeRefresh) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -134,8 +135,8 @@ func (r *codeRefresh) close() {
 	r.work.Wait()
 }
 
-// fresh reports whether a tool call of a conversation was not looked at before.
-func (r *codeRefresh) fresh(conversation string, c *ken.ToolCall, result *ken.Message) bool {
+// isNewCall reports whether a tool call of a conversation was not seen before.
+func (r *codeRefresh) isNewCall(conversation string, c *ken.ToolCall, result *ken.Message) bool {
 	var h maphash.Hash
 	h.SetSeed(r.seed)
 	for _, s := range []string{conversation, c.ID, c.Name, c.Arguments, result.Text} {
@@ -145,23 +146,23 @@ func (r *codeRefresh) fresh(conversation string, c *ken.ToolCall, result *ken.Me
 	key := h.Sum64()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.handled[0][key] || r.handled[1][key] {
+	if r.seenCalls[0][key] || r.seenCalls[1][key] {
 		return false
 	}
-	if r.handled[0] == nil || len(r.handled[0]) >= maxHandled {
-		r.handled[0], r.handled[1] = map[uint64]bool{}, r.handled[0]
+	if r.seenCalls[0] == nil || len(r.seenCalls[0]) >= maxSeenCalls {
+		r.seenCalls[0], r.seenCalls[1] = map[uint64]bool{}, r.seenCalls[0]
 	}
-	r.handled[0][key] = true
+	r.seenCalls[0][key] = true
 	return true
 }
 
-// touched are the files that the tool calls of a turn's conversation were to change, each
-// call looked at once. In a conversation without a session it is each time: it may be
-// another one that began alike.
-func (l *Layer) touched(t *ken.Turn) []string {
+// editedFiles returns the files that the tool calls of a turn's conversation were to change.
+// Each call counts once, except in a conversation without a session, which may be another one
+// that began alike.
+func (l *Layer) editedFiles(t *ken.Turn) []string {
 	msgs := t.Messages[max(0, len(t.Messages)-editWindow):]
 	fresh := func(c *ken.ToolCall, result *ken.Message) bool {
-		return l.code.renewal.fresh(t.Owner+"\x00"+t.Session, c, result)
+		return l.code.refresh.isNewCall(t.Owner+"\x00"+t.Session, c, result)
 	}
 	if t.Session == "" {
 		fresh = nil

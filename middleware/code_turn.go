@@ -17,33 +17,32 @@ import (
 
 // turnCode is what the code says of the symbols that a turn names.
 type turnCode struct {
-	cards     []budgeter.Candidate // the surest first, then what is beside them
-	decisions []governing
+	cards     []budgeter.Candidate // the surest first, then those of nearby symbols
+	decisions []governingDecision
 
 	named  []string // names under which rules of the symbols may be filed
-	beside []structure.Beside
+	nearby []structure.Beside
 }
 
-// readingRounds is how often a turn looks again because files have changed under it.
-const readingRounds = 3
+// maxLookupRounds is how often a turn looks again because files have changed meanwhile.
+const maxLookupRounds = 3
 
-// graph finds the symbols that the turn names, and what the code says of them as the
-// files are now. A turn that names none gets nothing. The code is the project's: other
-// owners than the one that has its documents get nothing of it either.
+// graph finds the symbols that the turn names, and what the code says of them as the files are
+// now. A turn that names none gets nothing. Neither do owners that may not read the project.
 func (l *Layer) graph(ctx context.Context, st *State) error {
 	c := &l.code
 	if c.base == nil || !l.readsProject(st.Turn.Owner) {
 		return nil
 	}
-	t := symbolLookup{l: l, st: st, until: time.Now().Add(editWait), renewed: map[string]bool{}}
-	edited := t.edited()
+	t := symbolLookup{l: l, st: st, deadline: time.Now().Add(editWait), refreshed: map[string]bool{}}
+	edited := t.refreshEdited()
 	t.names = mentions(&st.Signals, l.o.Root)
 	if !st.Signals.Asks || len(t.names) == 0 {
 		return nil
 	}
-	if !c.wasRead() {
+	if !c.isLoaded() {
 		if !l.o.Foreground {
-			t.note("being read")
+			t.degrade("being read")
 			return nil
 		}
 		if _, err := l.ReadCode(ctx); err != nil {
@@ -51,66 +50,66 @@ func (l *Layer) graph(ctx context.Context, st *State) error {
 		}
 	}
 	if !t.wait(ctx, edited) {
-		t.note(stillRead)
+		t.degrade(causeCodeStale)
 	}
-	t.look(ctx)
+	t.run(ctx)
 	return nil
 }
 
-// stillRead is what a turn is told that could not wait.
-const stillRead = "files have changed, and are still being read"
+// causeCodeStale is in the receipt of a turn that could not wait for changed files.
+const causeCodeStale = "files have changed, and are still being read"
 
 // symbolLookup is a turn's look at the code.
 type symbolLookup struct {
-	l     *Layer
-	st    *State
-	names []mention
-	until time.Time // when the turn goes on, whatever is still to be read
+	l        *Layer
+	st       *State
+	names    []mention
+	deadline time.Time // when the turn goes on, even if files are still to be read
 
-	touched []string        // by tool calls
-	renewed map[string]bool // read again for this turn
+	editedPaths []string        // by tool calls
+	refreshed   map[string]bool // read again for this turn
 }
 
-// note says in the receipt what is missing. Its cause is left to the retrieval.
-func (t *symbolLookup) note(why string) {
+// degrade notes in the receipt what is missing. The receipt's cause is left to retrieval.
+func (t *symbolLookup) degrade(why string) {
 	if d, why := &t.st.Receipt.Degraded, legGraph+": "+why; !slices.Contains(*d, why) {
 		*d = append(*d, why)
 	}
 }
 
-// edited has the files read that the conversation's tool calls have changed. Before all
-// files are, whoever reads them in the foreground sees the changes anyway.
-func (t *symbolLookup) edited() <-chan struct{} {
+// refreshEdited has the files read that the conversation's tool calls have changed. It returns
+// nil if nothing must be read, also in the foreground before the first reading, which sees the
+// changes anyway.
+func (t *symbolLookup) refreshEdited() <-chan struct{} {
 	c := &t.l.code
-	if t.l.o.Foreground && !c.wasRead() {
+	if t.l.o.Foreground && !c.isLoaded() {
 		return nil
 	}
-	if t.touched = t.l.touched(&t.st.Turn); len(t.touched) == 0 {
+	if t.editedPaths = t.l.editedFiles(&t.st.Turn); len(t.editedPaths) == 0 {
 		return nil
 	}
-	stale := c.base.Stale(t.touched...)
+	stale := c.base.Stale(t.editedPaths...)
 	if len(stale) == 0 {
 		return nil
 	}
-	t.renew(stale)
-	return c.renewal.ask(stale...)
+	t.markRefreshed(stale)
+	return c.refresh.request(stale...)
 }
 
-func (t *symbolLookup) renew(paths []string) {
+func (t *symbolLookup) markRefreshed(paths []string) {
 	for _, p := range paths {
-		t.renewed[p] = true
+		t.refreshed[p] = true
 	}
 }
 
-// wait waits until files were read, as long as the turn may, and reports whether they
-// were.
+// wait waits until files were read or the turn's deadline, and reports whether they were.
 func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	if done == nil {
 		return true
 	}
 	var late <-chan time.Time
 	if !t.l.o.Foreground {
-		timer := time.NewTimer(time.Until(t.until))
+		timer := time.NewTimer(time.Until(t.deadline))
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -123,69 +122,69 @@ func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// look finds what there is to say, again after files have changed under it: what a turn
-// is told stands in the files as they are.
-func (t *symbolLookup) look(ctx context.Context) {
+// run finds what there is to say. If files have changed meanwhile, it looks again, so that the
+// turn describes the files as they are.
+func (t *symbolLookup) run(ctx context.Context) {
 	for round := 1; ; round++ {
 		f := t.find()
-		stale := t.l.code.base.Stale(t.fresh(f.paths())...)
-		if len(stale) == 0 && (round > 1 || len(f.symbols) > 0 || !t.lookAround(ctx)) {
-			t.take(f)
+		stale := t.l.code.base.Stale(t.notRefreshed(f.paths())...)
+		if len(stale) == 0 && (round > 1 || len(f.symbols) > 0 || !t.rescanAll(ctx)) {
+			t.apply(f)
 			return
 		}
 		if len(stale) == 0 {
 			continue
 		}
-		done := t.l.code.renewal.ask(stale...)
-		if slices.ContainsFunc(stale, func(p string) bool { return !slices.Contains(t.touched, p) }) {
-			t.lookAround(ctx) // nobody told of it: others may have changed as well
+		done := t.l.code.refresh.request(stale...)
+		if slices.ContainsFunc(stale, func(p string) bool { return !slices.Contains(t.editedPaths, p) }) {
+			t.rescanAll(ctx) // nobody reported the change, so other files may have changed as well
 		}
-		if round == readingRounds || !t.wait(ctx, done) {
-			t.note(stillRead)
-			t.take(f.without(stale))
+		if round == maxLookupRounds || !t.wait(ctx, done) {
+			t.degrade(causeCodeStale)
+			t.apply(f.without(stale))
 			return
 		}
-		t.renew(stale)
+		t.markRefreshed(stale)
 	}
 }
 
-// fresh leaves out what was read for this turn.
-func (t *symbolLookup) fresh(paths []string) []string {
-	return slices.DeleteFunc(paths, func(p string) bool { return t.renewed[p] })
+// notRefreshed leaves out the paths that were read for this turn.
+func (t *symbolLookup) notRefreshed(paths []string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool { return t.refreshed[p] })
 }
 
-// lookAround has all files looked at, now and then, where nobody follows them: after a
-// change of branches, or when a name is unknown. In the foreground it waits, and reports
-// that they were.
-func (t *symbolLookup) lookAround(ctx context.Context) bool {
+// rescanAll has all files examined from time to time if they are not followed: after a change
+// of branches, or when a name is unknown. In the foreground it waits, and reports whether they
+// were examined.
+func (t *symbolLookup) rescanAll(ctx context.Context) bool {
 	if t.l.o.Watch && t.l.cfg.Graph.Watch {
 		return false
 	}
-	done := t.l.code.renewal.ask()
+	done := t.l.code.refresh.request()
 	return done != nil && t.l.o.Foreground && t.wait(ctx, done)
 }
 
-// lookupResult is what a view of the graph has for a turn.
+// lookupResult is what one view of the graph has for a turn.
 type lookupResult struct {
-	view      *codegraph.View
-	symbols   []symbol // that the turn names
-	cards     []card   // of those that it is told of, and behind them of what is beside them
-	beside    int      // how many of cards are of what is beside
-	decisions []governing
+	view        *codegraph.View
+	symbols     []symbol // the symbols that the turn names
+	cards       []card   // cards of those symbols, then of nearby ones
+	nearbyCards int      // how many of cards are of nearby symbols
+	decisions   []governingDecision
 }
 
 func (t *symbolLookup) find() lookupResult {
 	v := t.l.code.base.View()
 	c := t.l.settings(t.st)
 	most := c.Graph.Symbols
-	f := lookupResult{view: v, symbols: resolve(v, t.names, max(most, fewest))}
+	f := lookupResult{view: v, symbols: resolve(v, t.names, max(most, minSymbols))}
 	for i := range f.symbols[:min(len(f.symbols), most)] {
-		if c, ok := t.l.code.cards.of(v, f.symbols[i].ID); ok {
+		if c, ok := t.l.code.cards.get(v, f.symbols[i].ID); ok {
 			f.cards = append(f.cards, c)
 		}
 	}
 	if c.Middleware.Decisions {
-		f.decisions = t.l.governs(f.cards)
+		f.decisions = t.l.governingDecisions(f.cards)
 	}
 	if t.st.Turn.Weight != ken.WeightHigh || len(f.cards) == 0 {
 		return f
@@ -197,18 +196,18 @@ func (t *symbolLookup) find() lookupResult {
 	near, _, err := v.Neighbours(ids[:min(len(ids), codegraph.MaxNeighbourhood)], maxNeighbours)
 	for i := range near {
 		n := &near[i]
-		if err != nil || f.beside == most || n.How == codegraph.Guess || n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Test || n.External {
+		if err != nil || f.nearbyCards == most || n.How == codegraph.Guess || n.Kind == codegraph.Defines || n.Kind == codegraph.Governs || n.Test || n.External {
 			continue
 		}
-		if c, ok := t.l.code.cards.of(v, n.ID); ok {
+		if c, ok := t.l.code.cards.get(v, n.ID); ok {
 			f.cards = append(f.cards, c)
-			f.beside++
+			f.nearbyCards++
 		}
 	}
 	return f
 }
 
-// paths are the files that what was found rests on, each once.
+// paths returns the files that the result rests on, each once.
 func (f *lookupResult) paths() (out []string) {
 	for i := range f.symbols {
 		out = append(out, filePath(&f.symbols[i].Node))
@@ -223,7 +222,7 @@ func (f *lookupResult) paths() (out []string) {
 	return slices.Compact(out)
 }
 
-// filePath is the file that a node is declared in; a package has none.
+// filePath returns the file that a node is declared in; "" for a package.
 func filePath(n *codegraph.Node) string {
 	if n.Kind == codegraph.KindPackage || n.Kind == codegraph.KindNamespace && n.Line == 0 {
 		return ""
@@ -231,80 +230,81 @@ func filePath(n *codegraph.Node) string {
 	return n.Path
 }
 
-// without leaves out what rests on files that are not as they were read.
+// without leaves out what rests on files that have changed since they were read.
 func (f lookupResult) without(stale []string) lookupResult {
 	is := func(p string) bool { return slices.Contains(stale, p) }
 	f.symbols = slices.DeleteFunc(f.symbols, func(s symbol) bool { return is(filePath(&s.Node)) })
-	named := len(f.cards) - f.beside
+	named := len(f.cards) - f.nearbyCards
 	kept := f.cards[:0:0]
 	for i, c := range f.cards {
 		switch {
 		case !slices.ContainsFunc(c.paths, is):
 			kept = append(kept, c)
 		case i >= named:
-			f.beside--
+			f.nearbyCards--
 		}
 	}
 	f.cards = kept
-	f.decisions = slices.DeleteFunc(f.decisions, func(g governing) bool { return is(g.path) })
+	f.decisions = slices.DeleteFunc(f.decisions, func(g governingDecision) bool { return is(g.path) })
 	return f
 }
 
-// take hands what was found on to the stages that follow.
-func (t *symbolLookup) take(f lookupResult) {
-	c := turnCode{decisions: f.decisions, named: byName(f.symbols), beside: beside(f.view, f.symbols)}
-	named := len(f.cards) - f.beside
+// apply hands the result to the later stages.
+func (t *symbolLookup) apply(f lookupResult) {
+	c := turnCode{decisions: f.decisions, named: ruleNames(f.symbols), nearby: nearbyThings(f.view, f.symbols)}
+	named := len(f.cards) - f.nearbyCards
 	for i := range f.cards {
-		distance, sure := 0, perhapsStep
+		distance, sure := 0, guessStepScore
 		if i >= named {
 			distance = 1
 		} else if at := slices.IndexFunc(f.symbols, func(s symbol) bool { return s.ID == f.cards[i].item.ID }); at >= 0 {
-			sure = f.symbols[at].sure
+			sure = f.symbols[at].confidence
 		}
 		c.cards = append(c.cards, f.cards[i].candidate(i+1, distance, sure))
 	}
 	t.st.code = c
 }
 
+// Bounds of the symbols of a turn.
 const (
-	// fewest is how many symbols of a turn are looked at, even if it is told of fewer:
-	// rules of theirs count all the same.
-	fewest = 8
-	// ambiguous is how many things a name may fit and say something.
-	ambiguous = 3
-	// dominating is by how much one of more things has to be used more than the next to be
-	// what a name means, and by how many at least.
-	dominating, dominant = 4, 10
+	// minSymbols is how many symbols of a turn are examined even if fewer are shown: their rules
+	// count all the same.
+	minSymbols = 8
+	// maxAmbiguous is how many things a name may fit and still mean them.
+	maxAmbiguous = 3
+	// dominantFactor is how many times more than the next one a thing must be used to be what an
+	// ambiguous name means. minDominantUses is the least number of uses.
+	dominantFactor, minDominantUses = 4, 10
 )
 
-// How sure it is that a turn means a symbol.
+// Confidence that a turn means a symbol.
 const (
-	sureWhole  = 1.0 // a path, or a name with what it belongs to
-	sureBare   = 0.9 // a name in code marks, or that is written like one in code
-	sureOfFew  = 0.7 // one of a few things that the name fits
-	sureOfMany = 0.5 // what is used far more than the others
-	sureWord   = 0.4 // a word with a capital
+	confidenceQualified = 1.0 // a path, or a qualified name
+	confidenceBare      = 0.9 // a name in code marks, or one that looks like code
+	confidenceAmbiguous = 0.7 // one of a few things that the name fits
+	confidenceDominant  = 0.5 // a thing that is used far more than the others
+	confidenceWord      = 0.4 // a capitalized word
 )
 
 // symbol is a node of the graph that a turn names.
 type symbol struct {
 	codegraph.Node
-	sure float64
+	confidence float64
 }
 
-// mention is a name that may be one of a symbol.
+// mention is a name that may mean a symbol.
 type mention struct {
 	name   string
-	word   bool // a word of prose with a capital, and not marked as code
-	member bool // it was written with a dot before it
+	prose  bool // a capitalized word of prose, not marked as code
+	member bool // written after a dot
 }
 
-// mentions are the names in a turn that may be of symbols, in the order of the signals.
+// mentions returns the names in a turn that may mean symbols, in the order of the signals.
 func mentions(s *ken.Signals, root string) (out []mention) {
 	seen := map[string]bool{}
 	add := func(name string, word bool) {
 		member := strings.HasPrefix(name, ".")
-		if name = spelling(name, root); len(name) > 1 && !seen[name] {
+		if name = graphSpelling(name, root); len(name) > 1 && !seen[name] {
 			seen[name] = true
 			out = append(out, mention{name, word, member})
 		}
@@ -313,15 +313,15 @@ func mentions(s *ken.Signals, root string) (out []mention) {
 		add(name, false)
 	}
 	for _, name := range s.Entities {
-		if capital(name) {
+		if isCapitalized(name) {
 			add(name, true)
 		}
 	}
 	return out
 }
 
-// spelling writes a name as the graph does.
-func spelling(name, root string) string {
+// graphSpelling writes a name as the graph does.
+func graphSpelling(name, root string) string {
 	name = strings.TrimLeft(strings.TrimSpace(name), "*&.([")
 	name = strings.TrimRight(name, "()[]")
 	if strings.Contains(name, `\`) && !strings.Contains(name, "/") {
@@ -336,65 +336,65 @@ func spelling(name, root string) string {
 	return strings.TrimRight(name, "/")
 }
 
-// capital reports one word that begins with a capital letter, as types do.
-func capital(name string) bool {
+// isCapitalized reports one word that begins with a capital letter, as types do.
+func isCapitalized(name string) bool {
 	return name != "" && name[0] >= 'A' && name[0] <= 'Z' && !strings.ContainsAny(name, " \t\n'\"/-+")
 }
 
-// resolve finds the symbols that names mean, the surest first and then in the order of
-// the names, at most so many.
+// resolve returns the symbols that names mean, at most so many: the surest first, then in the
+// order of the names.
 func resolve(v *codegraph.View, names []mention, most int) []symbol {
 	var out []symbol
 	for _, m := range names {
-		for _, s := range meant(v, m) {
+		for _, s := range nodesNamed(v, m) {
 			if !slices.ContainsFunc(out, func(o symbol) bool { return o.ID == s.ID }) {
 				out = append(out, s)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b symbol) int { return cmp.Compare(b.sure, a.sure) })
+	slices.SortStableFunc(out, func(a, b symbol) int { return cmp.Compare(b.confidence, a.confidence) })
 	return out[:min(len(out), most)]
 }
 
-// looked is how many of the things that a name fits are looked at.
-const looked = 24
+// maxNodesPerName is how many of the things that a name fits are examined.
+const maxNodesPerName = 24
 
-// meant are the nodes that a name means. One that fits many things says nothing, unless
-// one of them is used far more than the others; a common word never does.
-func meant(v *codegraph.View, m mention) []symbol {
+// nodesNamed returns the nodes that a name means. A name that fits many things means none,
+// unless one of them is used far more than the others. A common word never means one.
+func nodesNamed(v *codegraph.View, m mention) []symbol {
 	bare := !strings.ContainsAny(m.name, "./:")
 	common := bare && reading.Common(strings.ToLower(m.name))
-	if common && (m.word || strings.ToLower(m.name) == m.name) {
+	if common && (m.prose || strings.ToLower(m.name) == m.name) {
 		return nil
 	}
-	found, total := v.Find(m.name, looked)
+	found, total := v.Find(m.name, maxNodesPerName)
 	if total > len(found) {
 		found = found[:min(len(found), 2)] // the two that are used most
-		total = looked
+		total = maxNodesPerName
 	}
-	found = slices.DeleteFunc(found, func(n codegraph.Node) bool { return n.Kind == codegraph.KindDecision || beyond(&n, m.name) })
-	if total < looked {
-		found = narrow(found, m.member)
+	found = slices.DeleteFunc(found, func(n codegraph.Node) bool { return n.Kind == codegraph.KindDecision || needsFullName(&n, m.name) })
+	if total < maxNodesPerName {
+		found = preferredKinds(found, m.member)
 	}
 	n := len(found)
 	if n == 0 {
 		return nil
 	}
-	sure := sureBare
-	switch one := n == 1 && total < looked; {
-	case m.word && (!one || !thing(found[0].Kind)), common && !one, found[0].Kind == codegraph.KindProperty && !one:
+	sure := confidenceBare
+	switch one := n == 1 && total < maxNodesPerName; {
+	case m.prose && (!one || !canBeProseName(found[0].Kind)), common && !one, found[0].Kind == codegraph.KindProperty && !one:
 		return nil
-	case m.word:
-		sure = sureWord
+	case m.prose:
+		sure = confidenceWord
 	case one && !bare:
-		sure = sureWhole
+		sure = confidenceQualified
 	case one:
-	case total < looked && n <= ambiguous:
-		sure = sureOfFew
-	case found[0].In < dominant || n > 1 && found[0].In < dominating*found[1].In:
+	case total < maxNodesPerName && n <= maxAmbiguous:
+		sure = confidenceAmbiguous
+	case found[0].In < minDominantUses || n > 1 && found[0].In < dominantFactor*found[1].In:
 		return nil
 	default:
-		found, sure = found[:1], sureOfMany
+		found, sure = found[:1], confidenceDominant
 	}
 	out := make([]symbol, len(found))
 	for i := range found {
@@ -403,20 +403,20 @@ func meant(v *codegraph.View, m mention) []symbol {
 	return out
 }
 
-// beyond reports what only its full name means: what tests declare, and packages from
-// elsewhere.
-func beyond(n *codegraph.Node, name string) bool {
+// needsFullName reports whether only its full name means a node: declarations in tests, and
+// external packages.
+func needsFullName(n *codegraph.Node, name string) bool {
 	return (n.Test || n.External) && n.ID != name && n.Qualified != name
 }
 
-// thing reports what a word with a capital may mean.
-func thing(k codegraph.Kind) bool {
+// canBeProseName reports whether a capitalized word may mean a node of this kind.
+func canBeProseName(k codegraph.Kind) bool {
 	return k == codegraph.KindType || k == codegraph.KindInterface || k == codegraph.KindFunction
 }
 
-// narrow keeps the kinds that a name rather means: a type before its method of that name,
-// unless it was written as a member.
-func narrow(found []codegraph.Node, member bool) []codegraph.Node {
+// preferredKinds keeps the kinds that a name rather means: a type before its method of the same
+// name, unless the name was written as a member.
+func preferredKinds(found []codegraph.Node, member bool) []codegraph.Node {
 	rank := func(k codegraph.Kind) int {
 		switch k {
 		case codegraph.KindMethod:

@@ -17,14 +17,13 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openings tells apart conversations that begin with the same words, where nothing
-// but their beginning names their session. The first one has the name as it is, the
-// next ones a number behind it. One that begins again after it was answered is
-// another one; later requests are told by the first thing that the model said. Two that
-// begin at the same time, before either is answered, share their first turn.
+// openings tells conversations apart that begin with the same words and whose session is named
+// by nothing else. The first keeps the name; later ones get a number after it. A conversation
+// that begins again after the first answer is a new one. Later requests are recognized by the
+// model's first answer. Two that begin before either has an answer share their first turn.
 //
-// What is in memory is of this process; the journal has what all processes know, also
-// after a restart. The zero value is ready.
+// Memory holds what this process knows; the journal holds what all processes know, also after a
+// restart. The zero value is ready.
 type openings struct {
 	mu sync.Mutex // guards m and what is in it
 	m  map[sessionKey]*session.Opening
@@ -33,22 +32,21 @@ type openings struct {
 // sessionKey names conversations that begin alike.
 type sessionKey struct{ owner, session string }
 
-// reply is the model's first answer in a conversation that began under a number. The journal
-// keeps it.
+// reply is the model's first answer in a conversation that has a number. The journal keeps it.
 type reply struct {
 	sessionKey
-	n     int
-	first session.First
-	on    bool // the conversation went on with that answer
+	number    int
+	first     session.First
+	continued bool // the conversation went on with that answer
 }
 
-// settleSession gives a turn of a guessed session the session that it is. It returns
-// a function that is told what the conversation's beginning was answered with, nil for a
-// message that can't be read; nil for a turn that is no beginning.
+// resolveSession replaces the guessed session of a turn by the session of its conversation. If
+// the request begins a conversation, it returns a function that must receive the answer, or nil
+// if the answer can't be read. For other requests that function is nil.
 //
-// If memory does not decide, the journal is asked, at most until the deadline of the turn's
-// search. start is the time at which the turn began.
-func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
+// If memory does not decide, the journal is asked, until the deadline of the turn's search at
+// most. start is when the turn began.
+func (l *Layer) resolveSession(ctx context.Context, t *ken.Turn, start time.Time) (answered func(*ken.Message)) {
 	if !wire.Guessed(t.Session) {
 		return nil
 	}
@@ -56,7 +54,7 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" })
 	var first session.First
 	if i >= 0 {
-		first = saidFirst(&t.Messages[i])
+		first = answerFingerprints(&t.Messages[i])
 	}
 	if i < 0 || !l.openings.knows(key, first) {
 		ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
@@ -66,20 +64,20 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	var n int
 	if i >= 0 {
 		var news bool
-		if n, news = l.openings.goesOn(key, first); news {
-			l.keepReply(t, reply{key, n, first, true})
+		if n, news = l.openings.goOn(key, first); news {
+			l.recordReply(t, reply{key, n, first, true})
 		}
 	} else {
-		n = l.openings.begins(key)
+		n = l.openings.begin(key)
 		began, turn := n, *t
 		turn.Messages = nil
 		answered = func(m *ken.Message) {
 			if m == nil {
-				l.openings.hears(key, began, session.First{})
+				l.openings.answer(key, began, session.First{})
 				return
 			}
-			first := saidFirst(m)
-			l.keepReply(&turn, reply{key, l.openings.hears(key, began, first), first, false})
+			first := answerFingerprints(m)
+			l.recordReply(&turn, reply{key, l.openings.answer(key, began, first), first, false})
 		}
 	}
 	if n > 0 {
@@ -88,9 +86,9 @@ func (l *Layer) settleSession(ctx context.Context, t *ken.Turn, start time.Time)
 	return answered
 }
 
-// peekSession gives a turn of a guessed session the session that settleSession would
-// give it, and notes nothing.
-func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
+// previewSession gives a turn the session that resolveSession would give it, and changes
+// nothing.
+func (l *Layer) previewSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	if !wire.Guessed(t.Session) {
 		return
 	}
@@ -100,17 +98,17 @@ func (l *Layer) peekSession(ctx context.Context, t *ken.Turn, start time.Time) {
 	l.loadOpening(ctx, t, key)
 	n := 0
 	if i := slices.IndexFunc(t.Messages, func(m ken.Message) bool { return m.Role == "assistant" }); i >= 0 {
-		n = l.openings.copyOf(key).Continue(saidFirst(&t.Messages[i]))
+		n = l.openings.snapshot(key).Continue(answerFingerprints(&t.Messages[i]))
 	} else {
-		n = l.openings.copyOf(key).Begin()
+		n = l.openings.snapshot(key).Begin()
 	}
 	if n > 0 {
 		t.Session += "." + strconv.Itoa(n)
 	}
 }
 
-// copyOf is a copy of what is known of conversations that begin alike.
-func (o *openings) copyOf(key sessionKey) *session.Opening {
+// snapshot returns a copy of what is known of conversations that begin alike.
+func (o *openings) snapshot(key sessionKey) *session.Opening {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := &session.Opening{}
@@ -125,10 +123,10 @@ func (o *openings) copyOf(key sessionKey) *session.Opening {
 	return out
 }
 
-// loadOpening takes up what other processes know of conversations that begin alike. What
-// can't be read leaves this process with what it knows by itself.
+// loadOpening adds what other processes know of conversations that begin alike. After an error
+// this process uses what it knows.
 func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
-	if !l.remembers(t) {
+	if !l.usesSession(t) {
 		return
 	}
 	if o, err := l.Journal(key.owner).Opening(ctx, key.session); err == nil {
@@ -136,17 +134,18 @@ func (l *Layer) loadOpening(ctx context.Context, t *ken.Turn, key sessionKey) {
 	}
 }
 
-// keepReply has the journal keep a reply, unless the turn leaves nothing behind.
-func (l *Layer) keepReply(t *ken.Turn, r reply) {
-	if l.journals(t) {
+// recordReply has the journal keep a reply, unless the turn leaves no trace.
+func (l *Layer) recordReply(t *ken.Turn, r reply) {
+	if l.keepsMessages(t) {
 		l.recorder.add(record{owner: t.Owner, reply: &r})
 	}
 }
 
-// bookReplies returns what keeps the records' replies and responses, behind what write
-// keeps. settled corrects what this process knows by what other processes kept before it.
-func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
-	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.response != "" }) {
+// replyWriter returns a function that writes the records' replies and responses after write, in
+// the same transaction. settled then corrects this process's numbers by those that other
+// processes wrote first.
+func (l *Layer) replyWriter(owner string, recs []record, write func(store.ShelfTx, []session.Noted) error) (also func(store.ShelfTx, []session.Noted) error, settled func()) {
+	if !slices.ContainsFunc(recs, func(r record) bool { return r.reply != nil || r.responseID != "" }) {
 		return write, func() {}
 	}
 	journal := l.Journal(owner)
@@ -159,7 +158,7 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 			}
 			numbers = map[*reply]int{}
 			for i := range recs {
-				if id := recs[i].response; id != "" {
+				if id := recs[i].responseID; id != "" {
 					if err := journal.KeepResponse(tx, id, recs[i].about.ID); err != nil {
 						return err
 					}
@@ -169,11 +168,11 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 					continue
 				}
 				err := journal.ChangeOpening(tx, r.session, func(o *session.Opening) {
-					if r.on {
-						o.GoOn(r.n, r.first)
+					if r.continued {
+						o.GoOn(r.number, r.first)
 						return
 					}
-					numbers[r] = o.Answer(r.n, r.first)
+					numbers[r] = o.Answer(r.number, r.first)
 				})
 				if err != nil {
 					return err
@@ -187,8 +186,8 @@ func (l *Layer) bookReplies(owner string, recs []record, write func(store.ShelfT
 		}
 }
 
-// of returns what is known of conversations that begin alike. o.mu is held.
-func (o *openings) of(key sessionKey) *session.Opening {
+// get returns what is known of conversations that begin alike. The caller holds o.mu.
+func (o *openings) get(key sessionKey) *session.Opening {
 	if o.m == nil {
 		o.m = map[sessionKey]*session.Opening{}
 	}
@@ -201,59 +200,62 @@ func (o *openings) of(key sessionKey) *session.Opening {
 	return op
 }
 
-// knows reports whether a conversation is known to go on after its first answer.
+// knows reports whether a conversation is known to have gone on after its first answer.
 func (o *openings) knows(key sessionKey, first session.First) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Knows(first)
+	return o.get(key).Knows(first)
 }
 
-// merge takes up what the journal has.
+// merge adds what the journal has.
 func (o *openings) merge(key sessionKey, kept *session.Opening) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of(key).Merge(kept)
+	o.get(key).Merge(kept)
 }
 
-func (o *openings) begins(key sessionKey) int {
+// begin returns the number of a conversation that begins.
+func (o *openings) begin(key sessionKey) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Begin()
+	return o.get(key).Begin()
 }
 
-func (o *openings) hears(key sessionKey, n int, first session.First) int {
+// answer notes the first answer of a conversation and returns the conversation's number.
+func (o *openings) answer(key sessionKey, n int, first session.First) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.of(key).Answer(n, first)
+	return o.get(key).Answer(n, first)
 }
 
-// goesOn also reports whether the journal does not know yet that the conversation goes on.
-func (o *openings) goesOn(key sessionKey, first session.First) (n int, news bool) {
+// goOn returns the number of a conversation that goes on after its first answer. news reports
+// that the journal does not know so yet.
+func (o *openings) goOn(key sessionKey, first session.First) (n int, news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := o.of(key)
+	op := o.get(key)
 	news = !op.Knows(first)
 	return op.Continue(first), news
 }
 
-// correct has a conversation go on under the number that the journal gave it.
+// correct sets the number that the journal gave to a conversation.
 func (o *openings) correct(r *reply, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	op := o.of(r.sessionKey)
+	op := o.get(r.sessionKey)
 	if known := op.Replies[r.first.Exact]; known != nil && known.N != n {
 		known.N = n
 		op.Last = max(op.Last, n)
 	}
 }
 
-// saidFirst returns the fingerprints of an answer. White space around it is not always
-// sent back, nor are the ids of its calls.
-func saidFirst(m *ken.Message) session.First {
+// answerFingerprints returns the fingerprints of an answer. Clients do not always send back the
+// white space around it, nor the ids of its calls.
+func answerFingerprints(m *ken.Message) session.First {
 	said := ken.Message{Role: "assistant", Text: strings.TrimSpace(m.Text), ToolCalls: slices.Clone(m.ToolCalls)}
 	print := func() string {
 		h := sha256.New()
-		digest(h, &said)
+		hashMessage(h, &said)
 		return hex.EncodeToString(h.Sum(nil)[:16])
 	}
 	first := session.First{Exact: print()}
@@ -266,10 +268,10 @@ func saidFirst(m *ken.Message) session.First {
 	return first
 }
 
-// conversationStarts is when conversations began that go on under the name of a session that was
-// harvested before, without what was said in it: a program that names its session once
-// and for all begins one at every start. Those beyond maxConversations are forgotten.
-// The zero value is ready.
+// conversationStarts holds when conversations began that use the name of a session that was
+// harvested before, without its messages. A program with one fixed session name begins such a
+// conversation at every start. Beyond maxConversations, any is dropped. The zero value is
+// ready.
 type conversationStarts struct {
 	mu sync.Mutex // guards m
 	m  map[conversationStart]time.Time
@@ -294,7 +296,7 @@ func (b *conversationStarts) put(key conversationStart, at time.Time) {
 	b.m[key] = at
 }
 
-// forget drops what is known of an owner's conversations.
+// forget drops an owner's conversations.
 func (b *conversationStarts) forget(owner string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -305,36 +307,36 @@ func (b *conversationStarts) forget(owner string) {
 	}
 }
 
-// beganAnew is when the turn's conversation began, if its session has a past that the
-// conversation does not hold: what was kept of the session before then is news to it.
-// It is zero for a conversation that holds its session's past, or has none. The journal
-// is asked once for a conversation.
-func (l *Layer) beganAnew(ctx context.Context, st *State) time.Time {
+// restartTime returns when the turn's conversation began, if its session has a past that the
+// conversation lacks: knowledge from before then is new to it. The time is zero for a
+// conversation that has its session's past, or no past. The journal is asked once a
+// conversation.
+func (l *Layer) restartTime(ctx context.Context, st *State) time.Time {
 	t := &st.Turn
-	said := spoken(t.Messages)
+	said := dialogueOf(t.Messages)
 	if !l.cfg.Middleware.Knowledge || t.Session == "" || l.storeErr != nil || len(said) == 0 {
 		return time.Time{}
 	}
 	key := startOf(t, said[0])
-	at, known := l.begun.get(key)
+	at, known := l.conversationStarts.get(key)
 	if known {
 		return at
 	}
 	anew, err := l.lacksPast(ctx, t, said)
-	if err != nil { // the digest is as for a conversation that holds everything; the next turn asks again
+	if err != nil { // as for a conversation that has its past; the next turn asks again
 		return at
 	}
 	if anew {
 		at = l.now()
 	}
-	if st.trial == nil && !t.Incognito {
-		l.begun.put(key, at)
+	if st.dryRun == nil && !t.Incognito {
+		l.conversationStarts.put(key, at)
 	}
 	return at
 }
 
-// lacksPast reports whether something of the turn's session was harvested that is not
-// in what is said in the conversation.
+// lacksPast reports whether something of the turn's session was harvested that the conversation
+// does not contain.
 func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message) (bool, error) {
 	j := l.Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
@@ -345,13 +347,13 @@ func (l *Layer) lacksPast(ctx context.Context, t *ken.Turn, said []*ken.Message)
 		return false, err
 	case info.Harvested.IsZero():
 		return false, nil
-	case len(said) == 1: // there is nothing before it
+	case len(said) == 1: // nothing before the question
 		return true, nil
 	}
 	tr, err := j.Read(ctx, t.Session)
-	if err != nil || len(tr.Entries) == 0 { // swept: nobody knows
+	if err != nil || len(tr.Entries) == 0 { // the messages are gone, so it is unknown
 		return false, err
 	}
 	past := slices.DeleteFunc(tr.Entries, func(e session.Entry) bool { return e.At.After(info.Harvested) })
-	return !has(past, said[0]), nil
+	return !hasMessage(past, said[0]), nil
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/kenlayer/ken/retriever"
 )
 
-// stillHolds says which files of decisions hold no more, so that what was replaced or
-// given up is found by whoever looks for it and comes into no turn by itself. Those that
-// are only proposed say so in their headings.
-func (l *Layer) stillHolds() func(path string, content []byte) ken.Status {
+// decisionStatus returns a function that gives the status of decision files that are no longer
+// in force. A search finds them, but no turn shows them by itself. Proposed decisions say so in
+// their headings.
+func (l *Layer) decisionStatus() func(path string, content []byte) ken.Status {
 	if l.code.base == nil {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (l *Layer) stillHolds() func(path string, content []byte) ken.Status {
 		folders = decision.DefaultFolders()
 	}
 	return func(p string, content []byte) ken.Status {
-		if !strings.EqualFold(path.Ext(p), ".md") || !below(folders, p) {
+		if !strings.EqualFold(path.Ext(p), ".md") || !inFolders(folders, p) {
 			return ""
 		}
 		r, _ := decision.Parse(p, content)
@@ -43,7 +43,7 @@ func (l *Layer) stillHolds() func(path string, content []byte) ken.Status {
 	}
 }
 
-func below(folders []string, p string) bool {
+func inFolders(folders []string, p string) bool {
 	for _, f := range folders {
 		if strings.HasPrefix(p, path.Clean(f)+"/") {
 			return true
@@ -52,34 +52,35 @@ func below(folders []string, p string) bool {
 	return false
 }
 
+// Bounds of the decisions of a turn.
 const (
-	maxGoverning = 3   // decisions of a turn
-	maxSaid      = 900 // characters of one
-	maxPerhaps   = 500 // of one that only names what it is about
+	maxGoverning          = 3   // decisions
+	maxDecisionChars      = 900 // characters of one
+	maxNamedDecisionChars = 500 // characters of one that only names the symbol
 )
 
-// governing is a decision that is about what a turn names.
-type governing struct {
+// governingDecision is a decision about what a turn names.
+type governingDecision struct {
 	path  string
-	sure  bool
+	exact bool
 	claim ken.Claim
 }
 
-// governs lists the decisions in force about the symbols of cards: those that list them
-// before those that name them, then in the order of the cards.
-func (l *Layer) governs(cards []card) (out []governing) {
+// governingDecisions returns the decisions in force about the symbols of cards: those that list
+// a symbol before those that name it, then in the order of the cards.
+func (l *Layer) governingDecisions(cards []card) (out []governingDecision) {
 	for i := range cards {
 		for _, r := range cards[i].governed {
-			g := governing{path: r.From.Path, sure: r.How == codegraph.Exact}
-			at := slices.IndexFunc(out, func(o governing) bool { return o.path == g.path })
+			g := governingDecision{path: r.From.Path, exact: r.How == codegraph.Exact}
+			at := slices.IndexFunc(out, func(o governingDecision) bool { return o.path == g.path })
 			if at >= 0 {
-				out[at].sure = out[at].sure || g.sure
+				out[at].exact = out[at].exact || g.exact
 			} else if g.path != "" {
 				out = append(out, g)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b governing) int { return cmp.Compare(rankOf(a.sure), rankOf(b.sure)) })
+	slices.SortStableFunc(out, func(a, b governingDecision) int { return cmp.Compare(exactFirst(a.exact), exactFirst(b.exact)) })
 	held := out[:0]
 	for _, g := range out {
 		r, err := l.code.base.Decisions().Find(g.path)
@@ -96,31 +97,31 @@ func (l *Layer) governs(cards []card) (out []governing) {
 	return held
 }
 
-func rankOf(sure bool) int {
+func exactFirst(sure bool) int {
 	if sure {
 		return 0
 	}
 	return 1
 }
 
-// candidate is a decision for the block, at a rank from 1. It is shortened, unless the
+// candidate returns the decision for the block, at a rank from 1. It is shortened, unless the
 // words of the turn found it as well.
-func (g *governing) candidate(rank int, found bool, tier ken.Tier) budgeter.Candidate {
+func (g *governingDecision) candidate(rank int, found bool, tier ken.Tier) budgeter.Candidate {
 	c := &g.claim
-	text, most, score := c.Text, maxSaid, sureStep
-	if !g.sure {
-		most, score = maxPerhaps, perhapsStep
+	text, most, score := c.Text, maxDecisionChars, exactStepScore
+	if !g.exact {
+		most, score = maxNamedDecisionChars, guessStepScore
 	}
 	if !found {
-		text = shorter(text, most)
+		text = cutAtSentence(text, most)
 	}
 	return budgeter.Candidate{Item: ken.Item{ID: c.ID, Key: c.Key, Kind: c.Kind, Tier: tier, Trust: c.Facts().Trust, Source: c.Source, Heading: c.Heading, Text: text,
 		CreatedAt: c.CreatedAt, Entities: c.Entities, Aspect: c.Aspect, Legs: map[string]ken.LegScore{legGraph: {Rank: rank, Score: score}},
 		Signals: map[string]float64{legGraph: score, retriever.SignalDistance: 1}}}
 }
 
-// shorter cuts a text at the end of a sentence, or of a word.
-func shorter(s string, most int) string {
+// cutAtSentence cuts a text at the end of a sentence or a word.
+func cutAtSentence(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
@@ -134,14 +135,14 @@ func shorter(s string, most int) string {
 	return strings.TrimSpace(s) + " …"
 }
 
-// projected reports an item that a file of the project says, and that no store has: it
-// can't be forgotten.
-func projected(it *ken.Item) bool {
+// isFileDecision reports whether an item comes from a decision file of the project. No store
+// has it, so it can't be forgotten.
+func isFileDecision(it *ken.Item) bool {
 	return it.Kind == ken.KindDecision && strings.HasPrefix(it.Key, decision.KeyPrefix)
 }
 
-// decided is the decision that a claim's id stands for, as its file has it now.
-func (l *Layer) decided(id string) (ken.Claim, bool) {
+// fileDecision returns the decision with a claim's id, as its file has it now.
+func (l *Layer) fileDecision(id string) (ken.Claim, bool) {
 	if l.code.base == nil {
 		return ken.Claim{}, false
 	}
@@ -153,20 +154,20 @@ func (l *Layer) decided(id string) (ken.Claim, bool) {
 	return ken.Claim{}, false
 }
 
-// objectivesID is the id of the item that says what is aimed at.
+// objectivesID is the id of the item for the objectives.
 const objectivesID = "objectives"
 
 const objectivesHeading = "What the project aims at"
 
-// goals returns what the project aims at, as an item of the turn's memory; false when
-// there is nothing to say, or the turn asks for nothing. A conversation that holds it already is not told again until
-// something has changed, and one that was cut is.
-func (l *Layer) goals(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
+// objectivesItem returns the project's objectives as an item of the turn's memory; false if
+// there are none or the turn asks for nothing. A conversation that holds them gets them again
+// only after a change, or after it was cut.
+func (l *Layer) objectivesItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
 	o := l.settings(st)
 	if !st.Signals.Asks && !st.Signals.Resumes {
 		return c, false
 	}
-	if l.code.objectives == nil || !o.Middleware.Objectives || o.Objectives.Chars == 0 || !l.owns(st.Turn.Owner) || !ken.TrustAgent.AtLeast(o.Retrieval.MinTrust) {
+	if l.code.objectives == nil || !o.Middleware.Objectives || o.Objectives.Chars == 0 || !l.ownsProject(st.Turn.Owner) || !ken.TrustAgent.AtLeast(o.Retrieval.MinTrust) {
 		return c, false
 	}
 	var text string
@@ -190,6 +191,6 @@ func (l *Layer) goals(ctx context.Context, st *State) (c budgeter.Candidate, ok 
 		Source: l.cfg.Objectives.Folder, Heading: objectivesHeading, Text: text, CreatedAt: at}}, text != ""
 }
 
-// owns reports whether the project's files are an owner's: those of the one that is
-// configured, whose store has them, and nobody else's.
-func (l *Layer) owns(owner string) bool { return owner == l.cfg.Knowledge.Owner }
+// ownsProject reports whether the project's files belong to an owner: only to the configured
+// one, whose store has them.
+func (l *Layer) ownsProject(owner string) bool { return owner == l.cfg.Knowledge.Owner }

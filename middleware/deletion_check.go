@@ -20,25 +20,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Check is one place that was looked at for what was forgotten.
+// Check is the result for one place that was searched for forgotten text.
 type Check struct {
 	Name   string `json:"name"`
-	Where  string `json:"where"` // what was looked at, in words
-	Clean  bool   `json:"clean"` // nothing of it was found
+	Where  string `json:"where"` // what was searched, in words
+	Clean  bool   `json:"clean"` // nothing was found
 	Detail string `json:"detail,omitempty"`
 }
 
-// CheckForgotten looks, after a Forget, by every path that leads to knowledge for the ids
-// of the claims that are gone, and for what the claim that was asked for said, as Forget
-// looks for it. was are the claims as they were before, which the caller has kept, such
-// as those of WouldForget; in any order, and those that it lacks are looked for by their
-// ids alone. What was said or written after the Forget is found like what it left
-// behind. It reads every claim, every journal and the whole log. It changes nothing.
+// CheckForgotten searches, after a Forget, every path to knowledge for the ids of the deleted
+// claims and for what the requested claim said. was are the claims before the Forget, which the
+// caller has kept, for example from WouldForget. Their order does not matter; missing ones are
+// searched by id only. What was said or written after the Forget is found as well.
+// CheckForgotten reads every claim, every journal and the whole log, and changes nothing.
 //
-// The words are given to no service: where vectors come from one, the nearest to them
-// are not asked for.
+// The text is given to no service: if vectors come from one, the nearest vectors are not
+// searched.
 //
-// Errors: those of reading, as of Forget. Then nothing is known.
+// After an error nothing is known. The errors are those of Forget.
 func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Claim, gone Forgotten) ([]Check, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		return nil, err
 	}
 	defer release()
-	c := deletionChecker{l: l, s: s, was: was, ids: slices.Clone(gone.Claims)}
+	c := deletionChecker{l: l, s: s, before: was, ids: slices.Clone(gone.Claims)}
 	for i := range was {
 		if len(gone.Claims) > 0 && was[i].ID == gone.Claims[0] {
 			c.matcher = harvest.NewClaimMatcher(&was[i])
@@ -58,32 +57,32 @@ func (l *Layer) CheckForgotten(ctx context.Context, owner string, was []ken.Clai
 		c.checkpoints, c.receipts, c.attention, c.blocks, c.memoryFile, c.chain} {
 		found, err := look(ctx)
 		if err != nil {
-			return c.done, fmt.Errorf("check %s: %w", found.Name, err)
+			return c.checks, fmt.Errorf("check %s: %w", found.Name, err)
 		}
 		found.Clean = found.Detail == "" || found.Clean
-		c.done = append(c.done, found)
+		c.checks = append(c.checks, found)
 	}
-	return c.done, nil
+	return c.checks, nil
 }
 
-// deletionChecker is a CheckForgotten on its way.
+// deletionChecker is a CheckForgotten in progress.
 type deletionChecker struct {
-	l       *Layer
-	s       store.Engine
-	was     []ken.Claim
-	ids     []string
-	matcher *harvest.ClaimMatcher // nil when what was forgotten is not known
-	held    *session.Holding
-	done    []Check
+	l              *Layer
+	s              store.Engine
+	before         []ken.Claim
+	ids            []string
+	matcher        *harvest.ClaimMatcher // nil if the forgotten text is not known
+	journalHolding *session.Holding
+	checks         []Check
 }
 
-// says reports whether a text says what was forgotten.
-func (c *deletionChecker) says(text string) bool {
+// matches reports whether a text says what was forgotten.
+func (c *deletionChecker) matches(text string) bool {
 	return c.matcher != nil && c.matcher.MatchText(text)
 }
 
-// among is the detail of ids that were found.
-func among(what string, ids []string) string {
+// listIDs returns the detail for ids that were found.
+func listIDs(what string, ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}
@@ -111,36 +110,36 @@ func (c *deletionChecker) claims(ctx context.Context) (Check, error) {
 			}
 		}
 	}
-	out.Detail = joined(among("still there:", left), among("say the same:", same))
+	out.Detail = joinDetails(listIDs("still there:", left), listIDs("say the same:", same))
 	return out, nil
 }
 
-// joined are the details that there are.
-func joined(details ...string) string {
+// joinDetails joins the details that are not empty.
+func joinDetails(details ...string) string {
 	return strings.Join(slices.DeleteFunc(details, func(d string) bool { return d == "" }), "; ")
 }
 
-// everything passes every record.
-func everything() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
+// matchAll returns a filter that passes every record.
+func matchAll() *ken.Filter { return &ken.Filter{Statuses: ken.Statuses(), Structural: true} }
 
-// nearest is how many hits of a search are looked at.
-const nearest = 100
+// maxHits bounds the hits of a search that are examined.
+const maxHits = 100
 
 func (c *deletionChecker) keyword(ctx context.Context) (Check, error) {
 	out := Check{Name: "keyword index", Where: "the index of words, asked for all that each claim said"}
 	var left []string
-	for i := range c.was {
-		res, err := c.s.Keyword(ctx, store.EmbedText(&c.was[i]), everything(), nearest)
+	for i := range c.before {
+		res, err := c.s.Keyword(ctx, store.EmbedText(&c.before[i]), matchAll(), maxHits)
 		if err != nil {
 			return out, err
 		}
 		left = append(left, c.hits(res)...)
 	}
-	out.Detail = among("found:", left)
+	out.Detail = listIDs("found:", left)
 	return out, nil
 }
 
-// hits are those of the ids that a search found.
+// hits returns the deleted ids that a search found.
 func (c *deletionChecker) hits(res store.Result) (left []string) {
 	for _, h := range res.Hits {
 		if row, ok := c.s.Row(h.Ref); ok && slices.Contains(c.ids, row.ID) {
@@ -166,8 +165,8 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 		return out, nil
 	}
 	var texts []string
-	for i := range c.was {
-		texts = append(texts, store.EmbedText(&c.was[i]))
+	for i := range c.before {
+		texts = append(texts, store.EmbedText(&c.before[i]))
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -178,27 +177,27 @@ func (c *deletionChecker) vectors(ctx context.Context) (Check, error) {
 	}
 	var left []string
 	for _, v := range vecs {
-		res, err := c.s.Vector(ctx, v, everything(), nearest)
+		res, err := c.s.Vector(ctx, v, matchAll(), maxHits)
 		if err != nil {
 			return out, err
 		}
 		left = append(left, c.hits(res)...)
 	}
-	out.Clean, out.Detail = len(left) == 0, among("found:", left)
+	out.Clean, out.Detail = len(left) == 0, listIDs("found:", left)
 	return out, nil
 }
 
 func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 	out := Check{Name: "structure", Where: "what is filed under the names that the claims were about, or points at them"}
 	var names []string
-	for i := range c.was {
-		names = append(names, store.SpellEntities(c.was[i].Entities)...)
+	for i := range c.before {
+		names = append(names, store.SpellEntities(c.before[i].Entities)...)
 	}
-	under, err := c.s.Outlines(ctx, names, everything(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
+	under, err := c.s.Outlines(ctx, names, matchAll(), store.OutlineOptions{Top: math.MaxInt, Links: math.MaxInt, Aspects: math.MaxInt, Mentioned: names})
 	if err != nil {
 		return out, err
 	}
-	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), everything())
+	refs, err := c.s.Referring(ctx, append(slices.Clone(c.ids), names...), matchAll())
 	if err != nil {
 		return out, err
 	}
@@ -217,7 +216,7 @@ func (c *deletionChecker) structure(ctx context.Context) (Check, error) {
 			left = append(left, row.ID)
 		}
 	}
-	out.Detail = among("found:", left)
+	out.Detail = listIDs("found:", left)
 	return out, nil
 }
 
@@ -235,48 +234,48 @@ func (c *deletionChecker) history(ctx context.Context) (Check, error) {
 			left = append(left, id)
 		}
 	}
-	out.Detail = among("still told of:", left)
+	out.Detail = listIDs("still told of:", left)
 	return out, nil
 }
 
-// journals looks through the journals, once.
+// journals searches the journals, once.
 func (c *deletionChecker) journals(ctx context.Context) (*session.Holding, error) {
-	if c.held != nil {
-		return c.held, nil
+	if c.journalHolding != nil {
+		return c.journalHolding, nil
 	}
-	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.says, Claims: c.ids}
+	t := session.Traces{Message: func(string, *session.Entry) bool { return false }, Text: c.matches, Claims: c.ids}
 	if c.matcher != nil {
 		t.Message = c.matcher.MatchMessage
 	}
 	held, err := c.l.Journal(c.s.Owner()).Holds(ctx, t)
-	c.held = &held
-	return c.held, err
+	c.journalHolding = &held
+	return c.journalHolding, err
 }
 
 func (c *deletionChecker) messages(ctx context.Context) (Check, error) {
 	out := Check{Name: "journals", Where: "the messages of every session"}
 	held, err := c.journals(ctx)
-	out.Detail = among("said in", held.Sessions)
+	out.Detail = listIDs("said in", held.Sessions)
 	return out, err
 }
 
 func (c *deletionChecker) injected(ctx context.Context) (Check, error) {
 	out := Check{Name: "injected texts", Where: "what was put before models, in every session"}
 	held, err := c.journals(ctx)
-	out.Detail = among("in", held.Injected)
+	out.Detail = listIDs("in", held.Injected)
 	return out, err
 }
 
 func (c *deletionChecker) checkpoints(ctx context.Context) (Check, error) {
 	out := Check{Name: "checkpoints", Where: "where every session stands"}
 	held, err := c.journals(ctx)
-	out.Detail = among("in", held.Checkpoint)
+	out.Detail = listIDs("in", held.Checkpoint)
 	return out, err
 }
 
 func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 	out := Check{Name: "receipts", Where: "the receipts of turns, in which nothing but ids may be left"}
-	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.says}, nil)
+	n, err := c.l.Receipts(c.s.Owner()).Holds(ctx, receipt.Traces{Claims: c.ids, Text: c.matches}, nil)
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell more", n)
 	}
@@ -285,7 +284,7 @@ func (c *deletionChecker) receipts(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 	out := Check{Name: "attention", Where: "what agents have asked a person to do, and were not let write"}
-	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.says})
+	n, err := attention.Holds(ctx, c.s.Shelf(), attention.Traces{Claims: c.ids, Text: c.matches})
 	if n > 0 {
 		out.Detail = fmt.Sprintf("%d of them tell of it", n)
 	}
@@ -294,7 +293,7 @@ func (c *deletionChecker) attention(ctx context.Context) (Check, error) {
 
 func (c *deletionChecker) blocks(context.Context) (Check, error) {
 	out := Check{Name: "running conversations", Where: "the blocks that this process would send on"}
-	if n := c.l.blocks.count(carrying(c.s.Owner(), c.ids, c.matcher)); n > 0 {
+	if n := c.l.blocks.count(containsForgotten(c.s.Owner(), c.ids, c.matcher)); n > 0 {
 		out.Detail = fmt.Sprintf("%d of them have it", n)
 	}
 	return out, nil
@@ -321,10 +320,10 @@ func (c *deletionChecker) memoryFile(context.Context) (Check, error) {
 		}
 	}
 	says := ""
-	if c.says(string(b)) {
+	if c.matches(string(b)) {
 		says = "it says so"
 	}
-	out.Detail = joined(among("it has", left), says)
+	out.Detail = joinDetails(listIDs("it has", left), says)
 	out.Clean = out.Detail == ""
 	return out, nil
 }

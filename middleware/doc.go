@@ -1,23 +1,23 @@
-// Package middleware is the way in for a Go program: it opens a layer over a
-// project's knowledge and puts it in front of a chat loop.
+// Package middleware puts a knowledge layer between a Go program and its language model. Open
+// opens the layer over a project's knowledge; Assemble, a Transport or a wrapped client adds
+// what the agent should know to each model call.
 //
-// Before every model call a chain of stages works on the turn:
+// A chain of stages works on every turn:
 //
-//	guard → intent → retrieve → budget
+//	guard → intent → structure → retrieve → budget → insertions and receipt
 //
-// and yields insertions: messages to put at given places into the conversation.
-// The conversation itself is never rewritten. Two adapters carry the insertions
-// over: package goopenai wraps a go-openai client, and Layer.Transport works as
-// an http.RoundTripper under any SDK of OpenAI's or Anthropic's. What passes model
-// calls on by itself, such as a gateway, uses Layer.Begin and Exchange.Listen,
-// which a Transport is made of.
+// Insertions are blocks of text and their places in the conversation. The conversation itself
+// is never rewritten. Package goopenai inserts the blocks into the requests of a go-openai
+// client. Layer.Transport is an http.RoundTripper for any SDK of OpenAI's or Anthropic's API. A
+// gateway that forwards model calls uses Layer.Begin and Exchange.Listen, of which a Transport
+// is made.
 //
-// A block is composed once a turn. The requests that follow, of the same turn
-// and of later ones, carry it at the same place byte for byte, so that the
-// provider's prompt cache keeps what it has; see sticky.go.
+// A block is composed once a turn. The later requests of that turn, and of the turns after it,
+// carry the block at the same place, byte for byte, so that the provider's prompt cache stays
+// valid: see blocks.go.
 //
-// The layer fails open: a stage that errs, panics or is late is left out, the
-// turn goes on, and the receipt says so.
+// The layer fails open. A stage that fails, panics or is late is left out, the turn goes on,
+// and the receipt says so.
 package middleware
 
 import (
@@ -35,51 +35,50 @@ import (
 
 // Options configures Open. Only Root is needed.
 type Options struct {
-	// Root is the project's folder: state and events lie under it, and its files
-	// are what the layer can search. Empty: the working directory.
+	// Root is the project's folder. State and events lie below it, and its files can be
+	// searched. Empty means the working directory.
 	Root string
-	// Config is used instead of the files: it is the program's word, and all of it
-	// counts. Nil: what config.Resolve finds, of which a project's file counts as far as
-	// the user consented. Either way, a state in the project's folder that was not made
-	// here by this user is not used: Ken works in a folder of its own, and Log hears of it.
+	// Config replaces the configuration files, and all of it counts. Nil means the result of
+	// config.Resolve, which uses a project's file as far as the user consented to it. In both
+	// cases, a state folder in the project that this user did not make on this machine is not
+	// used: Ken works in a folder of its own and logs a warning.
 	Config *config.Config
-	// Embedder is used instead of the configured one.
+	// Embedder replaces the configured embedder.
 	Embedder embed.Embedder
 
-	// Strict makes Open fail when the store can't be opened. Otherwise the layer
-	// works without knowledge, every receipt names the cause, and Log hears of it.
+	// Strict makes Open fail when the store can't be opened. Otherwise the layer works without
+	// knowledge, every receipt names the cause, and the log has an error.
 	Strict bool
-	// Foreground leaves it to the caller to call Refresh. Otherwise Open starts
-	// indexing and embedding in the background.
+	// Foreground stops Open from indexing and embedding in the background. The program calls
+	// Refresh instead.
 	Foreground bool
-	// Watch follows the project's files as they change, where the configuration lets it:
-	// for processes that stay. Otherwise, what a conversation's tool calls write is
-	// noticed, and the rest at the next start.
+	// Watch follows changes of the project's files, if the configuration allows it. Use it in
+	// processes that run for long. Otherwise the layer notices files that a conversation's tool
+	// calls write, and the rest at the next start.
 	Watch bool
-	// CountTokens fills in Receipt.Tokens even when no token budget is set. It
-	// loads the tokenizer's table, some tens of milliseconds once.
+	// CountTokens fills in Receipt.Tokens even without a token budget. Loading the tokenizer's
+	// table takes some tens of milliseconds, once.
 	CountTokens bool
 
-	// Taint is what a Transport does about an answer that calls a tool with what an
-	// external claim said; see Exchange.Guard. Empty: what gateway.taint says.
+	// Taint is what a Transport does about an answer that calls a tool with words of an external
+	// claim: see Exchange.Guard. Empty means the setting gateway.taint.
 	Taint config.TaintAction
 
-	// Use adds middlewares around the built-in stages, the first outermost.
+	// Use adds middlewares around the built-in stages. The first is the outermost.
 	Use []Middleware
-	// OnReceipt is called with each turn's receipt, on the turn's goroutine,
-	// before the model call. It must not change it.
+	// OnReceipt is called with each turn's receipt before the model call, on the turn's
+	// goroutine. It must not change the receipt.
 	OnReceipt func(context.Context, ken.Receipt)
-	// OnMessage is called with each message of a session that is new to its journal,
-	// in order, behind the turn's back: for programs that learn from messages as they
-	// come. It may use the handle, and should not take long.
+	// OnMessage is called in the background with each message that is new to a session's
+	// journal, in order. It may use the session handle and should return soon.
 	OnMessage func(context.Context, *session.Session, session.Entry)
-	// Progress is told about long work, from several goroutines.
+	// Progress receives the progress of long work, from several goroutines.
 	Progress func(stage string, done, total int)
-	// Log hears what no caller is there to be told. Default slog.Default().
+	// Log receives what can't be returned to a caller. Default: slog.Default().
 	Log *slog.Logger
 
-	Now   func() time.Time // default time.Now
-	NewID func() string    // of turns; default UUID version 7
+	Now   func() time.Time // default: time.Now
+	NewID func() string    // ids of turns; default: UUID version 7
 }
 
 func (o Options) withDefaults() Options {

@@ -24,10 +24,10 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// openEmbedder makes the configured embedder twice over: guarded for turns, and
-// with retries for the background.
+// openEmbedder makes the configured embedder in two forms: guarded by a circuit breaker for
+// turns, and with retries for the background.
 func (l *Layer) openEmbedder() error {
-	e, err := l.configured()
+	e, err := l.configuredEmbedder()
 	if err != nil {
 		return err
 	}
@@ -40,14 +40,14 @@ func (l *Layer) openEmbedder() error {
 	case e.Model() == embed.None().Model():
 		l.vectorCause = "switched off: knowledge.embed_provider is none"
 	default:
-		if l.background = e; !embed.IsLocal(e) {
-			l.background = embed.Retry(e, embed.RetryOptions{})
+		if l.backgroundEmbedder = e; !embed.IsLocal(e) {
+			l.backgroundEmbedder = embed.Retry(e, embed.RetryOptions{})
 		}
 	}
 	return nil
 }
 
-// vectorOff says by which switch there is no vector leg; "" when by none.
+// vectorOff names the setting that switches vector search off; "" if none does.
 func vectorOff(c *config.Config) string {
 	switch {
 	case !c.Middleware.Vector:
@@ -58,14 +58,15 @@ func vectorOff(c *config.Config) string {
 	return ""
 }
 
-func (l *Layer) configured() (embed.Embedder, error) {
+// configuredEmbedder returns the embedder of the options or of the configuration.
+func (l *Layer) configuredEmbedder() (embed.Embedder, error) {
 	if l.o.Embedder != nil {
 		return l.o.Embedder, nil
 	}
 	k := &l.cfg.Knowledge
 	switch l.cfg.EmbedProvider() {
 	case config.ProviderBuiltin:
-		return l.builtin()
+		return l.builtinEmbedder()
 	case config.ProviderStatic:
 		path := config.InProject(l.o.Root, k.EmbedPath)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -79,9 +80,9 @@ func (l *Layer) configured() (embed.Embedder, error) {
 	return embed.None(), nil
 }
 
-// builtin is the built-in table, or its copy that was adapted to this project. A
-// copy that can't be read is told of and left aside.
-func (l *Layer) builtin() (embed.Embedder, error) {
+// builtinEmbedder returns the built-in table, or its copy that was adapted to this project. A
+// copy that can't be read is logged and not used.
+func (l *Layer) builtinEmbedder() (embed.Embedder, error) {
 	base, err := builtin.Open()
 	if err != nil {
 		return nil, err
@@ -98,23 +99,23 @@ func (l *Layer) builtin() (embed.Embedder, error) {
 	return adapted, nil
 }
 
-// retrieval translates the configuration.
-func retrieval(c *config.Config) retriever.Options {
+// retrievalOptions translates the configuration.
+func retrievalOptions(c *config.Config) retriever.Options {
 	o := retriever.Options{Pool: c.Retrieval.Pool, K: float64(c.Retrieval.RRFK),
 		Limits: map[string]int{retriever.SourceKeyword: c.Retrieval.Legs.Keyword, retriever.SourceVector: c.Retrieval.Legs.Vector,
 			retriever.SourceStructure: c.Retrieval.Legs.Structure, retriever.SourceSessions: c.Knowledge.Sessions, retriever.SourcePlaybooks: c.Knowledge.Playbooks},
 		Order: retriever.Order(c.Retrieval.Rank), VectorWeight: c.Retrieval.RRFWeight, TopK: c.Knowledge.TopK, Deadline: c.Retrieval.Deadline,
 		DecayDays: c.Knowledge.DecayDays, Weights: (*retriever.Weights)(&c.Retrieval.Signals), Floor: c.Retrieval.Floor}
-	o.Structure = structural(c)
+	o.Structure = structureOptions(c)
 	if !c.Middleware.Floor || c.Retrieval.Floor == 0 {
 		o.Floor = -1
 	}
 	return o
 }
 
-// legs returns the legs of a turn: all that are switched on, or none when the turn
-// asks for nothing. One that asks to go on with the last sessions gets those and what
-// is pinned. noVector says why there is no vector leg.
+// legs returns the sources that a turn searches: those that are switched on, or none if the
+// turn asks for nothing. A turn that continues the last sessions searches those and the pinned
+// claims. noVector says why there is no vector search.
 func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVector string) []retriever.Source {
 	asks := s.Asks
 	var out []retriever.Source
@@ -140,44 +141,44 @@ func (l *Layer) legs(c *config.Config, p store.Projections, s *ken.Signals, noVe
 func (l *Layer) indexing() repository.Options {
 	r := &l.cfg.Repository
 	return repository.Options{Progress: func(p repository.Progress) { l.o.Progress(string(p.Stage), p.Done, p.Total) },
-		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.stillHolds(),
+		MaxFileBytes: int64(r.MaxFileBytes), MaxChunk: r.ChunkChars, Standing: l.decisionStatus(),
 		Exclude: r.Exclude, MaxCommits: r.GitCommits, NoHistory: r.GitCommits == 0}
 }
 
-// calibrateSeed draws the questions: the same in every process, so that the same
-// records give the same calibration.
+// calibrateSeed draws the calibration's questions. It is fixed, so that the same records give
+// the same calibration in every process.
 const calibrateSeed = 1
 
-// calibrations holds what is in force, by owner. Each is read from its file at
-// the owner's first turn.
+// calibrations holds the calibration of each owner, read from its file at the owner's first
+// turn.
 type calibrations struct {
-	mu    sync.RWMutex // guards m and what its values point to; no calibration is changed
-	m     map[string]*calibrated
-	due   chan string // owners whose turns found that a calibration is due; nil when nobody measures
-	alone sync.Mutex  // one measurement at a time
+	mu        sync.RWMutex // guards m and its values; a calibration itself never changes
+	m         map[string]*calibrated
+	due       chan string // owners whose turns found that a calibration is due; nil without a background
+	measuring sync.Mutex  // one measurement at a time
 }
 
-// calibrated is what is known of an owner.
+// calibrated is what is known of an owner's calibration.
 type calibrated struct {
-	now   *calibrate.Calibration // in force; nil for none
-	tried int                    // records when it was last measured or asked for
+	current     *calibrate.Calibration // in force; nil for none
+	requestedAt int                    // records at the last measurement or request
 
-	file   stamp     // that now is from
-	looked time.Time // when that was last compared
+	file    stamp     // the file that current was read from
+	checked time.Time // when the file was last compared
 }
 
-// lookEvery is how often a turn looks whether another process has measured since.
-const lookEvery = time.Second
+// fileCheckEvery is how often a turn looks whether another process has measured.
+const fileCheckEvery = time.Second
 
-// stamp tells two versions of a file apart. It is written by whichever process holds
-// the store.
+// stamp tells two versions of a calibration file apart. The process that holds the store writes
+// the file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// stampOf is the zero value for a file that is not there.
-func (l *Layer) stampOf(owner string) stamp {
+// calibrationStamp returns the stamp of an owner's file; the zero value if there is none.
+func (l *Layer) calibrationStamp(owner string) stamp {
 	fi, err := os.Stat(filepath.Join(l.ownerDir(owner), calibrate.File))
 	if err != nil {
 		return stamp{}
@@ -185,42 +186,41 @@ func (l *Layer) stampOf(owner string) stamp {
 	return stamp{fi.ModTime(), fi.Size()}
 }
 
-// owned is the owner as stores name it.
-func (l *Layer) owned(owner string) string {
+// ownerOrDefault returns the configured owner for "".
+func (l *Layer) ownerOrDefault(owner string) string {
 	if owner == "" {
 		return l.cfg.Knowledge.Owner
 	}
 	return owner
 }
 
-// calibrates reports whether calibration has any effect.
-func (l *Layer) calibrates() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
+// usesCalibration reports whether a calibration has any effect.
+func (l *Layer) usesCalibration() bool { return l.cfg.Retrieval.Calibrate && l.vectorCause == "" }
 
-// Calibration is how an owner's store was found to fare with the embedder in use,
-// "" for the configured owner; nil when that was not measured, or is switched off.
-// It must not be changed.
+// Calibration returns how well the embedder does on an owner's store, "" for the configured
+// owner; nil if that was not measured or is switched off. Do not change it.
 func (l *Layer) Calibration(owner string) *calibrate.Calibration {
-	if !l.calibrates() {
+	if !l.usesCalibration() {
 		return nil
 	}
-	return l.calibrated(l.owned(owner)).now
+	return l.calibrationOf(l.ownerOrDefault(owner)).current
 }
 
-// calibrated returns a copy of what is known of an owner, from its file at the
-// first time and when that has changed.
-func (l *Layer) calibrated(owner string) calibrated {
+// calibrationOf returns a copy of what is known of an owner. It reads the file the first time
+// and when the file has changed.
+func (l *Layer) calibrationOf(owner string) calibrated {
 	cs := &l.calibrations
 	cs.mu.RLock()
 	known, at := cs.m[owner], l.now()
-	if known != nil && at.Sub(known.looked).Abs() < lookEvery {
+	if known != nil && at.Sub(known.checked).Abs() < fileCheckEvery {
 		defer cs.mu.RUnlock()
 		return *known
 	}
 	cs.mu.RUnlock()
-	file := l.stampOf(owner)
+	file := l.calibrationStamp(owner)
 	if known != nil {
-		l.note(owner, func(c *calibrated) { c.looked = at })
-		if same := l.unchanged(owner, file); same != nil {
+		l.updateCalibration(owner, func(c *calibrated) { c.checked = at })
+		if same := l.unchangedCalibration(owner, file); same != nil {
 			return *same
 		}
 	}
@@ -234,20 +234,20 @@ func (l *Layer) calibrated(owner string) calibrated {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if known = cs.m[owner]; known == nil {
-		known = &calibrated{looked: at}
+		known = &calibrated{checked: at}
 		if cs.m == nil {
 			cs.m = map[string]*calibrated{}
 		}
 		cs.m[owner] = known
 	}
-	if known.file != file || known.now == nil {
-		known.now, known.file = c, file
+	if known.file != file || known.current == nil {
+		known.current, known.file = c, file
 	}
 	return *known
 }
 
-// unchanged returns a copy of what is known, unless it is of another file.
-func (l *Layer) unchanged(owner string, file stamp) *calibrated {
+// unchangedCalibration returns a copy of what is known; nil if that is from another file.
+func (l *Layer) unchangedCalibration(owner string, file stamp) *calibrated {
 	l.calibrations.mu.RLock()
 	defer l.calibrations.mu.RUnlock()
 	known := *l.calibrations.m[owner]
@@ -261,79 +261,79 @@ func (l *Layer) ownerDir(owner string) string {
 	return filepath.Join(l.cfg.State(l.o.Root), bolt.FolderName(owner))
 }
 
-// Calibrate measures how an owner's store fares with the embedder in use, if that
-// is due, keeps the result beside the store, and uses it from the next turn on.
-// It returns what is in force: nil when calibration is switched off, when the store
-// has too few records, or when too few of them have a vector yet.
+// Calibrate measures how well the embedder does on an owner's store if that is due, stores the
+// result beside the store, and uses it from the next turn on. It returns the calibration in
+// force: nil if calibration is switched off, or if the store has too few records, or too few of
+// them have a vector yet.
 //
-// It takes up to a second, and with a gateway the time of embedding some 200
-// questions. Nothing waits for it.
+// It takes up to a second, and with an embedding service also the time for some 200 questions.
+// No turn waits for it.
 func (l *Layer) Calibrate(ctx context.Context, owner string) (*calibrate.Calibration, error) {
-	if !l.calibrates() {
+	if !l.usesCalibration() {
 		return nil, nil
 	}
-	owner = l.owned(owner)
-	l.calibrations.alone.Lock()
-	defer l.calibrations.alone.Unlock()
+	owner = l.ownerOrDefault(owner)
+	l.calibrations.measuring.Lock()
+	defer l.calibrations.measuring.Unlock()
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	known := l.calibrated(owner)
+	known := l.calibrationOf(owner)
 	have, total := s.Coverage()
-	if !ready(have, total) || !known.now.Due(l.embedder.Model(), total) {
-		return known.now, nil
+	if !enoughVectors(have, total) || !known.current.Due(l.embedder.Model(), total) {
+		return known.current, nil
 	}
-	l.note(owner, func(c *calibrated) { c.tried = total })
-	c, err := calibrate.Run(ctx, s, l.background, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
+	l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
+	c, err := calibrate.Run(ctx, s, l.backgroundEmbedder, l.retrieval, calibrate.Options{Seed: calibrateSeed, Now: l.now,
 		Filter: ken.Filter{Unscoped: true, Now: l.now().UTC(), MinTrust: l.cfg.Retrieval.MinTrust},
 		Progress: func(done, total int) {
 			l.yieldToTurns(ctx)
 			l.o.Progress("calibrate", done, total)
 		}})
 	if err != nil {
-		return known.now, fmt.Errorf("calibrate: %w", err)
+		return known.current, fmt.Errorf("calibrate: %w", err)
 	}
 	err = c.Write(s.Dir())
-	file := l.stampOf(owner)
-	l.note(owner, func(known *calibrated) { known.now, known.file = c, file })
+	file := l.calibrationStamp(owner)
+	l.updateCalibration(owner, func(known *calibrated) { known.current, known.file = c, file })
 	return c, err
 }
 
-func (l *Layer) note(owner string, change func(*calibrated)) {
+// updateCalibration changes what is known of an owner.
+func (l *Layer) updateCalibration(owner string, change func(*calibrated)) {
 	l.calibrations.mu.Lock()
 	defer l.calibrations.mu.Unlock()
 	change(l.calibrations.m[owner])
 }
 
-// ready reports whether enough records have a vector: while many lack one, the
-// likeness would seem worse than it is.
-func ready(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
+// enoughVectors reports whether enough records have a vector. If many lack one, the embedder
+// would seem worse than it is.
+func enoughVectors(have, total int) bool { return have >= calibrate.MinRecords && 10*have >= 9*total }
 
-// wantCalibration lets the background know that an owner's calibration is due. A
-// turn calls it, and it does not wait.
-func (l *Layer) wantCalibration(owner string, have, total int) {
-	if l.calibrations.due == nil || !l.calibrates() || !ready(have, total) {
+// requestCalibration tells the background that an owner's calibration is due. It does not wait.
+func (l *Layer) requestCalibration(owner string, have, total int) {
+	if l.calibrations.due == nil || !l.usesCalibration() || !enoughVectors(have, total) {
 		return
 	}
-	known := l.calibrated(owner)
-	if !known.now.Due(l.embedder.Model(), total) || 2*total < 3*known.tried {
+	known := l.calibrationOf(owner)
+	if !known.current.Due(l.embedder.Model(), total) || 2*total < 3*known.requestedAt {
 		return
 	}
 	select {
 	case l.calibrations.due <- owner:
-		l.note(owner, func(c *calibrated) { c.tried = total })
+		l.updateCalibration(owner, func(c *calibrated) { c.requestedAt = total })
 	default: // another turn will ask
 	}
 }
 
-// calibrateDue measures what turns found due, until ctx ends.
-func (l *Layer) calibrateDue(ctx context.Context) {
+// runCalibrations measures what turns requested, until ctx ends.
+func (l *Layer) runCalibrations(ctx context.Context) {
 	for {
 		select {
 		case owner := <-l.calibrations.due:
-			// The configured owner's holder looks after it by itself: see lookAfter.
+			// The holder of the configured owner's store does it by itself: see maintainStore.
 			if owner != l.cfg.Knowledge.Owner || l.owners.Holds(owner) {
 				l.calibrateQuietly(ctx, owner)
 			}
@@ -353,21 +353,22 @@ func (l *Layer) calibrateQuietly(ctx context.Context, owner string) {
 	}
 }
 
-// search is how an owner's turns search, legs apart, and why there is no vector
-// leg; "" when there is.
-func (l *Layer) search(owner string) (retriever.Options, string) {
-	return l.searchBy(l.Calibration(owner))
+// searchOptions returns how an owner's turns search, without the sources, and why there is no
+// vector search; "" if there is.
+func (l *Layer) searchOptions(owner string) (retriever.Options, string) {
+	return l.searchOptionsFor(l.Calibration(owner))
 }
 
-// searchBy is search for whoever has the calibration already: each look at whether
-// its file has changed is a call of the operating system.
-func (l *Layer) searchBy(c *calibrate.Calibration) (retriever.Options, string) {
-	return calibratedBy(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
+// searchOptionsFor is searchOptions for a caller that has the calibration. It saves a look at
+// the file, which is a call of the operating system.
+func (l *Layer) searchOptionsFor(c *calibrate.Calibration) (retriever.Options, string) {
+	return applyCalibration(c, l.retrieval, l.cfg.Middleware.Keyword, l.vectorCause)
 }
 
-// calibratedBy is how to search after a calibration, and why there is no vector leg:
-// for the cause given, "" for none, or because the words alone, if they may, find more.
-func calibratedBy(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
+// applyCalibration returns the search options under a calibration, and why there is no vector
+// search: the cause given, "" for none, or that the keyword search alone finds more. words says
+// whether that is switched on.
+func applyCalibration(c *calibrate.Calibration, o retriever.Options, words bool, cause string) (retriever.Options, string) {
 	o = c.Apply(o)
 	if c.Harms() && words && o.Order == retriever.OrderEvidence {
 		return o, fmt.Sprintf("calibrated: by the likeness that %s sees, less is found here than by words alone", c.Model)

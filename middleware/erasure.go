@@ -17,42 +17,39 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// erasure is a Forget on its way. Its record is on the shelf from before the first claim
-// goes until no file has the words, so that whoever comes after a crash, or when the disk
-// has room again, goes on with it. The order is what keeps a busy session from bringing
-// anything back:
+// erasure is a Forget in progress. Its record is on the shelf from before the first claim is
+// deleted until no file has the text, so that a later process can finish it after a crash or a
+// full disk. The order of the steps keeps a busy session from bringing anything back:
 //
-//  1. the record, with fingerprints: from here on no transaction of the shelf takes up
-//     what says it;
-//  2. the claims go, and in the same transactions marks of their ids get on the shelf:
-//     from here on nothing that carries an id is taken up;
-//  3. what the shelf has of it goes, and so does what was written meanwhile, until a look
-//     at every place finds nothing;
-//  4. the words go from the record, and the files are rewritten.
+//  1. Write the record, with fingerprints. From now on the shelf accepts nothing that says the same.
+//  2. Delete the claims and, in the same transactions, write marks of their ids. From now on the shelf accepts nothing with such an id.
+//  3. Delete matcher on the shelf, again and again, until a look at every place finds nothing.
+//  4. Delete the text from the record, and rewrite the files.
 type erasure struct {
-	l       *Layer
-	s       store.Engine
-	d       *ownerSessions
-	rec     forgotten.Record
-	matcher *harvest.ClaimMatcher // nil once the words are gone from the record
-	seq     uint64                // of the log, as far as claims were looked at
-	out     Forgotten
+	l        *Layer
+	s        store.Engine
+	sessions *ownerSessions
+	record   forgotten.Record
+	matcher  *harvest.ClaimMatcher // nil once the record has no text any more
+	seq      uint64                // the log's event up to which claims were examined
+	out      Forgotten
 }
 
+// Bounds of an erasure.
 const (
-	// eraseRounds bounds how often an erasure looks again because something was found.
+	// eraseRounds bounds how often an erasure looks again because it found something.
 	eraseRounds = 8
-	// wordsKept is how long single words of a forgotten claim are recognised: longer than
-	// the sessions usually go on that were given it.
+	// wordsKept is how long single words of a forgotten claim are recognized: longer than a
+	// session that had the claim usually goes on.
 	wordsKept = 7 * 24 * time.Hour
 )
 
-// errBegun is that somebody is at it, or was.
-var errBegun = errors.New("it was begun before")
+// errInProgress means that this or another process has begun the erasure.
+var errInProgress = errors.New("it was begun before")
 
-// begin writes the record. errBegun: there is one that is not done.
+// begin writes the record. It returns errInProgress if there is an unfinished one.
 func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten.Given, reason string, actor ken.Actor) error {
-	e.rec = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
+	e.record = forgotten.Record{Claim: r.root.ID, Also: r.ids()[1:], At: e.l.now().UTC(), Given: given,
 		Pending: &forgotten.Pending{Claims: append([]ken.Claim{r.root}, r.others...), Reason: reason, Actor: actor, Process: e.l.process}}
 	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
 		key, err := forgotten.Key(tx)
@@ -62,29 +59,29 @@ func (e *erasure) begin(ctx context.Context, r *deletionScope, given []forgotten
 		if have, err := forgotten.Find(tx, r.root.ID); err != nil {
 			return err
 		} else if have != nil && have.Pending != nil {
-			return errBegun
+			return errInProgress
 		}
-		rec := e.rec
+		rec := e.record
 		for i := range r.claims {
-			rec.Prints, rec.Short = printsOf(rec.Prints, rec.Short, key, &r.claims[i], r.why[i])
+			rec.Prints, rec.Short = claimPrints(rec.Prints, rec.Short, key, &r.claims[i], r.reasons[i])
 		}
 		rec.Words = nil
-		for _, w := range r.alone {
+		for _, w := range r.uniqueWords {
 			rec.Words = append(rec.Words, forgotten.HashOf(key, w))
 		}
-		e.rec = rec
+		e.record = rec
 		return forgotten.Put(tx, &rec)
 	})
 }
 
-// printsOf adds the fingerprints of what a claim says, but not of an episode whose rest is
-// written anew.
-func printsOf(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
+// claimPrints adds the fingerprints of what a claim says, except of an episode whose rest is
+// written again.
+func claimPrints(have []forgotten.Print, short int, key []byte, c *ken.Claim, why string) ([]forgotten.Print, int) {
 	if why == BlastRedacted {
 		return have, short
 	}
 	texts := []string{c.Text}
-	if c.Kind != ken.KindEpisode { // what a session began and ended with is not its own
+	if c.Kind != ken.KindEpisode { // an episode's details are the first and last words of its session
 		for _, ev := range c.Evidence {
 			if ev.Kind == ken.EvidenceMessage || ev.Kind == ken.EvidenceUserStatement {
 				texts = append(texts, ev.Detail)
@@ -105,36 +102,36 @@ func printsOf(have []forgotten.Print, short int, key []byte, c *ken.Claim, why s
 	return have, short
 }
 
-// forgetOn goes on with what was begun, or says what went.
-func (l *Layer) forgetOn(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
+// resumeForget continues an erasure, or returns what was erased.
+func (l *Layer) resumeForget(ctx context.Context, s store.Engine, id string) (Forgotten, error) {
 	d := l.sessionsOf(s.Owner())
-	let, err := d.harvester.Pause(ctx)
+	resume, err := d.harvester.Pause(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer let()
-	rec, err := l.ownErasure(ctx, s, id)
+	defer resume()
+	rec, err := l.takeOverErasure(ctx, s, id)
 	if err != nil || rec == nil {
 		return Forgotten{}, err
 	}
-	e := &erasure{l: l, s: s, d: d, rec: *rec}
+	e := &erasure{l: l, s: s, sessions: d, record: *rec}
 	if rec.Pending == nil {
-		e.tell()
+		e.report()
 		return e.out, nil
 	}
 	if len(rec.Pending.Claims) > 0 {
 		e.matcher = harvest.NewClaimMatcher(&rec.Pending.Claims[0])
-		if err := e.give(ctx); err != nil {
+		if err := e.giveWords(ctx); err != nil {
 			return Forgotten{}, err
 		}
 	}
 	return e.run(ctx)
 }
 
-// ownErasure makes this process the one that carries an erasure out, and returns the
-// record as it is then. While another living process is at it, it waits: two that write
-// the record would undo each other's. Nobody else in this process is at it.
-func (l *Layer) ownErasure(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
+// takeOverErasure makes this process the one that carries an erasure out, and returns its
+// record. While another living process carries it out, it waits: two that write the record
+// would undo each other's work. The caller makes sure that this process works on it only once.
+func (l *Layer) takeOverErasure(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
 	for {
 		busy := false
 		err := s.Shelf().Update(ctx, func(tx store.ShelfTx) (err error) {
@@ -142,7 +139,7 @@ func (l *Layer) ownErasure(ctx context.Context, s store.Engine, id string) (rec 
 			if err != nil || rec == nil || rec.Pending == nil {
 				return err
 			}
-			if p := rec.Pending.Process; p != "" && p != l.process && l.lives(p) {
+			if p := rec.Pending.Process; p != "" && p != l.process && l.isAlive(p) {
 				busy = true
 				return nil
 			}
@@ -153,32 +150,33 @@ func (l *Layer) ownErasure(ctx context.Context, s store.Engine, id string) (rec 
 			return rec, err
 		}
 		select {
-		case <-time.After(otherEvery):
+		case <-time.After(otherCheckEvery):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// give has the traces recognise single words, as far as they are known.
-func (e *erasure) give(ctx context.Context) error {
-	turns, sessions, err := e.d.given(ctx, e.rec.IDs()...)
+// giveWords lets the matcher recognize the single words that are known.
+func (e *erasure) giveWords(ctx context.Context) error {
+	turns, sessions, err := e.sessions.given(ctx, e.record.IDs()...)
 	if err != nil {
 		return err
 	}
-	for _, t := range append(turns, e.rec.Given...) {
+	for _, t := range append(turns, e.record.Given...) {
 		sessions = append(sessions, t.Session)
 	}
 	return e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
 		gone, err := forgotten.In(r)
-		if err == nil && len(e.rec.Words) > 0 {
+		if err == nil && len(e.record.Words) > 0 {
 			e.matcher.SetRecipients(union(sessions, e.matcher.Recipients()), gone.Names)
 		}
 		return err
 	})
 }
 
-// finishForgetting goes on with what another process left, or this one could not finish.
+// finishForgetting continues erasures that an earlier process left, or that this one could not
+// finish.
 func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -210,83 +208,85 @@ func (l *Layer) finishForgetting(ctx context.Context, owner string) error {
 			errs = append(errs, err)
 			continue
 		}
-		if p := rec.Pending.Process; p != l.process && l.lives(p) {
-			continue // it is at it
+		if p := rec.Pending.Process; p != l.process && l.isAlive(p) {
+			continue // that process carries it out
 		}
-		_, err = l.forgetOn(ctx, s, id)
+		_, err = l.resumeForget(ctx, s, id)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// run carries it out, from wherever it stands.
+// run carries the erasure out from where it stands.
 func (e *erasure) run(ctx context.Context) (Forgotten, error) {
 	err := e.carryOut(ctx)
-	e.tell()
+	e.report()
 	if err == nil {
 		return e.out, nil
 	}
 	e.out.Pending = err.Error()
-	e.rec.Pending.Failed, e.rec.Pending.Process = e.out.Pending, ""
-	_ = e.put(context.WithoutCancel(ctx)) // a disk that is full takes no note either
-	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.rec.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
-		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.rec.Claim + " goes on at once."}
+	e.record.Pending.Failed, e.record.Pending.Process = e.out.Pending, ""
+	_ = e.saveRecord(context.WithoutCancel(ctx)) // fails as well on a full disk
+	return e.out, &ken.Error{Code: ken.CodeUnavailable, Field: e.record.Claim, Msg: "forgotten, but not yet erased from every file", Err: err,
+		Try: "Make room on the disk, or mend what the cause names. It goes on by itself, also when the store is opened next; ken forget " + e.record.Claim + " goes on at once."}
 }
 
-// tell says what went.
-func (e *erasure) tell() {
-	e.out.Given = e.rec.Given
+// report fills in what was erased.
+func (e *erasure) report() {
+	e.out.Given = e.record.Given
 	went := e.out.Claims
-	e.out.Claims = e.rec.IDs()
+	e.out.Claims = e.record.IDs()
 	for _, id := range went {
 		if !slices.Contains(e.out.Claims, id) {
 			e.out.Claims = append(e.out.Claims, id)
 		}
 	}
-	if e.rec.Pending == nil {
-		e.out.Files = e.rec.Files
-		e.out.Sessions, e.out.Looked = e.rec.Told, eraseLooked
+	if e.record.Pending == nil {
+		e.out.Files = e.record.Files
+		e.out.Sessions, e.out.Looked = e.record.Told, eraseLooked
 	}
 }
 
-// eraseLooked are the places that are clean once an erasure has come to its end.
+// eraseLooked are the places that are clean after an erasure.
 var eraseLooked = []string{"claims", "history in the log", "keyword index", "vectors of every model", "journals", "injected texts", "checkpoints",
 	"receipts", "attention", "running conversations", "generated evaluation sets", "MEMORY.md", "free pages of the store"}
 
-func (e *erasure) put(ctx context.Context) error {
-	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return forgotten.Put(tx, &e.rec) })
+// saveRecord writes the record to the shelf.
+func (e *erasure) saveRecord(ctx context.Context) error {
+	return e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error { return forgotten.Put(tx, &e.record) })
 }
 
+// carryOut erases in rounds until nothing is found, then compacts the store.
 func (e *erasure) carryOut(ctx context.Context) error {
 	for n := 0; e.matcher != nil; n++ {
-		more, err := e.round(ctx)
+		more, err := e.eraseRound(ctx)
 		if err != nil {
 			return err
 		}
 		if more && n < eraseRounds {
 			continue
 		}
-		if err := e.beside(ctx); err != nil {
+		if err := e.eraseFiles(ctx); err != nil {
 			return err
 		}
-		if err := e.l.forgetShared(ctx, e.s.Owner(), e.rec.IDs(), e.matcher.MatchAny); err != nil {
+		if err := e.l.forgetShared(ctx, e.s.Owner(), e.record.IDs(), e.matcher.MatchAny); err != nil {
 			return fmt.Errorf("erase it where it was shared: %w", err)
 		}
 		e.matcher = nil
-		e.rec.Gone = e.l.now().UTC()
-		e.rec.Told = union(e.rec.Told, e.out.Sessions)
-		e.rec.Pending = &forgotten.Pending{Process: e.l.process}
-		if err := e.put(ctx); err != nil {
+		e.record.Gone = e.l.now().UTC()
+		e.record.Told = union(e.record.Told, e.out.Sessions)
+		e.record.Pending = &forgotten.Pending{Process: e.l.process}
+		if err := e.saveRecord(ctx); err != nil {
 			return fmt.Errorf("note how far it is: %w", err)
 		}
 	}
 	if err := e.s.Compact(ctx); err != nil {
 		return err
 	}
-	pending := e.rec.Pending
-	e.rec.Pending = nil
-	if err := e.put(ctx); err != nil {
-		e.rec.Pending = pending
+	pending := e.record.Pending
+	e.record.Pending = nil
+	if err := e.saveRecord(ctx); err != nil {
+		e.record.Pending = pending
 		return fmt.Errorf("note that it is done: %w", err)
 	}
 	return nil
@@ -299,76 +299,75 @@ func union(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// round has everything go that is there now, and reports whether there may be more:
-// because something was written since, or another process's harvest has ended that had
-// read it.
-func (e *erasure) round(ctx context.Context) (more bool, err error) {
-	if err := e.claims(ctx); err != nil {
+// eraseRound deletes everything that is there now, and reports whether there may be more:
+// something was written since, or another process's harvest ended that had read it.
+func (e *erasure) eraseRound(ctx context.Context) (more bool, err error) {
+	if err := e.forgetClaims(ctx); err != nil {
 		return false, err
 	}
-	if err := e.give(ctx); err != nil { // some turns were given it meanwhile
+	if err := e.giveWords(ctx); err != nil { // more turns may have had it since
 		return false, err
 	}
-	running, err := e.l.atWork(ctx, e.d, "")
+	running, err := e.l.otherHarvests(ctx, e.sessions, "")
 	if err != nil {
 		return false, err
 	}
-	ids := e.rec.IDs()
-	was := e.rec.Pending.Claims
+	ids := e.record.IDs()
+	was := e.record.Pending.Claims
 	r := &deletionScope{matcher: e.matcher, root: was[0], claims: was}
 	said := map[string]bool{}
-	t := r.inJournals(said)
+	t := r.journalTraces(said)
 	t.Claims = ids
-	gone, err := e.d.journal.Expunge(ctx, t)
+	gone, err := e.sessions.journal.Expunge(ctx, t)
 	e.out.Messages += gone.Messages
 	e.out.Sessions = union(e.out.Sessions, gone.Sessions)
-	if err := errors.Join(err, forgetSessions(ctx, e.d, slices.Sorted(maps.Keys(said)))); err != nil {
+	if err := errors.Join(err, forgetSessions(ctx, e.sessions, slices.Sorted(maps.Keys(said)))); err != nil {
 		return false, err
 	}
-	e.l.recovered.forget(e.s.Owner())
-	e.l.begun.forget(e.s.Owner())
-	e.l.lineage.forget(e.s.Owner())
-	e.l.judgements.drop(e.s.Owner()) // what waits to be judged has the words of claims
-	e.l.blocks.drop(carrying(e.s.Owner(), ids, e.matcher))
+	e.l.recoveries.forget(e.s.Owner())
+	e.l.conversationStarts.forget(e.s.Owner())
+	e.l.sessionFocus.forget(e.s.Owner())
+	e.l.judgements.dropOwner(e.s.Owner()) // what waits to be judged has the words of claims
+	e.l.blocks.drop(containsForgotten(e.s.Owner(), ids, e.matcher))
 	// A harvest of another process may have read the messages before they went, and have
 	// ended since.
-	waited, err := e.l.othersHarvests(ctx, e.d, "")
+	waited, err := e.l.waitForOtherHarvests(ctx, e.sessions, "")
 	if err != nil {
 		return false, fmt.Errorf("wait for harvests of other processes: %w", err)
 	}
-	if err := errors.Join(forgetNotes(ctx, e.s, e.d, e.matcher, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.renew(ctx, e.s.Owner(), was)); err != nil {
+	if err := errors.Join(forgetNotes(ctx, e.s, e.sessions, e.matcher, ids), e.l.forgetUse(ctx, e.s.Owner(), ids), e.l.rewriteMemoryFile(ctx, e.s.Owner(), was)); err != nil {
 		return false, err
 	}
-	found, err := e.since(ctx)
+	found, err := e.addClaimsSince(ctx)
 	if found {
-		err = errors.Join(err, e.put(ctx))
+		err = errors.Join(err, e.saveRecord(ctx))
 	}
 	if err != nil || found || waited || len(running) > 0 {
 		return true, err
 	}
-	return e.left(ctx, t)
+	return e.anythingLeft(ctx, t)
 }
 
-// since looks at the claims that were written since they were looked at last, and takes
-// up those that say it.
-func (e *erasure) since(ctx context.Context) (found bool, err error) {
-	if e.seq == 0 { // it began in another process: nobody knows what was looked at
-		r := &deletionScope{matcher: e.matcher, root: e.rec.Pending.Claims[0]}
+// addClaimsSince examines the claims that were written since the last look, and adds those that
+// say the same.
+func (e *erasure) addClaimsSince(ctx context.Context) (found bool, err error) {
+	if e.seq == 0 { // begun by another process: what it examined is unknown
+		r := &deletionScope{matcher: e.matcher, root: e.record.Pending.Claims[0]}
 		e.seq = e.s.Seq()
 		if _, err := r.scan(ctx, e.s); err != nil {
 			return false, err
 		}
-		e.take(r.others)
+		e.addClaims(r.others)
 		return len(r.others) > 0, nil
 	}
-	upto := e.s.Seq()
+	last := e.s.Seq()
 	var say []ken.Claim
 	looked := map[string]bool{}
 	for ev, err := range e.s.Events(ctx, e.seq+1) {
 		if err != nil {
 			return false, err
 		}
-		if ev.Seq > upto {
+		if ev.Seq > last {
 			break
 		}
 		id := ev.Claim.String()
@@ -387,31 +386,31 @@ func (e *erasure) since(ctx context.Context) (found bool, err error) {
 			say = append(say, c)
 		}
 	}
-	e.seq = upto
-	e.take(say)
+	e.seq = last
+	e.addClaims(say)
 	return len(say) > 0, nil
 }
 
-// take adds claims to those that go.
-func (e *erasure) take(more []ken.Claim) {
+// addClaims adds claims to those that are deleted.
+func (e *erasure) addClaims(more []ken.Claim) {
 	for i := range more {
-		if !slices.ContainsFunc(e.rec.Pending.Claims, func(c ken.Claim) bool { return c.ID == more[i].ID }) {
-			e.rec.Pending.Claims = append(e.rec.Pending.Claims, more[i])
-			e.rec.Also = append(e.rec.Also, more[i].ID)
+		if !slices.ContainsFunc(e.record.Pending.Claims, func(c ken.Claim) bool { return c.ID == more[i].ID }) {
+			e.record.Pending.Claims = append(e.record.Pending.Claims, more[i])
+			e.record.Also = append(e.record.Also, more[i].ID)
 		}
 	}
 }
 
-// left looks once more at what is on the shelf.
-func (e *erasure) left(ctx context.Context, t session.Traces) (bool, error) {
-	held, err := e.d.journal.Holds(ctx, t)
+// anythingLeft looks at the shelf once more.
+func (e *erasure) anythingLeft(ctx context.Context, t session.Traces) (bool, error) {
+	held, err := e.sessions.journal.Holds(ctx, t)
 	if err != nil {
 		return false, err
 	}
 	if held.Messages+len(held.Injected)+len(held.Checkpoint) > 0 {
 		return true, nil
 	}
-	receipts, err := e.d.receipts.Holds(ctx, receipt.Traces{Claims: t.Claims, Text: t.Text}, nil)
+	receipts, err := e.sessions.receipts.Holds(ctx, receipt.Traces{Claims: t.Claims, Text: t.Text}, nil)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) || receipts > 0 {
 		return receipts > 0, err
 	}
@@ -419,32 +418,32 @@ func (e *erasure) left(ctx context.Context, t session.Traces) (bool, error) {
 	return notes > 0, err
 }
 
-// claims forgets them, and writes those anew that are something without it.
-func (e *erasure) claims(ctx context.Context) error {
-	was, p := e.rec.Pending.Claims, e.rec.Pending
+// forgetClaims deletes the claims, and writes the rest of episodes that say more.
+func (e *erasure) forgetClaims(ctx context.Context) error {
+	was, p := e.record.Pending.Claims, e.record.Pending
 	for i := range was {
 		c := &was[i]
 		why := p.Reason
 		if i > 0 {
-			why = "it says what " + e.rec.Claim + " said"
+			why = "it says what " + e.record.Claim + " said"
 		}
 		gone, err := e.s.Forget(store.EraseLater(ctx), c.ID, why, p.Actor)
 		for _, id := range gone {
 			if !slices.Contains(e.out.Claims, id) {
 				e.out.Claims = append(e.out.Claims, id)
 			}
-			if !slices.Contains(e.rec.IDs(), id) { // derived since they were looked at
-				e.rec.Also = append(e.rec.Also, id)
+			if !slices.Contains(e.record.IDs(), id) { // derived since the last look
+				e.record.Also = append(e.record.Also, id)
 			}
 		}
-		if err != nil && !errors.Is(err, ken.ErrNotFound) { // it went with another, or before
+		if err != nil && !errors.Is(err, ken.ErrNotFound) { // deleted with another claim, or before
 			return err
 		}
 		if i == 0 || c.Kind != ken.KindEpisode {
 			continue
 		}
 		if rest, ok := e.matcher.Redact(c); ok {
-			id, err := e.s.WriteClaim(ctx, rest) // under the episode's key, so once
+			id, err := e.s.WriteClaim(ctx, rest) // once, because it has the episode's key
 			if err != nil {
 				return fmt.Errorf("write the rest of an episode: %w", err)
 			}

@@ -190,12 +190,12 @@ func forgetFailing(t *testing.T, l *Layer, id string, n int, late bool) (noted, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &erasure{l: l, s: f, d: &d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	e := &erasure{l: l, s: f, sessions: &d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
 	given, sessions, err := d.given(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := reachOf(t.Context(), f, e.matcher, root, sessions, nil)
+	r, err := newDeletionScope(t.Context(), f, e.matcher, root, sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

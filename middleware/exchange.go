@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,76 +16,75 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Exchange is one model call on its way through the layer: the request with its
-// blocks, and the answer that the layer listens to. A Transport is made of it, and
-// so is whatever else passes requests on.
+// Exchange is one model call on its way through the layer: the request with its blocks, and the
+// answer, which the layer observes. A Transport is made of it, and so is any other forwarder of
+// requests.
 type Exchange struct {
-	// Turn is the turn as it was assembled: with its id, its owner and session, and
-	// the whole conversation as far as the layer knows it, of which the request may
-	// carry the end alone. It is not to be changed.
+	// Turn is the turn as it was assembled: with its id, owner and session, and the whole
+	// conversation as far as the layer knows it. The request may carry only the end of that. Do
+	// not change it.
 	Turn ken.Turn
-	// Receipt is the turn's.
+	// Receipt is the turn's receipt.
 	Receipt ken.Receipt
-	// Body is what to send: the slice that Begin was given when nothing was added.
+	// Body is what to send. It is the slice that Begin was given if nothing was added.
 	Body []byte
 
-	// Busy is true when the turn got no block of its own because too many were composed
-	// at once; see retrieval.at_once. Body has the blocks of earlier turns.
+	// Busy is true if the turn got no block of its own because too many were composed at once:
+	// see retrieval.at_once. Body has the blocks of earlier turns.
 	Busy bool
 
-	layer   *Layer
-	dialect wire.Dialect
-	thread  *thread            // what a later request may go on from; nil when none will
-	opened  func(*ken.Message) // is told what a conversation's beginning was answered with; nil for nobody
+	layer         *Layer
+	dialect       wire.Dialect
+	thread        *thread            // what a later request may continue; nil if none can
+	onFirstAnswer func(*ken.Message) // receives the first answer of a conversation; nil if nothing needs it
 
-	client   []byte           // the body as the client sent it
-	request  wire.Request     // what was read of it
-	inserted []wire.Insertion // what Body has more than it
-	placed   []placedBlock    // blocks in the request
-	suspects *sessionTaints   // see Guard
+	clientBody []byte           // the body as the client sent it
+	request    wire.Request     // what was parsed from it
+	inserted   []wire.Insertion // what Body has in addition
+	placed     []placedBlock    // the blocks in the request
+	taints     *sessionTaints   // see Guard
 }
 
-// Heard is what the model answered to an Exchange.
-type Heard struct {
+// ObservedAnswer is what the model answered to an Exchange.
+type ObservedAnswer struct {
 	Answer wire.Answer
-	// OK is false when nothing was said or called, or nothing could be read: the
-	// response is an error, is compressed in a way that is not listened to, is longer
-	// than 4 MiB, or broke off before the first word. Answer may have its Err and
-	// Usage all the same.
+	// OK is false if nothing was said or called, or the answer could not be read: it is an
+	// error, has an unknown compression, is longer than 4 MiB, or broke off before the first
+	// word. Answer may have its Err and Usage even then.
 	OK bool
 }
 
-// Begin assembles the turn of a request in a dialect. who says whose it is, by
-// what is known outside of it and, if it likes, by what is in it: owner, project,
-// session, agent, branch, scopes, weight and the rest; ID, Model, Messages and Tools
-// are not used. Nil is nobody in particular: the configured owner, no session. An
-// owner must never come from the request's own fields. For the session, see
-// wire.SessionOf: of conversations that it can't tell apart, Begin gives all but the
-// first one a session with a number behind, and a request that goes on from a
-// response that went through the layer gets that one's session.
+// Begin assembles the turn of a request. who returns whose request it is, from what the caller
+// knows and, if it likes, from the request: owner, project, session, agent, branch, scopes,
+// weight and the rest. Its ID, Model, Messages and Tools are not used. Nil means the configured
+// owner and no session. Never take an owner from the request's own fields.
 //
-// A turn without tools that has WeightNone and is Incognito takes no part in any session:
-// the body stays, and nothing is kept in memory of it either.
+// For the session, see wire.SessionOf. If several conversations look the same to it, Begin
+// gives all but the first a session with a number at its end. A request that continues a
+// response of this layer gets that response's session.
 //
-// An error says that the body is no request of the dialect, and should be passed on
-// as it is. Nothing else fails: the receipt says what was lost. Begin does not
-// change body, and returns at ctx's end at the latest. Nobody may change it until the
-// answer was heard: the turn's messages are parts of it.
+// A turn without tools that is Incognito and has WeightNone takes no part in any session: the
+// body stays as it is, and nothing of it is kept, not even in memory.
+//
+// An error means that the body is no request of the dialect and should be forwarded unchanged.
+// Nothing else fails: the receipt lists what was left out. Begin does not change body and
+// returns when ctx ends at the latest. Nobody may change body until the answer was observed,
+// because the turn's messages are parts of it.
 func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) (*Exchange, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
 		return nil, err
 	}
-	t := l.turnOf(&r, who)
-	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves nothing
+	t := l.requestTurn(&r, who)
+	if t.Weight == ken.WeightNone && t.Incognito && t.Tools == 0 { // it gets nothing and leaves no trace
 		t.Session, t.Parent = "", ""
-		return &Exchange{Turn: t, Receipt: l.blank(&t, silent(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
+		return &Exchange{Turn: t, Receipt: l.emptyReceipt(&t, skipReason(&t, &l.cfg, lastUser(r.Messages))), Body: body, layer: l, dialect: d}, nil
 	}
-	up := l.upstream(ctx, &t, &r, start)
-	opened := l.settleSession(ctx, &t, start)
+	up := l.loadUpstream(ctx, &t, &r, start)
+	opened := l.resolveSession(ctx, &t, start)
 	a := l.assemble(ctx, &t, up, start)
-	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.block.receipt.Cause == causeBusy, layer: l, dialect: d, opened: opened, placed: a.placed, suspects: a.suspects}
+	x := &Exchange{Turn: t, Receipt: a.Receipt, Body: body, Busy: a.decision.receipt.Cause == causeBusy, layer: l, dialect: d, onFirstAnswer: opened, placed: a.placed, taints: a.taints}
 	x.Turn.ID = a.Receipt.Turn
 	if len(a.Insertions) > 0 {
 		ins := make([]wire.Insertion, len(a.Insertions))
@@ -92,75 +92,74 @@ func (l *Layer) Begin(ctx context.Context, d wire.Dialect, body []byte, who func
 			ins[i] = wire.Insertion(a.Insertions[i])
 			ins[i].Before -= up.skipped
 		}
-		x.client, x.request, x.inserted = body, r, ins
+		x.clientBody, x.request, x.inserted = body, r, ins
 		if x.Body, err = wire.Splice(body, r, ins); err != nil { // a fault of ours
 			l.o.Log.Error("the request goes on without knowledge", "cause", err)
 			x.Body, x.inserted, a.placed = body, nil, nil
 		}
 	}
-	x.follow(&r, up, &a)
+	x.prepareThread(&r, up, &a)
 	return x, nil
 }
 
-// turnOf is the turn of a request: whose it is, and what is in it but for its messages.
-func (l *Layer) turnOf(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
+// requestTurn returns the turn of a request, without its messages.
+func (l *Layer) requestTurn(r *wire.Request, who func(*wire.Request) ken.Turn) (t ken.Turn) {
 	if who != nil {
 		t = who(r)
 	}
-	t.Owner = l.owned(t.Owner)
+	t.Owner = l.ownerOrDefault(t.Owner)
 	t.ID, t.Model, t.Tools = "", r.Model, r.Tools
 	return t
 }
 
-// Listen has the layer hear the answer as the client reads it. It replaces
-// resp.Body by one that gives the same bytes in the same reads, and keeps a copy in
-// memory of up to 4 MiB. Once the client has read the body to its end or closed it,
-// the answer goes to the session's journal, and then heard is called, once; nil is
-// nobody. That happens on another goroutine, which nobody waits for but Close. Call
-// Listen once, before the body is read.
+// Listen observes the answer while the client reads it. It replaces resp.Body by a reader that
+// gives the same bytes in the same reads and keeps a copy of up to 4 MiB in memory. Once the
+// client has read the body to its end or closed it, the answer goes to the session's journal.
+// Then observed, which may be nil, is called once, on another goroutine, which only Close waits
+// for. Call Listen once, before the body is read.
 //
-// Only an answer with status 200 is journaled, none of an incognito turn, and none
-// in an encoding other than gzip and deflate.
-func (x *Exchange) Listen(resp *http.Response, heard func(Heard)) {
+// Only an answer with status 200 is journaled, none of an incognito turn, and none in an
+// encoding other than gzip and deflate.
+func (x *Exchange) Listen(resp *http.Response, observed func(ObservedAnswer)) {
 	good := resp.StatusCode == http.StatusOK
-	e := responseObserver{x: x, heard: heard, encoding: encodingOf(resp), journals: good && x.layer.remembers(&x.Turn)}
+	e := responseObserver{x: x, onAnswer: observed, encoding: encodingOf(resp), journals: good && x.layer.usesSession(&x.Turn)}
 	if !good {
-		x.thread, x.opened = nil, nil
+		x.thread, x.onFirstAnswer = nil, nil
 	}
-	if !e.journals && heard == nil && x.thread == nil && x.opened == nil {
+	if !e.journals && observed == nil && x.thread == nil && x.onFirstAnswer == nil {
 		return
 	}
-	if resp.Body == nil || resp.Body == http.NoBody || !readable(e.encoding) {
+	if resp.Body == nil || resp.Body == http.NoBody || !canDecode(e.encoding) {
 		x.thread = nil
 		e.observe(nil)
 		return
 	}
-	t := &bodyTee{body: resp.Body, done: e.observe}
-	if x.thread != nil && !compressed(e.encoding) {
-		t.whole = (&endDetector{length: resp.ContentLength}).reached
+	t := &bodyTee{body: resp.Body, onDone: e.observe}
+	if x.thread != nil && !isEncoded(e.encoding) {
+		t.isComplete = (&endDetector{length: resp.ContentLength}).reached
 	}
 	resp.Body = t
 }
 
-// Preview returns body with the blocks that a model call with the same messages would
-// carry, for a request that only counts tokens: see wire.CountOf. d, body and who are as
-// in Begin, and so is the error.
+// Preview returns body with the blocks that a model call with the same messages would carry,
+// for a request that only counts tokens: see wire.CountOf. The parameters and the error are
+// those of Begin.
 //
-// Blocks that the conversation has stand as they were sent. A turn that is new is
-// composed as Trial does it: it leaves no trace, and the model call that follows composes
-// its own, which is the same unless something was learned meanwhile. Where that takes
-// longer than a turn may, the new block is left out.
+// Blocks that the conversation has stay as they were sent. A new turn is composed without a
+// trace, as Trial does. The model call that follows composes its own block, which is the same
+// unless something was learned in between. If composing takes longer than a turn may, the new
+// block is left out.
 func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who func(*wire.Request) ken.Turn) ([]byte, error) {
 	start := time.Now()
 	r, err := wire.Parse(d, body)
 	if err != nil {
 		return nil, err
 	}
-	t := l.turnOf(&r, who)
-	up := l.upstream(ctx, &t, &r, start)
-	l.peekSession(ctx, &t, start)
+	t := l.requestTurn(&r, who)
+	up := l.loadUpstream(ctx, &t, &r, start)
+	l.previewSession(ctx, &t, start)
 	var ins []wire.Insertion
-	for _, in := range l.previewed(ctx, &t, &up) {
+	for _, in := range l.previewInsertions(ctx, &t, &up) {
 		in.Before -= up.skipped
 		ins = append(ins, wire.Insertion(in))
 	}
@@ -175,69 +174,71 @@ func (l *Layer) Preview(ctx context.Context, d wire.Dialect, body []byte, who fu
 	return out, nil
 }
 
-// previewed are the insertions of a turn, by rising Before.
-func (l *Layer) previewed(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
-	l.turning.begin()
-	defer l.turning.end()
-	l.complete(t)
-	last := lastUser(t.Messages)
-	if silent(t, &l.cfg, last) != "" || last < up.until || !l.cfg.Middleware.Inject {
+// previewInsertions returns the insertions of a turn, by rising Before, without a trace.
+func (l *Layer) previewInsertions(ctx context.Context, t *ken.Turn, up *upstreamHistory) []Insertion {
+	l.activeTurns.begin()
+	defer l.activeTurns.end()
+	l.fillDefaults(t)
+	c := modelCall{turn: t, last: lastUser(t.Messages), up: up}
+	if skipReason(t, &l.cfg, c.last) != "" || c.last < up.firstSent || !l.cfg.Middleware.Inject {
 		return nil
 	}
-	at := fingerprintsOf(t)
+	c.at = fingerprintsOf(t)
 	if l.overdue.Load() < maxOverdue {
-		all, ok := bounded(ctx, l, l.cfg.Retrieval.Deadline+spare, func(ctx context.Context) []placedBlock {
-			_ = l.restoreBlocks(ctx, t, at.said, up.until, last) // what can't be read is not there for the call either
-			earlier := l.earlier(ctx, t, at.said, up.until, last, l.recall)
-			return append(earlier, placedBlock{last, l.wouldCompose(ctx, t, &at, last, append(up.blocks[:len(up.blocks):len(up.blocks)], earlier...))})
+		all, ok := runWithin(ctx, l, l.cfg.Retrieval.Deadline+turnSlack, func(ctx context.Context) []placedBlock {
+			_ = l.restoreBlocks(ctx, &c) // the model call will lack the same blocks
+			earlier := l.earlierBlocks(ctx, &c, l.findBlock)
+			return append(earlier, placedBlock{c.last, l.previewBlock(ctx, &c, slices.Concat(up.blocks, earlier))})
 		})
 		if ok {
 			return l.insertions(t.Model, all)
 		}
 	}
-	return l.insertions(t.Model, l.earlier(ctx, t, at.said, up.until, last, l.inMemory))
+	return l.insertions(t.Model, l.earlierBlocks(ctx, &c, l.findBlockInMemory))
 }
 
-// wouldCompose is compose without a trace.
-func (l *Layer) wouldCompose(ctx context.Context, t *ken.Turn, at *fingerprints, last int, earlier []placedBlock) *turnDecision {
-	if c := l.blockThatStands(ctx, t, at, last); c != nil {
-		return c
+// previewBlock is compose without a trace.
+func (l *Layer) previewBlock(ctx context.Context, c *modelCall, earlier []placedBlock) *turnDecision {
+	if d := l.reusableBlock(ctx, c); d != nil {
+		return d
 	}
 	if !l.beginComposing() {
 		return &turnDecision{}
 	}
 	defer l.endComposing()
-	tr, err := l.newTrial(&l.cfg)
-	if err != nil { // it was valid when the layer was opened
+	dry, err := l.newDryRun(&l.cfg)
+	if err != nil { // the configuration was valid when the layer was opened
 		return &turnDecision{}
 	}
-	read := *t
-	read.Messages = l.cleanings.messages(at.whole, t.Messages)
-	r := l.blank(t, "")
-	st := &State{Turn: read, Read: read.Messages, Receipt: &r, trial: tr, past: pastOf(earlier)}
-	l.send(ctx, st, tr.handler)
+	read := *c.turn
+	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages)
+	r := l.emptyReceipt(c.turn, "")
+	st := &State{Turn: read, Read: read.Messages, Receipt: &r, dryRun: dry, history: historyOf(earlier)}
+	l.runHandler(ctx, st, dry.handler)
 	return &turnDecision{text: st.Block.Text}
 }
 
-// alternating matches the errors by which servers refuse two user messages in a row: the chat templates of
-// Llama 2, Gemma and Mistral through vLLM, llama.cpp, LM Studio and TGI ("Conversation
-// roles must alternate user/assistant/user/assistant/...", "After the optional system
-// message, conversation roles must alternate user and assistant roles except for tool
-// calls and results."), Anthropic once ("roles must alternate between "user" and
-// "assistant""), Bedrock ("A conversation must alternate between user and assistant
-// roles."), Perplexity ("user and assistant roles should be alternating", "user or tool
-// message(s) should alternate with assistant message(s)") and DeepSeek ("does not support
-// successive user or assistant messages").
-var alternating = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
+// rolesMustAlternate matches the errors with which servers refuse two user messages in a row:
+//   - the chat templates of Llama 2, Gemma and Mistral in vLLM, llama.cpp, LM Studio and TGI
+//     ("Conversation roles must alternate user/assistant/user/assistant/...", "After the
+//     optional system message, conversation roles must alternate user and assistant roles
+//     except for tool calls and results.")
+//   - Anthropic, formerly ("roles must alternate between "user" and "assistant"")
+//   - Bedrock ("A conversation must alternate between user and assistant roles.")
+//   - Perplexity ("user and assistant roles should be alternating", "user or tool message(s)
+//     should alternate with assistant message(s)")
+//   - DeepSeek ("does not support successive user or assistant messages")
+var rolesMustAlternate = lazyregexp.New(`(?i)roles? (must|should) (alternate|be alternating)|(must|should) alternate (between user|with assistant)|successive user or assistant messages`)
 
-// maxRefusal bounds the bytes of an error that is looked into.
+// maxRefusal bounds the bytes of an error message that are examined.
 const maxRefusal = 64 << 10
 
-// maxMerging bounds the models that are remembered.
-const maxMerging = 256
+// maxMergeModels bounds the models that mergeModels remembers.
+const maxMergeModels = 256
 
-// mergeModels are the models whose server refused two user messages in a row. The zero value
-// is ready. It does not outlive the process: the next one finds out with one request.
+// mergeModels are the models whose server refused two user messages in a row. They are
+// forgotten when the process ends, which costs the next process one request a model. The zero
+// value is ready.
 type mergeModels struct {
 	mu sync.RWMutex // guards m
 	m  map[string]bool
@@ -259,27 +260,27 @@ func (s *mergeModels) add(model string) bool {
 	if s.m == nil {
 		s.m = map[string]bool{}
 	}
-	makeRoom(s.m, maxMerging)
+	makeRoom(s.m, maxMergeModels)
 	s.m[model] = true
 	return true
 }
 
-// merges reports whether a model's blocks go into messages of the user's.
+// merges reports whether a model's blocks are merged into user messages.
 func (l *Layer) merges(model string) bool {
-	return l.cfg.Injection.As == config.AsMerge || l.mergers.has(model)
+	return l.cfg.Injection.As == config.AsMerge || l.mergeModels.has(model)
 }
 
-// Send sends a request, whose body is x.Body, over base. Where the server refuses it
-// because there are two user messages in a row, it is sent once more with the blocks
-// merged into the messages that they stand before, as injection.as: merge does; and when
-// that is taken, so are the blocks of the model's requests from then on. The caller sees
-// the last answer alone. Call it before Guard and Listen.
+// Send sends a request, whose body is x.Body, over base. If the server refuses two user
+// messages in a row, Send tries once more with the blocks merged into the messages that they
+// stand before, as injection.as: merge does. If the server accepts that, later requests of the
+// model are merged at once. The caller sees only the last answer. Call Send before Guard and
+// Listen.
 func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
-	if err != nil || len(x.inserted) == 0 || !refusesTwo(resp) {
+	if err != nil || len(x.inserted) == 0 || !refusesRepeatedRoles(resp) {
 		return resp, err
 	}
-	body := x.merged()
+	body := x.mergedBody()
 	if body == nil {
 		return resp, nil
 	}
@@ -293,46 +294,46 @@ func (x *Exchange) Send(base http.RoundTripper, req *http.Request) (*http.Respon
 	again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	again.Body, _ = again.GetBody() // it can't fail
 	resp, err = base.RoundTrip(again)
-	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergers.add(x.Turn.Model) {
+	if err == nil && resp.StatusCode < http.StatusBadRequest && x.layer.mergeModels.add(x.Turn.Model) {
 		x.layer.o.Log.Info("this model takes no two user messages in a row: its blocks are merged into the user's messages", "model", headerToken(x.Turn.Model))
 	}
 	return resp, err
 }
 
-// merged is the body with the blocks merged; nil when that makes no difference.
-func (x *Exchange) merged() []byte {
+// mergedBody returns the body with the blocks merged; nil if that makes no difference.
+func (x *Exchange) mergedBody() []byte {
 	ins := make([]wire.Insertion, len(x.inserted))
 	for i, in := range x.inserted {
 		in.Merge = true
 		ins[i] = in
 	}
-	body, err := wire.Splice(x.client, x.request, ins)
+	body, err := wire.Splice(x.clientBody, x.request, ins)
 	if err != nil || bytes.Equal(body, x.Body) {
 		return nil
 	}
 	return body
 }
 
-// refusesTwo reports whether an answer is the refusal of two user messages in a row. Its
-// body can be read as before.
-func refusesTwo(resp *http.Response) bool {
+// refusesRepeatedRoles reports whether a response refuses two user messages in a row. The
+// response's body can be read as before.
+func refusesRepeatedRoles(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
 		return false
 	}
 	encoding := encodingOf(resp)
-	if resp.Body == nil || resp.ContentLength > maxRefusal || !readable(encoding) {
+	if resp.Body == nil || resp.ContentLength > maxRefusal || !canDecode(encoding) {
 		return false
 	}
 	var b bytes.Buffer
 	rest := resp.Body
 	_, err := b.ReadFrom(io.LimitReader(rest, maxRefusal))
-	found := alternating.MatchString(string(beginning(b.Bytes(), encoding)))
+	found := rolesMustAlternate.MatchString(string(decodeBeginning(b.Bytes(), encoding)))
 	var tail io.Reader = rest
 	if err != nil {
-		tail = broken{err}
+		tail = errReader{err}
 	}
-	resp.Body = rejoined{io.MultiReader(&b, tail), rest}
+	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 	return found
 }

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
@@ -44,7 +48,7 @@ func added(t *testing.T, body, sent string, n int) {
 func TestEveryDialectEndToEnd(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", about), fact(t, "Quokka listens on port 7001."))
+		learn(t, l, fact(t, "%s", retryFact), fact(t, "Quokka listens on port 7001."))
 		m := serveModel(t, d, stream, "I look it up.", "Three times.", "Port 7001.", "Bye.")
 		c := dial(t, l, m, ken.Turn{Session: "s1"})
 		const second = "Which port does quokka listen on?"
@@ -80,7 +84,7 @@ func TestEveryDialectEndToEnd(t *testing.T) {
 func TestEveryDialectMerges(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings(asMerge))
-		learn(t, l, fact(t, "%s", about))
+		learn(t, l, fact(t, "%s", retryFact))
 		m := serveModel(t, d, stream, "Three times.")
 		body := d.body(d.system, d.user(question))
 		sent := dial(t, l, m, ken.Turn{}).post(body)
@@ -110,8 +114,8 @@ func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 			`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"` + question + `"}]}]}`},
 	} {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", about))
-		m := serveModel(t, spoken[d], false, "x")
+		learn(t, l, fact(t, "%s", retryFact))
+		m := serveModel(t, testDialects[d], false, "x")
 		for _, body := range bodies {
 			if sent := dial(t, l, m, ken.Turn{Session: "s"}).post(body); sent != body {
 				t.Errorf("%s: sent %s", body, sent)
@@ -123,8 +127,8 @@ func TestNothingIsAddedWhereNothingIsAsked(t *testing.T) {
 // A string input becomes an array of two messages, around the string as it came.
 func TestAStringInputKeepsItsBytes(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
-	m := serveModel(t, spoken[1], false, "x")
+	learn(t, l, fact(t, "%s", retryFact))
+	m := serveModel(t, testDialects[1], false, "x")
 	const text = `"\u0048ow often does the payments service retry a failed transfer?"`
 	sent := dial(t, l, m, ken.Turn{}).post(`{"model":"m", "input" : ` + text + ` }`)
 	before, after, ok := strings.Cut(sent, `{"role":"user","content":"`+marker)
@@ -138,8 +142,8 @@ func TestAStringInputKeepsItsBytes(t *testing.T) {
 // results, in the same message.
 func TestABlockStandsBehindToolResults(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
-	d := spoken[2]
+	learn(t, l, fact(t, "%s", retryFact))
+	d := testDialects[2]
 	m := serveModel(t, d, true, "x")
 	const result = `{"type":"tool_result","tool_use_id":"c1","content":"no"}`
 	text := `{"type":"text","text":` + quoted(question) + `}`
@@ -159,10 +163,10 @@ func TestListen(t *testing.T) {
 			l := open(t, settings())
 			m := serveModel(t, d, stream, "Three times.")
 			m.encoding = encoding
-			got := make(chan middleware.Heard, 1)
+			got := make(chan middleware.ObservedAnswer, 1)
 			x := begin(t, l, d, d.body("", d.user(question)), ken.Turn{Session: "s"})
 			resp := send(t, m, x)
-			x.Listen(resp, func(h middleware.Heard) { got <- h })
+			x.Listen(resp, func(h middleware.ObservedAnswer) { got <- h })
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 				t.Fatal(err)
 			}
@@ -220,19 +224,19 @@ func TestListenToNoAnswer(t *testing.T) {
 		{"a page", 502, "<html>Bad gateway</html>", ""},
 		{"an error as an answer", 200, `{"error":{"message":"no such model"}}`, "no such model"},
 		{"an error in a stream", 200, "data: {\"error\":{\"message\":\"overloaded\"}}\n\n", "overloaded"},
-		{"an answer with an error's status", 500, spoken[0].whole("x", "Three times."), ""},
+		{"an answer with an error's status", 500, testDialects[0].whole("x", "Three times."), ""},
 		{"nothing", 200, "", ""},
 		{"one line of 5 MB", 200, long, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := open(t, settings())
-			got := make(chan middleware.Heard, 2)
-			x := begin(t, l, spoken[0], spoken[0].body("", spoken[0].user("How often?")), ken.Turn{Session: "s"})
+			got := make(chan middleware.ObservedAnswer, 2)
+			x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{Session: "s"})
 			resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
 			if tt.body == "" {
 				resp.Body = http.NoBody
 			}
-			x.Listen(resp, func(h middleware.Heard) { got <- h })
+			x.Listen(resp, func(h middleware.ObservedAnswer) { got <- h })
 			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != tt.body {
 				t.Fatalf("%d bytes, %v", len(b), err)
 			}
@@ -257,27 +261,27 @@ func TestListenersAndClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := func(heard func(middleware.Heard)) {
-		x := begin(t, l, spoken[0], spoken[0].body("", spoken[0].user("How often?")), ken.Turn{})
-		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(spoken[0].whole("x", "y")))}
+	listen := func(heard func(middleware.ObservedAnswer)) {
+		x := begin(t, l, testDialects[0], testDialects[0].body("", testDialects[0].user("How often?")), ken.Turn{})
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(testDialects[0].whole("x", "y")))}
 		x.Listen(resp, heard)
 		io.Copy(io.Discard, resp.Body)
 	}
 	entered, leave, left := make(chan bool), make(chan bool), false
-	listen(func(middleware.Heard) { close(entered); <-leave; left = true })
+	listen(func(middleware.ObservedAnswer) { close(entered); <-leave; left = true })
 	<-entered
-	listen(func(middleware.Heard) { panic("mine") })
+	listen(func(middleware.ObservedAnswer) { panic("mine") })
 	go close(leave)
 	if err := l.Close(); err != nil || !left {
 		t.Errorf("%v, left is %v", err, left)
 	}
-	listen(func(middleware.Heard) { t.Error("heard after Close") })
+	listen(func(middleware.ObservedAnswer) { t.Error("heard after Close") })
 }
 
 func TestBeginRefuses(t *testing.T) {
 	l := open(t, settings())
 	for _, body := range []string{"", "{", `{"input":7}`, `{"messages":{}}`} {
-		for _, d := range spoken {
+		for _, d := range testDialects {
 			x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(*wire.Request) ken.Turn { t.Error("asked"); return ken.Turn{} })
 			if !errors.Is(err, ken.ErrInvalid) || x != nil {
 				t.Errorf("%s %q: %v", d, body, err)
@@ -294,7 +298,7 @@ func TestBeginRefuses(t *testing.T) {
 func TestIncognitoIsNotJournaled(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, stream bool) {
 		l := open(t, settings())
-		learn(t, l, fact(t, "%s", about))
+		learn(t, l, fact(t, "%s", retryFact))
 		m := serveModel(t, d, stream, "Three times.")
 		sent := dial(t, l, m, ken.Turn{Session: "s", Incognito: true}).post(d.body("", d.user(question)))
 		if !strings.Contains(sent, marker) {
@@ -313,7 +317,7 @@ func TestIncognitoIsNotJournaled(t *testing.T) {
 func BenchmarkListen(b *testing.B) {
 	l := open(b, settings())
 	event := []byte(`data: {"id":"chatcmpl-9","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n")
-	for _, d := range spoken {
+	for _, d := range testDialects {
 		b.Run(d.String(), func(b *testing.B) {
 			for b.Loop() {
 				const events = 1000
@@ -349,7 +353,7 @@ func (r *eventReader) Read(p []byte) (int, error) {
 // A client that goes away in the middle of a stream leaves what it has read to the
 // journal, and nothing to go on from that was not said.
 func TestAClientThatGoesAway(t *testing.T) {
-	for _, d := range spoken {
+	for _, d := range testDialects {
 		t.Run(d.String(), func(t *testing.T) {
 			l := open(t, settings())
 			x := begin(t, l, d, d.body("", d.user("How often?")), ken.Turn{Session: "s"})
@@ -369,4 +373,130 @@ func TestAClientThatGoesAway(t *testing.T) {
 			wantSaid(t, l, "s", "user: How often?", "assistant: Three times.")
 		})
 	}
+}
+
+// refusals are what servers say to two user messages in a row.
+var refusals = []struct {
+	name, body string
+	status     int
+}{
+	{"vLLM", `{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/... Conversation roles must alternate user/assistant/user/assistant/...","type":"BadRequestError","param":null,"code":400}}`, 400},
+	{"llama.cpp", `{"error":{"code":500,"message":"\n------------\nWhile executing CallExpression at line 47, column 32 in source:\n...== 0) %}↵            {{- raise_exception('After the optional system message, con...\n                                           ^\nError: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.","type":"server_error"}}`, 500},
+	{"LM Studio", `{"error":"Error rendering prompt with jinja template: \"Conversation roles must alternate user/assistant/user/assistant/...\""}`, 400},
+	{"TGI", `{"error":"Template error: invalid operation: Conversation roles must alternate user/assistant/user/assistant/... (in <string>:1)","error_type":"template_error"}`, 422},
+	{"Perplexity", `{"error":{"message":"After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).","type":"invalid_message","code":400}}`, 400},
+	{"Perplexity, before", `{"error":{"message":"After the (optional) system message(s), user and assistant roles should be alternating.","type":"invalid_message","code":400}}`, 400},
+	{"DeepSeek", `{"error":{"message":"deepseek-reasoner does not support successive user or assistant messages (messages[1] and messages[2] in your input). You should interleave the user/assistant messages in the message sequence.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`, 400},
+	{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"user\" roles in a row"}}`, 400},
+	{"Bedrock", `{"message":"A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again."}`, 400},
+}
+
+// strict is a model that refuses two messages of a role in a row as one of refusals does.
+type strict struct {
+	*httptest.Server
+	calls atomic.Int64
+	last  atomic.Value // what it took
+}
+
+func newStrict(t *testing.T, status int, refusal string) *strict {
+	s := &strict{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		body, _ := io.ReadAll(r.Body)
+		before := ""
+		for _, m := range gjson.GetBytes(body, "messages").Array() {
+			role := m.Get("role").Str
+			if role == before || int64(len(body)) != r.ContentLength {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				io.WriteString(w, refusal)
+				return
+			}
+			before = role
+		}
+		s.last.Store(string(body))
+		io.WriteString(w, testDialects[0].whole("id_1", "Three times."))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A chat template that refuses two user messages in a row costs one request for a model:
+// the client gets its answer, and the next requests go out merged at once.
+func TestBlocksAreMergedWhereTheModelInsists(t *testing.T) {
+	for _, refusal := range refusals {
+		t.Run(refusal.name, func(t *testing.T) {
+			l := open(t, settings(patient))
+			learn(t, l, fact(t, "The payments service retries three times."))
+			m := newStrict(t, refusal.status, refusal.body)
+			d := testDialects[0]
+			turn := ken.Turn{Session: "s"}
+			first := []string{d.user("How often does the payments service retry?")}
+			for i, items := range [][]string{first, append(append(first[:1:1], d.said("Three times.")...), d.user("And the ledger, how often?"))} {
+				got := postBody(t, l, m.URL+d.path, d.body(`"model":"gemma",`, items...), turn)
+				if got.StatusCode != http.StatusOK || !strings.Contains(got.body, "Three times.") {
+					t.Fatalf("call %d: %d %s", i, got.StatusCode, got.body)
+				}
+				if n := m.calls.Load(); n != int64(i+2) {
+					t.Errorf("%d requests after call %d", n, i)
+				}
+				sent := m.last.Load().(string)
+				if n := gjson.Get(sent, "messages.#").Int(); int(n) != len(items) || !strings.Contains(gjson.Get(sent, "messages.0.content").Str, "retries three times.") {
+					t.Errorf("call %d was sent as %s", i, sent)
+				}
+			}
+			wantSaid(t, l, "s", "user: How often does the payments service retry?", "assistant: Three times.", "user: And the ledger, how often?")
+			m.calls.Store(0)
+			if postBody(t, l, m.URL+d.path, d.body(`"model":"mistral",`, first...), ken.Turn{}); m.calls.Load() != 2 {
+				t.Errorf("%d requests for a model that is new", m.calls.Load())
+			}
+			if p := preview(t, l, d, d.body(`"model":"gemma",`, first...), func(*wire.Request) ken.Turn { return turn }); gjson.Get(p, "messages.#").Int() != 1 {
+				t.Errorf("it is counted as %s", p)
+			}
+		})
+	}
+}
+
+// Other refusals are the client's to read, byte for byte, and so is the one of a
+// conversation that does not alternate by itself.
+func TestOtherRefusalsAreNotTriedAgain(t *testing.T) {
+	d := testDialects[0]
+	twice := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"), d.user("How often does the payments service retry?"))
+	once := d.body(`"model":"gemma",`, d.user("How often does the payments service retry?"))
+	for _, tt := range []struct {
+		name, refusal, body string
+		status              int
+		calls               int64
+	}{
+		{"another refusal", `{"error":{"message":"unknown field"}}`, once, 400, 1},
+		{"another status", refusals[0].body, once, 403, 1},
+		{"too long", strings.Repeat(" ", 70<<10) + refusals[0].body, once, 400, 1},
+		{"the client's own", refusals[0].body, twice, 400, 2},
+	} {
+		l := open(t, settings(patient))
+		learn(t, l, fact(t, "The payments service retries three times."))
+		m := newStrict(t, tt.status, tt.refusal)
+		for i := range int64(2) {
+			if got := postBody(t, l, m.URL+d.path, tt.body, ken.Turn{}); got.StatusCode != tt.status || got.body != tt.refusal || m.calls.Load() != (i+1)*tt.calls {
+				t.Errorf("%s: %d after %d requests: %.200s", tt.name, got.StatusCode, m.calls.Load(), got.body)
+			}
+		}
+	}
+}
+
+// postBody posts a body through the layer.
+func postBody(t *testing.T, l *middleware.Layer, url, body string, turn ken.Turn) reply {
+	t.Helper()
+	base := &http.Transport{DisableCompression: true}
+	defer base.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: l.Transport(base, turn)}).Do(chatRequest(t, url, strings.NewReader(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp, string(b)}
 }

@@ -27,38 +27,37 @@ type Verdict string
 const (
 	VerdictInjected Verdict = "injected" // it is in the block
 	VerdictCut      Verdict = "cut"      // it was considered and left out
-	VerdictUnseen   Verdict = "unseen"   // no leg found it
+	VerdictUnseen   Verdict = "unseen"   // no source found it
 	VerdictUnknown  Verdict = "unknown"  // it was written after the turn, or forgotten before it
-	VerdictSilent   Verdict = "silent"   // nothing was looked for in that turn
+	VerdictSilent   Verdict = "silent"   // that turn searched nothing
 )
 
-// Explanation says why a claim is in a turn's block, or why it is not, from the
-// receipt of the turn and the claim's history.
+// Explanation says why a claim is in a turn's block or not, from the turn's receipt and the
+// claim's history.
 type Explanation struct {
 	Turn    string    `json:"turn"`
 	At      time.Time `json:"at"`
 	Session string    `json:"session,omitempty"`
 	Mode    ken.Mode  `json:"mode"`
-	Cause   string    `json:"cause"` // why the mode is not the one configured
+	Cause   string    `json:"cause"` // why the mode is not the configured one
 	Claim   string    `json:"claim"`
 
 	Verdict Verdict       `json:"verdict"`
 	Reason  ken.CutReason `json:"reason,omitempty"` // of a claim that was cut
-	Detail  string        `json:"detail,omitempty"` // such as the item that it repeats
+	Detail  string        `json:"detail,omitempty"` // for example, the item that it repeats
 	Why     string        `json:"why"`              // in a sentence
 	Try     string        `json:"try,omitempty"`    // what would change it
 
-	// Status is the claim's at the time of the turn; "" for one that was not there, and
-	// for a piece of the repository.
+	// Status is the claim's status at the turn; "" if it did not exist, and for a piece of the
+	// repository.
 	Status   ken.Status `json:"status,omitempty"`
-	Degraded []string   `json:"degraded,omitempty"` // what had failed in that turn
+	Degraded []string   `json:"degraded,omitempty"` // what failed in that turn
 	Item     *KeptItem  `json:"item,omitempty"`     // of an injected claim
 }
 
-// Explain says why a claim, by its whole id, was injected in one of the owner's turns,
-// or why not. It changes nothing and asks no leg again: what it says is what was known
-// then. Errors: ErrNotFound for a turn without a receipt, and for an id that is neither
-// in it nor the owner's.
+// Explain says why a claim, given by its whole id, was injected in one of the owner's turns, or
+// why not. It searches nothing again and changes nothing. It returns ErrNotFound for a turn
+// without a receipt, and for an id that is neither in the receipt nor the owner's.
 func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explanation, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return Explanation{}, err
@@ -73,8 +72,8 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 		return Explanation{}, err
 	}
 	e := Explanation{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: rec.Mode, Cause: rec.Cause, Claim: claim, Degraded: rec.Degraded}
-	x := explainer{rec: &rec, e: &e}
-	then, err := lifeOf(ctx, s, claim, rec.At)
+	x := explainer{record: &rec, out: &e}
+	then, err := claimLifeAt(ctx, s, claim, rec.At)
 	if err != nil {
 		return e, err
 	}
@@ -83,11 +82,11 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 		if rec.Items[i].ID != claim {
 			continue
 		}
-		it, err := l.kept(ctx, s, &rec, i)
+		it, err := l.currentItem(ctx, s, &rec, i)
 		if err != nil {
 			return e, err
 		}
-		x.injected(&it, i, l.standing(ctx, s, &rec, &it))
+		x.injected(&it, i, l.relation(ctx, s, &rec, &it))
 		return e, nil
 	}
 	for i := range rec.Cut {
@@ -108,15 +107,15 @@ func (l *Layer) Explain(ctx context.Context, owner, turn, claim string) (Explana
 type claimLife struct {
 	known     bool // the owner has it, or had it
 	document  bool
-	there     bool // at that moment
+	existed   bool // at that moment
 	forgotten bool // at that moment
 	written   time.Time
 	status    ken.Status
 	expired   bool
 }
 
-// lifeOf reads a claim's history up to a moment.
-func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claimLife, error) {
+// claimLifeAt reads a claim's history up to a moment.
+func claimLifeAt(ctx context.Context, s store.Engine, id string, at time.Time) (claimLife, error) {
 	var l claimLife
 	if !isID(id) {
 		return l, nil
@@ -130,7 +129,7 @@ func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claim
 		l.expired = c.Expired(at)
 	}
 	if l.document {
-		l.there, l.written = !c.CreatedAt.After(at), c.CreatedAt
+		l.existed, l.written = !c.CreatedAt.After(at), c.CreatedAt
 		return l, nil
 	}
 	events, err := s.History(ctx, id)
@@ -139,7 +138,7 @@ func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claim
 	}
 	for i := range events {
 		ev := &events[i]
-		if ev.Seq == 0 { // of the life that it had elsewhere
+		if ev.Seq == 0 { // imported, from before it came into this store
 			continue
 		}
 		l.known = true
@@ -149,9 +148,9 @@ func lifeOf(ctx context.Context, s store.Engine, id string, at time.Time) (claim
 		if ev.At.After(at) {
 			break
 		}
-		l.there = true
+		l.existed = true
 		if ev.Type == ken.EventForgotten {
-			l.forgotten, l.there = true, false
+			l.forgotten, l.existed = true, false
 		}
 		if ev.To != "" {
 			l.status = ev.To
@@ -166,16 +165,16 @@ func isID(id string) bool {
 	return err == nil && u.String() == id
 }
 
-// explainer words what a receipt says.
+// explainer turns a receipt into sentences.
 type explainer struct {
-	rec *receipt.Record
-	e   *Explanation
+	record *receipt.Record
+	out    *Explanation
 }
 
-// standing says in words how an item stands to what its turn was about, as far as it
-// still does; "" for one that the structure has no part in. A receipt keeps which
-// entities that were and how far they are; by which dependency is looked up.
-func (l *Layer) standing(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
+// relation says how an item relates to what its turn was about, as far as it still does; "" if
+// the structure did not bring it. A receipt keeps the entities and their distance; the
+// dependency is looked up.
+func (l *Layer) relation(ctx context.Context, s store.Engine, rec *receipt.Record, it *KeptItem) string {
 	if _, ok := it.Legs[retriever.SourceStructure]; !ok {
 		return ""
 	}
@@ -195,10 +194,10 @@ func (l *Layer) standing(ctx context.Context, s store.Engine, rec *receipt.Recor
 	case !it.Constraint:
 		return "filed under " + entities[0]
 	}
-	c, ok := l.traced(ctx, s, rec, it.ID)
+	c, ok := l.findConstraint(ctx, s, rec, it.ID)
 	switch {
 	case ok && c.Says != "":
-		return "a rule, filed under " + strings.Join(entities, " and ") + "; it says " + says(&c)
+		return "a rule, filed under " + strings.Join(entities, " and ") + "; it says " + constraintSource(&c)
 	case it.Signals[retriever.SignalDistance] == 0:
 		return "a rule of " + strings.Join(entities, " and ")
 	case ok && c.Via != nil:
@@ -207,9 +206,9 @@ func (l *Layer) standing(ctx context.Context, s store.Engine, rec *receipt.Recor
 	return "a rule of " + entities[0] + ", one dependency from what the turn was about"
 }
 
-// says is the name by which a rule was found, whose it is if that goes by another, and
-// how that comes into the turn.
-func says(c *structure.Constraint) string {
+// constraintSource returns the name by which a rule was found, the entity if that has another
+// name, and the dependency to the turn.
+func constraintSource(c *structure.Constraint) string {
 	words := c.Says
 	if c.Entity != c.Says {
 		words += ", a name of " + c.Entity
@@ -220,10 +219,10 @@ func says(c *structure.Constraint) string {
 	return words
 }
 
-// traced finds a constraint from the entities that a turn was about, or else from the
-// symbols that it named, as the code has them now.
-func (l *Layer) traced(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
-	o := structural(&l.cfg)
+// findConstraint finds a constraint from the entities that a turn was about, or else from the
+// symbols that it named, as the code is now.
+func (l *Layer) findConstraint(ctx context.Context, s store.Engine, rec *receipt.Record, id string) (structure.Constraint, bool) {
+	o := structureOptions(&l.cfg)
 	if o == nil {
 		return structure.Constraint{}, false
 	}
@@ -242,16 +241,16 @@ func (l *Layer) traced(ctx context.Context, s store.Engine, rec *receipt.Record,
 		if signs.Beside != nil {
 			return structure.Constraint{}, false
 		}
-		if signs.Beside = l.besideThen(ctx, rec); signs.Beside == nil {
+		if signs.Beside = l.nearbySymbols(ctx, rec); signs.Beside == nil {
 			return structure.Constraint{}, false
 		}
 	}
 }
 
-// besideThen is what hangs together with the symbols that a turn named.
-func (l *Layer) besideThen(ctx context.Context, rec *receipt.Record) []structure.Beside {
+// nearbySymbols returns what is one step from the symbols that a turn named.
+func (l *Layer) nearbySymbols(ctx context.Context, rec *receipt.Record) []structure.Beside {
 	names := mentions(&rec.Signals, l.o.Root)
-	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.wasRead() {
+	if l.code.base == nil || len(names) == 0 || !l.readsProject(rec.Owner) || !l.o.Foreground && !l.code.isLoaded() {
 		return nil
 	}
 	base, err := l.ReadCode(ctx)
@@ -259,11 +258,11 @@ func (l *Layer) besideThen(ctx context.Context, rec *receipt.Record) []structure
 		return nil
 	}
 	v := base.View()
-	return beside(v, resolve(v, names, max(l.cfg.Graph.Symbols, fewest)))
+	return nearbyThings(v, resolve(v, names, max(l.cfg.Graph.Symbols, minSymbols)))
 }
 
-// found says which legs brought an item, best rank first.
-func found(legs map[string]ken.LegScore) string {
+// foundBy lists the sources that found an item, best rank first.
+func foundBy(legs map[string]ken.LegScore) string {
 	names := slices.SortedFunc(maps.Keys(legs), func(a, b string) int {
 		if d := legs[a].Rank - legs[b].Rank; d != 0 {
 			return d
@@ -276,35 +275,35 @@ func found(legs map[string]ken.LegScore) string {
 	return strings.Join(names, " and ")
 }
 
-// injected words what became of an item of the block; standing is how it stands to what
-// the turn was about.
-func (x *explainer) injected(it *KeptItem, i int, standing string) {
-	e := x.e
+// injected explains an item of the block. relation is how it relates to what the turn was
+// about.
+func (x *explainer) injected(it *KeptItem, i int, relation string) {
+	e := x.out
 	e.Verdict, e.Item = VerdictInjected, it
-	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.rec.Items))
+	place := fmt.Sprintf("It is item %d of %d in the block", i+1, len(x.record.Items))
 	switch {
 	case it.Kind == "":
 		e.Why = place + ". It has been forgotten since, and with it how it was found."
 	case it.Kind == budgeter.KindSymbol && it.Signals[retriever.SignalDistance] > 0:
-		e.Why = place + ", found by " + found(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": it hangs together with a symbol that the turn names. It was made of the files as they were."
 	case it.Kind == budgeter.KindSymbol:
-		e.Why = place + ", found by " + found(it.Legs) + ": the turn names it. It was made of the files as they were."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": the turn names it. It was made of the files as they were."
 	case it.Kind == budgeter.KindObjectives:
 		e.Why = place + ", and says what the project aims at: files of the project say so."
 	case it.Kind == ken.KindDecision && it.Legs[legGraph].Rank > 0:
-		e.Why = place + ", found by " + found(it.Legs) + ": it is a decision about a symbol that the turn names."
+		e.Why = place + ", found by " + foundBy(it.Legs) + ": it is a decision about a symbol that the turn names."
 	case it.State == ItemMade:
 		e.Why = place + ", and says where the session stands: the conversation had lost it."
 	case it.Memory:
-		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryBy(it.Legs) + "."
-	case it.Constraint && standing != "":
-		e.Why = place + ", whatever the ranking says: it is " + standing + "."
-	case standing != "":
-		e.Why = place + ", found by " + found(it.Legs) + "; it is " + standing + "."
+		e.Why = place + ", as memory, which is there beside what bears on the question: " + memoryReason(it.Legs) + "."
+	case it.Constraint && relation != "":
+		e.Why = place + ", whatever the ranking says: it is " + relation + "."
+	case relation != "":
+		e.Why = place + ", found by " + foundBy(it.Legs) + "; it is " + relation + "."
 	default:
-		e.Why = place + ", found by " + found(it.Legs) + "."
+		e.Why = place + ", found by " + foundBy(it.Legs) + "."
 	}
-	if x.rec.Reused {
+	if x.record.Reused {
 		e.Why += " An earlier request of the same turn had composed the block."
 	}
 	if it.State == ItemChanged {
@@ -312,8 +311,8 @@ func (x *explainer) injected(it *KeptItem, i int, standing string) {
 	}
 }
 
-// memoryBy says what makes an item memory.
-func memoryBy(legs map[string]ken.LegScore) string {
+// memoryReason says why an item is in the memory part.
+func memoryReason(legs map[string]ken.LegScore) string {
 	for _, leg := range []struct{ name, why string }{
 		{retriever.SourcePinned, "it belongs into every turn"},
 		{retriever.SourcePlaybooks, "it is a playbook that fits"},
@@ -323,11 +322,11 @@ func memoryBy(legs map[string]ken.LegScore) string {
 			return leg.why
 		}
 	}
-	return "found by " + found(legs)
+	return "found by " + foundBy(legs)
 }
 
-// cuts are what each reason means, and what would change it.
-var cuts = map[ken.CutReason]struct{ why, try string }{
+// cutReasons says what each reason means and what would change it.
+var cutReasons = map[ken.CutReason]struct{ why, try string }{
 	ken.CutScope:     {"It was outside the scopes or kinds of the turn.", "Ask with a scope that it has, or learn it without one."},
 	ken.CutStatus:    {"It was a hypothesis, disputed or superseded then, and no turn gets such a claim.", "Approve or verify it, if it is true."},
 	ken.CutTier:      {"It was weaker than the agent's weight admits.", "Add evidence to it, or set retrieval.weight to default."},
@@ -340,10 +339,11 @@ var cuts = map[ken.CutReason]struct{ why, try string }{
 	ken.CutLate:      {"It arrived after the deadline of the turn.", "Raise retrieval.deadline, or look at ken doctor for a slow embedder."},
 }
 
+// cut explains a claim that was left out.
 func (x *explainer) cut(reason ken.CutReason, detail string) {
-	e := x.e
+	e := x.out
 	e.Verdict, e.Reason, e.Detail = VerdictCut, reason, detail
-	says, ok := cuts[reason]
+	says, ok := cutReasons[reason]
 	if !ok {
 		says.why = "It was left out: " + string(reason) + "."
 	}
@@ -352,15 +352,15 @@ func (x *explainer) cut(reason ken.CutReason, detail string) {
 
 // absent explains a claim that the receipt does not name.
 func (x *explainer) absent(then *claimLife) {
-	e := x.e
+	e := x.out
 	e.Verdict = VerdictUnknown
 	switch {
 	case then.forgotten:
 		e.Why = "It had been forgotten before the turn."
-	case !then.there:
+	case !then.existed:
 		e.Why = "It was not known yet: it was written at " + then.written.UTC().Format(time.RFC3339) + ", after the turn."
-	case x.rec.Mode == ken.ModeNone:
-		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+orUnknown(x.rec.Cause)+"."
+	case x.record.Mode == ken.ModeNone:
+		e.Verdict, e.Why = VerdictSilent, "Nothing was looked for in that turn: "+causeOrUnknown(x.record.Cause)+"."
 	case then.status != "" && !slices.Contains(ken.RecallStatuses(), then.status):
 		x.cut(ken.CutStatus, string(then.status))
 		e.Why = "It was " + string(then.status) + " then, and no turn gets such a claim."
@@ -370,33 +370,33 @@ func (x *explainer) absent(then *claimLife) {
 	case then.expired:
 		x.cut(ken.CutExpired, "")
 	default:
-		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.asked()
+		e.Verdict, e.Why = VerdictUnseen, "No leg found it among the best: "+x.searchDescription()
 		e.Try = "Ask with words that it has; ken recall shows what a question finds."
 	}
 }
 
-func orUnknown(cause string) string {
+func causeOrUnknown(cause string) string {
 	if cause == "" {
 		return "the receipt does not say why"
 	}
 	return cause
 }
 
-// asked says what was looked for, and how.
-func (x *explainer) asked() string {
-	s := &x.rec.Signals
+// searchDescription says what was searched for, and how.
+func (x *explainer) searchDescription() string {
+	s := &x.record.Signals
 	words := slices.Concat(s.Keywords, s.Symbols, s.Entities, s.Failures)
 	out := "nothing of the question was kept"
 	if len(words) > 0 {
 		out = "the question was read as " + strings.Join(words, ", ")
 	}
 	switch {
-	case x.rec.Mode == ken.ModeHybrid:
+	case x.record.Mode == ken.ModeHybrid:
 		out += ", and searched for by words and by meaning."
-	case x.rec.Cause != "":
-		out += ", and searched for in mode " + string(x.rec.Mode) + ": " + strings.TrimSuffix(x.rec.Cause, ".") + "."
+	case x.record.Cause != "":
+		out += ", and searched for in mode " + string(x.record.Mode) + ": " + strings.TrimSuffix(x.record.Cause, ".") + "."
 	default:
-		out += ", and searched for in mode " + string(x.rec.Mode) + "."
+		out += ", and searched for in mode " + string(x.record.Mode) + "."
 	}
 	return out
 }

@@ -17,49 +17,54 @@ import (
 
 // Forgotten is what Forget erased.
 type Forgotten struct {
-	Claims   []string          `json:"forgotten"`          // ids, the one that was asked for first
-	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes written anew without it
-	Messages int               `json:"messages,omitempty"` // of journals
-	Sessions []string          `json:"sessions,omitempty"` // whose messages these were
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had been given it, oldest first, as far as receipts tell
-	Looked   []string          `json:"looked,omitempty"`   // the places that were looked through, and are clean
-	Files    []string          `json:"files,omitempty"`    // of the person's own, which still say it, relative to the project
+	Claims   []string          `json:"forgotten"`          // ids, the requested one first
+	Redacted []string          `json:"redacted,omitempty"` // ids of the episodes whose rest was written again
+	Messages int               `json:"messages,omitempty"` // messages of journals
+	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages
+	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim, oldest first, as far as receipts tell
+	Looked   []string          `json:"looked,omitempty"`   // the places that were searched and are clean
+	Files    []string          `json:"files,omitempty"`    // a person's own files that still say it, relative to the project
 	Pending  string            `json:"pending,omitempty"`  // why it is not erased from every file yet; "" once it is
 }
 
-// Forget erases a claim for good, found by its id or a unique part of it, and all
-// that still says what it said: claims that were derived from it or say it again,
-// the messages of journals that it came from or that repeat it (all messages of a
-// session that was harvested), what of it was injected, checkpoints, the receipts of
-// the sessions in which it was said, marks of agents and writes that were refused. In other receipts its id stays
-// and nothing else. Of an episode that tells it, the rest is written anew. A session
-// that goes on does not teach it again, in whichever process. Then the files are rewritten, so that the
-// words are gone from the disk.
+// Forget erases a claim for good, found by its id or a unique part of it, and everything that
+// still says what it said:
+//   - claims that were derived from it or say the same; of an episode that mentions it, the
+//     rest is written again
+//   - messages of journals that it came from or that repeat it, and all messages of a session
+//     that was harvested
+//   - injected texts and checkpoints
+//   - receipts of the sessions in which it was said; other receipts keep the id and nothing
+//     else
+//   - marks of agents, and refused writes
 //
-// It belongs to the operator: nothing that an agent can reach calls it. A harvest
-// that runs is stopped and tried again afterwards; one that another process is at is
-// waited for. An error may leave words behind, and says so; Forgotten is what went all
-// the same. What is left is done by itself: in the background, when the store is opened
-// next, or when Forget is called again with the same id, which also says again what went
-// of a claim that is forgotten for good. Errors: ErrNotFound.
+// Sessions that go on, in whichever process, do not teach it again. At the end the files are
+// rewritten, so that the text is gone from the disk.
+//
+// Forget belongs to the operator: nothing that an agent can reach calls it. It stops a running
+// harvest, which is tried again later, and waits for harvests of other processes. If it returns
+// an error, some text may be left, and Forgotten lists what was erased. The rest is erased in
+// the background, when the store is opened next, or when Forget is called again with the same
+// id. Called for a claim that was erased before, Forget returns what was erased. It returns
+// ErrNotFound for an unknown id.
 func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.Actor) (Forgotten, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
 		return Forgotten{}, err
 	}
 	defer release()
-	root, err := forgettable(ctx, s, id)
+	root, err := forgettableClaim(ctx, s, id)
 	if errors.Is(err, ken.ErrNotFound) {
 		rec, known := findForgotten(ctx, s, id)
 		if known != nil || rec == nil {
 			return Forgotten{}, errors.Join(known, err)
 		}
-		return l.forgetOn(ctx, s, rec.Claim)
+		return l.resumeForget(ctx, s, rec.Claim)
 	}
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if id != root.ID { // a part of an id must not reach another claim once the one that was meant is gone
+	if id != root.ID { // a part of an id must not match another claim once the intended one is gone
 		rec, err := findForgotten(ctx, s, id)
 		switch {
 		case err != nil:
@@ -67,34 +72,34 @@ func (l *Layer) Forget(ctx context.Context, owner, id, reason string, actor ken.
 		case rec != nil && !slices.Contains(rec.IDs(), root.ID):
 			return Forgotten{}, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: id + " is a part of the ids of " + root.ID + " and of " + rec.Claim + ", which was forgotten", Try: "Give the whole id."}
 		case rec != nil && rec.Pending != nil:
-			return l.forgetOn(ctx, s, rec.Claim)
+			return l.resumeForget(ctx, s, rec.Claim)
 		}
 	}
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
 		return Forgotten{}, err
 	}
-	let, err := d.harvester.Pause(ctx)
+	resume, err := d.harvester.Pause(ctx)
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer let()
-	e := &erasure{l: l, s: s, d: d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
-	r, given, err := d.reachOf(ctx, s, e.matcher, root)
+	defer resume()
+	e := &erasure{l: l, s: s, sessions: d, matcher: harvest.NewClaimMatcher(&root), seq: s.Seq()}
+	r, given, err := d.deletionScope(ctx, s, e.matcher, root)
 	if err != nil {
 		return Forgotten{}, err
 	}
 	switch err := e.begin(ctx, r, given, reason, actor); {
-	case errors.Is(err, errBegun):
-		let()
-		return l.forgetOn(ctx, s, root.ID)
+	case errors.Is(err, errInProgress):
+		resume()
+		return l.resumeForget(ctx, s, root.ID)
 	case err != nil:
 		return Forgotten{}, err
 	}
 	return e.run(ctx)
 }
 
-// findForgotten is what is kept of a claim that was forgotten; nil for nothing.
+// findForgotten returns the record of a forgotten claim; nil if there is none.
 func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgotten.Record, err error) {
 	err = s.Shelf().View(ctx, func(r store.ShelfReader) (err error) {
 		rec, err = forgotten.Find(r, id)
@@ -103,7 +108,7 @@ func findForgotten(ctx context.Context, s store.Engine, id string) (rec *forgott
 	return rec, err
 }
 
-// Forgotten are the records of the claims that were forgotten, by their ids.
+// Forgotten returns the records of the claims that were forgotten, by their ids.
 func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Record, err error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -117,25 +122,26 @@ func (l *Layer) Forgotten(ctx context.Context, owner string) (all []forgotten.Re
 	return all, err
 }
 
-// carrying tells the blocks of an owner's running conversations that have one of the
-// claims in them, or the words. What files of the project say is their business.
-func carrying(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
+// containsForgotten returns a function that recognizes the blocks of an owner's running
+// conversations that have one of the claims, or the text. What the project's files say does not
+// count.
+func containsForgotten(owner string, ids []string, matcher *harvest.ClaimMatcher) func(*turnDecision) bool {
 	return func(c *turnDecision) bool {
 		if c.receipt.Owner != owner {
 			return false
 		}
-		if c.restored && matcher != nil && matcher.MatchText(c.text) { // its items have no texts of their own
+		if c.restored && matcher != nil && matcher.MatchText(c.text) { // its items have no texts
 			return true
 		}
 		return slices.ContainsFunc(c.receipt.Items, func(it ken.Item) bool {
-			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || projected(&it)
+			ofFiles := it.Kind == ken.KindDocument || it.Kind == budgeter.KindSymbol || it.Kind == budgeter.KindObjectives || isFileDecision(&it)
 			return slices.Contains(ids, it.ID) || !ofFiles && matcher != nil && matcher.MatchText(it.Text)
 		})
 	}
 }
 
-// forgetSessions deletes the receipts of sessions in which it was said: what
-// their signals hold of it can't be told from the rest.
+// forgetSessions deletes the receipts of sessions in which it was said. Their signals can't be
+// cleaned of it.
 func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) error {
 	for _, id := range sessions {
 		if _, err := d.receipts.ForgetSession(ctx, id); err != nil {
@@ -145,16 +151,16 @@ func forgetSessions(ctx context.Context, d *ownerSessions, sessions []string) er
 	return nil
 }
 
-// forgetNotes takes claims that are gone out of what is kept about them.
+// forgetNotes removes deleted claims from receipts and from the attention queue.
 func forgetNotes(ctx context.Context, s store.Engine, d *ownerSessions, matcher *harvest.ClaimMatcher, ids []string) error {
 	_, err := d.receipts.Forget(ctx, receipt.Traces{Claims: ids, Text: matcher.MatchAny})
 	_, marks := attention.Forget(ctx, s.Shelf(), attention.Traces{Claims: ids, Text: matcher.MatchAny})
 	return errors.Join(err, marks)
 }
 
-// renew writes MEMORY.md anew if it may have told of what went.
-func (l *Layer) renew(ctx context.Context, owner string, gone []ken.Claim) error {
-	if !l.listsAny(owner, gone) {
+// rewriteMemoryFile writes MEMORY.md again if it may list one of the deleted claims.
+func (l *Layer) rewriteMemoryFile(ctx context.Context, owner string, gone []ken.Claim) error {
+	if !l.inMemoryFile(owner, gone) {
 		return nil
 	}
 	if _, err := l.SyncMemory(ctx, ""); err != nil {

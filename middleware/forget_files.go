@@ -18,52 +18,53 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// evalDir holds the question sets that ken eval generate makes of claims, and the sweeps
-// over them. They are Ken's, and can be made again.
+// evalDir holds the question sets that ken eval generate makes of claims, and the sweeps over
+// them. They can be generated again.
 const evalDir = ".ken/eval"
 
-// maxKnowledgeFile bounds the files of a person that are looked through, in bytes.
+// maxKnowledgeFile bounds the files of a person that are searched, in bytes.
 const maxKnowledgeFile = 16 << 20
 
-// beside takes it out of files that are not the store's, and names those of the person's
-// that say it.
-func (e *erasure) beside(ctx context.Context) error {
-	ids := e.rec.IDs()
+// eraseFiles removes the text from Ken's own files outside the store, and lists the person's
+// files that have it.
+func (e *erasure) eraseFiles(ctx context.Context) error {
+	ids := e.record.IDs()
 	says := func(line []byte) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.matcher.MatchAny(unquoted(line))
+		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(line, []byte(id)) }) || e.matcher.MatchAny(unescapeJSON(line))
 	}
-	err := files(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return withoutLines(path, says) })
+	err := walkFiles(ctx, filepath.Join(e.l.o.Root, filepath.FromSlash(evalDir)), func(path string) error { return removeLines(path, says) })
 	if err != nil {
 		return fmt.Errorf("erase from evaluation sets: %w", err)
 	}
-	return files(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
+	return walkFiles(ctx, filepath.Join(e.l.o.Root, KnowledgeDir), func(path string) error {
 		b, err := projectfile.ReadFile(path, maxKnowledgeFile)
-		if errors.Is(err, projectfile.ErrTooLarge) { // none that a person reads
+		if errors.Is(err, projectfile.ErrTooLarge) { // no file that a person reads
 			return nil
 		}
 		if err == nil && e.matcher.MatchText(string(b)) {
-			e.rec.Files = union(e.rec.Files, []string{within(e.l.o.Root, path)})
+			e.record.Files = union(e.record.Files, []string{relativePath(e.l.o.Root, path)})
 		}
 		return err
 	})
 }
 
-// unquoted is a line of JSON without what it escapes white space and quotes with.
-func unquoted(line []byte) string {
+// unescapeJSON returns a line of JSON without its escapes of white space and quotes.
+func unescapeJSON(line []byte) string {
 	return strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(line))
 }
 
-func within(root, path string) string {
+// relativePath returns a path relative to root, with slashes.
+func relativePath(root, path string) string {
 	if rel, err := filepath.Rel(root, path); err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return path
 }
 
-// files calls fn for every regular file below a folder, which may be missing.
-func files(ctx context.Context, dir string, fn func(path string) error) error {
+// walkFiles calls fn for every regular file below a folder, which may be missing.
+func walkFiles(ctx context.Context, dir string, fn func(path string) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // it went meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
 			return nil
 		}
 		if err != nil || !d.Type().IsRegular() {
@@ -79,9 +80,9 @@ func files(ctx context.Context, dir string, fn func(path string) error) error {
 	})
 }
 
-// withoutLines writes a file of lines anew without those that say is true of, and deletes
-// one of another form that has any. It needs no room on the disk.
-func withoutLines(path string, says func([]byte) bool) error {
+// removeLines writes a file of lines again without the lines for which says is true. A file of
+// another form that has any is deleted. It needs no room on the disk.
+func removeLines(path string, says func([]byte) bool) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -102,18 +103,16 @@ func withoutLines(path string, says func([]byte) bool) error {
 	if err != nil {
 		return err
 	}
-	// MatchText place, so that the words are overwritten; what is behind is cut off after.
+	// In place, so that the text is overwritten; the rest is cut off afterwards.
 	_, err = f.WriteAt(append(slices.Clone(rest), bytes.Repeat([]byte{'\n'}, len(b)-len(rest))...), 0)
 	return errors.Join(err, f.Sync(), f.Truncate(int64(len(rest))), f.Close())
 }
 
-// CheckAllForgotten looks for everything that was ever forgotten: in every byte of the
-// owner's files and of the project's folder .ken, free pages included, by the fingerprints
-// that were kept of it, and by the ids among the claims. It reads every file and every
-// claim, and changes nothing. What somebody said again since is found like what was left
-// behind, and told apart where it is a claim. Texts of one or two words have no
-// fingerprint, and single words, as in the keyword index, are not recognised. Errors are
-// those of reading: then nothing is known.
+// CheckAllForgotten searches for everything that was ever forgotten: every byte of the owner's
+// files and of the project's folder .ken, including free pages, by the stored fingerprints, and
+// the claims by their ids. It changes nothing. What somebody said again later is found as well,
+// and reported apart where it is a claim. Texts of one or two words have no fingerprint, and
+// single words, as in the keyword index, are not recognized. After an error nothing is known.
 func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, error) {
 	s, release, err := l.Store(ctx, owner)
 	if err != nil {
@@ -157,30 +156,30 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 			again = append(again, c.ID)
 		}
 	}
-	erased.Detail = among("not everywhere yet:", pending)
+	erased.Detail = listIDs("not everywhere yet:", pending)
 	erased.Clean = len(pending) == 0
 	if short > 0 {
-		erased.Detail = joined(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
+		erased.Detail = joinDetails(erased.Detail, fmt.Sprintf("%d texts were too short to be recognised", short))
 	}
-	claims.Detail = joined(among("still there:", there), among("said again since by", again))
+	claims.Detail = joinDetails(listIDs("still there:", there), listIDs("said again since by", again))
 	claims.Clean = claims.Detail == ""
 	n := 0
 	look := func(path string) error {
 		n++
 		found, err := scanFile(ctx, gone, path)
 		for _, id := range found {
-			in = append(in, within(l.o.Root, path)+" ("+id+")")
+			in = append(in, relativePath(l.o.Root, path)+" ("+id+")")
 		}
 		return err
 	}
 	if len(all) > 0 {
 		state := l.cfg.State(l.o.Root)
-		err = files(ctx, s.Dir(), look)
+		err = walkFiles(ctx, s.Dir(), look)
 		if err == nil {
-			err = files(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
+			err = walkFiles(ctx, filepath.Join(l.o.Root, ".ken"), func(path string) error {
 				if rest, below := strings.CutPrefix(path, state+string(filepath.Separator)); below {
 					if folder, _, _ := strings.Cut(filepath.ToSlash(rest), "/"); folder != rest && folder != "events" {
-						return nil // an owner's, of which this one was looked through
+						return nil // of an owner; this owner's were searched above
 					}
 				}
 				return look(path)
@@ -190,19 +189,19 @@ func (l *Layer) CheckAllForgotten(ctx context.Context, owner string) ([]Check, e
 			return nil, err
 		}
 	}
-	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: among("found in", in)}
+	bytes := Check{Name: "files", Where: fmt.Sprintf("every byte of %d files, free pages included", n), Detail: listIDs("found in", in)}
 	bytes.Clean = bytes.Detail == ""
 	return []Check{erased, claims, bytes}, nil
 }
 
-// Bounds of what is read of a file at once, and of what is read twice, since a text may lie
-// across.
+// Bytes of a file that are read at once, and of them those that are read twice because a text
+// may lie across.
 const (
-	scanBytes = 4 << 20
-	scanTwice = 64 << 10
+	scanBytes   = 4 << 20
+	scanOverlap = 64 << 10
 )
 
-// scanFile looks through a file for what was forgotten.
+// scanFile searches a file for what was forgotten.
 func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -223,6 +222,6 @@ func scanFile(ctx context.Context, gone *forgotten.Set, path string) (ids []stri
 		if err != nil {
 			return nil, err
 		}
-		kept = copy(buf, buf[len(buf)-scanTwice:])
+		kept = copy(buf, buf[len(buf)-scanOverlap:])
 	}
 }

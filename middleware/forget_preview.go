@@ -22,7 +22,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Why a claim goes with another one.
+// Why a claim is forgotten with another one.
 const (
 	BlastItself   = "the claim itself"
 	BlastDerived  = "derived from it"
@@ -36,19 +36,19 @@ type BlastClaim struct {
 	Why string `json:"why"` // one of the Blast constants
 }
 
-// Blast is what forgetting a claim would take along.
+// Blast is everything that forgetting a claim would erase.
 type Blast struct {
-	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would go
-	Messages int               `json:"messages"`           // of journals
-	Sessions []string          `json:"sessions,omitempty"` // whose messages these are, sorted
-	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models were given the claim itself, oldest first, as far as receipts tell
-	Receipts int               `json:"receipts"`           // that would go, or lose what they say of the claims
-	Memory   bool              `json:"memory"`             // MEMORY.md would be written anew
+	Claims   []BlastClaim      `json:"claims"`             // the claim itself first, the others in the order in which they would be deleted
+	Messages int               `json:"messages"`           // messages of journals
+	Sessions []string          `json:"sessions,omitempty"` // the sessions of these messages, sorted
+	Given    []forgotten.Given `json:"given,omitempty"`    // the turns whose models had the claim itself, oldest first, as far as receipts tell
+	Receipts int               `json:"receipts"`           // receipts that would be deleted, or lose what they say of the claims
+	Memory   bool              `json:"memory"`             // MEMORY.md would be written again
 }
 
-// WouldForget says what Forget would take along, of a claim by its id, and changes
-// nothing. What is written between the two is not in it. It reads every claim and every
-// journal, as Forget does. Errors: as of Forget.
+// WouldForget returns what Forget would erase, for a claim by its id, and changes nothing. It
+// does not include what is written between the two. It reads every claim and every journal, as
+// Forget does, and returns the same errors.
 func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error) {
 	var out Blast
 	s, release, err := l.Store(ctx, owner)
@@ -56,7 +56,7 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	defer release()
-	root, err := forgettable(ctx, s, id)
+	root, err := forgettableClaim(ctx, s, id)
 	if err != nil {
 		return out, err
 	}
@@ -64,29 +64,29 @@ func (l *Layer) WouldForget(ctx context.Context, owner, id string) (Blast, error
 		return out, err
 	}
 	d := l.sessionsOf(owner)
-	r, given, err := d.reachOf(ctx, s, harvest.NewClaimMatcher(&root), root)
+	r, given, err := d.deletionScope(ctx, s, harvest.NewClaimMatcher(&root), root)
 	if err != nil {
 		return out, err
 	}
 	out.Given = given
 	said := map[string]bool{}
-	held, err := d.journal.Holds(ctx, r.inJournals(said))
+	held, err := d.journal.Holds(ctx, r.journalTraces(said))
 	if err != nil {
 		return out, fmt.Errorf("look through the journals: %w", err)
 	}
 	out.Messages, out.Sessions = held.Messages, held.Sessions
-	if out.Receipts, err = d.receipts.Holds(ctx, r.inReceipts(), slices.Sorted(maps.Keys(said))); err != nil {
+	if out.Receipts, err = d.receipts.Holds(ctx, r.receiptTraces(), slices.Sorted(maps.Keys(said))); err != nil {
 		return out, fmt.Errorf("look through the receipts: %w", err)
 	}
-	out.Memory = l.listsAny(s.Owner(), r.claims)
+	out.Memory = l.inMemoryFile(s.Owner(), r.claims)
 	for i := range r.claims {
-		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.why[i]})
+		out.Claims = append(out.Claims, BlastClaim{l.View(r.claims[i]), r.reasons[i]})
 	}
 	return out, nil
 }
 
-// forgettable reads a claim that is to be forgotten. A piece of the repository can't be.
-func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
+// forgettableClaim reads a claim that is to be forgotten. A piece of the repository can't be.
+func forgettableClaim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	c, err := s.Get(ctx, id)
 	if err == nil && c.Kind == ken.KindDocument {
 		err = &ken.Error{Code: ken.CodeRefused, Field: "id", Msg: c.ID + " is a piece of the repository, not a claim",
@@ -95,18 +95,18 @@ func forgettable(ctx context.Context, s store.Engine, id string) (ken.Claim, err
 	return c, err
 }
 
-// deletionScope is what forgetting a claim takes along, of the store.
+// deletionScope is what forgetting a claim deletes from the store.
 type deletionScope struct {
-	matcher *harvest.ClaimMatcher
-	root    ken.Claim
-	others  []ken.Claim // that say the same, by age
-	claims  []ken.Claim // all that go: root, what was derived from it, and so on with others
-	why     []string    // of claims
-	alone   []string    // words of root that point at something and that no claim has which stays
-	goes    []string    // ids of claims of which it is known that they go
+	matcher     *harvest.ClaimMatcher
+	root        ken.Claim
+	others      []ken.Claim // claims that say the same, by age
+	claims      []ken.Claim // all that are deleted: root and what was derived from it, then each of others likewise
+	reasons     []string    // why each of claims is deleted
+	uniqueWords []string    // distinctive words of root that no remaining claim has
+	knownIDs    []string    // ids of claims that are known to be deleted
 }
 
-// given are the turns whose models were given a claim, and the sessions.
+// given returns the turns whose models had a claim, and the sessions.
 func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgotten.Given, sessions []string, err error) {
 	turns, err = d.receipts.GivenOf(ctx, ids)
 	if err != nil && !errors.Is(err, ken.ErrCorrupt) {
@@ -126,11 +126,11 @@ func (d *ownerSessions) given(ctx context.Context, ids ...string) (turns []forgo
 	return turns, union(sessions, nil), nil
 }
 
-// reachOf is what goes with root, and the turns that were given root. A session that was
-// given another claim that goes was told of it, too: what it says of that is a trace, and so
-// are claims of that session.
-func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
-	const most = 4 // each time round there are more sessions; an erasure looks again later
+// deletionScope returns what is deleted with root, and the turns whose models had root. A
+// session that had another deleted claim saw the same text: its words about it are matcher, and
+// so are claims of that session.
+func (d *ownerSessions) deletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim) (*deletionScope, []forgotten.Given, error) {
+	const most = 4 // each round finds more sessions; an erasure looks again later
 	given, sessions, err := d.given(ctx, root.ID)
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +138,7 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, matcher *ha
 	r := &deletionScope{}
 	for range most {
 		goes := r.ids()
-		if r, err = reachOf(ctx, s, matcher, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
+		if r, err = newDeletionScope(ctx, s, matcher, root, sessions, goes); err != nil || len(r.claims) == max(1, len(goes)) {
 			break
 		}
 		_, more, err := d.given(ctx, r.ids()...)
@@ -150,18 +150,18 @@ func (d *ownerSessions) reachOf(ctx context.Context, s store.Engine, matcher *ha
 	return r, given, err
 }
 
-// reachOf looks once through all claims: for those that say what root does, and for what
-// was derived from any of them. goes are the ids of claims of which that is known already:
-// a word that only they have is not one that others have.
-func reachOf(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
-	r := &deletionScope{matcher: matcher, root: root, goes: goes}
+// newDeletionScope reads all claims once: for those that say what root says, and for what was
+// derived from any of them. knownIDs are claims that are deleted in any case: a word that only
+// they have counts as unique.
+func newDeletionScope(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher, root ken.Claim, given, goes []string) (*deletionScope, error) {
+	r := &deletionScope{matcher: matcher, root: root, knownIDs: goes}
 	matcher.SetRecipients(given, nil)
 	children, err := r.scan(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("look for what else says so: %w", err)
 	}
 	taken := map[string]bool{}
-	if err := r.take(ctx, s, root, BlastItself, children, taken); err != nil {
+	if err := r.addDerived(ctx, s, root, BlastItself, children, taken); err != nil {
 		return nil, err
 	}
 	for i := range r.others {
@@ -174,56 +174,55 @@ func reachOf(ctx context.Context, s store.Engine, matcher *harvest.ClaimMatcher,
 		}
 		if taken[c.ID] {
 			if at := slices.IndexFunc(r.claims, func(o ken.Claim) bool { return o.ID == c.ID }); why == BlastRedacted {
-				r.why[at] = why
+				r.reasons[at] = why
 			}
 			continue
 		}
-		if err := r.take(ctx, s, *c, why, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, *c, why, children, taken); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// take adds a claim and, first found first, what was derived from it, in the order in
-// which the store's Forget goes.
-func (r *deletionScope) take(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
+// addDerived adds a claim and, depth first, what was derived from it, in the order in which the
+// store deletes them.
+func (r *deletionScope) addDerived(ctx context.Context, s store.Engine, c ken.Claim, why string, children map[uuid.UUID][]uuid.UUID, taken map[string]bool) error {
 	taken[c.ID] = true
-	r.claims, r.why = append(r.claims, c), append(r.why, why)
+	r.claims, r.reasons = append(r.claims, c), append(r.reasons, why)
 	id, _ := uuid.Parse(c.ID) // nothing is derived from what has none
 	for _, child := range children[id] {
 		if taken[child.String()] {
 			continue
 		}
 		next, err := s.Get(ctx, child.String())
-		if errors.Is(err, ken.ErrNotFound) { // it went meanwhile
+		if errors.Is(err, ken.ErrNotFound) { // deleted meanwhile
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.take(ctx, s, next, BlastDerived, children, taken); err != nil {
+		if err := r.addDerived(ctx, s, next, BlastDerived, children, taken); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scanned is how many claims are looked at together, by one goroutine.
-const scanned = 256
+// scanBatch is how many claims one goroutine examines at a time.
+const scanBatch = 256
 
-// scan finds the others, and returns what was derived from what: ids by those of the
-// claims that their evidence names, in their order. Reading claims is one goroutine's
-// work, and looking whether they say it that of the others.
+// scan finds the others. It returns the ids of derived claims by the id of the claim that their
+// evidence names. One goroutine reads claims, the others examine them.
 func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID][]uuid.UUID, error) {
 	children := map[uuid.UUID][]uuid.UUID{}
 	type batch struct {
 		claims []ken.Claim // once looked at, those that say it
-		shared []string    // words of telling that others have
-		maybe  []ken.Claim // of sessions that were given it
-		err    error       // it could not be looked at: nothing is known
+		shared []string    // distinctive words that remaining claims have
+		maybe  []ken.Claim // of sessions that had the claim
+		err    error       // the batch could not be examined
 	}
-	telling := tellingWords(&r.root)
+	telling := distinctiveWords(&r.root)
 	var batches []*batch
 	todo := make(chan *batch, runtime.GOMAXPROCS(0))
 	look := func(b *batch) error {
@@ -235,7 +234,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				kept = append(kept, *c)
 			case r.matcher.IsRecipient(c.Session):
 				b.maybe = append(b.maybe, *c)
-			case len(telling) > 0 && !slices.Contains(r.goes, c.ID):
+			case len(telling) > 0 && !slices.Contains(r.knownIDs, c.ID):
 				forgotten.Words(c.Text, func(w []byte) {
 					if telling[string(w)] && !slices.Contains(b.shared, string(w)) {
 						b.shared = append(b.shared, string(w))
@@ -273,7 +272,7 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 				children[parent] = append(children[parent], id)
 			}
 		}
-		if now.claims = append(now.claims, c); len(now.claims) == scanned {
+		if now.claims = append(now.claims, c); len(now.claims) == scanBatch {
 			hand()
 		}
 	}
@@ -292,8 +291,8 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 			delete(telling, w)
 		}
 	}
-	r.alone = slices.Sorted(maps.Keys(telling))
-	r.matcher.SetRecipients(r.matcher.Recipients(), naming(telling))
+	r.uniqueWords = slices.Sorted(maps.Keys(telling))
+	r.matcher.SetRecipients(r.matcher.Recipients(), matchesWords(telling))
 	for _, b := range batches {
 		for i := range b.maybe {
 			if r.matcher.MatchClaim(&b.maybe[i]) {
@@ -307,8 +306,9 @@ func (r *deletionScope) scan(ctx context.Context, s store.Engine) (map[uuid.UUID
 	return children, nil
 }
 
-// naming reports a text that has one of the words; nil for no words.
-func naming(words map[string]bool) func(string) bool {
+// matchesWords returns a function that reports whether a text has one of the words; nil without
+// words.
+func matchesWords(words map[string]bool) func(string) bool {
 	if len(words) == 0 {
 		return nil
 	}
@@ -318,12 +318,12 @@ func naming(words map[string]bool) func(string) bool {
 	}
 }
 
-// longWord is from how many letters on a word points at something by itself.
+// longWord is the number of letters from which a word is distinctive by itself.
 const longWord = 11
 
-// tellingWords are the words of a claim that point at something, as forgotten.Words has
-// them: names, numbers of four digits and more, names of code, long words.
-func tellingWords(c *ken.Claim) map[string]bool {
+// distinctiveWords returns the words of a claim that identify something, in the form of
+// forgotten.Words: names, numbers of four digits and more, names in code, long words.
+func distinctiveWords(c *ken.Claim) map[string]bool {
 	out := map[string]bool{}
 	first := true
 	for word := range strings.FieldsSeq(c.Text) {
@@ -337,9 +337,9 @@ func tellingWords(c *ken.Claim) map[string]bool {
 				upper++
 			}
 		}
-		if digits >= leastDigits || upper > 1 || upper == 1 && !first || strings.ContainsAny(letters, "_-@/.") || len([]rune(letters)) >= longWord {
+		if digits >= minDigits || upper > 1 || upper == 1 && !first || strings.ContainsAny(letters, "_-@/.") || len([]rune(letters)) >= longWord {
 			forgotten.Words(letters, func(w []byte) {
-				if len(w) >= leastDigits {
+				if len(w) >= minDigits {
 					out[string(w)] = true
 				}
 			})
@@ -349,10 +349,10 @@ func tellingWords(c *ken.Claim) map[string]bool {
 	return out
 }
 
-// leastDigits is how long a number, or a part of a name, is that points at something.
-const leastDigits = 4
+// minDigits is how long a distinctive number, or part of a name, is.
+const minDigits = 4
 
-// ids are those of all claims that go.
+// ids returns the ids of all claims that are deleted.
 func (r *deletionScope) ids() []string {
 	ids := make([]string, len(r.claims))
 	for i := range r.claims {
@@ -361,9 +361,9 @@ func (r *deletionScope) ids() []string {
 	return ids
 }
 
-// inJournals is what must go out of journals. said, which may be nil, is told the
-// sessions in which it was said.
-func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
+// journalTraces returns what must be deleted from journals. said, which may be nil, receives
+// the sessions in which it was said.
+func (r *deletionScope) journalTraces(said map[string]bool) session.Traces {
 	return session.Traces{Text: r.matcher.MatchAny, Claims: r.ids(), Message: func(id string, e *session.Entry) bool {
 		if !r.matcher.MatchMessage(id, e) {
 			return false
@@ -375,12 +375,12 @@ func (r *deletionScope) inJournals(said map[string]bool) session.Traces {
 	}}
 }
 
-// inReceipts is what must go out of receipts.
-func (r *deletionScope) inReceipts() receipt.Traces {
+// receiptTraces returns what must be deleted from receipts.
+func (r *deletionScope) receiptTraces() receipt.Traces {
 	return receipt.Traces{Claims: r.ids(), Text: r.matcher.MatchAny}
 }
 
-// listsAny reports whether MEMORY.md may tell of one of the claims.
-func (l *Layer) listsAny(owner string, claims []ken.Claim) bool {
+// inMemoryFile reports whether MEMORY.md may list one of the claims.
+func (l *Layer) inMemoryFile(owner string, claims []ken.Claim) bool {
 	return owner == l.cfg.Knowledge.Owner && slices.ContainsFunc(claims, func(c ken.Claim) bool { return c.Kind == ken.KindHot || c.Kind == ken.KindPattern })
 }

@@ -26,23 +26,23 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// KnowledgeDir holds what a team commits, below the project's root: text that
-// people read and edit, such as MEMORY.md and lifecycle.yaml.
+// KnowledgeDir is the folder, below the project's root, of knowledge that a team commits: text
+// that people read and edit, such as MEMORY.md and lifecycle.yaml.
 const KnowledgeDir = ".ken/knowledge"
 
-// harvesterFor makes an owner's harvester as it is configured, and what closes its
+// newHarvester returns an owner's harvester as configured, and a function that closes its
 // connections.
-func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester, shut func() error) {
+func (l *Layer) newHarvester(t ownerStore, j *session.Journal) (h *harvest.Harvester, shut func() error) {
 	shut = func() error { return nil }
 	c := &l.cfg
 	o := harvest.Options{Store: t, Journal: j, NoFacts: !c.Knowledge.Facts, Tools: l.tools, Ingest: c.Middleware.Ingest,
 		IngestChars: c.Harvest.IngestChars, Rules: extract.Options{FactChars: c.Harvest.FactChars}, Log: l.o.Log}
-	book := receipt.NewBook(t, l.receipts())
+	book := receipt.NewBook(t, l.receiptOptions())
 	o.Tainted = book.Marks
 	if c.Harvest.Model != "" {
 		most := c.Harvest.MaxFacts
 		if most == 0 {
-			most = -1 // the configuration's 0 means none, the model's its default
+			most = -1 // 0 means none in the configuration, and the default to the model
 		}
 		m := model.New(model.Options{BaseURL: c.HarvestBaseURL(), APIKey: c.HarvestAPIKey(), Model: c.Harvest.Model,
 			Timeout: c.Harvest.Timeout, Window: c.Harvest.Window, MaxFacts: most, FactChars: c.Harvest.FactChars,
@@ -52,7 +52,7 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 	if t.owner == c.Knowledge.Owner {
 		o.OnHarvested = func(ctx context.Context, _ session.Info, out session.Outcome) error {
 			if len(out.Patterns) == 0 {
-				return nil // nothing of it is in MEMORY.md
+				return nil // MEMORY.md lists patterns only
 			}
 			_, err := l.SyncMemory(ctx, "")
 			return err
@@ -61,15 +61,15 @@ func (l *Layer) harvesterFor(t tenant, j *session.Journal) (h *harvest.Harvester
 	return harvest.New(o), shut
 }
 
-// SyncMemory reads what people changed in MEMORY.md and writes it anew. by is who
-// edited it, "" for nobody in particular. Only the configured owner has one.
+// SyncMemory reads what people changed in MEMORY.md and writes the file again. by is the person
+// who edited it; "" if unknown. Only the configured owner has the file.
 func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, error) {
 	path := filepath.Join(l.o.Root, KnowledgeDir, memoryfile.Name)
 	if info, err := os.Lstat(path); !trust.Inside(trust.Real(l.o.Root), trust.Real(path)) || err == nil && !info.Mode().IsRegular() {
 		return memoryfile.Report{}, &ken.Error{Code: ken.CodeRefused, Field: memoryfile.Name, Msg: "is no plain file of the project", Try: "Take the link out of the way."}
 	}
-	t := tenant{l, l.cfg.Knowledge.Owner}
-	own, err := l.ownLines(ctx, t, path)
+	t := ownerStore{l, l.cfg.Knowledge.Owner}
+	own, err := l.userLines(ctx, t, path)
 	if err != nil {
 		return memoryfile.Report{}, err
 	}
@@ -77,20 +77,20 @@ func (l *Layer) SyncMemory(ctx context.Context, by string) (memoryfile.Report, e
 	if err != nil {
 		return r, err
 	}
-	return r, l.knowMemory(ctx, t, path)
+	return r, l.recordMemoryVersion(ctx, t, path)
 }
 
-// knownMemory is where the shelf has the hash of the version of MEMORY.md that Ken knew
-// last in this project.
-const knownMemory = "memory/known"
+// memoryVersionKey is the shelf's key for the hash of the last version of MEMORY.md that Ken
+// read or wrote in this project.
+const memoryVersionKey = "memory/known"
 
-// ownLines returns what tells the user's own lines of MEMORY.md from those that others
-// may have committed: the user's are written into a file that Ken knew, and git has them
-// nowhere yet. Where that can't be found out, none is.
-func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(string) bool, error) {
+// userLines returns a function that recognizes the user's own lines of MEMORY.md, as opposed to
+// lines that others may have committed. A line is the user's if Ken knew the file and git has
+// the line nowhere. If that can't be found out, no line is.
+func (l *Layer) userLines(ctx context.Context, t ownerStore, path string) (func(string) bool, error) {
 	known := false
 	err := t.View(ctx, func(r store.ShelfReader) error {
-		known = len(r.Get(knownMemory)) > 0
+		known = len(r.Get(memoryVersionKey)) > 0
 		return nil
 	})
 	if err != nil {
@@ -113,8 +113,8 @@ func (l *Layer) ownLines(ctx context.Context, t tenant, path string) (func(strin
 	return func(line string) bool { return !committed[line] }, nil
 }
 
-// knowMemory records the version of MEMORY.md that is there now.
-func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
+// recordMemoryVersion stores the hash of MEMORY.md as it is now.
+func (l *Layer) recordMemoryVersion(ctx context.Context, t ownerStore, path string) error {
 	b, err := memoryfile.Read(path)
 	if err != nil {
 		return fmt.Errorf("record the version of %s: %w", memoryfile.Name, err)
@@ -122,18 +122,18 @@ func (l *Layer) knowMemory(ctx context.Context, t tenant, path string) error {
 	sum := []byte(projectfile.Hash(b))
 	var have []byte
 	err = t.View(ctx, func(r store.ShelfReader) error {
-		have = bytes.Clone(r.Get(knownMemory))
+		have = bytes.Clone(r.Get(memoryVersionKey))
 		return nil
 	})
 	if err != nil || bytes.Equal(have, sum) {
 		return err
 	}
-	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(knownMemory, sum) })
+	return t.Update(ctx, func(tx store.ShelfTx) error { return tx.Put(memoryVersionKey, sum) })
 }
 
-// policy is how long things are kept. A file that can't be read is told, and
-// until it is mended the defaults hold.
-func (l *Layer) policy() lifecycle.Policy {
+// lifecyclePolicy returns how long things are kept. A file that can't be read is logged, and
+// the defaults hold until it is repaired.
+func (l *Layer) lifecyclePolicy() lifecycle.Policy {
 	p, err := lifecycle.Load(filepath.Join(l.o.Root, KnowledgeDir, lifecycle.FileName))
 	if err != nil {
 		l.o.Log.Warn("read the lifecycle policy", "cause", err, "try", ken.Hint(err))
@@ -142,55 +142,54 @@ func (l *Layer) policy() lifecycle.Policy {
 	return p.Decay(l.cfg.Knowledge.DecayDays)
 }
 
-// rejection is a refused write as the attention queue keeps it, without what was to be
-// written.
+// rejection returns a refused write as the attention queue keeps it, without its text.
 func rejection(a session.Action, err error) attention.Rejection {
 	return attention.Rejection{Session: a.SessionID, Branch: a.BranchID, Actor: ken.Actor{Type: a.ActorType, ID: a.ActorID}, Why: err.Error()}
 }
 
-// statements learns what users state as soon as their messages are journaled, so that the
-// next conversation knows it. The zero value learns nothing.
+// statements learns what users state as soon as their messages are journaled, so that the next
+// conversation knows it. The zero value learns nothing.
 type statements struct {
-	waiting chan stated // nil when it is switched off
+	waiting chan newMessages // nil if it is switched off
 }
 
-// stated are the messages of a session from a number on, some of a user among them.
-type stated struct {
+// newMessages are the messages of a session from a number on, of which some are the user's.
+type newMessages struct {
 	owner, session string
 	from           uint64
 }
 
-// maxStated bounds what waits to be learned. The harvest learns what comes on top.
-const maxStated = 1024
+// maxStatements bounds the messages that wait to be learned. The harvest learns the rest.
+const maxStatements = 1024
 
-// statedWindow is the number of messages that are read, so that a statement is understood
-// that refers to an earlier one.
-const statedWindow = 12
+// statementWindow is the number of messages that are read together, so that a statement may
+// refer to an earlier one.
+const statementWindow = 12
 
-// openStated prepares to learn what users state.
-func (l *Layer) openStated() {
+// openStatements prepares to learn what users state.
+func (l *Layer) openStatements() {
 	if l.cfg.Middleware.Knowledge && l.cfg.Middleware.Harvest && l.cfg.Harvest.AtOnce {
-		l.statements.waiting = make(chan stated, maxStated)
+		l.statements.waiting = make(chan newMessages, maxStatements)
 	}
 }
 
-// tookUp notes that a session's journal has new messages. It never waits.
-func (s *statements) tookUp(owner, id string, entries []session.Entry) {
+// notify notes that a session's journal has new messages. It never waits.
+func (s *statements) notify(owner, id string, entries []session.Entry) {
 	if s.waiting == nil || !slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Message.Role == "user" }) {
 		return
 	}
 	select {
-	case s.waiting <- stated{owner, id, entries[0].Seq}:
+	case s.waiting <- newMessages{owner, id, entries[0].Seq}:
 	default:
 	}
 }
 
-// keepStated learns what users state until ctx ends.
-func (l *Layer) keepStated(ctx context.Context) {
+// runStatements learns what users state until ctx ends.
+func (l *Layer) runStatements(ctx context.Context) {
 	for {
 		select {
 		case st := <-l.statements.waiting:
-			if err := caught.Run(func() error { return l.learnStated(ctx, st) }); err != nil && ctx.Err() == nil {
+			if err := caught.Run(func() error { return l.learnStatement(ctx, st) }); err != nil && ctx.Err() == nil {
 				l.o.Log.Debug("learn what a user stated; the harvest will", "session", st.session, "cause", err)
 			}
 		case <-ctx.Done():
@@ -199,11 +198,11 @@ func (l *Layer) keepStated(ctx context.Context) {
 	}
 }
 
-// learnStated learns from the newest messages of a session.
-func (l *Layer) learnStated(ctx context.Context, st stated) error {
+// learnStatement learns from the newest messages of a session.
+func (l *Layer) learnStatement(ctx context.Context, st newMessages) error {
 	j := l.Journal(st.owner)
-	tr, err := j.Tail(ctx, st.session, statedWindow)
-	if err != nil || tr.Info.State != session.Open { // else the harvest is at it
+	tr, err := j.Tail(ctx, st.session, statementWindow)
+	if err != nil || tr.Info.State != session.Open { // an ended session is the harvest's
 		return err
 	}
 	quotes, err := l.sessionsOf(st.owner).harvester.HarvestStatements(ctx, &tr, st.from)
@@ -213,11 +212,11 @@ func (l *Layer) learnStated(ctx context.Context, st stated) error {
 	return err
 }
 
-// withdrawForgotten forgets what was just learned from messages that are gone from the
-// journal by now: another process erased what they said, and may have looked for claims
-// that say it before these were written.
-func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.Transcript, quotes map[string]string) error {
-	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statedWindow)
+// withdrawForgotten forgets what was just learned from messages that have left the journal
+// since. Another process erased what they said, and may have looked for such claims before
+// these were written.
+func (l *Layer) withdrawForgotten(ctx context.Context, st newMessages, read *session.Transcript, quotes map[string]string) error {
+	now, err := l.Journal(st.owner).Tail(ctx, st.session, 2*statementWindow)
 	if err != nil && !errors.Is(err, ken.ErrNotFound) {
 		return err
 	}
@@ -242,10 +241,10 @@ func (l *Layer) withdrawForgotten(ctx context.Context, st stated, read *session.
 	return nil
 }
 
-// saidHere reports whether a claim rests on messages alone, and the turn's conversation
-// holds the words that it was learned from, so that the block need not repeat them. What a
-// person or a test has confirmed is news to the conversation that said it.
-func saidHere(t *ken.Turn, c *ken.Claim) bool {
+// saidInConversation reports whether a claim rests on messages alone and the conversation holds
+// the words that it was learned from. Then the block need not repeat it. A claim that a person
+// or a test confirmed is new even to the conversation that said it.
+func saidInConversation(t *ken.Turn, c *ken.Claim) bool {
 	here := false
 	for i := range c.Evidence {
 		e := &c.Evidence[i]

@@ -79,9 +79,8 @@ func fact(t testing.TB, format string, args ...any) ken.Claim {
 	return c
 }
 
-// told is a fact on a person's word outside of any session: one that reads like a rule is
-// a rule.
-func told(t testing.TB, text string) ken.Claim {
+// humanClaim returns a fact that a person stated.
+func humanClaim(t testing.TB, text string) ken.Claim {
 	c := fact(t, "%s", text)
 	c.Evidence = []ken.Evidence{ken.FromHumanAssertion("ada", time.Time{}, "")}
 	return c

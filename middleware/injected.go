@@ -19,100 +19,101 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// maxChanges bounds the events between two turns of a conversation that are looked through
-// one by one; beyond them every claim that it was told is looked up.
+// maxChanges bounds the log's events between two turns that are examined one by one. Beyond it,
+// every claim that the conversation holds is looked up.
 const maxChanges = 1000
 
-// injectionHistory is what a conversation was told by its earlier blocks.
+// injectionHistory is what the earlier blocks of a conversation hold.
 type injectionHistory struct {
-	held map[string]uint64 // by id, hashOf the text
-	from map[string]string // by id, the owner who shares it; of own claims none
-	seq  uint64            // the store's last event when the last of the blocks was composed
+	itemHashes map[string]uint64 // by id, hashOf the text
+	sharedBy   map[string]string // by id, the owner who shares the item; own items are left out
+	lastEvent  uint64            // the store's last event when the newest of the blocks was composed
 }
 
-// pastOf gathers what blocks told. What one of them announced as fallen is not told any
-// more: should it stand again, it may be shown again.
-func pastOf(earlier []placedBlock) injectionHistory {
-	t := injectionHistory{held: map[string]uint64{}, from: map[string]string{}}
+// historyOf collects what blocks hold, without the claims that one of them reported as fallen.
+// If such a claim holds again, it may be injected again.
+func historyOf(earlier []placedBlock) injectionHistory {
+	t := injectionHistory{itemHashes: map[string]uint64{}, sharedBy: map[string]string{}}
 	for _, e := range earlier {
-		for id, hash := range e.held {
-			t.held[id] = hash
+		for id, hash := range e.itemHashes {
+			t.itemHashes[id] = hash
 		}
 		for i := range e.receipt.Items {
 			it := &e.receipt.Items[i]
 			if it.Owner != "" && it.Kind != ken.KindDocument {
-				t.from[it.ID] = it.Owner
+				t.sharedBy[it.ID] = it.Owner
 			}
 			if it.Fallen != "" {
-				delete(t.held, it.ID)
-				delete(t.from, it.ID)
+				delete(t.itemHashes, it.ID)
+				delete(t.sharedBy, it.ID)
 			}
 		}
-		t.seq = max(t.seq, e.seq)
+		t.lastEvent = max(t.lastEvent, e.lastEvent)
 	}
 	return t
 }
 
-// seen reports what the context holds already with exactly this text.
-func (t *injectionHistory) seen(id, text string) bool {
-	have, ok := t.held[id]
+// contains reports whether the conversation holds an item with exactly this text.
+func (t *injectionHistory) contains(id, text string) bool {
+	have, ok := t.itemHashes[id]
 	return ok && have == hashOf(text)
 }
 
-// fallen are the claims that earlier blocks of the conversation told, and that were
-// disputed or superseded since. Those blocks stay as they are, so this one says it.
-func (l *Layer) fallen(ctx context.Context, st *State) []budgeter.Candidate {
+// fallenClaims returns the claims of earlier blocks that were disputed or superseded since.
+// Those blocks stay as they are, so this block reports it.
+func (l *Layer) fallenClaims(ctx context.Context, st *State) []budgeter.Candidate {
 	var out []budgeter.Candidate
-	look := func(s store.Engine, id, owner string) {
+	check := func(s store.Engine, id, owner string) {
 		c, err := s.Get(ctx, id)
 		if err != nil || c.Status != ken.StatusDisputed && c.Status != ken.StatusSuperseded {
 			return
 		}
 		sup := c.Support(nil)
-		c = from(owner, c)
+		c = withOwnerSource(owner, c)
 		out = append(out, budgeter.Candidate{Distance: -1, Item: ken.Item{ID: c.ID, Owner: owner, Kind: c.Kind, Tier: sup.At(l.now(), l.cfg.Knowledge.DecayDays),
 			Trust: sup.Trust, CreatedAt: c.CreatedAt, Fallen: c.Status, Source: c.Source, Text: c.Text}})
 	}
-	if s, ok := st.p.(store.Engine); ok && len(st.past.held) > 0 && st.seq > st.past.seq {
-		for _, id := range changed(ctx, s, &st.past) {
-			look(s, id, "")
+	if s, ok := st.proj.(store.Engine); ok && len(st.history.itemHashes) > 0 && st.lastEvent > st.history.lastEvent {
+		for _, id := range changedClaims(ctx, s, &st.history) {
+			check(s, id, "")
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(st.past.from)) { // it was shared when it was told
-		if s := st.shared(st.past.from[id]); s != nil {
-			look(s.engine, id, s.owner)
+	for _, id := range slices.Sorted(maps.Keys(st.history.sharedBy)) { // no log of another owner is read
+		if s := st.shareOf(st.history.sharedBy[id]); s != nil {
+			check(s.engine, id, s.owner)
 		}
 	}
 	return out
 }
 
-// changed are the claims of which the log says something new, in order.
-func changed(ctx context.Context, s store.Engine, t *injectionHistory) (ids []string) {
+// changedClaims returns the ids of the conversation's claims that the log has new events of, in
+// order.
+func changedClaims(ctx context.Context, s store.Engine, t *injectionHistory) (ids []string) {
 	n := 0
-	for ev, err := range s.Events(ctx, t.seq+1) {
+	for ev, err := range s.Events(ctx, t.lastEvent+1) {
 		if n++; err != nil || n > maxChanges {
 			ids = ids[:0]
-			for id := range t.held {
+			for id := range t.itemHashes {
 				ids = append(ids, id)
 			}
 			slices.Sort(ids)
 			return ids
 		}
 		id := ev.Claim.String()
-		if _, ok := t.held[id]; ok && !slices.Contains(ids, id) {
+		if _, ok := t.itemHashes[id]; ok && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// sessionFocus remembers which entities sessions were about, so that a turn that says
-// "it" still has the rules of what was named before. Beyond maxConversations, the
-// sessions that were quiet longest are forgotten.
+// sessionFocus remembers which entities sessions were about. A turn that says "it" then still
+// gets the rules of what was named before. Beyond maxConversations, the sessions used least
+// recently are dropped.
 type sessionFocus struct {
-	mu   sync.Mutex // guards the rest
-	at   map[string]*list.Element
-	used *list.List // of lineal
+	mu        sync.Mutex // guards the rest
+	bySession map[string]*list.Element
+	recent    *list.List // of focusEntry
 }
 
 type focusEntry struct {
@@ -120,27 +121,27 @@ type focusEntry struct {
 	names   []string // strongest first; never changed
 }
 
-func newLineage() *sessionFocus {
-	return &sessionFocus{at: map[string]*list.Element{}, used: list.New()}
+func newSessionFocus() *sessionFocus {
+	return &sessionFocus{bySession: map[string]*list.Element{}, recent: list.New()}
 }
 
-// get returns what a session was about; false when nothing is known of it.
+// get returns what a session was about; false if it is not known.
 func (g *sessionFocus) get(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	el, ok := g.at[session]
+	el, ok := g.bySession[session]
 	if !ok {
 		return nil, false
 	}
-	g.used.MoveToFront(el)
+	g.recent.MoveToFront(el)
 	return el.Value.(focusEntry).names, true
 }
 
-// peek is get without taking the session for one that is in use.
+// peek is get without marking the session as used.
 func (g *sessionFocus) peek(session string) ([]string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	el, ok := g.at[session]
+	el, ok := g.bySession[session]
 	if !ok {
 		return nil, false
 	}
@@ -150,74 +151,74 @@ func (g *sessionFocus) peek(session string) ([]string, bool) {
 func (g *sessionFocus) put(session string, names []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if el, ok := g.at[session]; ok {
-		g.used.Remove(el)
+	if el, ok := g.bySession[session]; ok {
+		g.recent.Remove(el)
 	}
-	g.at[session] = g.used.PushFront(focusEntry{session, names})
-	if g.used.Len() > maxConversations {
-		last := g.used.Back()
-		g.used.Remove(last)
-		delete(g.at, last.Value.(focusEntry).session)
+	g.bySession[session] = g.recent.PushFront(focusEntry{session, names})
+	if g.recent.Len() > maxConversations {
+		last := g.recent.Back()
+		g.recent.Remove(last)
+		delete(g.bySession, last.Value.(focusEntry).session)
 	}
 }
 
-// forget drops an owner's sessions: what they were about may be what is forgotten.
+// forget drops an owner's sessions: an entity's name may be part of what is forgotten.
 func (g *sessionFocus) forget(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for session, el := range g.at {
+	for session, el := range g.bySession {
 		if strings.HasPrefix(session, owner+"\x00") {
-			g.used.Remove(el)
-			delete(g.at, session)
+			g.recent.Remove(el)
+			delete(g.bySession, session)
 		}
 	}
 }
 
-// carries returns the entities that a turn's session brings along: from its earlier
-// turns, or, where this process has seen none, from what was kept of it.
-func (l *Layer) carries(ctx context.Context, st *State) (names []string) {
+// carriedFocus returns the entities that a turn's session was about: in its earlier turns or,
+// if this process has seen none, in its checkpoint.
+func (l *Layer) carriedFocus(ctx context.Context, st *State) (names []string) {
 	t := &st.Turn
 	if t.Session == "" || t.Incognito {
 		return nil
 	}
 	key := t.Owner + "\x00" + t.Session
-	known := l.lineage.get
-	if st.trial != nil {
-		known = l.lineage.peek
+	known := l.sessionFocus.get
+	if st.dryRun != nil {
+		known = l.sessionFocus.peek
 	}
 	if names, ok := known(key); ok {
 		return names
 	}
-	if l.carried == nil {
+	if l.findStoredFocus == nil {
 		return nil
 	}
 	err := protect(ctx, st, func(ctx context.Context, _ *State) (err error) {
-		names, err = l.carried(ctx, t)
+		names, err = l.findStoredFocus(ctx, t)
 		return err
 	})
-	if err != nil { // the next turn looks again
+	if err != nil { // the next turn tries again
 		st.degrade("lineage", err)
 		return nil
 	}
-	if st.trial != nil {
+	if st.dryRun != nil {
 		return names
 	}
-	l.lineage.put(key, names) // none is worth knowing too: nobody has to look again
+	l.sessionFocus.put(key, names) // also an empty list, which saves the next look
 	return names
 }
 
-// keptFocus names the entities that the checkpoint of a turn's session has in focus.
-func (l *Layer) keptFocus(ctx context.Context, t *ken.Turn) ([]string, error) {
-	if !l.remembers(t) {
+// checkpointFocus returns the entities in focus in the checkpoint of a turn's session.
+func (l *Layer) checkpointFocus(ctx context.Context, t *ken.Turn) ([]string, error) {
+	if !l.usesSession(t) {
 		return nil, nil
 	}
 	cp, _, err := l.Journal(t.Owner).Checkpoint(ctx, t.Session)
 	return cp.Focal, err
 }
 
-// carry keeps what a turn was about for the next ones of its session: what it named,
-// then what it was carried.
-func (l *Layer) carry(t *ken.Turn, focal []structure.Focus) {
+// saveFocus keeps what a turn was about for the session's next turns: what it named, then what
+// its session was about before.
+func (l *Layer) saveFocus(t *ken.Turn, focal []structure.Focus) {
 	if t.Session == "" || t.Incognito || len(focal) == 0 {
 		return
 	}
@@ -231,26 +232,26 @@ func (l *Layer) carry(t *ken.Turn, focal []structure.Focus) {
 		}
 	}
 	if key := t.Owner + "\x00" + t.Session; len(names) > 0 {
-		if before, _ := l.lineage.get(key); !slices.Equal(before, names) {
-			l.lineage.put(key, names)
+		if before, _ := l.sessionFocus.get(key); !slices.Equal(before, names) {
+			l.sessionFocus.put(key, names)
 		}
 	}
 }
 
-// Reference begins what tools say of their answers, as text and as JSON. A tool's
-// message that has it is known for an answer of Ken's own, whoever ran the tool.
+// Reference is the prefix of the answers of Ken's own tools, as text and as JSON. It identifies
+// such an answer in a conversation, whichever program ran the tool.
 const Reference = guardrail.Reference
 
-// Injected returns what the layer put before the model in a session, as far as its
-// journal holds it; what the last turns were given is in it already. Errors:
-// ErrNotFound for a session that has no journal, and as of Journal.Read.
+// Injected returns what the layer injected into a session, as far as its journal holds it,
+// including the last turns. It returns ErrNotFound for a session without a journal, and the
+// errors of Journal.Read.
 func (l *Layer) Injected(ctx context.Context, owner, id string) ([]session.Injection, error) {
 	tr, err := l.Transcript(ctx, owner, id)
 	return tr.Injected, err
 }
 
-// Transcript returns what the journal holds of a session, with what was just said in
-// it. Errors: as of Journal.Read.
+// Transcript returns what the journal holds of a session, including the last messages. It
+// returns the errors of Journal.Read.
 func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Transcript, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return session.Transcript{}, err
@@ -258,12 +259,11 @@ func (l *Layer) Transcript(ctx context.Context, owner, id string) (session.Trans
 	return l.Journal(owner).Read(ctx, id)
 }
 
-// Showed tells a session's journal that items were put before the model by another
-// way than a block, such as the answer of a tool, so that its harvest does not learn
-// them again. A session without a journal stays without one: a call of a tool is no
-// conversation. Errors: as of Journal.Injected.
+// Showed tells a session's journal that the model saw items by another way than a block, such
+// as the answer of a tool, so that the harvest does not learn them again. It does not begin a
+// journal for a session that has none. It returns the errors of Journal.Injected.
 func (l *Layer) Showed(ctx context.Context, owner, id string, items []ken.Item) error {
-	l.shown(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
+	l.observeItems(cmp.Or(owner, l.cfg.Knowledge.Owner), id, items)
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
@@ -276,26 +276,25 @@ func (l *Layer) Showed(ctx context.Context, owner, id string, items []ken.Item) 
 	return j.Injected(ctx, id, items)
 }
 
-// Handle is Session for a program that only acts on claims: what it learns, verifies
-// and disputes carries the session and is told to its event log, but no journal is
-// begun, and none is looked after.
+// Handle is Session for a program that only acts on claims. What it learns, verifies and
+// disputes carries the session and is written to its event log, but no journal is begun.
 func (l *Layer) Handle(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
-	return l.handle(t.Owner, about(&t))
+	return l.sessionHandle(t.Owner, sessionAbout(&t))
 }
 
-// shownWindow is how many of a request's last messages are looked at for answers of
-// Ken's tools: those before it were in a request before.
-const shownWindow = 64
+// toolResultWindow is how many of a request's last messages are searched for answers of Ken's
+// tools. Older messages were in an earlier request.
+const toolResultWindow = 64
 
-// shownIn finds what Ken's own tools showed in a conversation, such as those of an MCP
-// server that knows nothing of it: it was put before the model like a block, and is not
-// to be learned from it.
-func shownIn(msgs []ken.Message) (out []ken.Item) {
-	for i := range msgs[max(0, len(msgs)-shownWindow):] {
-		m := &msgs[max(0, len(msgs)-shownWindow)+i]
+// itemsInToolResults returns the items that Ken's own tools showed in a conversation, for
+// example those of an MCP server that does not know the conversation. The model saw them like a
+// block, so the harvest must not learn them.
+func itemsInToolResults(msgs []ken.Message) (out []ken.Item) {
+	for i := range msgs[max(0, len(msgs)-toolResultWindow):] {
+		m := &msgs[max(0, len(msgs)-toolResultWindow)+i]
 		if m.Role != "tool" && m.Role != "function" {
 			continue
 		}
@@ -305,15 +304,15 @@ func shownIn(msgs []ken.Message) (out []ken.Item) {
 		}
 		for _, text := range texts {
 			if strings.Contains(text, Reference) {
-				out = append(out, shownInText(text)...)
+				out = append(out, itemsInText(text)...)
 			}
 		}
 	}
 	return out
 }
 
-// shownInText reads the items of a block, or the claims of a structured answer.
-func shownInText(text string) (out []ken.Item) {
+// itemsInText reads the items of a block, or the claims of a JSON answer.
+func itemsInText(text string) (out []ken.Item) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var answer struct {
 			Claims []struct{ ID, Kind, Text string }
@@ -331,7 +330,7 @@ func shownInText(text string) (out []ken.Item) {
 	}
 	_, text, _ = strings.Cut(text, guardrail.FrameOpen+"\n")
 	text, _, _ = strings.Cut(text, "\n"+guardrail.FrameClose)
-	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // in an item no other line begins so
+	for _, item := range strings.Split(text, "\n"+guardrail.ItemMark)[1:] { // no line within an item begins like that
 		id, rest, _ := strings.Cut(item, "]")
 		_, said, _ := strings.Cut(rest, "\n")
 		if said = strings.TrimSpace(said); said != "" {

@@ -30,75 +30,75 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// rememberedTurns bounds the blocks kept for later requests: some megabytes.
+// rememberedTurns bounds the blocks that are kept in memory for later requests: some megabytes.
 const rememberedTurns = 4096
 
-// Layer is an open knowledge layer. It is safe for concurrent use by any number
-// of conversations. Close it when done.
+// Layer is an open knowledge layer. It is safe for concurrent use by any number of
+// conversations. Call Close when done.
 type Layer struct {
 	o     Options
 	cfg   config.Config
 	now   func() time.Time
 	newID func() string
 
-	owners        *shared.Owners
-	holding       chan struct{} // told when this process comes to hold the configured owner's folder
-	storeErr      error         // why there is no store; turns go on without
-	embedder      *embed.Guard
-	background    embed.Embedder    // the same model, with retries, for work that nobody waits for
-	vectorCause   string            // why there is no vector leg, when there is none
-	retrieval     retriever.Options // before calibration
-	calibrations  calibrations
-	count         func(string) int
-	playbooks     *retriever.PlaybookCache
-	rendered      *budgeter.Cache
-	handler       Handler
-	blocks        *blockCache
-	cleanings     cleanCache
-	composing     atomic.Int64 // turns that compose a block; see enter
-	overdue       atomic.Int64 // turns that compose a block which nobody waits for; see inTime
-	traffic       *promptCacheCounter
-	threads       *threads
-	openings      openings
-	statements    statements
-	mergers       mergeModels
-	responseTasks taskGroup
-	turning       activeTurns
-	suspicions    taintMemory
-	learners      learners
-	judgements    judgedTurns
-	counts        counts
-	late          lateResults
-	lineage       *sessionFocus
-	filing        filing
-	code          code
-	events        *telemetry.Log
+	owners             *shared.Owners
+	holderChanged      chan struct{} // signals that this process became the holder of the configured owner's folder
+	storeErr           error         // why there is no store; turns go on without
+	embedder           *embed.Guard
+	backgroundEmbedder embed.Embedder    // the same model, with retries, for background work
+	vectorCause        string            // why there is no vector search; "" if there is
+	retrieval          retriever.Options // before calibration
+	calibrations       calibrations
+	countTokens        func(string) int
+	playbooks          *retriever.PlaybookCache
+	renderCache        *budgeter.Cache
+	handler            Handler
+	blocks             *blockCache
+	cleanCache         cleanCache
+	composing          atomic.Int64 // turns that compose a block now; see beginComposing
+	overdue            atomic.Int64 // turns that still compose after their deadline; see runWithin
+	promptCache        *promptCacheCounter
+	threads            *threads
+	openings           openings
+	statements         statements
+	mergeModels        mergeModels
+	responseTasks      taskGroup
+	activeTurns        activeTurns
+	taintMemory        taintMemory
+	learners           learners
+	judgements         judgedTurns
+	counts             counts
+	lateResults        lateResults
+	sessionFocus       *sessionFocus
+	filing             filing
+	code               code
+	events             *telemetry.Log
 
-	// recovery says where a turn's session stands, for a conversation that lost it;
-	// nil knows nothing. See checkpoint.
-	recovery func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
-	// carried names the entities that a session was about before this process saw it,
-	// strongest first, such as those of its checkpoint; nil knows none. See carries.
-	carried func(ctx context.Context, t *ken.Turn) ([]string, error)
+	// findCheckpoint returns the checkpoint of a turn's session, for a conversation that lost
+	// its past. Nil finds none. See checkpointItem.
+	findCheckpoint func(ctx context.Context, t *ken.Turn) (text string, at time.Time, ok bool)
+	// findStoredFocus returns the entities that a session was about before this process saw it,
+	// strongest first. Nil finds none. See carriedFocus.
+	findStoredFocus func(ctx context.Context, t *ken.Turn) ([]string, error)
 
-	process   string              // names this process in journals and leases
-	life      *alive.Announcement // guarded by desksMu; nil until there is a desk
-	tools     finding.Tools
-	recorder  *recorder
-	poked     chan struct{} // wakes keepTending
-	recovered recoveredConversations
-	begun     conversationStarts
-	desksMu   sync.Mutex // guards desks
-	desks     map[string]*ownerSessions
+	process            string              // names this process in journals and leases
+	announcement       *alive.Announcement // guarded by sessionsMu; nil until the first session
+	tools              finding.Tools
+	recorder           *recorder
+	wake               chan struct{} // wakes runSessionChecks
+	recoveries         recoveredConversations
+	conversationStarts conversationStarts
+	sessionsMu         sync.Mutex // guards sessions
+	sessions           map[string]*ownerSessions
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	closing sync.Once
 }
 
-// Open opens the layer of the project in o.Root. Errors: a configuration that
-// can't be used, always; a store that can't be opened, when o.Strict is set.
-// ctx bounds opening only.
+// Open opens the layer of the project in o.Root. It returns an error for a configuration that
+// can't be used and, if o.Strict is set, for a store that can't be opened. ctx bounds opening
+// only.
 func Open(ctx context.Context, o Options) (*Layer, error) {
 	o = o.withDefaults()
 	root, err := filepath.Abs(o.Root)
@@ -110,9 +110,9 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), traffic: newPromptCacheCounter(), threads: newThreads(), lineage: newLineage(),
-		process: o.NewID(), poked: make(chan struct{}, 1), desks: map[string]*ownerSessions{}}
-	l.recorder = newRecorder(l.keepRecords, func() {
+	l := &Layer{o: o, cfg: cfg, now: o.Now, newID: o.NewID, blocks: newBlockCache(rememberedTurns), promptCache: newPromptCacheCounter(), threads: newThreads(), sessionFocus: newSessionFocus(),
+		process: o.NewID(), wake: make(chan struct{}, 1), sessions: map[string]*ownerSessions{}}
+	l.recorder = newRecorder(l.writeRecords, func() {
 		l.o.Log.Warn("turns come faster than they can be journaled; some are left out", "waiting", maxWaiting)
 	}, func(f func()) { l.running.Go(f) })
 	if l.tools, err = finding.Parse(cfg.Harvest.Tools); err != nil {
@@ -122,21 +122,21 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 		return nil, err
 	}
 	if o.CountTokens || cfg.Budget.Tokens > 0 {
-		if l.count, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
+		if l.countTokens, err = tokens.Counter(string(cfg.Budget.Encoding)); err != nil {
 			return nil, errors.Join(fmt.Errorf("load tokenizer: %w", err), l.embedder.Close())
 		}
 	}
-	l.recovery, l.carried = l.recover, l.keptFocus
-	l.cfg.Knowledge.DecayDays = max(l.policy().ConfidenceDecayDays, 0) // lifecycle.yaml may say so
-	l.retrieval = retrieval(&l.cfg)
-	l.playbooks, l.rendered = retriever.NewPlaybookCache(), budgeter.NewCache()
+	l.findCheckpoint, l.findStoredFocus = l.recoverSession, l.checkpointFocus
+	l.cfg.Knowledge.DecayDays = max(l.lifecyclePolicy().ConfidenceDecayDays, 0) // lifecycle.yaml may set it
+	l.retrieval = retrievalOptions(&l.cfg)
+	l.playbooks, l.renderCache = retriever.NewPlaybookCache(), budgeter.NewCache()
 	l.handler = chain(l.stages(&l.cfg))
 	l.openFiling()
-	l.openStated()
+	l.openStatements()
 	l.openCode(ctx)
-	l.holding = make(chan struct{}, 1)
-	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.holds,
-		Store: bolt.Options{Embedder: l.background, Progress: o.Progress, Now: o.Now, Assign: assign}})
+	l.holderChanged = make(chan struct{}, 1)
+	l.owners = shared.NewOwners(cfg.State(root), 0, shared.Options{Log: o.Log, OnHold: l.onHold,
+		Store: bolt.Options{Embedder: l.backgroundEmbedder, Progress: o.Progress, Now: o.Now, Assign: assign}})
 	if cfg.Middleware.Events {
 		l.events = telemetry.Open(config.InProject(root, cfg.Telemetry.Events))
 	}
@@ -149,11 +149,12 @@ func Open(ctx context.Context, o Options) (*Layer, error) {
 	return l, nil
 }
 
-// configuration is what is in force. What of the project's folder does not count is told;
-// a state that does not, and has nothing in its place, is stateErr.
+// configuration returns the configuration in force and logs which settings of the project's
+// folder do not count. stateErr is set for a state folder that must not be used and has no
+// replacement.
 func configuration(o Options) (cfg config.Config, stateErr, err error) {
 	var r *config.Resolved
-	if o.Config != nil { // the program's own
+	if o.Config != nil { // from the program
 		if err := o.Config.Validate(); err != nil {
 			return cfg, nil, err
 		}
@@ -161,14 +162,14 @@ func configuration(o Options) (cfg config.Config, stateErr, err error) {
 	} else if r, stateErr = config.Resolve(o.Root, ""); r == nil {
 		return cfg, nil, stateErr
 	}
-	if said := r.Notice(); said != "" && stateErr == nil {
-		o.Log.Warn(said)
+	if notice := r.Notice(); notice != "" && stateErr == nil {
+		o.Log.Warn(notice)
 	}
 	return r.Config, stateErr, nil
 }
 
-// openStore opens the configured owner's store at once, so that the first turn
-// doesn't wait for it and a fault shows at the start.
+// openStore opens the configured owner's store at once, so that the first turn does not wait
+// for it and a fault shows at the start.
 func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if !l.cfg.Middleware.Knowledge {
 		return nil
@@ -185,7 +186,7 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 		if err := l.hideState(); err != nil {
 			l.o.Log.Warn("keep the state out of version control", "cause", err)
 		}
-		if l.o.Foreground { // else the background does
+		if l.o.Foreground { // otherwise the background does
 			if err := l.finishForgetting(ctx, ""); err != nil {
 				l.o.Log.Warn("erase what was forgotten", "cause", err, "try", ken.Hint(err))
 			}
@@ -195,15 +196,15 @@ func (l *Layer) openStore(ctx context.Context, stateErr error) error {
 	if l.o.Strict || ctx.Err() != nil {
 		return err
 	}
-	if !remote.IsHung(err) { // else the next turn asks again
+	if !remote.IsHung(err) { // otherwise the next turn tries again
 		l.storeErr = err
 	}
 	l.o.Log.Error("the layer works without knowledge", "cause", err, "try", ken.Hint(err))
 	return nil
 }
 
-// hideState keeps the state folder out of version control, if it is in the
-// project: what it holds is private to this machine.
+// hideState keeps a state folder inside the project out of version control: its content is
+// private to this machine.
 func (l *Layer) hideState() error {
 	dir := l.cfg.State(l.o.Root)
 	if !strings.HasPrefix(dir, l.o.Root+string(filepath.Separator)) {
@@ -220,8 +221,8 @@ func (l *Layer) hideState() error {
 	return errors.Join(err, f.Close())
 }
 
-// Store opens an owner's store, "" for the configured one, for programs that
-// write claims or look at them. Call release when done with it.
+// Store opens an owner's store, for programs that read or write claims. An empty owner means
+// the configured one. Call release when done.
 func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, release func(), err error) {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
@@ -229,29 +230,30 @@ func (l *Layer) Store(ctx context.Context, owner string) (s store.Engine, releas
 	return l.owners.Get(ctx, owner)
 }
 
-func (l *Layer) projections(ctx context.Context, owner string) (store.Projections, func(), error) {
+// openProjections opens an owner's store for a turn.
+func (l *Layer) openProjections(ctx context.Context, owner string) (store.Projections, func(), error) {
 	if l.storeErr != nil {
 		return nil, nil, l.storeErr
 	}
 	return l.Store(ctx, owner)
 }
 
-// Config is the configuration in force.
+// Config returns the configuration in force.
 func (l *Layer) Config() config.Config { return l.cfg }
 
-// Retrieval is how the configured owner's turns search, legs apart: for programs
-// that search by themselves. The second result says why there is no vector leg; ""
-// when there is.
+// Retrieval returns how the configured owner's turns search, without the sources, for programs
+// that search by themselves. The second result says why there is no vector search; "" if there
+// is.
 func (l *Layer) Retrieval() (retriever.Options, string) { return l.RetrievalOf("") }
 
-// RetrievalOf is Retrieval for an owner, as calibrated for its store.
-func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.search(owner) }
+// RetrievalOf is Retrieval for an owner, with the calibration of that owner's store.
+func (l *Layer) RetrievalOf(owner string) (retriever.Options, string) { return l.searchOptions(owner) }
 
-// Root is the project's folder.
+// Root returns the project's folder.
 func (l *Layer) Root() string { return l.o.Root }
 
-// RootOf is Root for the owner whose files the project's are, the configured one, also
-// named "". For others it is "": to compare evidence with files for them would tell what
+// RootOf returns Root for the owner of the project's files, which is the configured owner, also
+// named "". It returns "" for others: comparing evidence with files would reveal to them what
 // is there.
 func (l *Layer) RootOf(owner string) string {
 	if owner != "" && owner != l.cfg.Knowledge.Owner {
@@ -260,34 +262,34 @@ func (l *Layer) RootOf(owner string) string {
 	return l.o.Root
 }
 
-// Embedder is the embedder of the turn path, behind its breaker.
+// Embedder returns the embedder of turns, behind its circuit breaker.
 func (l *Layer) Embedder() *embed.Guard { return l.embedder }
 
-// start indexes and embeds in the background until Close.
+// start starts the background work, which runs until Close.
 func (l *Layer) start() {
 	ctx, stop := context.WithCancel(inBackground(context.Background()))
 	l.stop = stop
 	l.calibrations.due = make(chan string, 16)
-	l.running.Go(func() { l.calibrateDue(ctx) })
-	l.running.Go(l.survives("reading the code", func() { l.keepCode(ctx) }))
+	l.running.Go(func() { l.runCalibrations(ctx) })
+	l.running.Go(l.catchPanics("reading the code", func() { l.followCode(ctx) }))
 	if l.cfg.Middleware.Knowledge {
-		l.tend("")
-		l.running.Go(func() { l.keepTending(ctx) })
-		l.running.Go(func() { l.keepFilingOthers(ctx) })
-		l.running.Go(func() { l.keepStated(ctx) })
+		l.maintainSessions("")
+		l.running.Go(func() { l.runSessionChecks(ctx) })
+		l.running.Go(func() { l.runFilingOthers(ctx) })
+		l.running.Go(func() { l.runStatements(ctx) })
 	}
-	l.running.Go(l.survives("looking after the store", func() {
+	l.running.Go(l.catchPanics("looking after the store", func() {
 		if l.vectorCause == "" && !l.embedder.Local() {
-			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn does
+			_ = l.embedder.Probe(ctx) // so that the breaker knows before the first turn
 		}
-		l.lookAfter(ctx)
+		l.maintainStore(ctx)
 	}))
 }
 
-// survives is f for a goroutine of its own, where a panic would end the process: it reads
-// what others wrote, and one text must not cost all turns. The log hears of it, and that
-// work is over until the next start.
-func (l *Layer) survives(what string, f func()) func() {
+// catchPanics wraps f for a goroutine of its own, where a panic would end the process.
+// Background work reads what others wrote, and one bad text must not stop all turns. A panic is
+// logged and ends f.
+func (l *Layer) catchPanics(what string, f func()) func() {
 	return func() {
 		if err := caught.Run(func() error { f(); return nil }); err != nil {
 			l.o.Log.Error(what+" panicked and has ended", "cause", err, "stack", caught.Stack(err))
@@ -295,21 +297,21 @@ func (l *Layer) survives(what string, f func()) func() {
 	}
 }
 
-// holds hears which folders this process has come to hold.
-func (l *Layer) holds(owner string) {
+// onHold is called when this process becomes the holder of an owner's folder.
+func (l *Layer) onHold(owner string) {
 	if owner != l.cfg.Knowledge.Owner {
 		return
 	}
 	select {
-	case l.holding <- struct{}{}:
+	case l.holderChanged <- struct{}{}:
 	default:
 	}
 }
 
-// lookAfter looks after the configured owner's store until ctx ends, from when this
-// process holds it: of all that work on it, one does. It keeps the store open, so
-// that it has a holder who does.
-func (l *Layer) lookAfter(ctx context.Context) {
+// maintainStore indexes, embeds, files and calibrates the configured owner's store until ctx
+// ends. It begins when this process holds the store, so only one of the processes does it. It
+// keeps the store open, so that there is a holder.
+func (l *Layer) maintainStore(ctx context.Context) {
 	s, release, err := l.Store(ctx, "")
 	for remote.IsHung(err) {
 		select {
@@ -320,36 +322,35 @@ func (l *Layer) lookAfter(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		return // Open told why
+		return // Open logged why
 	}
 	defer release()
 	for !l.owners.Holds(l.cfg.Knowledge.Owner) {
 		select {
-		case <-l.holding:
+		case <-l.holderChanged:
 		case <-ctx.Done():
 			return
 		}
 	}
-	var beside sync.WaitGroup
-	defer beside.Wait() // before the store is released
-	if l.files() {
-		beside.Go(l.survives("filing claims", func() { l.keepFiling(ctx, s) }))
+	var tasks sync.WaitGroup
+	defer tasks.Wait() // before the store is released
+	if l.filesClaims() {
+		tasks.Go(l.catchPanics("filing claims", func() { l.runFiling(ctx, s) }))
 	}
 	l.refreshQuietly(ctx)
 	l.calibrateQuietly(ctx, "")
-	beside.Go(l.survives("following the code", func() { l.refineCode(ctx) }))
-	for seq := s.Seq(); ctx.Err() == nil && l.keepUp(ctx, s); seq = s.Seq() {
+	tasks.Go(l.catchPanics("following the code", func() { l.refineCode(ctx) }))
+	for seq := s.Seq(); ctx.Err() == nil && l.embedNew(ctx, s); seq = s.Seq() {
 		if s.Wait(ctx, seq) != nil {
 			return
 		}
 	}
 }
 
-// keepUp embeds what was written, where that is not done during the write, and
-// measures how far the embedder is to be trusted when that is due. While the gateway
-// is down it tries again as often as the breaker's probes do. It reports whether to
-// go on.
-func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
+// embedNew embeds new claims if writing them does not, and requests a calibration that is due.
+// While the embedding service is down, it retries as often as the circuit breaker probes. It
+// reports whether to go on.
+func (l *Layer) embedNew(ctx context.Context, s store.Engine) bool {
 	for l.vectorCause == "" && !l.embedder.Local() {
 		_, err := s.EmbedMissing(ctx)
 		if err == nil {
@@ -367,11 +368,11 @@ func (l *Layer) keepUp(ctx context.Context, s store.Engine) bool {
 		}
 	}
 	have, total := s.Coverage()
-	l.wantCalibration(l.cfg.Knowledge.Owner, have, total)
+	l.requestCalibration(l.cfg.Knowledge.Owner, have, total)
 	return true
 }
 
-// refreshQuietly is Refresh of the configured owner's store where nobody waits for it.
+// refreshQuietly is Refresh of the configured owner's store in the background.
 func (l *Layer) refreshQuietly(ctx context.Context) {
 	err := caught.Run(func() error {
 		_, err := l.Refresh(ctx, "")
@@ -382,8 +383,8 @@ func (l *Layer) refreshQuietly(ctx context.Context) {
 	}
 }
 
-// Refresh brings the repository's content up to date in an owner's store, and
-// embeds what has no vector yet. It changes only what changed on disk.
+// Refresh indexes what has changed in the repository into an owner's store, and embeds what has
+// no vector yet.
 func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, error) {
 	var report repository.Report
 	s, release, err := l.Store(ctx, owner)
@@ -402,7 +403,7 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 	if have, total := s.Coverage(); have == total || l.vectorCause != "" {
 		return report, nil
 	}
-	if l.o.Foreground && !l.embedder.Local() { // somebody waits: hear at once of a gateway that is down
+	if l.o.Foreground && !l.embedder.Local() { // a person waits: report a service that is down at once
 		if err := l.embedder.Probe(ctx); err != nil {
 			return report, fmt.Errorf("embed: %w", err)
 		}
@@ -413,16 +414,16 @@ func (l *Layer) Refresh(ctx context.Context, owner string) (repository.Report, e
 	return report, nil
 }
 
-// readOnly reports a store in a folder that can't be written: what was indexed before is
-// found, and nothing can be added.
+// readOnly reports whether a store lies in a folder that can't be written. It can be searched,
+// and nothing can be added.
 func readOnly(ctx context.Context, s store.Engine) bool {
 	faults, err := s.Faults(ctx)
 	return err == nil && slices.ContainsFunc(faults, func(f store.Fault) bool { return f.Name == store.FaultReadOnly })
 }
 
-// Close stops background work, ends the sessions that are open, harvests for some
-// seconds at most, leaves the rest to the next start, and closes the stores. Turns
-// that are under way go on without knowledge.
+// Close stops background work, ends the open sessions, harvests for some seconds at most, and
+// closes the stores. The next start harvests the rest. Turns in progress go on without
+// knowledge.
 func (l *Layer) Close() error {
 	var err error
 	l.closing.Do(func() {
@@ -433,7 +434,7 @@ func (l *Layer) Close() error {
 		l.recorder.close()
 		l.running.Wait()
 		l.judgeAll()
-		errs := []error{l.endAll(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.removeProcessMark()}
+		errs := []error{l.endSessions(), l.closeFiling(), l.closeCode(), l.owners.Close(), l.embedder.Close(), l.withdrawProcess()}
 		if l.events != nil {
 			errs = append(errs, l.events.Close())
 		}
@@ -442,34 +443,34 @@ func (l *Layer) Close() error {
 	return err
 }
 
-// Counts is what a layer did behind the turns' backs since it was opened.
+// Counts are totals of background work since the layer was opened.
 type Counts struct {
-	Written uint64 // records of turns and answers that were handed to the journals and the receipts
-	Lost    uint64 // records that were left out, because they came too fast
+	Written uint64 // records of turns and answers that were written to journals and receipts
+	Lost    uint64 // records that were dropped because they came too fast
 	Waiting int    // records that are still to be written
 
-	Harvested uint64 // jobs that were done
-	Retried   uint64 // runs of jobs that failed and are due again
-	Dead      uint64 // jobs that were given up on
+	Harvested uint64 // jobs that succeeded
+	Retried   uint64 // runs of jobs that failed and will run again
+	Dead      uint64 // jobs that were given up
 }
 
-// counts are those that have no place of their own.
+// counts are the totals of jobs.
 type counts struct{ done, retried, dead atomic.Uint64 }
 
-// harvested counts a run of the queue.
-func (c *counts) harvested(r *jobs.Report) {
+// addHarvest adds a run of the job queue.
+func (c *counts) addHarvest(r *jobs.Report) {
 	c.done.Add(uint64(r.Done))
 	c.retried.Add(uint64(r.Retried))
 	c.dead.Add(uint64(r.Dead))
 }
 
-// Counts returns what was done so far.
+// Counts returns the totals so far.
 func (l *Layer) Counts() Counts {
 	c := Counts{Harvested: l.counts.done.Load(), Retried: l.counts.retried.Load(), Dead: l.counts.dead.Load()}
 	r := l.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.Lost, c.Waiting = r.dropped, r.waiting
-	c.Written = r.taken - uint64(max(r.waiting, 0))
+	c.Written = r.accepted - uint64(max(r.waiting, 0))
 	return c
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// tenant is an owner's store for whoever holds on to it for longer than a call:
-// it asks the layer for the store each time, because the layer closes stores that
-// nobody uses. It is a ken.Store and a store.Shelf.
-type tenant struct {
+// ownerStore is an owner's store for long-lived holders. It asks the layer for the store at
+// each call, because the layer closes stores that nobody uses. It is a ken.Store and a
+// store.Shelf.
+type ownerStore struct {
 	l     *Layer
 	owner string
 }
 
 var (
-	_ ken.Store   = tenant{}
-	_ store.Shelf = tenant{}
+	_ ken.Store   = ownerStore{}
+	_ store.Shelf = ownerStore{}
 )
 
 // use runs fn on the store.
-func (t tenant) use(ctx context.Context, fn func(store.Engine) error) error {
+func (t ownerStore) use(ctx context.Context, fn func(store.Engine) error) error {
 	if t.l.storeErr != nil {
 		return t.l.storeErr
 	}
@@ -46,10 +46,10 @@ func (t tenant) use(ctx context.Context, fn func(store.Engine) error) error {
 }
 
 // WriteClaim implements ken.Store.
-func (t tenant) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+func (t ownerStore) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) {
 		if id, err = s.WriteClaim(ctx, c); err == nil {
-			t.l.derived(ctx, s, id)
+			t.l.deriveInForeground(ctx, s, id)
 		}
 		return err
 	})
@@ -57,62 +57,63 @@ func (t tenant) WriteClaim(ctx context.Context, c ken.Claim) (id string, err err
 }
 
 // Query implements ken.Store.
-func (t tenant) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
+func (t ownerStore) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { out, err = s.Query(ctx, q); return err })
 	return out, err
 }
 
 // Transition implements ken.Store.
-func (t tenant) Transition(ctx context.Context, tr ken.Transition) error {
+func (t ownerStore) Transition(ctx context.Context, tr ken.Transition) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Transition(ctx, tr) })
 }
 
 // Supersede implements ken.Store.
-func (t tenant) Supersede(ctx context.Context, oldID, newID string) error {
+func (t ownerStore) Supersede(ctx context.Context, oldID, newID string) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Supersede(ctx, oldID, newID) })
 }
 
-// SupersedeFor is bolt.Store's.
-func (t tenant) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+// SupersedeFor calls the store's method.
+func (t ownerStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	return t.use(ctx, func(s store.Engine) error { return s.SupersedeFor(ctx, oldID, newID, reason, actor) })
 }
 
 // History implements ken.Store.
-func (t tenant) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
+func (t ownerStore) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { out, err = s.History(ctx, id); return err })
 	return out, err
 }
 
-// Reinforce is bolt.Store's.
-func (t tenant) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+// Reinforce calls the store's method.
+func (t ownerStore) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Reinforce(ctx, id, evidence, actor) })
 }
 
-// Get is bolt.Store's.
-func (t tenant) Get(ctx context.Context, id string) (c ken.Claim, err error) {
+// Get calls the store's method.
+func (t ownerStore) Get(ctx context.Context, id string) (c ken.Claim, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { c, err = s.Get(ctx, id); return err })
 	return c, err
 }
 
-// ByKey is bolt.Store's.
-func (t tenant) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
+// ByKey calls the store's method.
+func (t ownerStore) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
 	err = t.use(ctx, func(s store.Engine) (err error) { c, err = s.ByKey(ctx, key); return err })
 	return c, err
 }
 
 // View implements store.Shelf.
-func (t tenant) View(ctx context.Context, fn func(store.ShelfReader) error) error {
+func (t ownerStore) View(ctx context.Context, fn func(store.ShelfReader) error) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().View(ctx, fn) })
 }
 
 // Update implements store.Shelf.
-func (t tenant) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
+func (t ownerStore) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return t.use(ctx, func(s store.Engine) error { return s.Shelf().Update(ctx, fn) })
 }
 
-// sharers are the owners whose shared knowledge an owner reads beside its own, each once.
-func (l *Layer) sharers(owner string) (out []string) {
-	owner = l.owned(owner)
+// sharingOwners returns the owners whose shared knowledge an owner reads besides its own, each
+// once.
+func (l *Layer) sharingOwners(owner string) (out []string) {
+	owner = l.ownerOrDefault(owner)
 	for _, o := range l.cfg.Knowledge.Shares {
 		if o != owner && !slices.Contains(out, o) {
 			out = append(out, o)
@@ -121,11 +122,10 @@ func (l *Layer) sharers(owner string) (out []string) {
 	return out
 }
 
-// readsProject reports whether an owner's turns may read what the project's code and
-// decisions say: the owner that the files belong to, see owns, and all others once that
-// owner shares.
+// readsProject reports whether an owner's turns may read the project's code and decisions:
+// those of the owner of the files, and of all others once that owner shares.
 func (l *Layer) readsProject(owner string) bool {
-	return l.owns(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
+	return l.ownsProject(owner) || slices.Contains(l.cfg.Knowledge.Shares, l.cfg.Knowledge.Owner)
 }
 
 // share is another owner's shared knowledge, open for reading until it is released.
@@ -136,7 +136,7 @@ type share struct {
 	release func()
 
 	found retriever.Result
-	err   error // why there is nothing
+	err   error // why nothing was found
 }
 
 // openShare opens the store of an owner who shares.
@@ -148,8 +148,8 @@ func (l *Layer) openShare(ctx context.Context, owner string) (*share, error) {
 	return &share{owner: owner, engine: e, view: sharedview.New(e, l.now().UTC()), release: release}, nil
 }
 
-// shared returns the open share of an owner, nil for none.
-func (st *State) shared(owner string) *share {
+// shareOf returns the open share of an owner; nil for none.
+func (st *State) shareOf(owner string) *share {
 	i := slices.IndexFunc(st.shares, func(s *share) bool { return s.owner == owner })
 	if i < 0 {
 		return nil
@@ -157,12 +157,12 @@ func (st *State) shared(owner string) *share {
 	return st.shares[i]
 }
 
-// projections are those that a candidate was found in.
-func (st *State) projections(c *retriever.Candidate) store.Projections {
-	if s := st.shared(c.Owner); s != nil {
+// projectionsOf returns the store that a candidate was found in.
+func (st *State) projectionsOf(c *retriever.Candidate) store.Projections {
+	if s := st.shareOf(c.Owner); s != nil {
 		return s.view
 	}
-	return st.p
+	return st.proj
 }
 
 func (st *State) release() {
@@ -172,18 +172,18 @@ func (st *State) release() {
 	st.shares = nil
 }
 
-// sharesAsked are the answers that a turn waits for.
-type sharesAsked struct {
+// shareSearch is a search of shared stores that a turn waits for.
+type shareSearch struct {
 	owners  []string
 	answers chan *share
 	start   time.Time
 	wait    time.Duration
 }
 
-// askShares has the stores of others searched for a turn, beside its own. Nothing of the
-// own session bears on them.
-func (l *Layer) askShares(ctx context.Context, st *State, t retriever.Turn) (a sharesAsked) {
-	a.owners = l.sharers(st.Turn.Owner)
+// searchShares starts to search the stores of owners who share, in parallel to the turn's own.
+// The turn's session does not affect that search.
+func (l *Layer) searchShares(ctx context.Context, st *State, t retriever.Turn) (a shareSearch) {
+	a.owners = l.sharingOwners(st.Turn.Owner)
 	if len(a.owners) == 0 || !t.Signals.Asks && !t.Signals.Resumes {
 		a.owners = nil
 		return a
@@ -192,9 +192,9 @@ func (l *Layer) askShares(ctx context.Context, st *State, t retriever.Turn) (a s
 	settings := l.settings(st)
 	t.Session, t.Late, t.Began = "", nil, time.Time{}
 	for _, owner := range a.owners {
-		o, noVector := l.search(owner)
-		if st.trial != nil {
-			o, noVector = calibratedBy(l.Calibration(owner), st.trial.retrieval, settings.Middleware.Keyword, st.trial.vectorCause)
+		o, noVector := l.searchOptions(owner)
+		if st.dryRun != nil {
+			o, noVector = applyCalibration(l.Calibration(owner), st.dryRun.retrieval, settings.Middleware.Keyword, st.dryRun.vectorCause)
 		}
 		a.wait = o.Deadline
 		go func() {
@@ -215,9 +215,9 @@ func (l *Layer) askShares(ctx context.Context, st *State, t retriever.Turn) (a s
 	return a
 }
 
-// mergeShares adds what others share to what was found, until the legs' deadline. What is
-// not there by then is left out, and the receipt says so.
-func (l *Layer) mergeShares(ctx context.Context, st *State, a sharesAsked, topK int) {
+// mergeShares adds what others share to what was found, until the deadline of retrieval. Late
+// owners are left out, and the receipt says so.
+func (l *Layer) mergeShares(ctx context.Context, st *State, a shareSearch, topK int) {
 	if len(a.owners) == 0 {
 		return
 	}
@@ -267,8 +267,8 @@ func (l *Layer) mergeShares(ctx context.Context, st *State, a sharesAsked, topK 
 	st.Receipt.MS["shares"] = ms(time.Since(a.start))
 }
 
-// fetch gets the claims ready that the block is likely to ask for.
-func (st *State) fetch(ctx context.Context) {
+// prefetch fetches the claims that the block is likely to ask for.
+func (st *State) prefetch(ctx context.Context) {
 	of := func(owner string) (list []retriever.Candidate) {
 		for i := range st.Found.Candidates {
 			if st.Found.Candidates[i].Owner == owner {
@@ -278,18 +278,18 @@ func (st *State) fetch(ctx context.Context) {
 		return list
 	}
 	if len(st.shares) == 0 {
-		store.Fetch(ctx, st.p, likely(st.Found.Candidates))
+		store.Fetch(ctx, st.proj, likelyRefs(st.Found.Candidates))
 		return
 	}
-	store.Fetch(ctx, st.p, likely(of("")))
+	store.Fetch(ctx, st.proj, likelyRefs(of("")))
 	for _, s := range st.shares {
-		store.Fetch(ctx, s.view, likely(of(s.owner)))
+		store.Fetch(ctx, s.view, likelyRefs(of(s.owner)))
 	}
 }
 
-// from is a claim with a source that names the owner who shares it; "" is the own one. The
-// source of a piece of the repository is its file, whoever has indexed it.
-func from(owner string, c ken.Claim) ken.Claim {
+// withOwnerSource returns a claim whose source names the owner who shares it; "" means the
+// turn's owner. The source of a piece of the repository stays its file, whoever indexed it.
+func withOwnerSource(owner string, c ken.Claim) ken.Claim {
 	if owner == "" || c.Kind == ken.KindDocument {
 		return c
 	}
@@ -297,21 +297,23 @@ func from(owner string, c ken.Claim) ken.Claim {
 	return c
 }
 
-// Shared returns a claim that another owner shares with this one, "" for the configured
-// owner, for reading alone. Its Owner is the one who shares it. Errors: ErrNotFound, also
-// for claims that exist and are not shared.
+// Shared returns a claim that another owner shares with this one, "" for the configured owner,
+// for reading only. Its Owner is the one who shares it. It returns ErrNotFound also for claims
+// that exist and are not shared.
 func (l *Layer) Shared(ctx context.Context, owner, id string) (ken.Claim, error) {
-	for _, o := range l.sharers(owner) {
+	for _, o := range l.sharingOwners(owner) {
 		if c, err := l.sharedBy(ctx, o, id); err == nil {
 			return c, nil
 		} else if ctx.Err() != nil {
 			return c, err
 		}
 	}
-	return ken.Claim{}, noShared()
+	return ken.Claim{}, errNotShared()
 }
 
-func noShared() error { return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim"} }
+func errNotShared() error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim"}
+}
 
 func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, error) {
 	s, err := l.openShare(ctx, owner)
@@ -320,7 +322,7 @@ func (l *Layer) sharedBy(ctx context.Context, owner, id string) (ken.Claim, erro
 	}
 	defer s.release()
 	c, err := s.view.Get(ctx, id)
-	return from(owner, c), err
+	return withOwnerSource(owner, c), err
 }
 
 // claimOfItem returns the claim of an item of an owner's block: the owner's own claim, or one
@@ -329,15 +331,15 @@ func (l *Layer) claimOfItem(ctx context.Context, s store.Engine, it *ken.Item) (
 	switch {
 	case it.Owner == "":
 		return s.Get(ctx, it.ID)
-	case !slices.Contains(l.sharers(s.Owner()), it.Owner):
-		return ken.Claim{}, noShared()
+	case !slices.Contains(l.sharingOwners(s.Owner()), it.Owner):
+		return ken.Claim{}, errNotShared()
 	}
 	return l.sharedBy(ctx, it.Owner, it.ID)
 }
 
-// forgetShared takes claims that an owner shared, and that are gone, out of what others
-// keep of turns that were given them: journals, receipts and the blocks of running
-// conversations. What others know or said themselves is theirs, and stays.
+// forgetShared deletes an owner's forgotten claims from what others keep of turns that used
+// them: journals, receipts and the blocks of running conversations. What others know or said
+// themselves stays.
 func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, text func(string) bool) error {
 	if !slices.Contains(l.cfg.Knowledge.Shares, owner) {
 		return nil
@@ -346,7 +348,7 @@ func (l *Layer) forgetShared(ctx context.Context, owner string, ids []string, te
 		return slices.ContainsFunc(c.shared[owner], func(id string) bool { return slices.Contains(ids, id) })
 	})
 	var errs []error
-	for _, reader := range l.left() {
+	for _, reader := range l.ownersOnDisk() {
 		if reader == owner {
 			continue
 		}
@@ -374,8 +376,8 @@ func (l *Layer) forgetSharedFor(ctx context.Context, reader string, ids []string
 	if len(held.Injected)+len(held.Checkpoint)+changed == 0 {
 		return nil
 	}
-	l.recovered.forget(reader)
-	l.judgements.drop(reader)
+	l.recoveries.forget(reader)
+	l.judgements.dropOwner(reader)
 	if _, err := d.journal.Expunge(ctx, t); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 		"guessed": func(r *wire.Request) ken.Turn { return ken.Turn{Session: wire.SessionOf("", "", r)} },
 		"none":    nil,
 	} {
-		for _, d := range spoken {
+		for _, d := range testDialects {
 			t.Run(name+"/"+d.String(), func(t *testing.T) {
 				receipts := 0
 				l := open(t, settings(patient), func(o *middleware.Options) { o.OnReceipt = func(context.Context, ken.Receipt) { receipts++ } })
@@ -75,7 +75,7 @@ func TestPreviewIsWhatIsSent(t *testing.T) {
 func TestPreviewLeavesNothing(t *testing.T) {
 	l := open(t, settings(patient))
 	learn(t, l, fact(t, "The payments service retries three times."))
-	d := spoken[2]
+	d := testDialects[2]
 	body := d.body("", d.user("How often does the payments service retry?"))
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
 	preview(t, l, d, body, who)
@@ -100,8 +100,8 @@ func TestPreviewLeavesNothing(t *testing.T) {
 func TestPreviewOfADryRun(t *testing.T) {
 	l := open(t, settings(patient, func(c *config.Config) { c.Middleware.Inject = false }))
 	learn(t, l, fact(t, "The payments service retries three times."))
-	body := spoken[0].body("", spoken[0].user("How often does the payments service retry?"))
-	if got := preview(t, l, spoken[0], body, nil); got != body {
+	body := testDialects[0].body("", testDialects[0].user("How often does the payments service retry?"))
+	if got := preview(t, l, testDialects[0], body, nil); got != body {
 		t.Errorf("it is counted as %s", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestPreviewOfADryRun(t *testing.T) {
 // A question that is asked again, after it was given nothing, is counted with what is known
 // by now, as the call is sent.
 func TestPreviewOfAQuestionThatIsAskedAgain(t *testing.T) {
-	l, d := open(t, settings(patient)), spoken[0]
+	l, d := open(t, settings(patient)), testDialects[0]
 	who := func(*wire.Request) ken.Turn { return ken.Turn{Session: "s"} }
 	body := d.body("", d.user("How often does the payments service retry?"))
 	if _, err := l.Begin(t.Context(), d.Dialect, []byte(body), who); err != nil {

@@ -15,53 +15,52 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// RecallQuery is a question to an owner's knowledge, and how to look for the answer.
-// It searches as a turn does, by words and by meaning, but every question counts,
-// nothing is left out for bearing too little on it unless Floor asks for that, and
-// a slow embedding service is waited for.
+// RecallQuery is a question to an owner's knowledge, and how to search. The search is that of a
+// turn, with three differences: every question counts, weak matches are included unless Floor
+// is set, and a slow embedding service is waited for.
 type RecallQuery struct {
-	Owner    string // "": the configured one; a Recaller has it from its store
+	Owner    string // "": the configured owner; a Recaller takes it from its store
 	Question string
 
-	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "": the best there is
+	Mode  ken.Mode // ModeKeyword, ModeVector or ModeHybrid; "": the best available
 	Limit int      // most claims; less than 1 means DefaultRecall
-	Floor bool     // find nothing unless it bears on the question surely enough for a turn
-	// Filter narrows what is found. Its Now is the time of the question, whatever it
-	// says, and an unknown MinTrust is the configuration's retrieval.min_trust.
+	Floor bool     // find only what a turn would find relevant enough
+	// Filter narrows the search. Its Now is ignored: it is the time of the question. An unknown
+	// MinTrust means the setting retrieval.min_trust.
 	Filter ken.Filter
 	// Own leaves out what other owners share.
 	Own bool
 }
 
-// DefaultRecall is how many claims a recall finds at most unless it says otherwise.
+// DefaultRecall is how many claims a recall returns at most by default.
 const DefaultRecall = 10
 
 // Recalled is a claim that was found.
 type Recalled struct {
 	ClaimView
-	Key   string                  `json:"key"`   // always there, for programs
-	Score float64                 `json:"score"` // what ordered them
+	Key   string                  `json:"key"`   // always set, for programs
+	Score float64                 `json:"score"` // the order of the result
 	Legs  map[string]ken.LegScore `json:"legs"`
-	// Signals are the named parts of the score; nil for what is not ranked by them.
+	// Signals are the named parts of the score; nil if it has none.
 	Signals map[string]float64 `json:"-"`
 }
 
 // RecallAnswer is what a recall found, best first, and how.
 type RecallAnswer struct {
 	Mode   ken.Mode   `json:"mode"`
-	Cause  string     `json:"cause"` // why the mode is less than what was asked for
+	Cause  string     `json:"cause"` // why the mode is less than requested
 	Claims []Recalled `json:"claims"`
-	More   int        `json:"more,omitempty"` // rules about what the question names, left out for the limit
+	More   int        `json:"more,omitempty"` // rules about what the question names, beyond the limit
 
-	// What follows is for who asks why; it is not part of the JSON form.
+	// Signals and the fields below explain the result. They are not part of the JSON form.
 	Signals  ken.Signals        `json:"-"` // what the question was read as
 	Cut      []ken.Cut          `json:"-"` // what was found and left out; not complete
 	Degraded []string           `json:"-"` // "leg: why" for each leg that failed
 	MS       map[string]float64 `json:"-"` // milliseconds by leg
 }
 
-// Recall answers one question. Errors: those of opening the owner's store and of
-// reading claims, and ctx's.
+// Recall answers one question. It returns the errors of opening the owner's store, of reading
+// claims, and of ctx.
 func (l *Layer) Recall(ctx context.Context, q RecallQuery) (RecallAnswer, error) {
 	s, release, err := l.Store(ctx, q.Owner)
 	if err != nil {
@@ -71,34 +70,34 @@ func (l *Layer) Recall(ctx context.Context, q RecallQuery) (RecallAnswer, error)
 	return l.Recaller(s, q).Ask(ctx, q.Question, q.Filter.Scopes)
 }
 
-// Recaller asks one store the same way again and again. It is safe for concurrent
-// use, as long as its store is open.
+// Recaller searches one store repeatedly in the same way. It is safe for concurrent use while
+// its store is open.
 type Recaller struct {
-	l      *Layer
-	s      store.Engine
-	r      *retriever.Retriever
-	filter ken.Filter
-	limit  int
-	o      retriever.Options
-	asked  ken.Mode // see RecallQuery.Mode
-	own    bool     // see RecallQuery.Own
-	mode   ken.Mode // when every leg answers
-	cause  string   // why a leg that was asked for can't be
+	l         *Layer
+	s         store.Engine
+	r         *retriever.Retriever
+	filter    ken.Filter
+	limit     int
+	o         retriever.Options
+	requested ken.Mode // see RecallQuery.Mode
+	own       bool     // see RecallQuery.Own
+	mode      ken.Mode // if every source answers
+	cause     string   // why a requested source is missing
 }
 
-// patience replaces the deadline of a turn, whose model call waits: here a person
-// waits, or a measurement that must not depend on the machine's load.
-const patience = 30 * time.Second
+// recallDeadline replaces the deadline of a turn. Here a person waits, or a measurement that
+// must not depend on the machine's load, and no model call.
+const recallDeadline = 30 * time.Second
 
-// anyEvidence is the floor of a recall: whatever bears on the question at all,
-// where a turn wants to be sure.
-const anyEvidence = 1e-9
+// recallFloor is the relevance floor of a recall: it includes whatever matches the question at
+// all.
+const recallFloor = 1e-9
 
-// Recaller takes what the configuration says about retrieval of the store's owner,
-// the deadline and the floor apart. Of q, owner, question and scopes are not used.
+// Recaller returns a Recaller with the retrieval settings of the store's owner, except the
+// deadline and the floor. The owner, question and scopes of q are not used.
 func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	o, noVector := l.RetrievalOf(s.Owner())
-	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, asked: q.Mode, own: q.Own}
+	rc := &Recaller{l: l, s: s, filter: q.Filter, limit: q.Limit, requested: q.Mode, own: q.Own}
 	if q.Filter.MinTrust == ken.TrustUnknown {
 		rc.filter.MinTrust = l.cfg.Retrieval.MinTrust
 	}
@@ -107,12 +106,12 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 		rc.limit = q.Limit
 	}
 	o.Limits, o.Pool = maps.Clone(o.Limits), max(o.Pool, 2*q.Limit)
-	for leg, n := range o.Limits { // a list can't be longer than what its legs bring
+	for leg, n := range o.Limits { // the result can't be longer than what the sources bring
 		o.Limits[leg] = max(n, q.Limit)
 	}
-	o.TopK, o.Deadline = q.Limit, patience
+	o.TopK, o.Deadline = q.Limit, recallDeadline
 	if !q.Floor {
-		o.Floor = anyEvidence
+		o.Floor = recallFloor
 	}
 	o.Sources, rc.cause = l.recallLegs(s, s.Embedder() != nil, q.Mode, noVector)
 	rc.mode, rc.o = modeOf(o.Sources), o
@@ -120,19 +119,19 @@ func (l *Layer) Recaller(s store.Engine, q RecallQuery) *Recaller {
 	return rc
 }
 
-// recallLegs are the legs of a recall over projections, which have vectors or not, and
-// why one that was asked for is not among them.
+// recallLegs returns the sources of a recall over projections, and why a requested one is
+// missing. vectors says whether the projections have vectors.
 func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noVector string) (legs []retriever.Source, cause string) {
 	if mode != ken.ModeVector {
 		legs = append(legs, retriever.Keyword(p))
 	}
 	switch embedded, total := p.Coverage(); {
 	case mode == ken.ModeKeyword:
-	case !vectors: // the layer gives the store none when the vector leg is off
+	case !vectors: // vector search is off
 		if mode != "" {
 			cause = noVector
 		}
-	case mode == "" && noVector != "": // calibrated: words alone find more
+	case mode == "" && noVector != "": // calibrated: the keyword search alone finds more
 		cause = noVector
 	case embedded == 0 && total > 0:
 		cause = "nothing has a vector yet: run ken index"
@@ -142,13 +141,13 @@ func (l *Layer) recallLegs(p store.Projections, vectors bool, mode ken.Mode, noV
 	return legs, cause
 }
 
-// shares opens what others share with the store's owner, and searches it as well. The
-// caller releases what is returned. What can't be opened is left out, and told.
-func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
+// searchShares opens and searches what others share with the store's owner. The caller releases
+// the result. A store that can't be opened is left out and listed in found.
+func (rc *Recaller) searchShares(ctx context.Context, t retriever.Turn, found *retriever.Result) (open []*share) {
 	if rc.own {
 		return nil
 	}
-	for _, owner := range rc.l.sharers(rc.s.Owner()) {
+	for _, owner := range rc.l.sharingOwners(rc.s.Owner()) {
 		s, err := rc.l.openShare(ctx, owner)
 		if err != nil {
 			found.Degraded = append(found.Degraded, owner+": "+err.Error())
@@ -156,7 +155,7 @@ func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriev
 		}
 		o := rc.o
 		_, noVector := rc.l.RetrievalOf(owner)
-		o.Sources, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.asked, noVector)
+		o.Sources, _ = rc.l.recallLegs(s.view, s.engine.Embedder() != nil, rc.requested, noVector)
 		got := retriever.New(s.view, o).Retrieve(ctx, t)
 		found.Merge(owner, &got, rc.o.TopK)
 		open = append(open, s)
@@ -164,7 +163,7 @@ func (rc *Recaller) shares(ctx context.Context, t retriever.Turn, found *retriev
 	return open
 }
 
-// modeOf is how a recall runs that asks these legs.
+// modeOf returns the mode of a recall with these sources.
 func modeOf(legs []retriever.Source) ken.Mode {
 	switch {
 	case len(legs) == 0:
@@ -175,8 +174,8 @@ func modeOf(legs []retriever.Source) ken.Mode {
 	return ken.Mode(legs[0].Name())
 }
 
-// Mode is how it searches as long as no leg fails, and why that is less than what
-// was asked for; "" when it isn't.
+// Mode returns how the recaller searches while no source fails, and why that is less than
+// requested; "" if it is not.
 func (rc *Recaller) Mode() (ken.Mode, string) { return rc.mode, rc.cause }
 
 // Ask answers one question within the scopes; none means every scope.
@@ -188,7 +187,7 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	turn := retriever.Turn{Signals: signals, Filter: f, Text: question, Project: rc.l.o.Root,
 		Expand: rc.l.cfg.Retrieval.Weight == ken.WeightHigh}
 	found := rc.r.Retrieve(ctx, turn)
-	st := State{p: rc.s, filter: f, shares: rc.shares(ctx, turn, &found)}
+	st := State{proj: rc.s, filter: f, shares: rc.searchShares(ctx, turn, &found)}
 	defer st.release()
 	if err := ctx.Err(); err != nil {
 		return RecallAnswer{}, err
@@ -196,26 +195,26 @@ func (rc *Recaller) Ask(ctx context.Context, question string, scopes []ken.Scope
 	out := RecallAnswer{Mode: found.Mode, Cause: cmp.Or(rc.cause, found.Cause), Claims: make([]Recalled, 0, len(found.Candidates)),
 		Signals: signals, Cut: found.Cut, Degraded: found.Degraded, MS: found.MS}
 	for _, c := range bestFirst(found.Candidates, rc.limit) {
-		if len(out.Claims) == rc.limit { // a turn gets every rule; who asks for one claim gets one
+		if len(out.Claims) == rc.limit { // a turn gets every rule; here the limit counts
 			out.More++
 			continue
 		}
-		full, err := st.projections(&c).Claim(ctx, c.Ref)
+		full, err := st.projectionsOf(&c).Claim(ctx, c.Ref)
 		if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
 			continue
 		}
 		if err != nil {
 			return out, err
 		}
-		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: from(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
+		out.Claims = append(out.Claims, Recalled{ClaimView: ClaimView{Claim: withOwnerSource(c.Owner, full), Tier: c.Tier, Trust: c.Row.Facts.Trust},
 			Key: full.Key, Score: c.Fused, Legs: c.Sources, Signals: c.Signals})
 	}
 	return out, nil
 }
 
-// bestFirst orders candidates that are more than the limit. A turn gets every rule about
-// what it names, first. Whoever asks for a few claims wants those that answer: a rule
-// counts by where the legs found it, and comes last if none did.
+// bestFirst orders candidates if there are more than the limit. A turn gets every rule about
+// what it names, first. A caller that asks for a few claims wants the best matches: a rule
+// counts by where the sources found it, and comes last if none did.
 func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	if len(all) <= limit {
 		return all
@@ -246,39 +245,37 @@ func bestFirst(all []retriever.Candidate, limit int) []retriever.Candidate {
 	return all
 }
 
-// fewSignals is how many names and keywords a question must yield for the rest
-// of its words to be dropped.
-const fewSignals = 3
+// minSignals is how many names and keywords a question must have. With fewer, all of its words
+// are searched.
+const minSignals = 3
 
-// questionSignals reads a question as intent reads a message. But who asks wants an
-// answer: small talk is a question too, and one that yields little is searched
-// for by all of its words.
+// questionSignals reads a question as intent reads a message. But a caller wants an answer, so
+// small talk is a question too, and a question with few signals is searched by all of its
+// words.
 func questionSignals(question string) ken.Signals {
 	s := intent.Analyze([]ken.Message{{Role: "user", Text: question}})
 	s.Asks = true
-	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < fewSignals {
+	if len(s.Keywords)+len(s.Symbols)+len(s.Entities)+len(s.Failures) < minSignals {
 		s.Keywords = append(s.Keywords, s.Question)
 	}
 	return s
 }
 
-// ClaimView is a claim as programs and people are shown it: with what is computed
-// from its evidence.
+// ClaimView is a claim with its tier and trust, which are computed from its evidence.
 type ClaimView struct {
 	ken.Claim
 	Tier  ken.Tier  `json:"tier"`
 	Trust ken.Trust `json:"trust"`
 }
 
-// View computes what a claim's evidence makes of it now, decayed as the
-// configuration says.
+// View computes a claim's tier and trust now, with the configured decay.
 func (l *Layer) View(c ken.Claim) ClaimView {
 	s := c.Support(nil)
 	return ClaimView{Claim: c, Tier: s.At(l.now(), l.cfg.Knowledge.DecayDays), Trust: s.Trust}
 }
 
-// CameOf is View of the claims that came of a harvested session, as they are now. Those
-// that were forgotten since are left out; of a session without an outcome, there is none.
+// CameOf returns View of the claims that came of a harvested session, as they are now, without
+// those that were forgotten since.
 func (l *Layer) CameOf(ctx context.Context, s store.Engine, info *session.Info) ([]ClaimView, error) {
 	out := []ClaimView{}
 	for _, id := range info.Outcome.Claims() {

@@ -12,25 +12,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Receipts is where the receipts of an owner's turns are kept, "" for the
-// configured owner's: the newest session.receipts of them, none longer than the
-// messages of a harvested session. A turn's is there a moment after the turn: see
-// Recorded. A turn that is Incognito has none.
+// Receipts returns the receipts of an owner's turns, "" for the configured owner: the newest
+// session.receipts of them, none longer than the messages of a harvested session. A receipt is
+// stored a moment after its turn: see Recorded. An Incognito turn has none.
 func (l *Layer) Receipts(owner string) *receipt.Book { return l.sessionsOf(owner).receipts }
 
-// receipts is how an owner's receipts are kept. The configuration's 0 keeps none,
-// the book's is its default.
-func (l *Layer) receipts() receipt.Options {
+// receiptOptions returns how an owner's receipts are kept.
+func (l *Layer) receiptOptions() receipt.Options {
 	count := l.cfg.Session.Receipts
 	if count == 0 {
 		count = -1
 	}
-	return receipt.Options{Count: count, Age: l.policy().JournalGrace(), Now: l.now, Log: l.o.Log}
+	return receipt.Options{Count: count, Age: l.lifecyclePolicy().JournalGrace(), Now: l.now, Log: l.o.Log}
 }
 
-// Recorded returns once everything that turns and answers left before is in the
-// journals and among the receipts, or ctx ends. The program's message hook, which
-// runs in between, does not wait.
+// Recorded returns once everything that turns and answers left before is in the journals and
+// receipts, or ctx ends. The program's message hook runs in between and does not wait.
 func (l *Layer) Recorded(ctx context.Context) error { return l.recorder.flush(ctx) }
 
 // ItemState is what became of an item of a block since its turn.
@@ -40,26 +37,26 @@ type ItemState string
 const (
 	ItemSame      ItemState = "same"      // as it was injected
 	ItemChanged   ItemState = "changed"   // the claim or the file says something else by now, or may
-	ItemForgotten ItemState = "forgotten" // it is gone: forgotten, or its file is
-	ItemMade      ItemState = "made"      // for the turn alone, such as a checkpoint; it is nowhere to be read
+	ItemForgotten ItemState = "forgotten" // the claim was forgotten, or its file is gone
+	ItemMade      ItemState = "made"      // made for the turn alone, such as a checkpoint; not stored
 )
 
-// KeptItem is an item of a turn's block: key, source, heading and text are those of
-// the claim as it is now, since a receipt keeps none.
+// KeptItem is an item of a turn's block. Key, source, heading and text are those of the claim
+// as it is now: a receipt keeps none of them.
 type KeptItem struct {
 	ken.Item
 	State ItemState `json:"state"`
 }
 
-// KeptTurn is the receipt of a turn as it was kept, with its items looked up.
+// KeptTurn is the stored receipt of a turn, with its items looked up.
 type KeptTurn struct {
 	receipt.Record
 	Items []KeptItem `json:"items"`
 }
 
-// Turn returns the receipt of one of the owner's turns, "" for the configured owner,
-// with the texts of its items as they are now. It waits for turns that are about to
-// be kept. Errors: ErrNotFound for a turn that has no receipt, or none any more.
+// Turn returns the receipt of one of the owner's turns, "" for the configured owner, with the
+// texts of its items as they are now. It returns ErrNotFound for a turn that has no receipt, or
+// none any more.
 func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
 		return KeptTurn{}, err
@@ -75,15 +72,15 @@ func (l *Layer) Turn(ctx context.Context, owner, turn string) (KeptTurn, error) 
 	}
 	out := KeptTurn{Record: rec, Items: make([]KeptItem, len(rec.Items))}
 	for i := range rec.Items {
-		if out.Items[i], err = l.kept(ctx, s, &rec, i); err != nil {
+		if out.Items[i], err = l.currentItem(ctx, s, &rec, i); err != nil {
 			return KeptTurn{}, err
 		}
 	}
 	return out, nil
 }
 
-// kept looks an item up.
-func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
+// currentItem looks up an item of a receipt.
+func (l *Layer) currentItem(ctx context.Context, s store.Engine, rec *receipt.Record, i int) (KeptItem, error) {
 	it := KeptItem{Item: rec.Items[i], State: ItemSame}
 	if !isID(it.ID) {
 		it.State = ItemMade
@@ -91,7 +88,7 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 	}
 	c, err := l.claimOfItem(ctx, s, &it.Item)
 	if errors.Is(err, ken.ErrNotFound) && it.Kind == ken.KindDecision { // perhaps a file says so
-		if d, ok := l.decided(it.ID); ok {
+		if d, ok := l.fileDecision(it.ID); ok {
 			c, err = d, nil
 		}
 	}
@@ -109,22 +106,21 @@ func (l *Layer) kept(ctx context.Context, s store.Engine, rec *receipt.Record, i
 	return it, nil
 }
 
-// report tells whoever listens what was assembled.
-func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly, block *turnDecision) {
+// report hands a turn's result to the program's listener and to the event log.
+func (l *Layer) report(ctx context.Context, t *ken.Turn, a *Assembly) {
 	if l.o.OnReceipt != nil {
-		l.hand(ctx, a.Receipt)
+		l.callOnReceipt(ctx, a.Receipt)
 	}
 	if l.events == nil || t.Incognito { // it leaves nothing on disk
 		return
 	}
-	if err := l.events.Write(t.Session, l.event(t, a, block)); err != nil {
+	if err := l.events.Write(t.Session, l.assemblyEvent(t, a)); err != nil {
 		l.o.Log.Warn("write event", "cause", err)
 	}
 }
 
-// hand gives the receipt to the program's listener, whose panic must not cost
-// the turn.
-func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
+// callOnReceipt calls the program's listener. A panic of the listener is logged.
+func (l *Layer) callOnReceipt(ctx context.Context, r ken.Receipt) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("the receipt's listener failed", "panic", p)
@@ -133,10 +129,11 @@ func (l *Layer) hand(ctx context.Context, r ken.Receipt) {
 	l.o.OnReceipt(ctx, r)
 }
 
-func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.ContextAssembly {
+// assemblyEvent returns the context_assembly event of a turn.
+func (l *Layer) assemblyEvent(t *ken.Turn, a *Assembly) telemetry.ContextAssembly {
 	r := &a.Receipt
 	ev := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: r.At, SessionID: t.Session, Turn: r.Turn,
-		KnowledgeRetrieved: block.retrieved - block.memory, MemoryLoaded: block.memory, AssemblyMS: r.MS["total"],
+		KnowledgeRetrieved: a.decision.retrievedCount - a.decision.memoryCount, MemoryLoaded: a.decision.memoryCount, AssemblyMS: r.MS["total"],
 		ToolCount: t.Tools, ToolSchemaEstTokens: t.Tools * telemetry.ToolTokens, Mode: string(r.Mode), Cause: r.Cause,
 		Breakdown: a.context}
 	session := 0
@@ -144,7 +141,7 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.C
 		switch it := &r.Items[i]; {
 		case !it.Memory:
 			ev.KnowledgeIncluded++
-		case ofSession(it):
+		case isSessionItem(it):
 			session++
 		default:
 			ev.MemoryIncluded++
@@ -161,19 +158,18 @@ func (l *Layer) event(t *ken.Turn, a *Assembly, block *turnDecision) telemetry.C
 	return ev
 }
 
-// ofSession reports whether an item of the memory part tells of sessions.
-func ofSession(it *ken.Item) bool {
+// isSessionItem reports whether an item of the memory part is about sessions.
+func isSessionItem(it *ken.Item) bool {
 	return it.Kind == ken.KindEpisode || it.Kind == budgeter.KindCheckpoint
 }
 
-// breakdown counts what the model reads, by where it comes from. In a dry run nothing
-// comes of the layer.
+// breakdown counts what the model reads, by source. A dry run has no insertions.
 func (a *Assembly) breakdown(t *ken.Turn) (b telemetry.Breakdown) {
 	if len(a.Insertions) > 0 {
 		for i := range a.Receipt.Items {
 			switch it := &a.Receipt.Items[i]; {
 			case !it.Memory:
-			case ofSession(it):
+			case isSessionItem(it):
 				b.SessionContext += it.Chars
 			default:
 				b.Memory += it.Chars

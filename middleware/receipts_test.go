@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,14 +10,172 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/run/receipt"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/run/telemetry"
 	"github.com/kenlayer/ken/middleware"
 )
+
+var monday = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+func recording(c *config.Config) { c.Middleware.Events = true }
+
+// events reads what the layer wrote about a session.
+func events(t testing.TB, l *middleware.Layer, session string) (out []telemetry.ContextAssembly) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(l.Root(), l.Config().Telemetry.Events, telemetry.FileName(session)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		var ev telemetry.ContextAssembly
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		out = append(out, ev)
+	}
+	return out
+}
+
+func pinned(t testing.TB, text string) ken.Claim {
+	c := fact(t, "%s", text)
+	c.Kind = ken.KindHot
+	return c
+}
+
+// Every number of a turn's event, against what the turn is known to hold:
+// characters are code points, memory and knowledge are apart, and the parts add
+// up to the whole.
+func TestEventCountsWhatTheTurnHolds(t *testing.T) {
+	l := open(t, settings(recording, func(c *config.Config) { c.Knowledge.TopK, c.Knowledge.Provider = 1, config.ProviderNone }), func(o *middleware.Options) {
+		o.Now = func() time.Time { return monday }
+	})
+	learn(t, l, fact(t, "%s", retryFact), fact(t, "The payments service, so Müller, retries a failed card transfer never. 你好"), pinned(t, "Reply in 日本語, please."))
+	a := l.Assemble(context.Background(), ken.Turn{ID: "turn-1", Session: "s/1", Tools: 3, Messages: []ken.Message{
+		{Role: "system", Text: "Sei nützlich."},             // 13 code points, 14 bytes
+		{Role: "developer", Text: "Be brief."},              // 9
+		{Role: "user", Text: "Grüß dich!"},                  // 10
+		{Role: "assistant", Text: "👋"},                      // 1
+		{Role: "tool", ToolCallID: "c", Text: "{\"ok\":1}"}, // 8
+		{Role: "user", Text: question},
+	}})
+	var memory, knowledge int
+	for _, it := range a.Receipt.Items {
+		if it.Kind == ken.KindHot {
+			memory += it.Chars
+		}
+	}
+	for _, ins := range a.Insertions {
+		knowledge += utf8.RuneCountInString(ins.Text)
+	}
+	knowledge -= memory
+	if memory == 0 || len(a.Receipt.Items) != 2 || len(a.Insertions) != 1 {
+		t.Fatalf("the turn is not the one that was meant: %+v", a)
+	}
+	history := 10 + 1 + 8 + len(question)
+	want := telemetry.ContextAssembly{Event: "context_assembly", Timestamp: monday, SessionID: "s/1", Turn: "turn-1",
+		KnowledgeRetrieved: 2, KnowledgeIncluded: 1, MemoryLoaded: 1, MemoryIncluded: 1, Artifacts: 2,
+		SystemPromptChars: 22, ContextChars: 22 + memory + knowledge + history,
+		Breakdown: telemetry.Breakdown{SystemPrompt: 22, Memory: memory, Knowledge: knowledge, History: history},
+		ToolCount: 3, ToolSchemaEstTokens: 1350, Mode: "keyword", Cause: a.Receipt.Cause}
+	got := events(t, l, "s/1")
+	if len(got) != 1 {
+		t.Fatalf("%d events for one turn", len(got))
+	}
+	if d := cmp.Diff(want, got[0], cmpopts.IgnoreFields(want, "AssemblyMS")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got[0].AssemblyMS <= 0 || got[0].AssemblyMS != a.Receipt.MS["total"] {
+		t.Errorf("assembly_ms is %v, the receipt says %v", got[0].AssemblyMS, a.Receipt.MS["total"])
+	}
+	if kept, err := l.Turn(context.Background(), "", "turn-1"); err != nil || kept.Context == nil || *kept.Context != want.Breakdown {
+		t.Errorf("the receipt has %+v, %v", kept.Context, err)
+	}
+	if !strings.Contains(got[0].Cause, "embed_provider is none") {
+		t.Errorf("cause %q", got[0].Cause)
+	}
+}
+
+// A turn without a block has an event too: what was not injected, and why, is
+// what rival systems never tell.
+func TestEventOfATurnWithoutABlock(t *testing.T) {
+	l := open(t, settings(recording))
+	learn(t, l, fact(t, "%s", retryFact))
+	for _, text := range []string{"thanks!", "What does the weather forecast say about Oslo?"} {
+		l.Assemble(context.Background(), ken.Turn{Session: "quiet", Messages: []ken.Message{{Role: "user", Text: text}}})
+	}
+	got := events(t, l, "quiet")
+	if len(got) != 2 {
+		t.Fatalf("%d events", len(got))
+	}
+	for _, ev := range got {
+		if ev.KnowledgeIncluded+ev.MemoryIncluded+ev.Artifacts+ev.Breakdown.Knowledge+ev.Breakdown.Memory != 0 || ev.ContextChars != ev.Breakdown.History {
+			t.Errorf("%+v", ev)
+		}
+	}
+	if got[0].Mode != "none" || got[0].Cause != "the message asks for nothing" {
+		t.Errorf("small talk: mode %q, cause %q", got[0].Mode, got[0].Cause)
+	}
+}
+
+// The context holds what was inserted, so a dry run adds nothing to it.
+func TestEventOfADryRunCountsNoInsertedCharacters(t *testing.T) {
+	l := open(t, settings(recording, func(c *config.Config) { c.Middleware.Inject = false }))
+	learn(t, l, fact(t, "%s", retryFact), pinned(t, "Reply in French."))
+	l.Assemble(context.Background(), ken.Turn{Session: "dry", Messages: []ken.Message{{Role: "user", Text: question}}})
+	ev := events(t, l, "dry")[0]
+	if ev.ContextChars != len(question) || ev.KnowledgeIncluded != 1 || ev.MemoryIncluded != 1 {
+		t.Errorf("%+v", ev)
+	}
+}
+
+func TestEventsAreApartBySession(t *testing.T) {
+	l := open(t, settings(recording))
+	for _, session := range []string{"a", "b", "a", "../../up"} {
+		l.Assemble(context.Background(), ken.Turn{Session: session, Messages: []ken.Message{{Role: "user", Text: "and " + session}}})
+	}
+	for session, n := range map[string]int{"a": 2, "b": 1, "../../up": 1} {
+		if got := events(t, l, session); len(got) != n || got[0].SessionID != session {
+			t.Errorf("%s: %d events, want %d", session, len(got), n)
+		}
+	}
+}
+
+func TestCountsFollowTheWork(t *testing.T) {
+	l := open(t, settings())
+	if got := l.Counts(); got.Written+got.Lost+got.Harvested+got.Retried+got.Dead != 0 || got.Waiting != 0 {
+		t.Errorf("at first %+v", got)
+	}
+	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "Remember that we deploy the billing service on Fridays."}}}
+	for range 3 {
+		l.Assemble(context.Background(), turn)
+	}
+	if err := l.Recorded(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Counts(); got.Written != 3 || got.Waiting != 0 || got.Lost != 0 {
+		t.Errorf("after three turns %+v", got)
+	}
+	if err := l.End(context.Background(), "", "s", session.Closed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Harvest(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Counts(); got.Harvested != 1 || got.Retried+got.Dead != 0 {
+		t.Errorf("after the harvest %+v", got)
+	}
+}
 
 // keptTurns lists the turns of a session that have one, newest first.
 func keptTurns(t testing.TB, l *middleware.Layer, session string) (turns []string) {
@@ -93,7 +252,7 @@ func TestReceiptsAreAnOwnersAndCanBeSwitchedOff(t *testing.T) {
 // its id.
 func TestForgettingReachesTheReceipts(t *testing.T) {
 	root := t.TempDir()
-	l := within(t, root)
+	l := openWithin(t, root)
 	ids := learn(t, l, fact(t, "%s", portFact))
 	ask := func(session string) ken.Receipt {
 		turn := asked("Why can the billing worker not connect to the ledger service through its port since the migration?")
@@ -208,7 +367,7 @@ func TestNoTurnIsLostUnderLoad(t *testing.T) {
 		if got := keptTurns(t, l, id); len(got) != turns {
 			t.Errorf("%s has %d receipts, want %d", id, len(got), turns)
 		}
-		if got := userText(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
+		if got := journaledTexts(t, l, "", id); len(got) != 2*turns || got[2*turns-1] != fmt.Sprintf("assistant: Answer %d of %d.", turns-1, c) {
 			t.Errorf("%s has %d messages, want %d", id, len(got), 2*turns)
 		}
 	}
@@ -224,7 +383,7 @@ func TestALayerIsAnnouncedWhileItLives(t *testing.T) {
 		}
 		return names
 	}
-	l := within(t, root)
+	l := openWithin(t, root)
 	turn := asked("On which port does the ledger service listen?")
 	turn.Session = "s1"
 	l.Assemble(t.Context(), turn)
@@ -240,5 +399,151 @@ func TestALayerIsAnnouncedWhileItLives(t *testing.T) {
 	}
 	if got := announced(); len(got) != 0 {
 		t.Errorf("still announced: %q", got)
+	}
+}
+
+func askTurn(l *middleware.Layer, id, session, question string) {
+	l.Assemble(context.Background(), ken.Turn{ID: id, Session: session, Messages: []ken.Message{{Role: "user", Text: question}}})
+}
+
+func plainFact(text string, change ...func(*ken.Claim)) ken.Claim {
+	c := ken.Claim{Text: text, Kind: ken.KindFact, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
+		Evidence: []ken.Evidence{ken.FromFile("a.go", "", "")}}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+// Every answer that a turn can have given is told from its receipt and from history.
+func TestExplain(t *testing.T) {
+	at := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	var seconds atomic.Int64
+	l := open(t, settings(), func(o *middleware.Options) {
+		o.Now = func() time.Time { return at.Add(time.Duration(seconds.Add(1)) * time.Second) }
+	})
+	ids := learn(t, l,
+		plainFact("Payments are retried three times with backoff."),
+		plainFact("Deploys are frozen until Friday.", func(c *ken.Claim) { c.Kind = ken.KindHot }),
+		plainFact("The zeppelin is moored in the north."),
+		plainFact("Payments may be retried ten times.", func(c *ken.Claim) { c.Status = ken.StatusHypothesis }),
+		plainFact("Xylophones are tuned at dawn.", func(c *ken.Claim) { c.Status = ken.StatusHypothesis }),
+		plainFact("Obelisks stand in row four.", func(c *ken.Claim) { c.ExpiresAt = at.Add(-time.Hour) }),
+		plainFact("Marmots whistle at noon."))
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, err := s.Forget(t.Context(), ids[6], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	askTurn(l, "turn-1", "s1", "how are payments retried?")
+	askTurn(l, "turn-2", "s1", "thanks!")
+	later := learn(t, l, plainFact("Payments are retried on Sundays."))[0]
+	// What happens afterwards does not change what is said of the turn.
+	if err := s.Transition(t.Context(), ken.Transition{ID: ids[4], To: ken.StatusObserved}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, turn, claim string
+		verdict           middleware.Verdict
+		reason            ken.CutReason
+		status            ken.Status
+		says              string
+	}{
+		{"injected", "turn-1", ids[0], middleware.VerdictInjected, "", ken.StatusObserved, "found by keyword at rank 1"},
+		{"memory", "turn-1", ids[1], middleware.VerdictInjected, "", ken.StatusObserved, "as memory"},
+		{"cut", "turn-1", ids[3], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "hypothesis"},
+		{"not to be recalled then, found by nothing", "turn-1", ids[4], middleware.VerdictCut, ken.CutStatus, ken.StatusHypothesis, "It was"},
+		{"expired then", "turn-1", ids[5], middleware.VerdictCut, ken.CutExpired, ken.StatusObserved, "time was over"},
+		{"forgotten before", "turn-1", ids[6], middleware.VerdictUnknown, "", "", "forgotten before"},
+		{"written later", "turn-1", later, middleware.VerdictUnknown, "", "", "not known yet"},
+		{"nothing was asked", "turn-2", ids[2], middleware.VerdictSilent, "", ken.StatusObserved, "asks for nothing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := l.Explain(t.Context(), "", tt.turn, tt.claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Verdict != tt.verdict || e.Reason != tt.reason || !strings.Contains(e.Why, tt.says) || e.Claim != tt.claim || e.Turn != tt.turn {
+				t.Errorf("got %+v", e)
+			}
+			if tt.status != "" && e.Status != tt.status {
+				t.Errorf("status %q, want %q", e.Status, tt.status)
+			}
+			if (e.Item != nil) != (tt.verdict == middleware.VerdictInjected) {
+				t.Errorf("item %+v", e.Item)
+			}
+		})
+	}
+	far, err := l.Explain(t.Context(), "", "turn-1", ids[2])
+	if err != nil || far.Verdict != middleware.VerdictUnseen && far.Reason != ken.CutFloor || far.Why == "" {
+		t.Errorf("a claim that has nothing to do with it: %+v, %v", far, err)
+	}
+	for _, claim := range []string{"0198c0de-0000-7000-8000-00000000dead", "", "x"} {
+		if _, err := l.Explain(t.Context(), "", "turn-1", claim); !errors.Is(err, ken.ErrNotFound) {
+			t.Errorf("%q: %v", claim, err)
+		}
+	}
+	if _, err := l.Explain(t.Context(), "", "turn-9", ids[0]); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("a turn that was not: %v", err)
+	}
+	if _, err := l.Explain(t.Context(), "bert", "turn-1", ids[0]); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("another owner: %v", err)
+	}
+}
+
+// A claim that no leg returned is told from one that was cut, with what was asked.
+func TestExplainWhatNoLegFound(t *testing.T) {
+	l := open(t, settings(func(c *config.Config) { c.Knowledge.Provider = config.ProviderNone }))
+	ids := learn(t, l, plainFact("The zeppelin is moored in the north."), plainFact("Payments are retried."))
+	askTurn(l, "turn-1", "s1", "how are payments retried?")
+	e, err := l.Explain(t.Context(), "", "turn-1", ids[0])
+	if err != nil || e.Verdict != middleware.VerdictUnseen || !strings.Contains(e.Why, "payments") || !strings.Contains(e.Why, "keyword") || e.Try == "" {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
+// A receipt keeps no text: a turn that is read shows the claim as it is now, and says so.
+func TestTurnShowsClaimsAsTheyAre(t *testing.T) {
+	l := open(t, settings())
+	ids := learn(t, l, plainFact("Payments are retried three times.", func(c *ken.Claim) { c.Key = "retries" }),
+		plainFact("Deploys are frozen.", func(c *ken.Claim) { c.Kind = ken.KindHot }))
+	askTurn(l, "turn-1", "s1", "how are payments retried?")
+	states := func() map[string]middleware.KeptItem {
+		v, err := l.Turn(t.Context(), "", "turn-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]middleware.KeptItem{}
+		for _, it := range v.Items {
+			out[it.ID] = it
+		}
+		return out
+	}
+	if got := states(); len(got) != 2 || got[ids[0]].State != middleware.ItemSame || got[ids[0]].Key != "retries" || !strings.Contains(got[ids[0]].Text, "three") {
+		t.Fatalf("got %+v", got)
+	}
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, err := s.WriteClaim(t.Context(), plainFact("Payments are retried five times.", func(c *ken.Claim) { c.Key = "retries" })); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Forget(t.Context(), "", ids[1], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	got := states()
+	if got[ids[0]].State != middleware.ItemChanged || !strings.Contains(got[ids[0]].Text, "five") {
+		t.Errorf("a claim that was revised: %+v", got[ids[0]])
+	}
+	if it := got[ids[1]]; it.State != middleware.ItemForgotten || it.Text != "" {
+		t.Errorf("a claim that was forgotten: %+v", it)
+	}
+	if e, err := l.Explain(t.Context(), "", "turn-1", ids[1]); err != nil || e.Verdict != middleware.VerdictInjected || !strings.Contains(e.Why, "forgotten since") {
+		t.Errorf("asked why: %+v, %v", e, err)
 	}
 }

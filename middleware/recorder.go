@@ -15,84 +15,84 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// record is what one turn, or one answer, leaves: to the session's journal, unless
-// note says that there is none, and to the owner's receipts.
+// record is what one turn, or one answer, leaves to the session's journal and to the owner's
+// receipts.
 type record struct {
-	owner    string
-	about    session.About
-	messages []ken.Message
-	answer   func() (ken.Message, bool) // reads an answer as it came; nil for none
-	held     int                        // bytes that answer holds until it has read
-	note     bool                       // it is for the journal
-	unkept   bool                       // of an incognito turn: the journal only learns what not to take up
+	owner       string
+	about       session.About
+	messages    []ken.Message
+	answer      func() (ken.Message, bool) // parses an answer; nil for a turn
+	answerBytes int                        // bytes that answer holds until it is called
+	journaled   bool                       // the journal gets it
+	incognito   bool                       // of an incognito turn: the journal only learns what not to keep
 
-	items    []ken.Item
-	block    *session.Block // composed by this turn; nil for none
-	mine     *turnDecision  // what block was made of
-	signals  ken.Signals
-	focal    []string        // the entities in focus
-	receipt  *receipt.Record // nil for none
-	marks    *marks          // of an answer's taints; nil for none
-	reply    *reply          // tells conversations apart that begin alike; nil for none
-	response string          // the id of a response that belongs to the session; "" for none
-	place    int             // of its note among those of one transaction, from 1; 0 for none
+	items      []ken.Item
+	block      *session.Block // composed by this turn; nil for none
+	decision   *turnDecision  // what block was made of
+	signals    ken.Signals
+	focal      []string        // the entities in focus
+	receipt    *receipt.Record // nil for none
+	marks      *taintMarks     // taints of an answer; nil for none
+	reply      *reply          // tells conversations apart that begin alike; nil for none
+	responseID string          // a response that belongs to the session; "" for none
+	noteIndex  int             // the record's number among the notes of one transaction, from 1; 0 for none
 }
 
-// Bounds of what waits to be written: some seconds of turns that came faster than
-// the disk takes them, and the bytes of their messages and answers. What comes on top
-// is left out: a conversation's next request brings its messages again.
+// Bounds of the records that wait to be written: their number, some seconds of turns that come
+// faster than the disk, and the bytes of their messages and answers. Further records are
+// dropped: the next request of a conversation brings its messages again.
 const (
 	maxWaiting      = 4096
 	maxWaitingBytes = 256 << 20
 )
 
-// maxTogether bounds the records that share a transaction.
+// maxTogether bounds the records in one transaction.
 const maxTogether = 64
 
-// recorder hands records on behind the turns' backs: a turn leaves what it has and
-// goes on. Those of an owner are handed on in their order, together those that came
-// while others were written; owners do not wait for each other. What was left before
-// close is written.
+// recorder writes records in the background, so that a turn need not wait. The records of an
+// owner are written in their order; those that came during a write are written together. Owners
+// do not wait for each other. What was added before close is written.
 //
-// They do not wait for company: with up to 20 ms for it, a turn took as much processor
-// time, at 60 turns a second and at 500.
+// A write does not wait for more records to come. With a wait of up to 20 ms, a turn took the
+// same processor time, at 60 turns a second and at 500.
 type recorder struct {
-	write func(owner string, recs []record)
-	lost  func()       // is told of the first record of a row that was left out
-	spawn func(func()) // a goroutine that Close waits for
+	write  func(owner string, recs []record)
+	onDrop func()       // called at the first dropped record of a row
+	spawn  func(func()) // starts a goroutine that Close waits for
 
-	mu      sync.Mutex       // guards the rest
-	moved   sync.Cond        // told when something was written
-	lanes   map[string]*lane // by owner, those with something to write
-	waiting int              // records, those that are being written included
-	bytes   int              // of their messages and answers
-	losing  bool
-	closed  bool
-	taken   uint64 // records, ever
-	dropped uint64 // that were left out
+	mu       sync.Mutex             // guards the rest
+	progress sync.Cond              // signals that something was written
+	queues   map[string]*ownerQueue // by owner, those with something to write
+	waiting  int                    // records, including those that are being written
+	bytes    int                    // of their messages and answers
+	// the last record was dropped
+	dropping bool
+	closed   bool
+	accepted uint64 // records, in total
+	dropped  uint64 // records, in total
 }
 
-// lane is what waits of one owner.
-type lane struct {
-	waiting        []record
+// ownerQueue holds the waiting records of one owner.
+type ownerQueue struct {
+	pending        []record
 	added, written uint64
 }
 
 func newRecorder(write func(owner string, recs []record), lost func(), spawn func(func())) *recorder {
-	r := &recorder{write: write, lost: lost, spawn: spawn, lanes: map[string]*lane{}}
-	r.moved.L = &r.mu
+	r := &recorder{write: write, onDrop: lost, spawn: spawn, queues: map[string]*ownerQueue{}}
+	r.progress.L = &r.mu
 	return r
 }
 
-// add never waits for a write.
+// add queues a record. It never waits for a write.
 func (r *recorder) add(rec record) {
-	if r.take(rec) {
-		r.lost()
+	if r.enqueue(rec) {
+		r.onDrop()
 	}
 }
 
-// take reports whether the record is the first one to be left out.
-func (r *recorder) take(rec record) (first bool) {
+// enqueue queues a record, and reports whether it is the first of a row that was dropped.
+func (r *recorder) enqueue(rec record) (first bool) {
 	n := rec.size()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,27 +100,27 @@ func (r *recorder) take(rec record) (first bool) {
 		return false
 	}
 	if r.waiting >= maxWaiting || r.waiting > 0 && r.bytes+n > maxWaitingBytes {
-		first, r.losing = !r.losing, true
+		first, r.dropping = !r.dropping, true
 		r.dropped++
 		return first
 	}
-	r.losing = false
-	r.taken++
-	l := r.lanes[rec.owner]
+	r.dropping = false
+	r.accepted++
+	l := r.queues[rec.owner]
 	if l == nil {
-		l = &lane{}
-		r.lanes[rec.owner] = l
+		l = &ownerQueue{}
+		r.queues[rec.owner] = l
 		r.spawn(func() { r.run(rec.owner, l) })
 	}
-	l.waiting = append(l.waiting, rec)
+	l.pending = append(l.pending, rec)
 	l.added++
 	r.waiting, r.bytes = r.waiting+1, r.bytes+n
 	return false
 }
 
-// size is about what messages and an answer that was not read yet take, in bytes.
+// size is about the bytes of the messages, and of an answer that was not parsed yet.
 func (rec *record) size() int {
-	n := rec.held
+	n := rec.answerBytes
 	for i := range rec.messages {
 		m := &rec.messages[i]
 		n += len(m.Text)
@@ -134,8 +134,8 @@ func (rec *record) size() int {
 	return n
 }
 
-// run writes what waits of an owner until nothing does.
-func (r *recorder) run(owner string, l *lane) {
+// run writes an owner's records until none waits.
+func (r *recorder) run(owner string, l *ownerQueue) {
 	for {
 		recs := r.next(owner, l)
 		if recs == nil {
@@ -149,44 +149,44 @@ func (r *recorder) run(owner string, l *lane) {
 		r.mu.Lock()
 		l.written += uint64(len(recs))
 		r.waiting, r.bytes = r.waiting-len(recs), r.bytes-n
-		r.moved.Broadcast()
+		r.progress.Broadcast()
 		r.mu.Unlock()
 	}
 }
 
-// next returns what is to be written together; nil when nothing waits.
-func (r *recorder) next(owner string, l *lane) []record {
+// next returns the records to write together; nil if none waits.
+func (r *recorder) next(owner string, l *ownerQueue) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(l.waiting) == 0 {
-		delete(r.lanes, owner)
+	if len(l.pending) == 0 {
+		delete(r.queues, owner)
 		return nil
 	}
-	recs := slices.Clone(l.waiting[:min(len(l.waiting), maxTogether)])
-	clear(l.waiting[:len(recs)]) // what they hold can go
-	l.waiting = l.waiting[len(recs):]
+	recs := slices.Clone(l.pending[:min(len(l.pending), maxTogether)])
+	clear(l.pending[:len(recs)]) // what they hold can go
+	l.pending = l.pending[len(recs):]
 	return recs
 }
 
-// inRecorder marks the context of what the recorder's own goroutine calls.
-type inRecorder struct{}
+// recorderKey marks the context of calls on the recorder's own goroutine.
+type recorderKey struct{}
 
-// flush returns when everything that was added before is written, or ctx ends. The
-// program's hook, which runs between two writes, does not wait for itself.
+// flush returns once everything that was added before is written, or ctx ends. The program's
+// hook runs between two writes and does not wait for itself.
 func (r *recorder) flush(ctx context.Context) error {
-	if ctx.Value(inRecorder{}) != nil {
+	if ctx.Value(recorderKey{}) != nil {
 		return nil
 	}
 	stop := context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.moved.Broadcast()
+		r.progress.Broadcast()
 	})
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for l, upto := range r.targets() {
-		for ; l.written < upto; r.moved.Wait() {
+		for ; l.written < upto; r.progress.Wait() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -195,62 +195,62 @@ func (r *recorder) flush(ctx context.Context) error {
 	return nil
 }
 
-// targets are how far each lane is to be written. r.mu is held.
-func (r *recorder) targets() map[*lane]uint64 {
-	out := make(map[*lane]uint64, len(r.lanes))
-	for _, l := range r.lanes {
+// targets returns how far each queue must be written. The caller holds r.mu.
+func (r *recorder) targets() map[*ownerQueue]uint64 {
+	out := make(map[*ownerQueue]uint64, len(r.queues))
+	for _, l := range r.queues {
 		out[l] = l.added
 	}
 	return out
 }
 
-// close refuses what comes later. What waits is still written.
+// close refuses new records. Waiting records are still written.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 }
 
-// remembers reports whether the layer keeps a turn's session in mind.
-func (l *Layer) remembers(t *ken.Turn) bool {
+// usesSession reports whether the layer keeps anything of a turn's session.
+func (l *Layer) usesSession(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.cfg.Middleware.Journal && t.Session != "" && l.storeErr == nil
 }
 
-// journals reports whether a turn's messages are kept.
-func (l *Layer) journals(t *ken.Turn) bool { return l.remembers(t) && !t.Incognito }
+// keepsMessages reports whether a turn's messages are journaled.
+func (l *Layer) keepsMessages(t *ken.Turn) bool { return l.usesSession(t) && !t.Incognito }
 
-// keepsReceipt reports whether a turn's receipt is kept.
+// keepsReceipt reports whether a turn's receipt is stored.
 func (l *Layer) keepsReceipt(t *ken.Turn) bool {
 	return l.cfg.Middleware.Knowledge && l.storeErr == nil && l.cfg.Session.Receipts > 0 && !t.Incognito
 }
 
-// observe leaves a turn to the session's journal and to the owner's receipts.
-func (l *Layer) observe(t *ken.Turn, a *Assembly) {
+// recordTurn queues a turn for the session's journal and the owner's receipts.
+func (l *Layer) recordTurn(t *ken.Turn, a *Assembly) {
 	r := record{owner: t.Owner}
-	if l.remembers(t) {
-		r.note, r.unkept = true, t.Incognito
-		r.about, r.messages, r.signals, r.focal = about(t), kept(t.Messages), a.Receipt.Signals, a.Receipt.Focal
+	if l.usesSession(t) {
+		r.journaled, r.incognito = true, t.Incognito
+		r.about, r.messages, r.signals, r.focal = sessionAbout(t), journalCopy(t.Messages), a.Receipt.Signals, a.Receipt.Focal
 		if l.cfg.Middleware.Inject { // in a dry run the model never sees them
 			r.items = a.Receipt.Items
-			r.block, r.mine = a.block.stored(), a.block
+			r.block, r.decision = a.decision.storedBlock(), a.decision
 		}
 	}
-	if l.keepsReceipt(t) && !a.block.restored { // its first request left one
+	if l.keepsReceipt(t) && !a.decision.restored { // its first request left one
 		context := a.context
 		r.receipt = &receipt.Record{Receipt: a.Receipt, Project: t.Project, Agent: t.Agent, Model: t.Model, Branch: t.Branch, Context: &context}
 	}
-	if r.note || r.receipt != nil {
+	if r.journaled || r.receipt != nil {
 		l.recorder.add(r)
 	}
 }
 
-// maxKeptText bounds the bytes of a message that wait for the journal, which keeps fewer.
+// maxKeptText bounds the bytes of a message that waits for the journal, which keeps fewer.
 const maxKeptText = 1 << 20
 
-// kept is a copy of messages to be kept after their request. Of a very long one the
-// middle is left out, and then nothing in it holds on to the request's body.
-func kept(msgs []ken.Message) []ken.Message {
-	out, long := cloned(msgs), false
+// journalCopy returns a copy of messages that is kept after their request. Of a very long
+// message the middle is left out; then the copy shares no memory with the request's body.
+func journalCopy(msgs []ken.Message) []ken.Message {
+	out, long := cloneMessages(msgs), false
 	for i := range out {
 		text, cut := withoutMiddle(out[i].Text, maxKeptText)
 		if out[i].Text = text; cut {
@@ -276,9 +276,8 @@ func kept(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// cloned are messages that share nothing with those of the caller, who may go on
-// with them.
-func cloned(msgs []ken.Message) []ken.Message {
+// cloneMessages returns messages whose slices the caller may change.
+func cloneMessages(msgs []ken.Message) []ken.Message {
 	out := slices.Clone(msgs)
 	for i := range out {
 		out[i].Parts, out[i].ToolCalls = slices.Clone(out[i].Parts), slices.Clone(out[i].ToolCalls)
@@ -286,34 +285,33 @@ func cloned(msgs []ken.Message) []ken.Message {
 	return out
 }
 
-// Answered tells the layer what the model answered to a turn, so that the
-// session's journal has it even if it never comes back in a request: the last
-// answer of a conversation, and any that the client shortens. A Transport does so
-// by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn
-// as it was given to Assemble. It returns at once.
+// Answered hands the model's answer to the session's journal, even if it never comes back in a
+// request: the last answer of a conversation, or one that the client shortens. A Transport does
+// so by itself, and goopenai.Wrapped for answers that are not streamed. t is the turn as it was
+// given to Assemble. Answered returns at once.
 func (l *Layer) Answered(t ken.Turn, answer ken.Message) {
-	answer = cloned([]ken.Message{answer})[0]
-	l.answered(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
+	answer = cloneMessages([]ken.Message{answer})[0]
+	l.recordAnswer(&t, len(answer.Text), "", func() (ken.Message, bool) { return answer, true })
 }
 
-// answered is Answered for an answer that is still to be read, and holds so many bytes
-// until then: on the recorder's goroutine, which nobody waits for. response is the id that
-// a later request may go on from, "" for none.
-func (l *Layer) answered(t *ken.Turn, held int, response string, read func() (ken.Message, bool)) {
+// recordAnswer is Answered for an answer that is parsed later, on the recorder's goroutine, and
+// holds heldBytes until then. response is the id that a later request may continue; "" for
+// none.
+func (l *Layer) recordAnswer(t *ken.Turn, heldBytes int, response string, read func() (ken.Message, bool)) {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
 	if t.Incognito || len(response) > maxIDBytes {
 		response = ""
 	}
-	if l.remembers(t) {
-		l.recorder.add(record{owner: t.Owner, about: about(t), answer: read, held: held, response: response, note: true, unkept: t.Incognito})
+	if l.usesSession(t) {
+		l.recorder.add(record{owner: t.Owner, about: sessionAbout(t), answer: read, answerBytes: heldBytes, responseID: response, journaled: true, incognito: t.Incognito})
 	}
 }
 
-// about is whose messages a turn's are. What is learned in a session applies to
-// the one scope that it works in, and everywhere when it names none or several.
-func about(t *ken.Turn) session.About {
+// sessionAbout describes the session of a turn. What is learned in a session applies to the one
+// scope that it works in, and everywhere if it names none or several.
+func sessionAbout(t *ken.Turn) session.About {
 	a := session.About{ID: t.Session, Parent: t.Parent, Project: t.Project, Branch: t.Branch, Agent: t.Agent, Model: t.Model, Scopes: slices.Clone(t.Scopes)}
 	if len(t.Scopes) == 1 {
 		a.Scope = t.Scopes[0]
@@ -321,37 +319,37 @@ func about(t *ken.Turn) session.About {
 	return a
 }
 
-// keepRecords writes an owner's records in one transaction. It runs on the recorder's
-// goroutine, and what fails costs knowledge of a session, never a turn.
-func (l *Layer) keepRecords(owner string, recs []record) {
+// writeRecords writes an owner's records in one transaction. It runs on the recorder's
+// goroutine; an error costs knowledge of a session, never a turn.
+func (l *Layer) writeRecords(owner string, recs []record) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("journal turns", "panic", p)
 		}
 	}()
-	ctx := context.WithValue(context.Background(), inRecorder{}, true)
+	ctx := context.WithValue(context.Background(), recorderKey{}, true)
 	var notes []session.Note
 	var kept []*record // those of notes
 	for i := range recs {
 		r := &recs[i]
-		if r.note && l.readAnswer(r) {
-			notes, kept = append(notes, noteOf(r)), append(kept, r)
-			r.place = len(notes)
+		if r.journaled && l.readAnswer(r) {
+			notes, kept = append(notes, journalNote(r)), append(kept, r)
+			r.noteIndex = len(notes)
 		}
 	}
-	if slices.ContainsFunc(kept, func(r *record) bool { return !r.unkept }) {
-		l.tend(owner)
+	if slices.ContainsFunc(kept, func(r *record) bool { return !r.incognito }) {
+		l.maintainSessions(owner)
 	}
-	also, settled := l.bookUse(ctx, l.judgeRecords(owner, recs), l.bookReceipts(owner, recs))
-	also, corrected := l.bookReplies(owner, recs, also)
-	noted := l.Journal(owner).Record(ctx, notes, also)
-	settled()
-	corrected()
+	write, useWritten := l.useWriter(ctx, l.judgeRecords(owner, recs), l.receiptWriter(owner, recs))
+	write, repliesWritten := l.replyWriter(owner, recs, write)
+	noted := l.Journal(owner).Record(ctx, notes, write)
+	useWritten()
+	repliesWritten()
 	var failed error
 	lost := 0
 	for i := range noted {
 		if b := noted[i].Standing; b != nil {
-			l.adopt(owner, kept[i].about.ID, kept[i].mine, b)
+			l.adoptBlock(owner, kept[i].about.ID, kept[i].decision, b)
 		}
 		if err := noted[i].Err; err != nil {
 			failed, lost = err, lost+1
@@ -361,7 +359,7 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		l.o.Log.Warn("journal turns", "lost", lost, "cause", failed, "try", ken.Hint(failed))
 	}
 	for i := range noted {
-		l.statements.tookUp(owner, kept[i].about.ID, noted[i].Entries)
+		l.statements.notify(owner, kept[i].about.ID, noted[i].Entries)
 	}
 	if l.o.OnMessage == nil {
 		return
@@ -370,14 +368,14 @@ func (l *Layer) keepRecords(owner string, recs []record) {
 		if len(noted[i].Entries) == 0 {
 			continue
 		}
-		s := l.handle(owner, kept[i].about)
+		s := l.sessionHandle(owner, kept[i].about)
 		for _, e := range noted[i].Entries {
-			l.recordAnswer(ctx, s, e)
+			l.callOnMessage(ctx, s, e)
 		}
 	}
 }
 
-// readAnswer reads what is still to be read, false when there is nothing.
+// readAnswer parses a record's answer. It returns false if there is nothing to record.
 func (l *Layer) readAnswer(r *record) (ok bool) {
 	if r.answer == nil {
 		return true
@@ -394,10 +392,10 @@ func (l *Layer) readAnswer(r *record) (ok bool) {
 	return ok
 }
 
-// noteOf is a record as the journal takes it.
-func noteOf(r *record) session.Note {
-	n := session.Note{About: r.about, Messages: r.messages, Injected: append(knowledge(r.items), shownIn(r.messages)...), Unkept: r.unkept, Block: r.block,
-		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: aspects(r.items, r.focal)}}
+// journalNote returns a record in the journal's form.
+func journalNote(r *record) session.Note {
+	n := session.Note{About: r.about, Messages: r.messages, Injected: append(withoutCheckpoints(r.items), itemsInToolResults(r.messages)...), Unkept: r.incognito, Block: r.block,
+		Step: &session.Step{Signals: r.signals, Focal: r.focal, Aspects: focalAspects(r.items, r.focal)}}
 	for _, it := range r.items {
 		if it.Constraint {
 			n.Step.Constraints = append(n.Step.Constraints, it.Text)
@@ -406,8 +404,8 @@ func noteOf(r *record) session.Note {
 	return n
 }
 
-// aspects names those of the entities in focus that the items are about.
-func aspects(items []ken.Item, focal []string) (out []string) {
+// focalAspects names the aspects that the items have of the entities in focus.
+func focalAspects(items []ken.Item, focal []string) (out []string) {
 	for i := range items {
 		it := &items[i]
 		if len(it.Entities) == 0 || it.Aspect == "" {
@@ -421,9 +419,9 @@ func aspects(items []ken.Item, focal []string) (out []string) {
 	return out
 }
 
-// bookReceipts returns what writes the records' receipts; nil when there are none.
-// One that is refused, over an id that can't be a key, costs no other.
-func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
+// receiptWriter returns a function that writes the records' receipts; nil if there are none. A
+// receipt with an id that can't be a key is refused and costs no other.
+func (l *Layer) receiptWriter(owner string, recs []record) func(store.ShelfTx, []session.Noted) error {
 	if !slices.ContainsFunc(recs, func(r record) bool { return r.receipt != nil || r.marks != nil }) {
 		return nil
 	}
@@ -433,11 +431,11 @@ func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []
 			if recs[i].receipt == nil && recs[i].marks == nil {
 				continue
 			}
-			if at := recs[i].place; at > 0 && recs[i].receipt != nil {
+			if at := recs[i].noteIndex; at > 0 && recs[i].receipt != nil {
 				recs[i].receipt.Through = noted[at-1].Through
 			}
 			o := overlay.New(tx)
-			if err := recs[i].book(o, book); err != nil {
+			if err := recs[i].writeReceipt(o, book); err != nil {
 				l.o.Log.Warn("keep a receipt", "cause", err, "try", ken.Hint(err))
 				continue
 			}
@@ -449,14 +447,14 @@ func (l *Layer) bookReceipts(owner string, recs []record) func(store.ShelfTx, []
 	}
 }
 
-// knowledge are the items without checkpoints. Those are made of what was said in
-// the session itself, which may well be learned.
-func knowledge(items []ken.Item) []ken.Item {
+// withoutCheckpoints returns the items without checkpoints. A checkpoint repeats what the
+// session itself said, and that may be learned.
+func withoutCheckpoints(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
-// recordAnswer tells the program's hook of a message. Its panic must not cost the rest.
-func (l *Layer) recordAnswer(ctx context.Context, s *session.Session, e session.Entry) {
+// callOnMessage calls the program's hook with a message. A panic of the hook is logged.
+func (l *Layer) callOnMessage(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("the message hook failed", "panic", p)

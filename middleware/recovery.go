@@ -15,27 +15,27 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
+// Settings of recovery.
 const (
-	// leastMissing is how many messages a conversation must lack, of those that its
-	// session's journal has, to count as cut: one answer that was asked for again is
-	// no cut.
-	leastMissing = 4
-	// recoveryChars bounds what a checkpoint takes of the memory part, in code points.
+	// minMissing is how many messages of its session's journal a conversation must lack to count
+	// as cut. Asking once more for an answer does not cut it.
+	minMissing = 4
+	// recoveryChars bounds a checkpoint's part of the memory part, in characters.
 	recoveryChars = 1500
-	// looseCount is by how much a message's number may differ between a request and
-	// the journal, which does not keep reasoning.
-	looseCount = 2
+	// positionSlack is by how much a message's number may differ between a request and the
+	// journal, which keeps no reasoning.
+	positionSlack = 2
 )
 
-// recoveredConversations is what is known of conversations, by where they start now. Those
-// beyond maxConversations are forgotten.
+// recoveredConversations is what is known of conversations by their start. Beyond
+// maxConversations, any is dropped.
 type recoveredConversations struct {
 	mu sync.Mutex // guards m
 	m  map[conversationStart]recovery
 }
 
-// conversationStart is where a conversation starts now. Its first words are hashed: they may be
-// the megabytes of a file.
+// conversationStart is how a conversation starts now. The first text is hashed, since it may be
+// megabytes of a file.
 type conversationStart struct {
 	owner, session, role string
 	text                 uint64
@@ -47,11 +47,13 @@ func startOf(t *ken.Turn, first *ken.Message) conversationStart {
 	return conversationStart{t.Owner, t.Session, first.Role, maphash.String(startSeed, first.Text)}
 }
 
+// recovery is the decision about a conversation's recovery.
 type recovery struct {
-	text  string // that it was given: the same again in its later turns, so that it is not repeated there
-	at    time.Time
-	given bool
-	lacks int // messages that it may lack without being cut, since it was wound back
+	text string // what it was given; its later turns get the same, so that it is not repeated
+	at   time.Time
+	// the conversation was cut, and text was decided
+	given          bool
+	allowedMissing int // messages that it may lack without being cut, since it was wound back
 }
 
 func (r *recoveredConversations) get(key conversationStart) recovery {
@@ -72,7 +74,7 @@ func (r *recoveredConversations) put(key conversationStart, v recovery) {
 	r.m[key] = v
 }
 
-// forget drops what an owner's conversations were given.
+// forget drops an owner's conversations.
 func (r *recoveredConversations) forget(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,51 +85,51 @@ func (r *recoveredConversations) forget(owner string) {
 	}
 }
 
-// recover gives a conversation that was compacted, or resumed without its past,
-// what its session's last checkpoint holds. One that has its messages needs none,
-// nor does one that was wound back to go another way, or that took back what got no
+// recoverSession returns the last checkpoint of the session for a conversation that was
+// compacted, or resumed without its past. It returns nothing for a conversation that has its
+// messages, that was wound back to go another way, or that took back questions without an
 // answer.
-func (l *Layer) recover(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
-	r, key := l.recoverable(ctx, t, &l.cfg)
+func (l *Layer) recoverSession(ctx context.Context, t *ken.Turn) (string, time.Time, bool) {
+	r, key := l.findRecovery(ctx, t, &l.cfg)
 	if r != (recovery{}) {
-		l.recovered.put(key, r)
+		l.recoveries.put(key, r)
 	}
-	return r.told()
+	return r.result()
 }
 
-// recoverable is what recover gives, as the configuration has it, and where the
-// conversation starts. It keeps nothing.
-func (l *Layer) recoverable(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key conversationStart) {
-	if !l.remembers(t) {
+// findRecovery returns what recoverSession gives under a configuration, and the conversation's
+// start. It keeps nothing.
+func (l *Layer) findRecovery(ctx context.Context, t *ken.Turn, c *config.Config) (r recovery, key conversationStart) {
+	if !l.usesSession(t) {
 		return r, key
 	}
-	said := spoken(t.Messages)
+	said := dialogueOf(t.Messages)
 	if len(said) == 0 {
 		return r, key
 	}
 	key = startOf(t, said[0])
-	if r = l.recovered.get(key); r.given {
+	if r = l.recoveries.get(key); r.given {
 		return r, key
 	}
-	return l.lookUp(ctx, t, said, r, c), key
+	return l.decideRecovery(ctx, t, said, r, c), key
 }
 
-// told is what of it a turn is told; false for nothing.
-func (r recovery) told() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
+// result returns the text for a turn; false for none.
+func (r recovery) result() (string, time.Time, bool) { return r.text, r.at, r.given && r.text != "" }
 
-// lookUp decides about a conversation that was not given anything yet.
-func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
+// decideRecovery decides about a conversation that was given nothing yet.
+func (l *Layer) decideRecovery(ctx context.Context, t *ken.Turn, said []*ken.Message, r recovery, c *config.Config) recovery {
 	j := l.Journal(t.Owner)
 	info, err := j.Info(ctx, t.Session)
 	missing := info.Messages - len(said)
-	if err != nil || missing-r.lacks < leastMissing { // a session that is not there yet has nothing to recover
+	if err != nil || missing-r.allowedMissing < minMissing { // a session that is not there yet has nothing to recover
 		return r
 	}
 	if l.recorder.flush(ctx) != nil { // an answer that is not journaled yet would look like a question without one
 		return r
 	}
-	if tr, err := j.Read(ctx, t.Session); err != nil || begins(tr.Entries, said) || begins(answered(tr.Entries), said) {
-		r.lacks = missing
+	if tr, err := j.Read(ctx, t.Session); err != nil || matchesBeginning(tr.Entries, said) || matchesBeginning(answeredEntries(tr.Entries), said) {
+		r.allowedMissing = missing
 		return r
 	}
 	cp, ok, err := j.Checkpoint(ctx, t.Session)
@@ -140,8 +142,8 @@ func (l *Layer) lookUp(ctx context.Context, t *ken.Turn, said []*ken.Message, r 
 	return recovery{text: cp.Text(recoveryChars), at: cp.At, given: true}
 }
 
-// spoken are the messages that a journal may have.
-func spoken(msgs []ken.Message) (out []*ken.Message) {
+// dialogueOf returns the messages that a journal may have.
+func dialogueOf(msgs []ken.Message) (out []*ken.Message) {
 	for i := range msgs {
 		m := &msgs[i]
 		if m.Role != "system" && m.Role != "developer" && !budgeter.IsBlock(m.Text) {
@@ -151,25 +153,24 @@ func spoken(msgs []ken.Message) (out []*ken.Message) {
 	return out
 }
 
-// begins reports whether a conversation is the beginning of a session with another
-// end: its first message is the session's, and the one before the user's last
-// stands where it stood. The middle is not looked at: who cuts it moves what
-// follows.
-func begins(entries []session.Entry, said []*ken.Message) bool {
+// matchesBeginning reports whether a conversation is the beginning of a session with another
+// end: its first message is the session's, and the message before the user's last is at the
+// same position. The middle is not compared: a client that cuts it moves what follows.
+func matchesBeginning(entries []session.Entry, said []*ken.Message) bool {
 	last := len(said) - 1
 	for last > 0 && said[last].Role != "user" {
 		last--
 	}
 	if last == 0 { // the first message once more, or the beginning of something else
-		return stands(entries, said[0], 0)
+		return hasAt(entries, said[0], 0)
 	}
-	return stands(entries, said[0], 0) && stands(entries, said[last-1], last-1)
+	return hasAt(entries, said[0], 0) && hasAt(entries, said[last-1], last-1)
 }
 
-// answered are the entries without the questions that another one followed: a model
-// that could not be reached answers nothing, and a client takes such a question out
-// of its conversation, however many there are.
-func answered(entries []session.Entry) []session.Entry {
+// answeredEntries returns the entries without questions that another question follows. A model
+// that can't be reached answers nothing, and a client takes such questions out of its
+// conversation.
+func answeredEntries(entries []session.Entry) []session.Entry {
 	out := make([]session.Entry, 0, len(entries))
 	for i := range entries {
 		if next := i + 1; next < len(entries) && entries[i].Message.Role == "user" && entries[next].Message.Role == "user" {
@@ -180,14 +181,14 @@ func answered(entries []session.Entry) []session.Entry {
 	return out
 }
 
-// stands reports whether a message is in the journal at about that place.
-func stands(entries []session.Entry, m *ken.Message, at int) bool {
-	from, to := max(0, at-looseCount), min(len(entries), at+looseCount+1)
-	return from < to && has(entries[from:to], m)
+// hasAt reports whether a message is in the journal at about that position.
+func hasAt(entries []session.Entry, m *ken.Message, at int) bool {
+	from, to := max(0, at-positionSlack), min(len(entries), at+positionSlack+1)
+	return from < to && hasMessage(entries[from:to], m)
 }
 
-// has reports whether a message is one of the entries.
-func has(entries []session.Entry, m *ken.Message) bool {
+// hasMessage reports whether a message is one of the entries.
+func hasMessage(entries []session.Entry, m *ken.Message) bool {
 	clean := store.Clean
 	if m.Role == "user" {
 		clean = store.CleanSaid

@@ -16,22 +16,22 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Replay is the block of a turn, written again.
+// Replay is the block of an earlier turn, written again.
 type Replay struct {
 	Turn  KeptTurn `json:"turn"`
 	Block string   `json:"block"` // without the items in Missing
-	// Exact is true when the receipt's hash proves that Block is, byte for byte, what
-	// the model was given.
+	// Exact is true if the receipt's hash proves that Block is, byte for byte, what the model
+	// was given.
 	Exact   bool     `json:"exact"`
-	Missing []string `json:"missing,omitempty"` // ids of the items whose words are gone
-	Why     string   `json:"why,omitempty"`     // it is not exact
+	Missing []string `json:"missing,omitempty"` // ids of the items whose text is gone
+	Why     string   `json:"why,omitempty"`     // why it is not exact
 }
 
-// Replay writes the block of one of the owner's turns again, "" for the configured owner,
-// as the model was given it: from the turn's receipt, the texts that its session's
-// journal holds as they were injected, and the claims as they were then. It chooses
-// nothing and searches nothing. Of a dry run it is the block that would have been given.
-// Errors: ErrNotFound for a turn that has no receipt, or none any more.
+// Replay writes the block of one of the owner's turns again, "" for the configured owner, as
+// the model was given it. It uses the turn's receipt, the injected texts in the session's
+// journal, and the claims as they were then. It searches and chooses nothing. For a dry run it
+// returns the block that would have been injected. It returns ErrNotFound for a turn that has
+// no receipt, or none any more.
 func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) {
 	kept, err := l.Turn(ctx, owner, turn)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) 
 		return Replay{}, err
 	}
 	defer release()
-	p := replayer{l: l, s: s, rec: &kept.Record}
+	p := replayer{l: l, s: s, record: &kept.Record}
 	if kept.Session != "" {
 		p.session, err = l.Journal(owner).Read(ctx, kept.Session)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -63,18 +63,18 @@ func (l *Layer) Replay(ctx context.Context, owner, turn string) (Replay, error) 
 		}
 	}
 	proves := func(block string) bool { return receipt.HashBlock(kept.Turn, block) == kept.BlockHash }
-	again := budgeter.Rewrite(items, kept.OverflowedConstraints, kept.Chars,
+	rewritten := budgeter.Rewrite(items, kept.OverflowedConstraints, kept.Chars,
 		budgeter.Options{MaxItemChars: l.cfg.Budget.ItemChars, Show: showPlaybook}, proves)
-	for _, i := range again.Missing {
+	for _, i := range rewritten.Missing {
 		out.Missing = append(out.Missing, items[i].Item.ID)
 	}
-	out.Block, out.Exact = again.Text, again.Proved || kept.Chars == 0 && len(kept.Items) == 0
-	out.Why = inexact(&out)
+	out.Block, out.Exact = rewritten.Text, rewritten.Proved || kept.Chars == 0 && len(kept.Items) == 0
+	out.Why = inexactReason(&out)
 	return out, nil
 }
 
-// inexact says why a block is not known to be what the model was given.
-func inexact(r *Replay) string {
+// inexactReason says why a block is not proved to be what the model was given.
+func inexactReason(r *Replay) string {
 	switch {
 	case r.Exact:
 		return ""
@@ -88,53 +88,52 @@ func inexact(r *Replay) string {
 	return "some item reads otherwise by now, and the journal that had it as it was is gone"
 }
 
-// replayer finds what the items of one receipt said.
+// replayer finds the texts of the items of one receipt.
 type replayer struct {
 	l       *Layer
 	s       store.Engine
-	rec     *receipt.Record
-	session session.Transcript // empty when there is no journal
+	record  *receipt.Record
+	session session.Transcript // empty if there is no journal
 }
 
-// item is what is known of an item's words; false when they are gone. lean is as the
+// item returns what is known of an item's text; false if it is gone. lean is the item as the
 // receipt has it.
 func (p *replayer) item(ctx context.Context, now *KeptItem, lean ken.Item) (k budgeter.Kept, ok bool, err error) {
 	k = budgeter.Kept{Item: lean}
-	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // also its words in a journal are nobody's business
+	if lean.Kind == "" || now.State == ItemForgotten && lean.Kind != ken.KindDocument { // its text in a journal must not be shown either
 		return k, false, nil
 	}
-	k.Texts = p.injected(lean.ID)
+	k.Texts = p.injectedTexts(lean.ID)
 	switch {
 	case budgeter.Made(lean.Kind):
-		p.made(&k)
+		p.restoreMade(&k)
 	case lean.Kind == ken.KindDocument: // its source and heading are in the receipt
 		k.Item.Text = now.Text
 	default:
-		if k.Claim, err = p.then(ctx, &lean); err != nil || k.Claim == nil {
+		if k.Claim, err = p.claimAtTurn(ctx, &lean); err != nil || k.Claim == nil {
 			return k, false, err
 		}
-		if lean.Kind == ken.KindDecision { // a turn gives one that is about its symbols in short
-			for _, most := range []int{maxSaid, maxPerhaps} {
-				k.Texts = append(k.Texts, shorter(k.Claim.Text, most))
+		if lean.Kind == ken.KindDecision { // a turn shortens a decision about its symbols
+			for _, most := range []int{maxDecisionChars, maxNamedDecisionChars} {
+				k.Texts = append(k.Texts, cutAtSentence(k.Claim.Text, most))
 			}
 		}
 	}
 	return k, true, nil
 }
 
-// injected are the texts of an item that the session's journal has, the one that was
-// latest at the turn first. The first time of a text is told by the recorder's clock, a
-// moment after the turn's.
-func (p *replayer) injected(id string) (texts []string) {
+// injectedTexts returns the texts of an item in the session's journal, the one nearest to the
+// turn first. The journal's times are the recorder's, a moment after the turn's.
+func (p *replayer) injectedTexts(id string) (texts []string) {
 	var of []session.Injection
 	for _, in := range p.session.Injected {
 		if in.ID == id {
 			of = append(of, in)
 		}
 	}
-	away := func(at time.Time) time.Duration { return at.Sub(p.rec.At).Abs() }
+	away := func(at time.Time) time.Duration { return at.Sub(p.record.At).Abs() }
 	slices.SortStableFunc(of, func(a, b session.Injection) int {
-		return cmp.Or(boolOrder(a.At.After(p.rec.At.Add(recordedWithin)), b.At.After(p.rec.At.Add(recordedWithin))), cmp.Compare(away(a.At), away(b.At)))
+		return cmp.Or(compareBool(a.At.After(p.record.At.Add(recordDelay)), b.At.After(p.record.At.Add(recordDelay))), cmp.Compare(away(a.At), away(b.At)))
 	})
 	for _, in := range of {
 		texts = append(texts, in.Text)
@@ -142,11 +141,11 @@ func (p *replayer) injected(id string) (texts []string) {
 	return texts
 }
 
-// recordedWithin is how long after a turn its messages are in the journal, as a rule.
-const recordedWithin = time.Second
+// recordDelay is how long after a turn its messages are usually in the journal.
+const recordDelay = time.Second
 
-// boolOrder puts false first.
-func boolOrder(a, b bool) int {
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -156,34 +155,34 @@ func boolOrder(a, b bool) int {
 	return -1
 }
 
-// made completes an item that was made for the turn, which no store has.
-func (p *replayer) made(k *budgeter.Kept) {
+// restoreMade completes an item that was made for the turn and is in no store.
+func (p *replayer) restoreMade(k *budgeter.Kept) {
 	switch it := &k.Item; it.Kind {
 	case budgeter.KindSymbol:
 		if base := p.l.code.base; base != nil {
-			if c, ok := p.l.code.cards.of(base.View(), it.ID); ok {
+			if c, ok := p.l.code.cards.get(base.View(), it.ID); ok {
 				it.Source, it.Heading, it.Text = c.item.Source, c.item.Heading, c.item.Text
 			}
 		}
 	case budgeter.KindObjectives:
 		it.Source, it.Heading = p.l.cfg.Objectives.Folder, objectivesHeading
 	case budgeter.KindCheckpoint:
-		it.Source, it.Heading = checkpointSource(p.rec.Session), checkpointHeading
+		it.Source, it.Heading = checkpointSource(p.record.Session), checkpointHeading
 		if cp := p.session.Checkpoint; cp != nil {
 			k.Texts = append(k.Texts, cp.Text(recoveryChars))
 			bare := *cp
-			bare.Constraints = nil // see lookUp
+			bare.Constraints = nil // see decideRecovery
 			k.Texts = append(k.Texts, bare.Text(recoveryChars))
 		}
 	}
 }
 
-// then is a claim as it was at the turn; nil when nothing has it any more. Only writing
-// a claim anew changes its words, and the log has both versions.
-func (p *replayer) then(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
+// claimAtTurn returns a claim as it was at the turn; nil if it is gone. Only writing a claim
+// again changes its text, and the log has both versions.
+func (p *replayer) claimAtTurn(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
 	c, err := p.l.claimOfItem(ctx, p.s, it)
 	if errors.Is(err, ken.ErrNotFound) {
-		if d, ok := p.l.decided(it.ID); ok {
+		if d, ok := p.l.fileDecision(it.ID); ok {
 			return &d, nil
 		}
 		return nil, nil
@@ -191,22 +190,22 @@ func (p *replayer) then(ctx context.Context, it *ken.Item) (*ken.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if it.Owner == "" && c.UpdatedAt.After(p.rec.At) { // the log of another owner is private
-		if c, err = p.earlier(ctx, c); err != nil {
+	if it.Owner == "" && c.UpdatedAt.After(p.record.At) { // the log of another owner is private
+		if c, err = p.versionAtTurn(ctx, c); err != nil {
 			return nil, err
 		}
 	}
 	if c.Kind == ken.KindEntity {
-		if shown, err := reminder(c, p.rec.At); err == nil {
+		if shown, err := taskReminder(c, p.record.At); err == nil {
 			c = shown
 		}
 	}
 	return &c, nil
 }
 
-// earlier is a claim as the log has it at the turn, or as it is when it was not written
-// anew since.
-func (p *replayer) earlier(ctx context.Context, c ken.Claim) (ken.Claim, error) {
+// versionAtTurn returns the version of a claim that the log has for the turn, or the present
+// one if it was not written again since.
+func (p *replayer) versionAtTurn(ctx context.Context, c ken.Claim) (ken.Claim, error) {
 	events, err := p.s.History(ctx, c.ID)
 	if err != nil {
 		return c, err
@@ -218,7 +217,7 @@ func (p *replayer) earlier(ctx context.Context, c ken.Claim) (ken.Claim, error) 
 		if ev.Seq == 0 || ev.Type != ken.EventWritten && ev.Type != ken.EventRevised {
 			continue
 		}
-		if since = ev.At.After(p.rec.At); since {
+		if since = ev.At.After(p.record.At); since {
 			break
 		}
 		seq = ev.Seq
@@ -243,17 +242,15 @@ func (p *replayer) earlier(ctx context.Context, c ken.Claim) (ken.Claim, error) 
 	return c, nil
 }
 
-// TurnAsked returns one of the owner's turns as it was asked, "" for the configured
-// owner, to be tried again: the messages as its session's journal holds them, up to and
-// including the user's message that it answered, and what its receipt says of project,
-// agent, model and branch. The scopes are those that the session had last; the weight
-// was kept nowhere, and is the default.
+// TurnAsked returns one of the owner's turns as it was asked, "" for the configured owner, to
+// be tried again. It has the messages in its session's journal, up to the user's message, and
+// the project, agent, model and branch of its receipt. The scopes are the session's last ones.
+// The weight is not stored, and is the default.
 //
-// A journal has no system prompt and no reasoning, cuts long messages, and has what a
-// client dropped from the conversation before it asked. Of messages that went before
-// the turn's, such as the forgotten ones, it knows nothing.
+// A journal has no system prompt and no reasoning, and it cuts long messages. It has messages
+// that a client dropped from the conversation, and lacks those that were forgotten.
 //
-// Errors: ErrNotFound for a turn without a receipt or a session, and for one whose
+// TurnAsked returns ErrNotFound for a turn without a receipt or a session, and for one whose
 // messages are gone.
 func (l *Layer) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, error) {
 	if err := l.recorder.flush(ctx); err != nil {
@@ -269,16 +266,16 @@ func (l *Layer) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, er
 	}
 	tr, err := l.Journal(owner).Read(ctx, rec.Session)
 	if errors.Is(err, ken.ErrNotFound) {
-		return ken.Turn{}, unasked()
+		return ken.Turn{}, errMessagesGone()
 	}
 	if err != nil {
 		return ken.Turn{}, err
 	}
-	last, ok := askedIn(tr.Entries, &rec)
+	last, ok := userMessageOf(tr.Entries, &rec)
 	if !ok {
-		return ken.Turn{}, unasked()
+		return ken.Turn{}, errMessagesGone()
 	}
-	t := ken.Turn{ID: rec.Turn, Owner: l.owned(owner), Session: rec.Session, Project: rec.Project, Agent: rec.Agent, Model: rec.Model,
+	t := ken.Turn{ID: rec.Turn, Owner: l.ownerOrDefault(owner), Session: rec.Session, Project: rec.Project, Agent: rec.Agent, Model: rec.Model,
 		Branch: rec.Branch, Scopes: tr.Info.Scopes, Messages: make([]ken.Message, last+1)}
 	for i := range t.Messages {
 		t.Messages[i] = tr.Entries[i].Message
@@ -286,17 +283,18 @@ func (l *Layer) TurnAsked(ctx context.Context, owner, turn string) (ken.Turn, er
 	return t, nil
 }
 
-func unasked() error {
+func errMessagesGone() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "the messages of that turn are gone, or were never kept",
 		Try: "Take a newer turn: messages go some time after their session was harvested, and with what was forgotten."}
 }
 
-// askedIn finds the user's message that a turn answered; false when it is gone.
-func askedIn(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
+// userMessageOf returns the index of the user's message that a turn answered; false if it is
+// gone.
+func userMessageOf(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
 	if rec.Through == 0 {
-		return askedBy(entries, rec)
+		return userMessageBefore(entries, rec)
 	}
-	want := rec.Through // numbers have no gaps but where messages went
+	want := rec.Through // numbers have gaps only where messages were deleted
 	for i := len(entries) - 1; i >= 0; i-- {
 		switch e := &entries[i]; {
 		case e.Seq > want:
@@ -311,11 +309,11 @@ func askedIn(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
 	return 0, false
 }
 
-// askedBy is askedIn for a receipt that does not say how far the journal was: the user's
-// last message when the turn was recorded, which was a moment after it was assembled.
-func askedBy(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
+// userMessageBefore is userMessageOf for a receipt without a position in the journal: the
+// user's last message when the turn was recorded.
+func userMessageBefore(entries []session.Entry, rec *receipt.Record) (at int, ok bool) {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if e := &entries[i]; e.Message.Role == "user" && !e.At.After(rec.At.Add(recordedWithin)) {
+		if e := &entries[i]; e.Message.Role == "user" && !e.At.After(rec.At.Add(recordDelay)) {
 			return i, true
 		}
 	}

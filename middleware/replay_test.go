@@ -2,292 +2,271 @@ package middleware_test
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/budgeter"
 	"github.com/kenlayer/ken/config"
-	"github.com/kenlayer/ken/internal/budgeter/tokens"
+	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/run/receipt"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/seed"
 	"github.com/kenlayer/ken/middleware"
 )
 
-// These tests protect the provider's prompt cache: rival layers put a block to
-// the front of the prompt, or another one into every request, and make each turn
-// cost what an uncached one does.
-
-// knowing opens a layer that knows what the script's layer knows, and never
-// gives up on a leg, so that a busy machine changes nothing.
-func knowing(t testing.TB, s script, receipts *[]ken.Receipt, change ...func(*config.Config)) *middleware.Layer {
+// replayed is the replay of a turn, which must be what the receipt's block was.
+func replayed(t *testing.T, l *middleware.Layer, was *ken.Receipt) middleware.Replay {
 	t.Helper()
-	patient := func(c *config.Config) { c.Retrieval.Deadline = 30 * time.Second }
-	l := open(t, settings(append(change, patient)...), func(o *middleware.Options) {
-		if receipts != nil {
-			o.OnReceipt = func(_ context.Context, r ken.Receipt) { *receipts = append(*receipts, r) }
-		}
-	})
-	var claims []ken.Claim
-	for _, text := range s.knows {
-		claims = append(claims, fact(t, "%s", text))
+	r, err := l.Replay(t.Context(), was.Owner, was.Turn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	learn(t, l, claims...)
-	return l
+	if !r.Exact || r.Block != was.Block || len(r.Missing) > 0 || r.Why != "" {
+		t.Errorf("turn %s: exact %v, missing %v, %q\n%s\nwant\n%s", was.Turn, r.Exact, r.Missing, r.Why, r.Block, was.Block)
+	}
+	return r
 }
 
-// fewItems leaves something to say for later turns.
-func fewItems(c *config.Config)  { c.Knowledge.TopK = 3 }
-func asMerge(c *config.Config)   { c.Injection.As = config.AsMerge }
-func notSticky(c *config.Config) { c.Injection.Sticky = false }
-
-func isBlock(msg string) bool { return budgeter.IsBlock(gjson.Get(msg, "content").String()) }
-
-func blocks(msgs []string) (n int) {
-	for _, m := range msgs {
-		if isBlock(m) {
-			n++
+// Whatever a turn was given, it can be given again byte for byte, with and without the
+// journal.
+func TestReplayOfRandomTurns(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed.Of(t), 1))
+	for range race.Pick(6, 2) {
+		l := open(t, settings(func(c *config.Config) {
+			c.Retrieval.Floor, c.Middleware.Journal = 0, r.IntN(3) > 0
+			c.Budget.Chars, c.Budget.MemoryChars = 500+r.IntN(2500), r.IntN(3000)
+			c.Budget.ItemChars = 100 + r.IntN(600)
+		}))
+		var claims []ken.Claim
+		for i := range 40 {
+			text := fmt.Sprintf("Service %d of the ledger listens on port %d. ", i, 8000+r.IntN(1000)) + strings.Repeat("It must never be restarted by hand.  ", r.IntN(8))
+			c := fact(t, "%s", text)
+			c.Heading, c.Source = []string{"", "Ports of the ledger"}[r.IntN(2)], []string{"", "ops.md | page 2"}[r.IntN(2)]
+			switch r.IntN(7) {
+			case 0:
+				c.Constraint, c.Entities = true, []string{"ledger"}
+			case 1:
+				c.Kind = ken.KindHot
+			case 2:
+				c = episode(t, fmt.Sprint("s", i), "Goal: "+text+"\nThe ports were listed.")
+			case 3:
+				c = playbook(t, fmt.Sprint("ledger-", i), "When the ledger listens on the wrong port:\n"+text)
+			}
+			claims = append(claims, c)
+		}
+		learn(t, l, claims...)
+		for turn := range 6 {
+			ask := asked(fmt.Sprintf("On which port does service %d of the ledger listen?", r.IntN(40)))
+			if turn%2 == 0 {
+				ask.Session = fmt.Sprint("s", turn)
+			}
+			was := l.Assemble(t.Context(), ask).Receipt
+			if was.Block == "" {
+				t.Fatalf("no block: %+v", was)
+			}
+			replayed(t, l, &was)
 		}
 	}
-	return n
 }
 
-// Each request, with its blocks, is the beginning of the next one, byte for
-// byte, up to the messages that the client added.
-func TestPromptCacheEachRequestBeginsTheNext(t *testing.T) {
-	s := loadScript(t)
-	for name, change := range map[string]func(*config.Config){
-		"message": func(*config.Config) {},
-		"merge":   asMerge,
-	} {
-		t.Run(name, func(t *testing.T) {
-			sent := through(t, knowing(t, s, nil, change, fewItems), "s", s.requests)
-			for i := 1; i < len(sent); i++ {
-				before, now := strings.Join(sent[i-1], ","), strings.Join(sent[i], ",")
-				if !strings.HasPrefix(now, before+",") {
-					t.Fatalf("request %d does not begin with request %d", i, i-1)
+// A claim that says something else by now is replayed as it was then, from the journal
+// or, where there is none, from the log.
+func TestReplayOfAClaimThatChanged(t *testing.T) {
+	for _, sess := range []string{"s1", ""} {
+		t.Run("session="+sess, func(t *testing.T) {
+			l := open(t, settings(func(c *config.Config) { c.Injection.Sticky = false }))
+			s, release, err := l.Store(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			var turns []ken.Receipt
+			for _, port := range []int{8071, 9071, 7071} { // texts of one length, so that only the hash tells them apart
+				c := fact(t, "The ledger service listens on port %d.", port)
+				c.Key = "ledger.port"
+				if _, err := s.WriteClaim(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					ask := asked("On which port does the ledger service listen?")
+					ask.Session = sess
+					turns = append(turns, l.Assemble(t.Context(), ask).Receipt)
 				}
 			}
-			if n := strings.Count(strings.Join(sent[len(sent)-1], ""), marker); n < 15 {
-				t.Errorf("only %d blocks in 30 turns: the test shows little", n)
+			for i := range turns {
+				if r := replayed(t, l, &turns[i]); !strings.Contains(r.Block, []string{"8071", "9071", "7071"}[i/2]) {
+					t.Errorf("turn %d: %s", i, r.Block)
+				}
+			}
+			if r := replayed(t, l, &turns[0]); r.Turn.Items[0].State != middleware.ItemChanged {
+				t.Errorf("%+v", r.Turn.Items)
 			}
 		})
 	}
 }
 
-// What the client sent is all there, byte for byte and in order, between the
-// blocks.
-func TestPromptCacheClientMessagesStay(t *testing.T) {
-	s := loadScript(t)
-	for i, msgs := range through(t, knowing(t, s, nil), "s", s.requests) {
-		if own := slices.DeleteFunc(msgs, isBlock); !slices.Equal(own, s.requests[i]) {
-			t.Fatalf("request %d: the client's messages changed", i)
-		}
+// What was forgotten does not come back by a replay, nor can the hash confirm a guess.
+func TestReplayAfterForgetting(t *testing.T) {
+	l := open(t, settings())
+	ids := learn(t, l, fact(t, "%s", portFact), fact(t, "The ledger service is written in Go, and listens on a port."))
+	ask := asked("What do we know about the ledger service in Go?")
+	ask.Session = "s1"
+	was := l.Assemble(t.Context(), ask).Receipt
+	if len(was.Items) != 2 {
+		t.Fatalf("%s", was.Block)
+	}
+	replayed(t, l, &was)
+	if _, err := l.Forget(t.Context(), "", ids[0], "", ken.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Replay(t.Context(), "", was.Turn)
+	if err != nil || r.Exact || fmt.Sprint(r.Missing) != fmt.Sprint(ids[:1]) || !strings.Contains(r.Why, "forgotten") || strings.Contains(r.Block, "8071") ||
+		!strings.Contains(r.Block, "written in Go") || r.Turn.BlockHash != "" {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 
-// The share of input tokens that a provider serves from its cache is as good as
-// without any layer, and far better than with blocks that come and go. Run with
-// -v for the numbers.
-func TestPromptCacheShare(t *testing.T) {
-	s := loadScript(t)
-	count, err := tokens.Counter("o200k_base")
+// A receipt that was kept before there was a hash proves nothing, although the block is
+// the same.
+func TestReplayOfAnOldReceipt(t *testing.T) {
+	l := open(t, settings())
+	learn(t, l, fact(t, "%s", portFact))
+	was := l.Assemble(t.Context(), asked("On which port does the ledger service listen?")).Receipt
+	aged(t, l, was.Turn)
+	r, err := l.Replay(t.Context(), "", was.Turn)
+	if err != nil || r.Exact || r.Block != was.Block || !strings.Contains(r.Why, "without a hash") {
+		t.Errorf("%v, %+v", err, r)
+	}
+	none := l.Assemble(t.Context(), asked("Thanks!")).Receipt
+	if r, err := l.Replay(t.Context(), "", none.Turn); err != nil || !r.Exact || r.Block != "" {
+		t.Errorf("of nothing: %v, %+v", err, r)
+	}
+	if _, err := l.Replay(t.Context(), "", "no such turn"); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// aged makes a turn's receipt one of a version that knew neither hash nor number.
+func aged(t *testing.T, l *middleware.Layer, turn string) {
+	t.Helper()
+	if err := l.Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, release, err := l.Store(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := through(t, knowing(t, s, nil, notSticky), "s", s.requests)
-	shares := map[string]float64{}
-	for _, mode := range []struct {
-		name string
-		sent [][]string
-	}{
-		{"no layer", s.requests},
-		{"sticky", through(t, knowing(t, s, nil), "s", s.requests)},
-		{"sticky, merged", through(t, knowing(t, s, nil, asMerge), "s", s.requests)},
-		{"a new block per request", plain},
-		{"a new block at the front", toFront(plain)},
-	} {
-		cached, total := provider(count, mode.sent)
-		shares[mode.name] = float64(cached) / float64(total)
-		t.Logf("%-25s %5.1f%% of %7d input tokens cached, %6d not", mode.name, 100*shares[mode.name], total, total-cached)
+	defer release()
+	rec, err := l.Receipts("").Get(t.Context(), turn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	sticky, none := shares["sticky"], shares["no layer"]
-	if sticky < 0.93 || sticky < none-0.02 {
-		t.Errorf("sticky blocks: %.3f cached; want 0.93, and at most 0.02 below the %.3f without a layer", sticky, none)
-	}
-	for _, other := range []string{"a new block per request", "a new block at the front"} {
-		if sticky <= shares[other] {
-			t.Errorf("sticky blocks: %.3f cached, no more than %.3f with %s", sticky, shares[other], other)
+	sess := rec.Session
+	rec.Session, rec.BlockHash, rec.Through = "elsewhere", "", 0 // in another session it takes no marks over
+	b := receipt.NewBook(s.Shelf(), receipt.Options{})
+	for _, id := range []string{"elsewhere", sess} {
+		rec.Session = id
+		if err := b.Put(t.Context(), rec); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// provider simulates a prompt cache as providers document it: a request is
-// served from the cache as far as it begins like an earlier one, in steps of 128
-// tokens and from 1,024 tokens on. Messages are tokenized one by one, as raw
-// JSON; tools and the chat template are left out.
-func provider(count func(string) int, requests [][]string) (cached, total int) {
-	const step, least = 128, 1024
-	known := map[string]int{}
-	size := func(text string) int {
-		if _, ok := known[text]; !ok {
-			known[text] = count(text)
-		}
-		return known[text]
-	}
-	for i, now := range requests {
-		best := 0
-		for _, before := range requests[:i] {
-			n, j := 0, 0
-			for j < min(len(now), len(before)) && now[j] == before[j] {
-				n += size(now[j])
-				j++
-			}
-			if j < min(len(now), len(before)) {
-				n += size(common(now[j], before[j]))
-			}
-			best = max(best, n)
-		}
-		if best -= best % step; best >= least {
-			cached += best
-		}
-		for _, m := range now {
-			total += size(m)
-		}
-	}
-	return cached, total
-}
-
-func common(a, b string) string {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return a[:n]
-}
-
-// toFront moves each request's block behind the system prompt.
-func toFront(requests [][]string) [][]string {
-	out := make([][]string, len(requests))
-	for i, msgs := range requests {
-		own := slices.DeleteFunc(slices.Clone(msgs), isBlock)
-		out[i] = own
-		if b := slices.IndexFunc(msgs, isBlock); b >= 0 {
-			out[i] = slices.Insert(own, 1, msgs[b])
-		}
-	}
-	return out
-}
-
-// The layer's own count of what a cache can serve agrees with the simulation.
-func TestPromptCacheReceiptsCountCachedBytes(t *testing.T) {
-	s := loadScript(t)
-	share := func(change ...func(*config.Config)) float64 {
-		var receipts []ken.Receipt
-		through(t, knowing(t, s, &receipts, change...), "s", s.requests)
-		var cached, total int64
-		for _, r := range receipts {
-			cached += r.CachedBytes
-			total += r.CachedBytes + r.NewBytes
-		}
-		return float64(cached) / float64(total)
-	}
-	sticky, plain := share(), share(notSticky)
-	t.Logf("sticky %.3f, not sticky %.3f", sticky, plain)
-	if sticky < 0.90 || sticky <= plain {
-		t.Errorf("sticky %.3f, not sticky %.3f; want at least 0.90, and more than that", sticky, plain)
-	}
-}
-
-// A later turn adds only what the conversation does not hold already.
-func TestPromptCacheBlocksAreDeltas(t *testing.T) {
-	s := loadScript(t)
-	sent := through(t, knowing(t, s, nil), "s", s.requests)
-	last := strings.Join(slices.DeleteFunc(sent[len(sent)-1], func(m string) bool { return !isBlock(m) }), "\n")
-	held := 0
-	for _, text := range s.knows {
-		n := strings.Count(last, text)
-		if n > 1 {
-			t.Errorf("%d times in the context: %s", n, text)
-		}
-		held += n
-	}
-	if held < 15 {
-		t.Errorf("only %d of %d facts came up in 30 turns: the test shows little", held, len(s.knows))
-	}
-}
-
-// The requests of a tool loop carry the block that the turn began with.
-func TestPromptCacheToolLoopReusesTheBlock(t *testing.T) {
-	s := loadScript(t)
-	var receipts []ken.Receipt
-	through(t, knowing(t, s, &receipts), "s", s.requests)
-	for i, r := range receipts {
-		if opens := slices.Contains(s.turns, i); r.Reused == opens {
-			t.Errorf("request %d: reused is %t", i, r.Reused)
-		} else if !opens && r.Block != receipts[i-1].Block {
-			t.Errorf("request %d: another block than before in the same turn", i)
-		}
-	}
-}
-
-// Sending a turn again, for another answer, sends the same bytes.
-func TestPromptCacheRegenerateReusesTheBlock(t *testing.T) {
-	s := loadScript(t)
-	l := knowing(t, s, nil)
-	first := through(t, l, "s", s.requests[:1])
-	learn(t, l, fact(t, "A failed payout is retried five times for the partner Nordbank, before it needs a person."))
-	again := through(t, l, "s", s.requests[:1])
-	if blocks(first[0]) != 1 || !slices.Equal(first[0], again[0]) {
-		t.Errorf("got %q, then %q", first[0], again[0])
-	}
-}
-
-// A client that drops old messages to stay within its context drops their
-// blocks too, and what they held can come up again.
-func TestPromptCacheDroppedMessagesTakeTheirBlocks(t *testing.T) {
-	s := loadScript(t)
-	l := knowing(t, s, nil)
-	through(t, l, "s", s.requests)
-	whole := s.requests[len(s.requests)-1]
-	compacted := []string{whole[0], whole[1]} // the system prompt and the first question once more
-	compacted[0] = object("role", "system", "content", "Summary of the conversation so far: payouts.")
-	sent := through(t, l, "s", [][]string{compacted})[0]
-	if blocks(sent) != 1 || !strings.Contains(strings.Join(sent, ""), "retried three times") {
-		t.Errorf("want the one block of the new context, got %q", sent)
-	}
-}
-
-// A request that was cancelled while its block was composed was never sent, so
-// the next try composes it.
-func TestPromptCacheCancelledTurnDoesNotStick(t *testing.T) {
-	s := loadScript(t)
-	l := knowing(t, s, nil)
-	turn := ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: "How often is a failed payout retried?"}}}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	l.Assemble(ctx, turn)
-	if r := l.Assemble(context.Background(), turn).Receipt; r.Reused || r.Block == "" {
-		t.Errorf("reused %t, block %q", r.Reused, r.Block)
-	}
-}
-
-// A conversation that is handed to an agent with other scopes doesn't bring along
-// blocks that this agent may not see.
-func TestBlocksStayInTheirScopes(t *testing.T) {
+// A turn is asked again with the messages that it had, whatever came after.
+func TestTurnAsked(t *testing.T) {
 	l := open(t, settings())
-	secret := fact(t, "%s", about)
-	secret.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "a"}
-	learn(t, l, secret)
-	turn := asked(question)
-	for _, id := range []string{"a", "b"} {
-		turn.Scopes = []ken.Scope{{Type: ken.ScopeRepo, ID: id}}
-		a := l.Assemble(context.Background(), turn)
-		if got := len(a.Insertions) > 0; got != (id == "a") {
-			t.Errorf("scope %s: got %v", id, a.Insertions)
+	learn(t, l, fact(t, "%s", portFact))
+	var msgs []ken.Message
+	var turns []string
+	say := func(m ken.Message) {
+		msgs = append(msgs, m)
+		turn := ken.Turn{Session: "s1", Project: "p", Agent: "a", Model: "m", Branch: "b", Messages: msgs, Scopes: []ken.Scope{{Type: "team", ID: "ops"}}}
+		if r := l.Assemble(t.Context(), turn).Receipt; len(turns) == 0 || turns[len(turns)-1] != r.Turn {
+			turns = append(turns, r.Turn)
 		}
-		turn.Messages = append(turn.Messages, ken.Message{Role: "assistant", Text: "Three times."}, ken.Message{Role: "user", Text: "thanks!"})
+	}
+	say(ken.Message{Role: "user", Text: "On which port does the ledger listen?"})
+	msgs = append(msgs, ken.Message{Role: "assistant", ToolCalls: []ken.ToolCall{{ID: "1", Name: "read", Arguments: "{}"}}})
+	say(ken.Message{Role: "tool", ToolCallID: "1", Text: "port: 8071"}) // a later request of the same turn
+	msgs = append(msgs, ken.Message{Role: "assistant", Text: "On 8071."})
+	say(ken.Message{Role: "user", Text: "And the payments service?"})
+	msgs = append(msgs, ken.Message{Role: "assistant", Text: "I don't know."})
+	say(ken.Message{Role: "user", Text: "And the payments service?"}) // the same words once more
+	if len(turns) != 3 {
+		t.Fatalf("%q", turns)
+	}
+	for i, want := range []int{1, 5, 7} {
+		for _, old := range []bool{false, true} {
+			if old && i == 1 {
+				continue // all in one moment: only the number tells these apart
+			}
+			if old && i == 0 {
+				continue
+			}
+			if old {
+				aged(t, l, turns[i])
+			}
+			got, err := l.TurnAsked(t.Context(), "", turns[i])
+			if err != nil || len(got.Messages) != want || got.Messages[want-1].Text != msgs[want-1].Text || got.ID != turns[i] ||
+				got.Session != "s1" || got.Project != "p" || got.Agent != "a" || got.Model != "m" || got.Branch != "b" || len(got.Scopes) != 1 {
+				t.Errorf("turn %d, old %v: %v, %+v", i, old, err, got)
+			}
+		}
+	}
+	got, err := l.TurnAsked(t.Context(), "", turns[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := l.Trial(t.Context(), got, l.Config()); err != nil || !strings.Contains(a.Receipt.Block, "8071") {
+		t.Errorf("%v, %s", err, a.Receipt.Block)
+	}
+}
+
+func TestTurnAskedThatIsGone(t *testing.T) {
+	root := t.TempDir()
+	l := openWithin(t, root)
+	talk(t, l, "s1")
+	turns := keptTurns(t, l, "s1")
+	free := l.Assemble(t.Context(), asked("Without a session?")).Receipt.Turn
+	gone := func(why, turn string) {
+		t.Helper()
+		if _, err := l.TurnAsked(context.Background(), "", turn); !errors.Is(err, ken.ErrNotFound) || ken.Hint(err) == "" {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	gone("unknown", "no such turn")
+	gone("without a session", free)
+	if _, err := l.TurnAsked(t.Context(), "", turns[0]); err != nil {
+		t.Fatal(err)
+	}
+	// The message of a turn went, those before it did not: it must not be taken for the
+	// turn before.
+	takeOut(t, l, "s1", "drop Oracle")
+	gone("forgotten", turns[0])
+	if _, err := l.TurnAsked(t.Context(), "", turns[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.End(t.Context(), "", "s1", session.Closed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Harvest(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Journal("").Sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	gone("swept", turns[1])
+}
+
+// takeOut takes the messages with these words out of a session's journal.
+func takeOut(t *testing.T, l *middleware.Layer, id, words string) {
+	t.Helper()
+	_, err := l.Journal("").Expunge(t.Context(), session.Traces{Text: func(string) bool { return false },
+		Message: func(_ string, e *session.Entry) bool { return strings.Contains(e.Message.Text, words) }})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -17,75 +17,75 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// responseObserver hears the answer of one exchange.
+// responseObserver observes the answer of one exchange.
 type responseObserver struct {
 	x        *Exchange
-	heard    func(Heard)
+	onAnswer func(ObservedAnswer)
 	encoding string
 	journals bool
 }
 
-// observe is told the body as far as the client read it, nil when there is none that
-// can be read, and leaves the rest to a goroutine of its own.
+// observe receives the body as far as the client read it; nil if there is none that can be
+// read. It leaves most of the work to a goroutine of its own.
 func (e *responseObserver) observe(body []byte) {
 	x := e.x
-	read := sync.OnceValue(func() Heard {
-		a, ok := wire.ParseAnswer(x.dialect, decoded(body, e.encoding))
-		return Heard{Answer: a, OK: ok}
+	read := sync.OnceValue(func() ObservedAnswer {
+		a, ok := wire.ParseAnswer(x.dialect, decodeBody(body, e.encoding))
+		return ObservedAnswer{Answer: a, OK: ok}
 	})
 	response := ""
 	if x.thread != nil && body != nil {
-		response = wire.AnswerID(beginning(body, e.encoding))
+		response = wire.AnswerID(decodeBeginning(body, e.encoding))
 		x.layer.threads.put(x.thread, response, read)
 	}
-	if x.opened != nil && len(body) > 0 { // at once: the client may go on at once
+	if x.onFirstAnswer != nil && len(body) > 0 { // at once, since the client may go on at once
 		var m *ken.Message
 		if h := read(); h.OK {
 			m = &h.Answer.Message
 		}
-		x.opened(m)
+		x.onFirstAnswer(m)
 	}
-	if e.journals { // at once, so that whoever ends the session next ends it with the answer
-		x.layer.answered(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
+	if e.journals { // at once, so that an end of the session includes the answer
+		x.layer.recordAnswer(&x.Turn, len(body), response, func() (ken.Message, bool) { h := read(); return h.Answer.Message, h.OK })
 	}
-	if e.heard == nil && x.thread == nil {
+	if e.onAnswer == nil && x.thread == nil {
 		return
 	}
-	x.layer.responseTasks.run(x.layer.survives("what follows an answer", func() {
+	x.layer.responseTasks.run(x.layer.catchPanics("what follows an answer", func() {
 		h := read()
 		if x.thread != nil && body != nil {
-			x.layer.threads.settle(x.thread)
+			x.layer.threads.resolve(x.thread)
 		}
-		if e.heard != nil {
+		if e.onAnswer != nil {
 			e.awaitJournal()
 			e.notify(h)
 		}
 	}))
 }
 
-// lastWait bounds how long whoever hears an answer waits for the journal to have
-// what led to it.
-const lastWait = 5 * time.Second
+// journalWait bounds how long the listener of an answer waits until the journal has what led to
+// it.
+const journalWait = 5 * time.Second
 
-// awaitJournal returns once what the turn left, its receipt included, is written.
+// awaitJournal returns once what the turn left, including its receipt, is written.
 func (e *responseObserver) awaitJournal() {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
+	ctx, cancel := context.WithTimeout(context.Background(), journalWait)
 	defer cancel()
-	_ = e.x.layer.recorder.flush(ctx) // an error: it takes longer, and whoever hears it hears it earlier
+	_ = e.x.layer.recorder.flush(ctx) // after an error the listener is called early
 }
 
-// notify calls the listener, whose panic must not cost the process.
-func (e *responseObserver) notify(h Heard) {
+// notify calls the listener. A panic of the listener is logged.
+func (e *responseObserver) notify(h ObservedAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.x.layer.o.Log.Error("the answer's listener failed", "panic", p)
 		}
 	}()
-	e.heard(h)
+	e.onAnswer(h)
 }
 
-// taskGroup runs what follows an answer, each on a goroutine of its own. The zero
-// value is ready.
+// taskGroup runs what follows an answer, each task on a goroutine of its own. The zero value is
+// ready.
 type taskGroup struct {
 	mu      sync.Mutex // guards closed, and Go against Wait
 	closed  bool
@@ -101,7 +101,7 @@ func (a *taskGroup) run(f func()) {
 	}
 }
 
-// close refuses what comes later and waits for what is under way.
+// close refuses new tasks and waits for those that run.
 func (a *taskGroup) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -109,58 +109,59 @@ func (a *taskGroup) close() {
 	a.running.Wait()
 }
 
-// maxAnswerBytes bounds the answers that a tap keeps, compressed or not: a longer
-// one is journaled when it comes back in the next request, or not at all.
+// maxAnswerBytes bounds the answers that a bodyTee keeps, compressed or not. A longer answer is
+// journaled when it comes back in the next request, or not at all.
 const maxAnswerBytes = 4 << 20
 
-// bodyTee keeps what a client reads of an answer, and hands it on once, when the
-// client has read it to its end or closed it. It adds nothing to the time of a
-// read but a copy in memory.
+// bodyTee keeps what a client reads of an answer, and hands it on once, when the client has
+// read it to its end or closed it. A read takes no longer than before, except for a copy in
+// memory.
 type bodyTee struct {
 	body io.ReadCloser
-	// whole reports that the answer is whole, although the body goes on: of what was
-	// kept, added bytes are new. Nil never does.
-	whole func(kept []byte, added int) bool
+	// isComplete reports that the answer is complete although the body goes on. added is how
+	// many bytes of kept are new. Nil means never.
+	isComplete func(kept []byte, added int) bool
 
-	mu   sync.Mutex // a client may close what another of its goroutines reads
-	kept bytes.Buffer
-	full bool              // there was more than it may keep
-	done func(body []byte) // nil once it was called; it is given nil for a body that was too long
+	mu         sync.Mutex // a client may close what another of its goroutines reads
+	buf        bytes.Buffer
+	overflowed bool              // the body was longer than it may keep
+	onDone     func(body []byte) // nil once it was called; its argument is nil for a body that was too long
 }
 
 func encodingOf(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 }
 
-func compressed(encoding string) bool { return encoding != "" && encoding != "identity" }
+func isEncoded(encoding string) bool { return encoding != "" && encoding != "identity" }
 
-// readable reports the encodings that a tap can take off. http.Transport takes
-// gzip off by itself unless the client asked for it.
-func readable(encoding string) bool {
+// canDecode reports whether an encoding can be decoded. http.Transport decodes gzip by itself
+// unless the client asked for it.
+func canDecode(encoding string) bool {
 	switch encoding {
 	case "gzip", "x-gzip", "deflate":
 		return true
 	}
-	return !compressed(encoding)
+	return !isEncoded(encoding)
 }
 
-// decoded takes the encoding off a body, as far as it goes: of one that broke off,
-// what came is returned. One that grows beyond all bounds is nothing.
-func decoded(body []byte, encoding string) []byte {
-	out := unpacked(body, encoding, maxAnswerBytes+1)
+// decodeBody decodes a body as far as it came. A body that grows too long gives nil.
+func decodeBody(body []byte, encoding string) []byte {
+	out := decodePrefix(body, encoding, maxAnswerBytes+1)
 	if len(out) > maxAnswerBytes {
 		return nil
 	}
 	return out
 }
 
-// beginning is decoded for as much of a body as says whose it is.
-func beginning(body []byte, encoding string) []byte { return unpacked(body, encoding, 64<<10) }
+// decodeBeginning decodes as much of a body as is needed for the answer's id.
+func decodeBeginning(body []byte, encoding string) []byte {
+	return decodePrefix(body, encoding, 64<<10)
+}
 
-// unpacked takes the encoding off as much of a body as makes limit bytes. One that
-// has none is returned as it is.
-func unpacked(body []byte, encoding string, limit int64) []byte {
-	if !compressed(encoding) {
+// decodePrefix decodes at most limit bytes of a body. A body without an encoding is returned as
+// it is.
+func decodePrefix(body []byte, encoding string, limit int64) []byte {
+	if !isEncoded(encoding) {
 		return body
 	}
 	var z io.Reader
@@ -176,7 +177,7 @@ func unpacked(body []byte, encoding string, limit int64) []byte {
 	if err != nil {
 		return nil
 	}
-	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error: it broke off
+	out, _ := io.ReadAll(io.LimitReader(z, limit)) // an error means that it broke off
 	return out
 }
 
@@ -196,45 +197,44 @@ func (t *bodyTee) Close() error {
 func (t *bodyTee) keep(p []byte, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.done == nil {
+	if t.onDone == nil {
 		return
 	}
-	if t.kept.Len()+len(p) > maxAnswerBytes {
-		t.full, t.kept = true, bytes.Buffer{}
+	if t.buf.Len()+len(p) > maxAnswerBytes {
+		t.overflowed, t.buf = true, bytes.Buffer{}
 	}
-	if !t.full {
-		t.kept.Write(p)
-		last = last || t.whole != nil && t.whole(t.kept.Bytes(), len(p))
+	if !t.overflowed {
+		t.buf.Write(p)
+		last = last || t.isComplete != nil && t.isComplete(t.buf.Bytes(), len(p))
 	}
 	if !last {
 		return
 	}
 	var body []byte
-	if !t.full {
-		body = t.kept.Bytes()
+	if !t.overflowed {
+		body = t.buf.Bytes()
 	}
-	t.done(body)
-	t.done, t.kept = nil, bytes.Buffer{}
+	t.onDone(body)
+	t.onDone, t.buf = nil, bytes.Buffer{}
 }
 
-// endDetector finds the end of a Responses answer before the response is over. A client
-// may go on from an answer as soon as it knows it whole, while the connection is
-// still to be closed, and what it goes on from must be known by then.
+// endDetector finds the end of a Responses answer before the response is over. A client may
+// continue from an answer as soon as it has it, while the connection is still open, and the
+// layer must know the answer by then.
 type endDetector struct {
-	length int64 // of the body, below 0 when it is not known
-	near   bool  // a last event has begun
-	tries  int
+	length       int64 // of the body; below 0 if it is unknown
+	sawLastEvent bool  // a last event has begun
+	tries        int
 }
 
-// maxTries bounds how often a body without a length is looked at as a whole.
+// maxTries bounds how often a body without a length is parsed whole.
 const maxTries = 4
 
-// Last events of a stream, at the beginning of a line: where no text of a model's
+// lastEvents are last events of a stream at the beginning of a line, where no text of a model
 // can stand.
 var lastEvents = [][]byte{[]byte("\nevent: response.completed"), []byte("\nevent: response.incomplete")}
 
-// reached reports whether what was kept is whole, added bytes of it for the first
-// time.
+// reached reports whether the kept bytes are complete, of which added bytes are new.
 func (e *endDetector) reached(kept []byte, added int) bool {
 	switch {
 	case int64(len(kept)) == e.length:
@@ -250,10 +250,10 @@ func (e *endDetector) reached(kept []byte, added int) bool {
 		e.tries++
 		return json.Valid(kept)
 	}
-	if !e.near {
+	if !e.sawLastEvent {
 		for _, event := range lastEvents {
-			e.near = e.near || bytes.Contains(kept[max(0, len(kept)-added-len(event)):], event)
+			e.sawLastEvent = e.sawLastEvent || bytes.Contains(kept[max(0, len(kept)-added-len(event)):], event)
 		}
 	}
-	return e.near && (bytes.HasSuffix(kept, []byte("\n\n")) || bytes.HasSuffix(kept, []byte("\r\n\r\n")))
+	return e.sawLastEvent && (bytes.HasSuffix(kept, []byte("\n\n")) || bytes.HasSuffix(kept, []byte("\r\n\r\n")))
 }

@@ -22,56 +22,56 @@ import (
 	"github.com/kenlayer/ken/internal/store/bolt"
 )
 
-// ownerSessions is what the layer keeps for an owner's sessions.
+// ownerSessions is what the layer keeps for the sessions of one owner.
 type ownerSessions struct {
 	journal   *session.Journal
 	queue     *jobs.Queue
 	receipts  *receipt.Book
 	harvester *harvest.Harvester
-	close     func() error // of the model's connections
+	close     func() error // closes the connections of the harvest model
 
-	tended bool // sessions of this process are in the journal, or it was asked to look after it
-	quiet  bool // nothing was open or waited when somebody looked last
+	maintained bool // this process has sessions in the journal, or was asked to look after it
+	idle       bool // nothing was open or waiting at the last check
 }
 
-// sessionsOf returns the owner's, made on first use.
+// sessionsOf returns the sessions of an owner, made on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
 	}
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	if d := l.desks[owner]; d != nil {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	if d := l.sessions[owner]; d != nil {
 		return d
 	}
-	l.announce()
-	t := tenant{l, owner}
+	l.announceProcess()
+	t := ownerStore{l, owner}
 	d := &ownerSessions{
-		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.lives, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
+		journal: session.NewJournal(t, session.Options{Process: l.process, Alive: l.isAlive, Now: l.now, MaxMessageBytes: l.cfg.Session.MessageBytes,
 			Annotate: finding.Observe(l.RootOf(owner), l.tools), Log: l.o.Log}),
-		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.lives, Now: l.now, Log: l.o.Log}),
+		queue: jobs.NewQueue(t, jobs.Options{Process: l.process, Alive: l.isAlive, Now: l.now, Log: l.o.Log}),
 	}
-	d.receipts = receipt.NewBook(t, l.receipts())
-	d.harvester, d.close = l.harvesterFor(t, d.journal)
-	l.desks[owner] = d
+	d.receipts = receipt.NewBook(t, l.receiptOptions())
+	d.harvester, d.close = l.newHarvester(t, d.journal)
+	l.sessions[owner] = d
 	return d
 }
 
-// tend has the background look after an owner's sessions from now on.
-func (l *Layer) tend(owner string) {
+// maintainSessions has the background check an owner's sessions from now on.
+func (l *Layer) maintainSessions(owner string) {
 	d := l.sessionsOf(owner)
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	d.tended, d.quiet = true, false
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	d.maintained, d.idle = true, false
 }
 
-// tended lists the owners to look after, those with nothing to do only if quiet is
-// set: to look after one is to open its store.
-func (l *Layer) tended(quiet bool) (owners []string) {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	for owner, d := range l.desks {
-		if d.tended && (quiet || !d.quiet) {
+// maintainedOwners lists the owners to check. Those with nothing to do are included only if
+// withIdle is set, because checking an owner opens the store.
+func (l *Layer) maintainedOwners(withIdle bool) (owners []string) {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	for owner, d := range l.sessions {
+		if d.maintained && (withIdle || !d.idle) {
 			owners = append(owners, owner)
 		}
 	}
@@ -79,36 +79,36 @@ func (l *Layer) tended(quiet bool) (owners []string) {
 	return owners
 }
 
-// Journal is where an owner's sessions are kept until they were harvested, "" for
-// the configured owner's.
+// Journal returns the journal of an owner's sessions, "" for the configured owner. It keeps
+// them until they were harvested.
 func (l *Layer) Journal(owner string) *session.Journal { return l.sessionsOf(owner).journal }
 
-// Jobs is the queue of an owner's jobs, "" for the configured owner's. The layer
-// runs them; a program may look at them.
+// Jobs returns the queue of an owner's jobs, "" for the configured owner. The layer runs them.
 func (l *Layer) Jobs(owner string) *jobs.Queue { return l.sessionsOf(owner).queue }
 
-// Session is the handle of a turn's session: what a program learns, recalls,
-// verifies and disputes through it carries the session, the branch and the actor,
-// and is told to the session's event log before it is done. Only what a Transport
-// or a Wrapped passes on needs no Session.Add.
+// Session returns the handle of a turn's session. What a program learns, recalls, verifies and
+// disputes through it carries the session, the branch and the actor, and is written to the
+// session's event log first. Messages that a Transport or a Wrapped forwards need no
+// Session.Add.
 func (l *Layer) Session(t ken.Turn) *session.Session {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
 	}
-	if l.journals(&t) {
-		l.tend(t.Owner) // what Session.Add keeps ends with the layer
+	if l.keepsMessages(&t) {
+		l.maintainSessions(t.Owner) // a session that gets messages by Session.Add ends with the layer
 	}
-	return l.handleOf(t.Owner, about(&t), t.Incognito)
+	return l.newHandle(t.Owner, sessionAbout(&t), t.Incognito)
 }
 
-func (l *Layer) handle(owner string, a session.About) *session.Session {
-	return l.handleOf(owner, a, false)
+// sessionHandle returns the handle of a session that is journaled.
+func (l *Layer) sessionHandle(owner string, a session.About) *session.Session {
+	return l.newHandle(owner, a, false)
 }
 
-// handleOf is the handle of a session. What a program does through one that is
-// incognito is done and told to the event log, but what is said is not journaled.
-func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session.Session {
-	st := tenant{l, owner}
+// newHandle returns the handle of a session. Actions through an incognito handle are done and
+// written to the event log, but messages are not journaled.
+func (l *Layer) newHandle(owner string, a session.About, incognito bool) *session.Session {
+	st := ownerStore{l, owner}
 	o := session.HandleOptions{About: a, Store: st, Now: l.now, Log: l.o.Log,
 		Actor: ken.Actor{Type: "agent", ID: a.Agent},
 		Rejected: func(ctx context.Context, act session.Action, text string, err error) {
@@ -120,7 +120,7 @@ func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session
 				l.o.Log.Warn("note a refused write", "cause", err)
 			}
 		}}
-	if l.journals(&ken.Turn{Session: a.ID, Incognito: incognito}) {
+	if l.keepsMessages(&ken.Turn{Session: a.ID, Incognito: incognito}) {
 		o.Journal = l.Journal(owner)
 	}
 	if l.events != nil {
@@ -129,10 +129,10 @@ func (l *Layer) handleOf(owner string, a session.About, incognito bool) *session
 	return session.New(o)
 }
 
-// End ends a session for the reason given and lets it be harvested: at once in
-// the background, or with the next call of Harvest where the layer has none. It
-// waits until what was said is in the journal. The receipts of one that is Deleted
-// go at once. A session that is not open is no error.
+// End ends a session for the reason given, once what was said is in the journal. The session is
+// then harvested: at once in the background, or with the next call of Harvest if the layer has
+// no background. The receipts of a session that is Deleted are deleted at once. A session that
+// is not open is no error.
 func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 		err = nil
 	}
 	if ended {
-		l.tend(owner)
-		l.wakeTending()
+		l.maintainSessions(owner)
+		l.wakeSessionChecks()
 	}
 	if why == session.Deleted && err == nil {
 		_, err = l.Receipts(owner).ForgetSession(ctx, id)
@@ -152,21 +152,21 @@ func (l *Layer) End(ctx context.Context, owner, id string, why session.Reason) e
 	return err
 }
 
-// ForgetSession deletes what the journal holds of a session, what was just said in it
-// included, and the receipts of its turns, so that nothing more is learned from it.
-// What was learned before stays. A session that is not there is no error.
+// ForgetSession deletes what the journal holds of a session, including what was said just now,
+// and the receipts of its turns, so that nothing more is learned from it. What was learned
+// before stays. A session that does not exist is no error.
 func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	if err := l.recorder.flush(ctx); err != nil {
 		return err
 	}
 	l.judgeSession(ctx, owner, id, true)
 	d := l.sessionsOf(owner)
-	let, err := d.harvester.Pause(ctx) // a harvest that has read it would go on
+	resume, err := d.harvester.Pause(ctx) // a harvest that has read the session would go on
 	if err != nil {
 		return fmt.Errorf("wait for a harvest to stop: %w", err)
 	}
-	defer let()
-	if _, err := l.othersHarvests(ctx, d, id); err != nil {
+	defer resume()
+	if _, err := l.waitForOtherHarvests(ctx, d, id); err != nil {
 		return err
 	}
 	if err := d.journal.Forget(ctx, id); err != nil && !errors.Is(err, ken.ErrNotFound) {
@@ -176,12 +176,17 @@ func (l *Layer) ForgetSession(ctx context.Context, owner, id string) error {
 	return err
 }
 
-// Harvest ends the sessions that are idle or were left by a process that is gone,
-// and runs every job that is due, in this goroutine. It returns what was done; the
-// error is of the queue itself, never of a job. Messages that were harvested long
-// enough ago are deleted, as lifecycle.yaml says, and so are receipts.
+// Harvest brings the owner's sessions to their end, in this goroutine:
 //
-// Every process may call it, also at the same time: a job is leased to one of them.
+//  1. The recorder writes what was said to the journal.
+//  2. Sessions that are idle, or were left by a process that died, end. Each end queues a job.
+//  3. The queue runs the jobs that are due: the harvester drafts claims, drops echoes of what
+//     was injected, consolidates the rest with what is known, and writes it.
+//  4. New claims are filed under the entities that they are about.
+//  5. Messages and receipts that were kept long enough are deleted, as lifecycle.yaml says.
+//
+// The error is of the queue itself, never of a job. Every process may call Harvest, also at
+// the same time: a job is leased to one of them.
 func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -190,32 +195,37 @@ func (l *Layer) Harvest(ctx context.Context, owner string) (jobs.Report, error) 
 	if _, err := d.journal.EndIdle(ctx, l.cfg.Session.Idle); err != nil {
 		return jobs.Report{}, err
 	}
-	var report jobs.Report
-	if l.cfg.Middleware.Harvest {
-		var err error
-		report, err = d.queue.Drain(ctx, l.handlers(d))
-		l.counts.harvested(&report)
-		if err := errors.Join(err, giveUp(ctx, d, report.Jobs)); err != nil {
-			return report, err
-		}
-	}
-	if err := l.fileTogether(ctx, owner, &report); err != nil {
+	report, err := l.runJobs(ctx, d)
+	if err != nil {
 		return report, err
 	}
-	if _, err := d.journal.Sweep(ctx, l.policy().JournalGrace()); err != nil {
+	if err := l.fileAfterHarvest(ctx, owner, &report); err != nil {
 		return report, err
 	}
-	_, err := d.receipts.Prune(ctx)
+	if _, err := d.journal.Sweep(ctx, l.lifecyclePolicy().JournalGrace()); err != nil {
+		return report, err
+	}
+	_, err = d.receipts.Prune(ctx)
 	return report, err
 }
 
-// giveUp marks the sessions whose jobs are dead. Their messages stay, and ken jobs
-// retry harvests them after all.
-func giveUp(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
+// runJobs runs the jobs of the queue that are due, unless middleware.harvest is off.
+func (l *Layer) runJobs(ctx context.Context, d *ownerSessions) (jobs.Report, error) {
+	if !l.cfg.Middleware.Harvest {
+		return jobs.Report{}, nil
+	}
+	report, err := d.queue.Drain(ctx, l.jobHandlers(d))
+	l.counts.addHarvest(&report)
+	return report, errors.Join(err, markFailed(ctx, d, report.Jobs))
+}
+
+// markFailed marks the sessions whose jobs were given up. Their messages stay, and ken jobs
+// retry can still harvest them.
+func markFailed(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	var errs []error
 	for i := range ran {
 		j := &ran[i]
-		id := sessionOf(j)
+		id := jobSession(j)
 		if j.State != jobs.Dead || id == "" {
 			continue
 		}
@@ -226,8 +236,8 @@ func giveUp(ctx context.Context, d *ownerSessions, ran []jobs.Job) error {
 	return errors.Join(errs...)
 }
 
-// sessionOf is the session that a job is about; "" for none.
-func sessionOf(j *jobs.Job) string {
+// jobSession returns the session that a job is about; "" for none.
+func jobSession(j *jobs.Job) string {
 	var p session.HarvestJob
 	if j.Kind != session.JobHarvest || json.Unmarshal(j.Payload, &p) != nil {
 		return ""
@@ -235,8 +245,8 @@ func sessionOf(j *jobs.Job) string {
 	return p.Session
 }
 
-// handlers is who runs which job.
-func (l *Layer) handlers(d *ownerSessions) map[string]jobs.Handler {
+// jobHandlers returns the handlers of jobs by kind.
+func (l *Layer) jobHandlers(d *ownerSessions) map[string]jobs.Handler {
 	return map[string]jobs.Handler{session.JobHarvest: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
 		return d.harvester.Handle(ctx, j, func(stage string, done, total int) {
 			progress(stage, done, total)
@@ -245,32 +255,32 @@ func (l *Layer) handlers(d *ownerSessions) map[string]jobs.Handler {
 	}}
 }
 
-// tendEvery is how often the background looks for idle sessions and for jobs
-// whose time has come; at owners with nothing to do it looks quietEvery times more
-// rarely, for the messages whose grace period is over.
+// sessionCheckEvery is how often the background looks for idle sessions and for jobs that are
+// due. Owners with nothing to do are checked once every idleCheckFactor rounds, for messages to
+// delete.
 const (
-	tendEvery  = 30 * time.Second
-	quietEvery = 120
+	sessionCheckEvery = 30 * time.Second
+	idleCheckFactor   = 120
 )
 
-// keepTending looks after the owners' sessions until ctx ends: first after those
-// that other processes left.
-func (l *Layer) keepTending(ctx context.Context) {
-	l.sweepDead()
-	for _, owner := range l.left() {
-		l.tend(owner)
+// runSessionChecks checks the owners' sessions until ctx ends, first those that other processes
+// left.
+func (l *Layer) runSessionChecks(ctx context.Context) {
+	l.sweepDeadProcesses()
+	for _, owner := range l.ownersOnDisk() {
+		l.maintainSessions(owner)
 	}
-	tick := time.NewTicker(tendEvery)
+	tick := time.NewTicker(sessionCheckEvery)
 	defer tick.Stop()
 	for n := 0; ; {
-		for _, owner := range l.tended(n%quietEvery == 0) {
-			l.look(ctx, owner)
+		for _, owner := range l.maintainedOwners(n%idleCheckFactor == 0) {
+			l.checkSessions(ctx, owner)
 		}
 		select {
 		case <-tick.C:
 			n++
-		case <-l.poked:
-			if n%quietEvery == 0 { // the round for the quiet ones was made
+		case <-l.wake:
+			if n%idleCheckFactor == 0 { // the round for idle owners is done
 				n++
 			}
 		case <-ctx.Done():
@@ -279,10 +289,10 @@ func (l *Layer) keepTending(ctx context.Context) {
 	}
 }
 
-// look looks after one owner's sessions once.
-func (l *Layer) look(ctx context.Context, owner string) {
+// checkSessions checks one owner's sessions once.
+func (l *Layer) checkSessions(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
-	l.setQuiet(d, true) // unless somebody says something meanwhile
+	l.setIdle(d, true) // a message that comes during the check sets it back
 	if err := caught.Run(func() error { return l.finishForgetting(ctx, owner) }); err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("erase what was forgotten", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
@@ -290,27 +300,27 @@ func (l *Layer) look(ctx context.Context, owner string) {
 		_, err := l.Harvest(ctx, owner)
 		return err
 	})
-	waits := err != nil
+	busy := err != nil
 	if err == nil {
-		waits, err = l.waits(ctx, d)
+		busy, err = l.hasWork(ctx, d)
 	}
-	if waits || err != nil {
-		l.setQuiet(d, false)
+	if busy || err != nil {
+		l.setIdle(d, false)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.o.Log.Warn("harvest sessions", "owner", owner, "cause", err, "try", ken.Hint(err))
 	}
 }
 
-func (l *Layer) setQuiet(d *ownerSessions, quiet bool) {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	d.quiet = quiet
+func (l *Layer) setIdle(d *ownerSessions, quiet bool) {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	d.idle = quiet
 }
 
-// waits reports whether an owner has an open session, or a job that is to run. The
-// configured owner's jobs may be added by anybody at any time.
-func (l *Layer) waits(ctx context.Context, d *ownerSessions) (bool, error) {
+// hasWork reports whether an owner has an open session, or a job to run. It is always true for
+// the configured owner, whose jobs any process may add.
+func (l *Layer) hasWork(ctx context.Context, d *ownerSessions) (bool, error) {
 	if d == l.sessionsOf("") {
 		return true, nil
 	}
@@ -322,9 +332,9 @@ func (l *Layer) waits(ctx context.Context, d *ownerSessions) (bool, error) {
 	return len(left) > 0, err
 }
 
-// left lists the owners whose stores are on disk: an earlier process may have died
-// with sessions of theirs.
-func (l *Layer) left() (owners []string) {
+// ownersOnDisk lists the owners whose stores are on disk. An earlier process may have left
+// sessions there.
+func (l *Layer) ownersOnDisk() (owners []string) {
 	owners, err := bolt.List(l.cfg.State(l.o.Root))
 	if err != nil {
 		l.o.Log.Warn("look for owners", "cause", err)
@@ -332,25 +342,25 @@ func (l *Layer) left() (owners []string) {
 	return owners
 }
 
-// wakeTending wakes the background.
-func (l *Layer) wakeTending() {
+// wakeSessionChecks starts a round of checks now.
+func (l *Layer) wakeSessionChecks() {
 	select {
-	case l.poked <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// lastHarvest bounds what Close spends on harvesting: rules are done in it, and
-// what is not stays in the queue for the next start.
-const lastHarvest = 3 * time.Second
+// closeHarvestLimit bounds what Close spends on harvesting. Rules are done by then; the rest
+// stays in the queue for the next start.
+const closeHarvestLimit = 3 * time.Second
 
-// endAll ends this process's sessions and harvests what can be harvested quickly,
-// jobs that waited for their turn included.
-func (l *Layer) endAll() error {
-	ctx, cancel := context.WithTimeout(context.Background(), lastHarvest)
+// endSessions ends this process's sessions and harvests what is quick, including jobs that
+// waited.
+func (l *Layer) endSessions() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeHarvestLimit)
 	defer cancel()
 	var errs []error
-	for _, owner := range l.tended(false) {
+	for _, owner := range l.maintainedOwners(false) {
 		_, err := l.Journal(owner).EndAll(ctx, session.Shutdown)
 		if err == nil && l.cfg.Middleware.Harvest {
 			_, err = l.Harvest(ctx, owner)
@@ -359,16 +369,16 @@ func (l *Layer) endAll() error {
 			errs = append(errs, err)
 		}
 	}
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	for _, d := range l.desks {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	for _, d := range l.sessions {
 		errs = append(errs, d.close())
 	}
 	return errors.Join(errs...)
 }
 
-// HarvestAgain harvests a session once more, found by its id or a unique part of
-// it, while its messages are there: ErrNotFound when they are gone.
+// HarvestAgain harvests a session once more, found by its id or a unique part of it. It returns
+// ErrNotFound if the session's messages are gone.
 func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Outcome, error) {
 	d := l.sessionsOf(owner)
 	if err := l.recorder.flush(ctx); err != nil {
@@ -384,26 +394,26 @@ func (l *Layer) HarvestAgain(ctx context.Context, owner, id string) (session.Out
 	return d.harvester.Reharvest(ctx, info.ID, l.o.Progress)
 }
 
-// processesDir lies beside the owners' folders, of which none begins with a dot.
+// processesDir lies beside the owners' folders, whose names never begin with a dot.
 const processesDir = ".processes"
 
-func (l *Layer) processes() string {
+func (l *Layer) processesPath() string {
 	return filepath.Join(l.cfg.State(l.o.Root), processesDir)
 }
 
-// announce has other processes know that this one lives, from before anything bears
-// its name. l.desksMu is held.
-func (l *Layer) announce() {
-	if l.life != nil || l.storeErr != nil {
+// announceProcess lets other processes know that this one lives, before anything carries its
+// name. The caller holds l.sessionsMu.
+func (l *Layer) announceProcess() {
+	if l.announcement != nil || l.storeErr != nil {
 		return
 	}
 	name := l.process
-	for n := 2; l.life == nil; n++ {
-		a, err := alive.Announce(l.processes(), l.process)
+	for n := 2; l.announcement == nil; n++ {
+		a, err := alive.Announce(l.processesPath(), l.process)
 		switch {
 		case err == nil:
-			l.life = a
-		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave somebody else the same
+			l.announcement = a
+		case errors.Is(err, ken.ErrExists) && n < 100: // Options.NewID gave another process the same name
 			l.process = name + "." + strconv.Itoa(n)
 		default:
 			l.o.Log.Warn("other processes may take this one's sessions for left behind", "cause", err)
@@ -412,45 +422,44 @@ func (l *Layer) announce() {
 	}
 }
 
-// lives reports whether a process lives that keeps sessions in this folder.
-func (l *Layer) lives(process string) bool {
-	return process == l.process || alive.Is(l.processes(), process)
+// isAlive reports whether a process that keeps sessions in this folder lives.
+func (l *Layer) isAlive(process string) bool {
+	return process == l.process || alive.Is(l.processesPath(), process)
 }
 
-// removeProcessMark takes the announcement back.
-func (l *Layer) removeProcessMark() error {
-	l.desksMu.Lock()
-	defer l.desksMu.Unlock()
-	if l.life == nil {
+// withdrawProcess removes the announcement of this process.
+func (l *Layer) withdrawProcess() error {
+	l.sessionsMu.Lock()
+	defer l.sessionsMu.Unlock()
+	if l.announcement == nil {
 		return nil
 	}
-	return l.life.Close()
+	return l.announcement.Close()
 }
 
-// sweepDead deletes the announcements of processes that are gone.
-func (l *Layer) sweepDead() {
-	if _, err := alive.Sweep(l.processes(), time.Now()); err != nil {
+// sweepDeadProcesses deletes the announcements of dead processes.
+func (l *Layer) sweepDeadProcesses() {
+	if _, err := alive.Sweep(l.processesPath(), time.Now()); err != nil {
 		l.o.Log.Warn("sweep up after processes that are gone", "cause", err)
 	}
 }
 
-// otherEvery is how often to look whether another process has finished.
-const otherEvery = 100 * time.Millisecond
+// otherCheckEvery is how often to look whether another process has finished.
+const otherCheckEvery = 100 * time.Millisecond
 
-// othersHarvests waits until the harvests that other living processes are at now
-// have ended, those of one session or all: they go on with what they have read. It
-// reports whether there were any.
-func (l *Layer) othersHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
-	running, err := l.atWork(ctx, d, sess)
+// waitForOtherHarvests waits until the harvests end that other living processes run now, of one
+// session or of all. They use what they have read already. It reports whether there were any.
+func (l *Layer) waitForOtherHarvests(ctx context.Context, d *ownerSessions, sess string) (waited bool, err error) {
+	running, err := l.otherHarvests(ctx, d, sess)
 	for err == nil && len(running) > 0 {
 		waited = true
 		select {
-		case <-time.After(otherEvery):
+		case <-time.After(otherCheckEvery):
 		case <-ctx.Done():
 			return waited, ctx.Err()
 		}
 		var now []jobs.Job
-		now, err = l.atWork(ctx, d, sess)
+		now, err = l.otherHarvests(ctx, d, sess)
 		running = slices.DeleteFunc(running, func(j jobs.Job) bool {
 			return !slices.ContainsFunc(now, func(o jobs.Job) bool { return o.ID == j.ID && o.Run == j.Run })
 		})
@@ -458,14 +467,14 @@ func (l *Layer) othersHarvests(ctx context.Context, d *ownerSessions, sess strin
 	return waited, err
 }
 
-// atWork lists the harvests that other living processes are at.
-func (l *Layer) atWork(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
+// otherHarvests lists the harvests that other living processes run.
+func (l *Layer) otherHarvests(ctx context.Context, d *ownerSessions, sess string) ([]jobs.Job, error) {
 	running, err := d.queue.List(ctx, jobs.Running)
 	if errors.Is(err, ken.ErrCorrupt) { // a job that can't be read is not run
 		err = nil
 	}
 	return slices.DeleteFunc(running, func(j jobs.Job) bool {
-		return j.Kind != session.JobHarvest || j.Process == l.process || !l.lives(j.Process) || j.Lease.Before(l.now()) ||
-			sess != "" && sessionOf(&j) != sess
+		return j.Kind != session.JobHarvest || j.Process == l.process || !l.isAlive(j.Process) || j.Lease.Before(l.now()) ||
+			sess != "" && jobSession(&j) != sess
 	}), err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -15,43 +14,45 @@ import (
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
 // State is a turn on its way through the chain. It belongs to one goroutine.
 type State struct {
-	Turn    ken.Turn      // its messages are without secrets: each is replaced by a marker
-	Read    []ken.Message // what intent reads: the messages, cleaned by guard
+	Turn    ken.Turn      // its messages are clean: a marker replaces each secret
+	Read    []ken.Message // the messages that intent reads: clean, and shortened by guard
 	Signals ken.Signals
 	Found   retriever.Result
 	Block   budgeter.Block
-	Receipt *ken.Receipt // filled in by every stage
+	Receipt *ken.Receipt // every stage fills in a part
 
-	p      store.Projections
-	shares []*share // what other owners share with the turn's, as far as it was there in time
-	late   <-chan store.Result
+	proj   store.Projections
+	shares []*share // what other owners share with the turn's owner, as far as it came in time
+	// vector hits of the session's last turn that came too late for it
+	late <-chan store.Result
 
-	code   turnCode
-	filter ken.Filter              // of the turn
-	past   injectionHistory        // what it was told by earlier blocks of the conversation
-	seq    uint64                  // the store's last event when the turn began to read it
-	trial  *dryRun                 // nil for a turn
-	stage  *atomic.Pointer[string] // the one that runs; nil for a trial
+	code      turnCode
+	filter    ken.Filter              // of the turn
+	history   injectionHistory        // what earlier blocks of the conversation hold
+	lastEvent uint64                  // the store's last event when the turn began to read
+	dryRun    *dryRun                 // nil for a real turn
+	current   *atomic.Pointer[string] // the name of the running stage; nil in a dry run
 }
 
-// Trial reports whether the turn is only tried: see Layer.Trial. A middleware that
-// leaves something behind should not do so then.
-func (st *State) Trial() bool { return st.trial != nil }
+// Trial reports whether this is a dry run: see Layer.Trial. A middleware should leave no trace
+// then.
+func (st *State) Trial() bool { return st.dryRun != nil }
 
 // Handler does something to a turn.
 type Handler func(ctx context.Context, st *State) error
 
-// Middleware wraps the rest of the chain. It may change the state before and
-// after next, or not call next at all.
+// Middleware wraps the rest of the chain. It may change the state before and after next, or not
+// call next at all.
 type Middleware func(next Handler) Handler
 
-// chain builds one handler; the first middleware is the outermost.
+// chain builds one handler from middlewares. The first is the outermost.
 func chain(m []Middleware) Handler {
 	h := func(context.Context, *State) error { return nil }
 	for i := len(m) - 1; i >= 0; i-- {
@@ -60,14 +61,29 @@ func chain(m []Middleware) Handler {
 	return h
 }
 
-// stage turns one of the layer's own steps into a middleware that fails open:
-// what goes wrong is noted, and the rest of the chain runs.
+// stages returns the chain for a configuration, in the order in which it runs: the program's
+// middlewares around guard, intent, the code graph, retrieve (which begins with structure) and
+// budget.
+func (l *Layer) stages(c *config.Config) []Middleware {
+	out := append([]Middleware{}, l.o.Use...)
+	if c.Middleware.Guard {
+		out = append(out, stage("guard", l.guard))
+	}
+	out = append(out, stage("intent", l.intent))
+	if c.Middleware.Graph {
+		out = append(out, stage(legGraph, l.graph))
+	}
+	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
+}
+
+// stage makes a middleware of one of the layer's own steps. It fails open: an error goes to the
+// receipt, and the rest of the chain runs.
 func stage(name string, do func(context.Context, *State) error) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, st *State) error {
 			start := time.Now()
-			if st.stage != nil {
-				st.stage.Store(&name)
+			if st.current != nil {
+				st.current.Store(&name)
 			}
 			if err := protect(ctx, st, do); err != nil {
 				st.degrade(name, err)
@@ -78,6 +94,7 @@ func stage(name string, do func(context.Context, *State) error) Middleware {
 	}
 }
 
+// protect calls do and returns a panic as an error.
 func protect(ctx context.Context, st *State, do Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,6 +104,7 @@ func protect(ctx context.Context, st *State, do Handler) (err error) {
 	return do(ctx, st)
 }
 
+// degrade notes a failure in the receipt.
 func (st *State) degrade(name string, err error) {
 	why := name + ": " + err.Error()
 	st.Receipt.Degraded = append(st.Receipt.Degraded, why)
@@ -97,30 +115,30 @@ func (st *State) degrade(name string, err error) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// guardWindow is how many of the last messages guard cleans: more than intent
-// looks at, and few enough that a conversation of thousands costs nothing.
+// guardWindow is how many of the last messages guard cleans: more than intent reads, and few
+// enough that a conversation of thousands costs nothing.
 const guardWindow = 32
 
-// guard takes the model's reasoning and the layer's own blocks out of what the
-// stages after it read. The request itself stays as it is.
+// guard removes the model's reasoning and the layer's own blocks from what later stages read.
+// The request itself stays as it is.
 func (l *Layer) guard(_ context.Context, st *State) error {
 	st.Read = make([]ken.Message, 0, guardWindow+1)
 	msgs := st.Turn.Messages
 	from := max(0, len(msgs)-guardWindow)
 	if last := lastUser(msgs); last >= 0 && last < from { // a long loop of tool calls: it still is what is asked
-		st.Read = append(st.Read, guarded(msgs[last]))
+		st.Read = append(st.Read, guardMessage(msgs[last]))
 	}
 	for _, m := range msgs[from:] {
 		if budgeter.IsBlock(m.Text) {
 			continue
 		}
-		st.Read = append(st.Read, guarded(m))
+		st.Read = append(st.Read, guardMessage(m))
 	}
 	return nil
 }
 
-// guarded is a message without reasoning, as the stages read it.
-func guarded(m ken.Message) ken.Message {
+// guardMessage returns a message without reasoning, as the stages read it.
+func guardMessage(m ken.Message) ken.Message {
 	switch m.Role {
 	case "assistant":
 		m.Text = guardrail.StripReasoning(m.Text)
@@ -130,9 +148,9 @@ func guarded(m ken.Message) ken.Message {
 	return shortened(m)
 }
 
-// maxReadText bounds the bytes of a message that the stages read. Words of megabytes
-// would take them seconds and many times their size in memory, and what is asked stands
-// at the beginning or at the end.
+// maxReadText bounds the bytes of a message that the stages read. Megabytes of text would take
+// seconds and many times their size in memory, and a question stands at the beginning or at the
+// end.
 const maxReadText = 128 << 10
 
 // shortened leaves out the middle of a message that is longer than maxReadText.
@@ -141,8 +159,8 @@ func shortened(m ken.Message) ken.Message {
 	return m
 }
 
-// withoutMiddle returns a text of at most limit bytes, and whether it had more: then it
-// is the beginning and the end with an empty line between them, in a copy of its own.
+// withoutMiddle returns a text of at most limit bytes and reports whether it was longer. Of a
+// longer text it returns a copy of the beginning and the end, with an empty line between them.
 func withoutMiddle(s string, limit int) (string, bool) {
 	if len(s) <= limit {
 		return s, false
@@ -157,8 +175,8 @@ func withoutMiddle(s string, limit int) (string, bool) {
 	return s[:head] + "\n\n" + s[tail:], true
 }
 
-// intent reads the signals. Switched off, or when it fails, the last user message
-// is the question as it stands.
+// intent reads the turn's signals from the last messages. If it is switched off or fails, the
+// last user message is the question as it stands.
 func (l *Layer) intent(_ context.Context, st *State) error {
 	q := ""
 	if i := lastUser(st.Read); i >= 0 {
@@ -173,69 +191,82 @@ func (l *Layer) intent(_ context.Context, st *State) error {
 	return nil
 }
 
-// retrieve asks the legs. A turn that asks for nothing has none.
-func (l *Layer) retrieve(ctx context.Context, st *State) error {
-	c, o, noVector := l.searchOf(st)
-	o.Sources = l.legs(l.settings(st), st.p, &st.Signals, noVector)
-	l.learned(ctx, st, &o)
-	late := st.late
-	if !st.Signals.Asks { // it waits for the next turn that does
-		late = nil
-	}
+// structure gathers what the turn is about: its text and signals, the entities that its session
+// carries, and the code symbols that it names. The retriever finds the constraints of those
+// before it searches. The receipt counts the time of this step as part of retrieve.
+func (l *Layer) structure(ctx context.Context, st *State) retriever.Turn {
 	st.filter = ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: l.now().UTC(), MinTrust: l.settings(st).Retrieval.MinTrust}
-	t := retriever.Turn{
+	q := retriever.Turn{
 		Signals: st.Signals,
 		ID:      st.Turn.ID,
 		Session: st.Turn.Session,
-		Began:   l.beganAnew(ctx, st),
-		Late:    late,
+		Began:   l.restartTime(ctx, st),
 		Text:    userText(st.Read),
 		Project: cmp.Or(st.Turn.Project, l.o.Root),
-		Carried: l.carries(ctx, st),
+		Carried: l.carriedFocus(ctx, st),
 		Named:   st.code.named,
-		Beside:  st.code.beside,
+		Beside:  st.code.nearby,
 		Expand:  st.Turn.Weight == ken.WeightHigh,
 		Filter:  st.filter,
 	}
-	asked := l.askShares(ctx, st, t)
-	st.Found = retriever.New(st.p, o).Retrieve(ctx, t)
+	if st.Signals.Asks { // otherwise late hits wait for the next turn that asks something
+		q.Late = st.late
+	}
+	return q
+}
+
+// retrieve searches the owner's store and what others share with the owner. A turn that asks for
+// nothing searches nothing.
+func (l *Layer) retrieve(ctx context.Context, st *State) error {
+	calibration, o, noVector := l.searchSettings(st)
+	o.Sources = l.legs(l.settings(st), st.proj, &st.Signals, noVector)
+	l.applyLearned(ctx, st, &o)
+	q := l.structure(ctx, st)
+	shared := l.searchShares(ctx, st, q)
+	st.Found = retriever.New(st.proj, o).Retrieve(ctx, q)
 	if !st.Signals.Asks {
 		st.Found.Late = st.late
 	}
-	l.mergeShares(ctx, st, asked, o.TopK)
-	r := st.Receipt
-	r.Focal = focalNames(st.Found.Focal)
-	if st.trial == nil {
-		l.carry(&st.Turn, st.Found.Focal)
+	l.mergeShares(ctx, st, shared, o.TopK)
+	if st.dryRun == nil {
+		l.saveFocus(&st.Turn, st.Found.Focal)
 	}
-	r.Ranking, r.Explored = st.Found.Ranking, st.Found.Explored
-	r.Mode = st.Found.Mode
-	if c != nil && noVector == "" && st.Signals.Asks {
-		r.Likeness = c.Factor
-	}
-	r.Cut = append(r.Cut, st.Found.Cut...)
-	r.Degraded = append(r.Degraded, st.Found.Degraded...)
-	for leg, t := range st.Found.MS {
-		r.MS[leg] = t
-	}
+	l.reportRetrieval(st, calibration, noVector)
+	return nil
+}
+
+// reportRetrieval writes into the receipt what was found and how, and asks for a calibration
+// that is due. noVector says why there was no vector search; "" if there was.
+func (l *Layer) reportRetrieval(st *State, calibration *calibrate.Calibration, noVector string) {
+	r, found := st.Receipt, &st.Found
+	r.Focal = focalNames(found.Focal)
+	r.Ranking, r.Explored = found.Ranking, found.Explored
+	r.Mode = found.Mode
 	if !st.Signals.Asks {
 		r.Mode = ken.ModeNone
 	}
-	if r.Cause == "" {
-		r.Cause = l.cause(st, noVector)
+	if calibration != nil && noVector == "" && st.Signals.Asks {
+		r.Likeness = calibration.Factor
 	}
-	have, total := st.p.Coverage()
-	if st.trial == nil && l.calibrates() && c.Due(l.embedder.Model(), total) { // else its file needs no second look
-		l.wantCalibration(st.Turn.Owner, have, total)
+	r.Cut = append(r.Cut, found.Cut...)
+	r.Degraded = append(r.Degraded, found.Degraded...)
+	for source, t := range found.MS {
+		r.MS[source] = t
+	}
+	if r.Cause == "" {
+		r.Cause = l.retrievalCause(st, noVector)
+	}
+	have, total := st.proj.Coverage()
+	if st.dryRun == nil && l.usesCalibration() && calibration.Due(l.embedder.Model(), total) { // otherwise its file is not read again
+		l.requestCalibration(st.Turn.Owner, have, total)
 	}
 	if noVector == "" && st.Signals.Asks && have < total {
 		st.degrade("vector", fmt.Errorf("only %d of %d records have a vector of this model yet", have, total))
 	}
-	return nil
 }
 
-// cause says why retrieval was less than hybrid; "" when it was not.
-func (l *Layer) cause(st *State, noVector string) string {
+// retrievalCause says why retrieval was less than hybrid; "" if it was hybrid.
+func (l *Layer) retrievalCause(st *State, noVector string) string {
 	switch {
 	case !st.Signals.Asks:
 		return "the message asks for nothing"
@@ -249,27 +280,28 @@ func (l *Layer) cause(st *State, noVector string) string {
 	return ""
 }
 
-// showPlaybook prints a playbook whole: the block names it where one does not fit.
+// showPlaybook is the command that prints a playbook. The block names it where a playbook does
+// not fit.
 const showPlaybook = "ken skill show"
 
-// fetched is how many claims are got ready for the block at once, where they lie in
-// another process: more than usually have room in it.
-const fetched = 64
+// prefetched is how many claims are fetched at once for the block where they lie in another
+// process. Usually fewer fit.
+const prefetched = 64
 
-// likely are the candidates, of one store, whose claims the block will ask for: every rule, and of the
-// others knowledge first, since what is in every turn was read for the turns before.
-func likely(cands []retriever.Candidate) []store.Ref {
+// likelyRefs returns the candidates of one store whose claims the block will ask for: every
+// rule, then knowledge, then memory, which was read for the turns before.
+func likelyRefs(cands []retriever.Candidate) []store.Ref {
 	rules := 0
 	for rules < len(cands) && cands[rules].Constraint {
 		rules++
 	}
-	refs := make([]store.Ref, 0, fetched+rules)
+	refs := make([]store.Ref, 0, prefetched+rules)
 	for i := range cands[:rules] {
 		refs = append(refs, cands[i].Ref)
 	}
 	for _, memory := range []bool{false, true} {
 		for i := rules; i < len(cands); i++ {
-			if cands[i].Memory == memory && len(refs) < fetched+rules {
+			if cands[i].Memory == memory && len(refs) < prefetched+rules {
 				refs = append(refs, cands[i].Ref)
 			}
 		}
@@ -277,49 +309,23 @@ func likely(cands []retriever.Candidate) []store.Ref {
 	return refs
 }
 
-// budget fills the block.
+// budget composes the block of what fits: see package budgeter.
 func (l *Layer) budget(ctx context.Context, st *State) error {
-	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
-	if c, ok := l.checkpoint(ctx, st); ok {
-		cands = append(cands, c)
-	}
-	if c, ok := l.goals(ctx, st); ok {
-		cands = append(cands, c)
-	}
-	cands = append(cands, l.fallen(ctx, st)...)
-	here := map[string]bool{} // facts, by id, in the words of the turn's own conversation
-	for i := range st.Found.Candidates {
-		c := &st.Found.Candidates[i]
-		version := c.Row.Version
-		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task's time runs out without a change; a version means nothing in another store
-			version = 0
-		}
-		cands = append(cands, budgeter.Candidate{
-			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
-			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
-				Legs: c.Sources, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
-			Load: func(ctx context.Context) (ken.Claim, error) {
-				claim, err := st.claim(ctx, c)
-				if err == nil && claim.Kind == ken.KindFact && saidHere(&st.Turn, &claim) {
-					here[claim.ID] = true
-				}
-				return claim, err
-			},
-		})
-	}
-	st.fetch(ctx)
-	seen := func(id, text string) bool { return st.past.seen(id, text) || here[id] }
+	said := map[string]bool{} // ids of facts that the conversation holds in its own words
+	cands := l.candidates(ctx, st, said)
+	st.prefetch(ctx)
 	cands = l.withCode(ctx, st, cands)
-	b, count, cache := l.settings(st).Budget, l.count, l.rendered
-	if st.trial != nil {
-		count, cache = st.trial.count, nil
+	b, count, cache := l.settings(st).Budget, l.countTokens, l.renderCache
+	if st.dryRun != nil {
+		count, cache = st.dryRun.count, nil
 	}
 	memory := b.MemoryChars
 	if memory == 0 {
-		memory = -1 // the configuration's 0 leaves memory out, the budgeter's is its default
+		memory = -1 // 0 means no memory part in the configuration, and the default to the budgeter
 	}
 	st.Block = budgeter.Compose(ctx, cands, budgeter.Options{Chars: b.Chars, MemoryChars: memory, Tokens: b.Tokens,
-		Count: count, MinTier: st.Turn.Weight.MinTier(), Seen: seen, MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache})
+		Count: count, MinTier: st.Turn.Weight.MinTier(), MaxItemChars: b.ItemChars, Show: showPlaybook, Cache: cache,
+		Seen: func(id, text string) bool { return st.history.contains(id, text) || said[id] }})
 	r := st.Receipt
 	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
 	r.Items = append(r.Items, st.Block.Items...)
@@ -328,21 +334,55 @@ func (l *Layer) budget(ctx context.Context, st *State) error {
 	return nil
 }
 
-// checkpoint is where the turn's session stands, for a conversation that has lost
-// it. Whoever knows fails open, like a stage.
-func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
-	if l.recovery == nil {
+// candidates returns what the block may hold: the session's checkpoint, the objectives, claims
+// that no longer hold, and what was found. The text of a claim is read when the budgeter asks for
+// it; said receives the ids of facts that the conversation holds in its own words.
+func (l *Layer) candidates(ctx context.Context, st *State, said map[string]bool) []budgeter.Candidate {
+	cands := make([]budgeter.Candidate, 0, len(st.Found.Candidates)+2)
+	if c, ok := l.checkpointItem(ctx, st); ok {
+		cands = append(cands, c)
+	}
+	if c, ok := l.objectivesItem(ctx, st); ok {
+		cands = append(cands, c)
+	}
+	cands = append(cands, l.fallenClaims(ctx, st)...)
+	for i := range st.Found.Candidates {
+		c := &st.Found.Candidates[i]
+		version := c.Row.Version
+		if c.Row.Facts.Kind == ken.KindEntity || c.Owner != "" { // a task expires without a new version; versions of another store mean nothing here
+			version = 0
+		}
+		cands = append(cands, budgeter.Candidate{
+			Memory: c.Memory, OrMemory: c.Recent, Version: version, Distance: c.Distance,
+			Item: ken.Item{ID: c.Row.ID, Owner: c.Owner, Kind: c.Row.Facts.Kind, Tier: c.Tier, Trust: c.Row.Facts.Trust, Fused: c.Fused,
+				Legs: c.Sources, Signals: c.Signals, CreatedAt: c.Row.CreatedAt, Constraint: c.Row.Constraint},
+			Load: func(ctx context.Context) (ken.Claim, error) {
+				claim, err := st.loadClaim(ctx, c)
+				if err == nil && claim.Kind == ken.KindFact && saidInConversation(&st.Turn, &claim) {
+					said[claim.ID] = true
+				}
+				return claim, err
+			},
+		})
+	}
+	return cands
+}
+
+// checkpointItem returns the state of the turn's session, for a conversation that has lost its
+// past. It fails open, like a stage.
+func (l *Layer) checkpointItem(ctx context.Context, st *State) (c budgeter.Candidate, ok bool) {
+	if l.findCheckpoint == nil {
 		return c, false
 	}
 	var text string
 	var at time.Time
 	err := protect(ctx, st, func(ctx context.Context, st *State) error {
-		if st.trial != nil {
-			r, _ := l.recoverable(ctx, &st.Turn, &st.trial.cfg)
-			text, at, ok = r.told()
+		if st.dryRun != nil {
+			r, _ := l.findRecovery(ctx, &st.Turn, &st.dryRun.cfg)
+			text, at, ok = r.result()
 			return nil
 		}
-		text, at, ok = l.recovery(ctx, &st.Turn)
+		text, at, ok = l.findCheckpoint(ctx, &st.Turn)
 		return nil
 	})
 	if err != nil {
@@ -356,27 +396,14 @@ func (l *Layer) checkpoint(ctx context.Context, st *State) (c budgeter.Candidate
 		Text: text, CreatedAt: at}}, ok
 }
 
-// checkpointID is what the id of a checkpoint's item starts with; the session's
-// follows.
+// checkpointID is the prefix of the id of a checkpoint's item. The session's id follows.
 const checkpointID = "checkpoint:"
 
 const checkpointHeading = "Where this session stands"
 
 func checkpointSource(session string) string { return "session " + session }
 
-// stages is the chain that a configuration asks for.
-func (l *Layer) stages(c *config.Config) []Middleware {
-	out := append([]Middleware{}, l.o.Use...)
-	if c.Middleware.Guard {
-		out = append(out, stage("guard", l.guard))
-	}
-	out = append(out, stage("intent", l.intent))
-	if c.Middleware.Graph {
-		out = append(out, stage(legGraph, l.graph))
-	}
-	return append(out, stage("retrieve", l.retrieve), stage("budget", l.budget))
-}
-
+// lastUser returns the index of the last user message that is not a block; -1 if there is none.
 func lastUser(msgs []ken.Message) int {
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if msgs[i].Role == "user" && !budgeter.IsBlock(msgs[i].Text) {
@@ -387,29 +414,3 @@ func lastUser(msgs []ken.Message) int {
 }
 
 func since(start time.Time) float64 { return ms(time.Since(start)) }
-
-// lateResults keeps, for sessions whose last turn went on without its vector leg,
-// where the leg's hits will arrive. Sessions that never return are forgotten
-// beyond maxConversations.
-type lateResults struct {
-	mu sync.Mutex // guards m
-	m  map[string]<-chan store.Result
-}
-
-func (l *lateResults) keep(session string, ch <-chan store.Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.m == nil {
-		l.m = map[string]<-chan store.Result{}
-	}
-	makeRoom(l.m, maxConversations)
-	l.m[session] = ch
-}
-
-func (l *lateResults) take(session string) <-chan store.Result {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ch := l.m[session]
-	delete(l.m, session)
-	return ch
-}

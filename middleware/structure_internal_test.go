@@ -51,7 +51,7 @@ func TestAConstraintThatFallsWhileTheTurnIsMade(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	l.recovery = func(ctx context.Context, _ *ken.Turn) (string, time.Time, bool) { // it runs after the legs and before the block
+	l.findCheckpoint = func(ctx context.Context, _ *ken.Turn) (string, time.Time, bool) { // it runs after the legs and before the block
 		if err := s.Transition(ctx, ken.Transition{ID: ids[0], To: ken.StatusDisputed, Reason: "no"}); err != nil {
 			t.Error(err)
 		}
@@ -78,7 +78,7 @@ func TestAConstraintThatFallsWhileTheTurnIsMade(t *testing.T) {
 			t.Errorf("%s: cut %v", id, r.Cut)
 		}
 	}
-	l.recovery = nil
+	l.findCheckpoint = nil
 	r = l.Assemble(t.Context(), ken.Turn{Messages: []ken.Message{{Role: "user", Text: "deploy payments"}}}).Receipt
 	if len(r.Items) != 2 || !slices.ContainsFunc(r.Items, func(it ken.Item) bool { return it.ID == ids[4] }) {
 		t.Errorf("the turn after it:\n%s", r.Block)
@@ -91,12 +91,12 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 	l := openBare(t)
 	st := &State{Turn: ken.Turn{Owner: "o", Session: "s"}, Receipt: &ken.Receipt{}}
 	asked := 0
-	l.carried = func(context.Context, *ken.Turn) ([]string, error) { asked++; return []string{"payments"}, nil }
-	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"payments"}) {
+	l.findStoredFocus = func(context.Context, *ken.Turn) ([]string, error) { asked++; return []string{"payments"}, nil }
+	if got := l.carriedFocus(t.Context(), st); !slices.Equal(got, []string{"payments"}) {
 		t.Errorf("%v", got)
 	}
-	l.carry(&st.Turn, []structure.Focus{{Name: "payments", From: structure.FromSession}, {Name: "shop", From: structure.FromProject}, {Name: "ledger", From: structure.FromText}})
-	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"ledger", "payments"}) || asked != 1 {
+	l.saveFocus(&st.Turn, []structure.Focus{{Name: "payments", From: structure.FromSession}, {Name: "shop", From: structure.FromProject}, {Name: "ledger", From: structure.FromText}})
+	if got := l.carriedFocus(t.Context(), st); !slices.Equal(got, []string{"ledger", "payments"}) || asked != 1 {
 		t.Errorf("%v, asked %d times", got, asked)
 	}
 	// A store that does not answer for a moment loses the session nothing for good.
@@ -105,19 +105,19 @@ func TestWhatIsKeptOfASessionIsCarried(t *testing.T) {
 		func(context.Context, *ken.Turn) ([]string, error) { panic("broken") },
 		func(context.Context, *ken.Turn) ([]string, error) { return nil, ken.ErrUnavailable },
 	} {
-		l.carried = broken
-		if got := l.carries(t.Context(), st); got != nil || len(st.Receipt.Degraded) != i+1 {
+		l.findStoredFocus = broken
+		if got := l.carriedFocus(t.Context(), st); got != nil || len(st.Receipt.Degraded) != i+1 {
 			t.Errorf("%v, degraded %v", got, st.Receipt.Degraded)
 		}
 	}
-	l.carried = func(context.Context, *ken.Turn) ([]string, error) { return []string{"ledger"}, nil }
-	if got := l.carries(t.Context(), st); !slices.Equal(got, []string{"ledger"}) {
+	l.findStoredFocus = func(context.Context, *ken.Turn) ([]string, error) { return []string{"ledger"}, nil }
+	if got := l.carriedFocus(t.Context(), st); !slices.Equal(got, []string{"ledger"}) {
 		t.Errorf("%v when it answers again", got)
 	}
 }
 
 func TestLineageIsBounded(t *testing.T) {
-	g := newLineage()
+	g := newSessionFocus()
 	g.put("o\x00kept", []string{"payments"})
 	for i := range 2 * maxConversations {
 		g.put(fmt.Sprint("o\x00", i), []string{"x"})
@@ -125,11 +125,11 @@ func TestLineageIsBounded(t *testing.T) {
 			t.Fatal("the session that is used most is forgotten")
 		}
 	}
-	if len(g.at) != maxConversations || g.used.Len() != maxConversations {
-		t.Errorf("%d sessions", len(g.at))
+	if len(g.bySession) != maxConversations || g.recent.Len() != maxConversations {
+		t.Errorf("%d sessions", len(g.bySession))
 	}
 	g.forget("o")
-	if len(g.at) != 0 || g.used.Len() != 0 {
-		t.Errorf("%d sessions are left", len(g.at))
+	if len(g.bySession) != 0 || g.recent.Len() != 0 {
+		t.Errorf("%d sessions are left", len(g.bySession))
 	}
 }

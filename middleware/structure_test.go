@@ -388,7 +388,7 @@ func TestRecallBringsConstraints(t *testing.T) {
 // one is told as a candidate.
 func TestToldOnceIsEnough(t *testing.T) {
 	l := open(t, settings())
-	ids := learn(t, l, told(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
+	ids := learn(t, l, humanClaim(t, "Never deploy the payments service on Fridays."), fact(t, "Never roll out payments without the on-call engineer."))
 	for i := range 40 {
 		learn(t, l, fact(t, "Note %d says that the payments team met.", i))
 	}
@@ -500,5 +500,50 @@ func TestWhatAPageDemandsIsNoConstraint(t *testing.T) {
 	r := l.Assemble(t.Context(), asked("deploy payments")).Receipt
 	if it := inBlock(&r, id); it != nil && it.Constraint {
 		t.Errorf("%+v", it)
+	}
+}
+
+// A name that is a common word is one where it is written as one, and not in every
+// sentence that has the word.
+func TestARuleOfACommonWord(t *testing.T) {
+	l := open(t, settings())
+	toolchain := learn(t, l, ruleFor(t, "Stay on version 1.26 until the freeze is over.", "go"))[0]
+	for q, want := range map[string]bool{
+		"Can we go on with the release of the shop?":    false,
+		"Does the go service of the shop build?":        true,
+		"Does `go` build the shop with the new linker?": true,
+		"Is Go what the shop is written in, or Rust?":   true,
+	} {
+		r := l.Assemble(t.Context(), asked(q)).Receipt
+		if got := inBlock(&r, toolchain) != nil; got != want {
+			t.Errorf("%s: %v, focal %v", q, got, r.Focal)
+		}
+	}
+	said := learn(t, l, fact(t, "Never force-push to main."))[0]
+	for _, q := range []string{"push my commits to main", "git push --force origin main", "Squash the last commits of the main branch and push them."} {
+		r := l.Assemble(t.Context(), asked(q)).Receipt
+		if inBlock(&r, said) == nil {
+			t.Errorf("%s: the rule of main is missing, focal %v\n%s", q, r.Focal, r.Block)
+		}
+	}
+}
+
+// A rule that was filed under something else before anybody knew the name is in the
+// block all the same, and whoever wonders why is told.
+func TestARuleThatSaysTheNameSurfacesAndSaysSo(t *testing.T) {
+	l := open(t, settings())
+	ids := learn(t, l, ruleFor(t, "Customs declarations must be filed a day before arrival.", "declarations"), ruleFor(t, "Nobody edits the Main-Book by hand.", "hand edits"),
+		ruleFor(t, "Never deploy on Fridays.", "fridays"))
+	learn(t, l, filed(t, "The desk of customs opens at nine.", "hours", "customs"), dependsOn(t, "customs", "requires", "ledger", 0.9), aliasOf(t, "ledger", "main book"))
+	r := l.Assemble(t.Context(), ken.Turn{ID: "t", Session: "s", Messages: []ken.Message{{Role: "user", Text: "when does the desk of customs open?"}}}).Receipt
+	if inBlock(&r, ids[0]) == nil || inBlock(&r, ids[1]) == nil || inBlock(&r, ids[2]) != nil {
+		t.Fatalf("focal %v\n%s", r.Focal, r.Block)
+	}
+	for id, want := range map[string]string{ids[0]: "it is a rule, filed under declarations; it says customs.",
+		ids[1]: "it is a rule, filed under hand edits; it says main book, a name of ledger, which customs requires."} {
+		e, err := l.Explain(t.Context(), "", "t", id)
+		if err != nil || !strings.HasSuffix(e.Why, want) {
+			t.Errorf("%s, not %s; %v", e.Why, want, err)
+		}
 	}
 }

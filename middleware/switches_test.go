@@ -34,7 +34,7 @@ func rigged(t *testing.T, change func(*config.Config)) *rig {
 			return err
 		}
 	}))
-	learn(t, g.Layer, fact(t, "%s", about), fact(t, "The cafeteria service opens at noon."), pinned(t, "Answer in French, always."),
+	learn(t, g.Layer, fact(t, "%s", retryFact), fact(t, "The cafeteria service opens at noon."), pinned(t, "Answer in French, always."),
 		episode(t, "earlier", "Goal: paint the lighthouse."), playbook(t, "polish", "Polish the brass of a telescope.\n\n1. Take a soft cloth."))
 	return g
 }
@@ -225,7 +225,7 @@ func TestDryRunComposesTheSameBlock(t *testing.T) {
 	var blocks []string
 	for _, inject := range []bool{true, false} {
 		l := open(t, settings(func(c *config.Config) { c.Middleware.Inject = inject }))
-		c := fact(t, "%s", about)
+		c := fact(t, "%s", retryFact)
 		c.ID, c.CreatedAt = "0195616d-8c00-7000-8000-0000003f9a1c", monday
 		learn(t, l, c)
 		blocks = append(blocks, l.Assemble(context.Background(), asked(question)).Receipt.Block)
@@ -240,7 +240,7 @@ func TestConfiguredFloor(t *testing.T) {
 	shown := map[float64]int{}
 	for _, floor := range []float64{0, 0.18, 1} {
 		l := open(t, settings(func(c *config.Config) { c.Retrieval.Floor = floor }))
-		learn(t, l, fact(t, "%s", about), fact(t, "The cafeteria service opens at noon."))
+		learn(t, l, fact(t, "%s", retryFact), fact(t, "The cafeteria service opens at noon."))
 		shown[floor] = len(l.Assemble(context.Background(), asked(question+" And which giraffes, elephants, rhinos and hippos are in the zoo?")).Receipt.Items)
 	}
 	if shown[0] != 2 || shown[0.18] != 1 || shown[1] != 0 {

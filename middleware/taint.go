@@ -23,22 +23,20 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// TaintHeader tells a client of tool calls that repeat what an external claim said,
-// as "flagged; tool=NAME" or "refused; tool=NAME". Of an answer that is streamed it
-// comes as a trailer, and the session's next response has it as a header, with
-// "; turn=ID" of the answer that it is about. "unchecked" is an answer that could not
-// be read.
+// TaintHeader tells a client about tool calls that repeat what an external claim said:
+// "flagged; tool=NAME" or "refused; tool=NAME". A streamed answer has it as a trailer, and the
+// session's next response has it as a header with "; turn=ID" of that answer. "unchecked" means
+// that the answer could not be read.
 const TaintHeader = "X-Ken-Taint"
 
 // maxTaints bounds the taints of one answer: the longest spans of each call.
 const maxTaints = 16
 
-// Tainted returns the tool calls of an answer that repeat what an external claim said
-// which the layer put before the model in the turn's session, and which nobody who
-// may say it said: neither the messages of role user, system and developer, nor a
-// claim that a person stands for. For programs that run tools by themselves, before
-// they do. t is the turn as it was given to Assemble; without a session there is
-// nothing to compare with. Nothing is recorded.
+// Tainted returns the tool calls of an answer that repeat an external claim which the layer
+// injected into the turn's session, unless a trusted source said the same: a message of role
+// user, system or developer, or a claim that a person stands for. It is for programs that run
+// tools by themselves, before they do. t is the turn as it was given to Assemble; without a
+// session there is nothing to compare with. Nothing is recorded.
 func (l *Layer) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Owner == "" {
 		t.Owner = l.cfg.Knowledge.Owner
@@ -46,23 +44,23 @@ func (l *Layer) Tainted(t ken.Turn, answer ken.Message) []ken.Taint {
 	if t.Session == "" || len(answer.ToolCalls) == 0 {
 		return nil
 	}
-	return l.suspicions.find(t.Owner, t.Session).judge(answer.ToolCalls, l.trusted(&t, nil))
+	return l.taintMemory.get(t.Owner, t.Session).check(answer.ToolCalls, l.trustedTexts(&t, nil))
 }
 
-// taintAction is what a Transport does.
+// taintAction returns what a Transport does about taints.
 func (l *Layer) taintAction() config.TaintAction { return cmp.Or(l.o.Taint, l.cfg.Gateway.Taint) }
 
-// judge compares tool calls with the suspects, which may be nil.
-func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
+// check compares tool calls with the session's external claims. The receiver may be nil.
+func (sus *sessionTaints) check(calls []ken.ToolCall, trusted iter.Seq[string]) (out []ken.Taint) {
 	if sus == nil {
 		return nil
 	}
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	for _, c := range calls {
-		matches := sus.now.Check(c.Arguments, trusted)
-		if sus.old != nil {
-			for _, m := range sus.old.Check(c.Arguments, trusted) {
+		matches := sus.newer.Check(c.Arguments, trusted)
+		if sus.older != nil {
+			for _, m := range sus.older.Check(c.Arguments, trusted) {
 				if !slices.ContainsFunc(matches, func(have taint.Match) bool { return have.ID == m.ID }) {
 					matches = append(matches, m)
 				}
@@ -78,11 +76,10 @@ func (sus *sessionTaints) judge(calls []ken.ToolCall, trusted iter.Seq[string]) 
 	return out
 }
 
-// trusted yields what was said by those who may say what an agent does: the person
-// and the program, in their messages; what a person stands for, in the blocks; and
-// where the project is. What tools returned and what the model said before are not
-// among them.
-func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
+// trustedTexts yields the texts of those who may decide what an agent does: messages of the
+// person and of the program, claims in the blocks that a person stands for, and the path of the
+// project. Results of tools and earlier answers are not among them.
+func (l *Layer) trustedTexts(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(l.o.Root) {
 			return
@@ -106,9 +103,9 @@ func (l *Layer) trusted(t *ken.Turn, blocks []placedBlock) iter.Seq[string] {
 	}
 }
 
-// accuse tells the session's events and the receipt of an answer's taints. An
-// incognito turn leaves no trace.
-func (l *Layer) accuse(t *ken.Turn, action config.TaintAction, taints []ken.Taint) {
+// recordTaints writes an answer's taints to the session's events and to the receipt, unless the
+// turn is incognito.
+func (l *Layer) recordTaints(t *ken.Turn, action config.TaintAction, taints []ken.Taint) {
 	if t.Incognito {
 		return
 	}
@@ -122,19 +119,19 @@ func (l *Layer) accuse(t *ken.Turn, action config.TaintAction, taints []ken.Tain
 			}
 		}
 	}
-	if l.keepsReceipt(t) { // behind the turn's own record, which is with the recorder already
-		l.recorder.add(record{owner: t.Owner, marks: &marks{t.ID, taints}})
+	if l.keepsReceipt(t) { // after the turn's own record, which the recorder has already
+		l.recorder.add(record{owner: t.Owner, marks: &taintMarks{t.ID, taints}})
 	}
 }
 
-// marks are the taints of a turn's answer, for its receipt.
-type marks struct {
+// taintMarks are the taints of a turn's answer, for its receipt.
+type taintMarks struct {
 	turn   string
 	taints []ken.Taint
 }
 
-// book writes a record's receipt, and its marks.
-func (r *record) book(tx store.ShelfTx, b *receipt.Book) error {
+// writeReceipt writes a record's receipt and its marks.
+func (r *record) writeReceipt(tx store.ShelfTx, b *receipt.Book) error {
 	if r.receipt != nil {
 		if err := b.Add(tx, *r.receipt); err != nil {
 			return err
@@ -146,186 +143,186 @@ func (r *record) book(tx store.ShelfTx, b *receipt.Book) error {
 	return b.AddMark(tx, r.marks.turn, r.marks.taints)
 }
 
-// Bounds of what is remembered of external claims: of one session, and of all. A word
-// takes about a hundred bytes.
+// Bounds of the external claims that are remembered, of one session and of all. A word takes
+// about a hundred bytes.
 const (
-	suspectTexts    = 64
-	suspectWords    = 8 << 10
-	suspectSessions = 1024
-	allSuspectWords = 512 << 10
+	maxTaintTexts    = 64
+	maxTaintWords    = 8 << 10
+	maxTaintSessions = 1024
+	maxAllTaintWords = 512 << 10
 )
 
-// taintMemory remembers which external claims a session's model has read, by owner and
-// session. The least recently used sessions are forgotten. It lives in memory alone,
-// like the blocks that hold the claims: a process that starts anew has put nothing
-// before a model. The zero value is ready.
+// taintMemory remembers which external claims the model of a session has read, by owner and
+// session. The sessions used least recently are dropped. It lives in memory only, like the
+// blocks that hold the claims: a new process has injected nothing yet. The zero value is ready.
 type taintMemory struct {
-	mu    sync.Mutex // guards the rest
-	at    map[string]*list.Element
-	used  *list.List // of *suspects, the latest first
-	words int        // of all
+	mu     sync.Mutex // guards the rest
+	byKey  map[string]*list.Element
+	recent *list.List // of *sessionTaints, the latest first
+	words  int        // of all
 }
 
-// sessionTaints are the external claims of one session.
+// sessionTaints are the external claims of one session, and the taints that its client was not
+// told of yet.
 type sessionTaints struct {
-	key     string
-	counted int // words; guarded by the lock of suspicions
+	key   string
+	words int // guarded by taintMemory.mu
 
-	mu        sync.Mutex // guards the rest
-	now, old  *taint.Set // the older half goes when the newer is full; old may be nil
-	unsettled []flagged  // what no header has told yet
+	mu           sync.Mutex     // guards the rest
+	newer, older *taint.Set     // when it is full, older is dropped; older may be nil
+	unreported   []answerTaints // in no header yet
 }
 
-// flagged are the taints of one turn's answer.
-type flagged struct {
+// answerTaints are the taints of one turn's answer.
+type answerTaints struct {
 	turn   string
 	taints []ken.Taint
 }
 
-func suspicion(owner, session string) string { return owner + "\x00" + session }
+func taintKey(owner, session string) string { return owner + "\x00" + session }
 
-// external reports an item that comes from outside and can steer.
-func external(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
+// isExternal reports whether an item comes from outside and has a text that could steer an
+// agent.
+func isExternal(it *ken.Item) bool { return !it.Trust.AtLeast(ken.TrustAgent) && it.Text != "" }
 
-// find returns a session's suspects, nil when it has none.
-func (s *taintMemory) find(owner, session string) *sessionTaints {
+// get returns a session's external claims; nil if it has none.
+func (s *taintMemory) get(owner, session string) *sessionTaints {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	el, ok := s.at[suspicion(owner, session)]
+	el, ok := s.byKey[taintKey(owner, session)]
 	if !ok {
 		return nil
 	}
-	s.used.MoveToFront(el)
+	s.recent.MoveToFront(el)
 	return el.Value.(*sessionTaints)
 }
 
-// put returns a session's suspects, made if need be.
-func (s *taintMemory) put(owner, session string) *sessionTaints {
-	key := suspicion(owner, session)
+// getOrCreate returns a session's external claims, made if need be.
+func (s *taintMemory) getOrCreate(owner, session string) *sessionTaints {
+	key := taintKey(owner, session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.at[key]; ok {
+	if el, ok := s.byKey[key]; ok {
 		return el.Value.(*sessionTaints)
 	}
-	if s.at == nil {
-		s.at, s.used = map[string]*list.Element{}, list.New()
+	if s.byKey == nil {
+		s.byKey, s.recent = map[string]*list.Element{}, list.New()
 	}
-	sus := &sessionTaints{key: key, now: taint.NewSet()}
-	s.at[key] = s.used.PushFront(sus)
+	sus := &sessionTaints{key: key, newer: taint.NewSet()}
+	s.byKey[key] = s.recent.PushFront(sus)
 	return sus
 }
 
-// grown notes that a session has so many words more, and makes room.
-func (s *taintMemory) grown(sus *sessionTaints, by int) {
+// addWords notes that a session has more words, and makes room.
+func (s *taintMemory) addWords(sus *sessionTaints, by int) {
 	if by == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if el, ok := s.at[sus.key]; !ok || el.Value != sus { // it was forgotten meanwhile
+	if el, ok := s.byKey[sus.key]; !ok || el.Value != sus { // dropped meanwhile
 		return
 	}
 	s.words += by
-	sus.counted += by
-	for s.words > allSuspectWords && s.used.Len() > 1 || s.used.Len() > suspectSessions {
-		last := s.used.Remove(s.used.Back()).(*sessionTaints)
-		delete(s.at, last.key)
-		s.words -= last.counted
+	sus.words += by
+	for s.words > maxAllTaintWords && s.recent.Len() > 1 || s.recent.Len() > maxTaintSessions {
+		last := s.recent.Remove(s.recent.Back()).(*sessionTaints)
+		delete(s.byKey, last.key)
+		s.words -= last.words
 	}
 }
 
-// size counts words; the caller holds the lock.
+// size counts words. The caller holds the lock.
 func (sus *sessionTaints) size() int {
-	n := sus.now.Words()
-	if sus.old != nil {
-		n += sus.old.Words()
+	n := sus.newer.Words()
+	if sus.older != nil {
+		n += sus.older.Words()
 	}
 	return n
 }
 
-// add takes up the external ones of items, and returns by how many words it grew.
+// add adds the external items, and returns by how many words the set grew.
 func (sus *sessionTaints) add(items []ken.Item) int {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
 	before := sus.size()
 	for i := range items {
 		it := &items[i]
-		if !external(it) || sus.now.Has(it.ID) {
+		if !isExternal(it) || sus.newer.Has(it.ID) {
 			continue
 		}
-		if sus.now.Len() >= suspectTexts || sus.now.Words() >= suspectWords {
-			sus.old, sus.now = sus.now, taint.NewSet()
+		if sus.newer.Len() >= maxTaintTexts || sus.newer.Words() >= maxTaintWords {
+			sus.older, sus.newer = sus.newer, taint.NewSet()
 		}
-		sus.now.Add(it.ID, it.Text)
+		sus.newer.Add(it.ID, it.Text)
 	}
 	return sus.size() - before
 }
 
-// settle takes what no header has told yet.
-func (sus *sessionTaints) settle() []flagged {
+// takeUnreported removes and returns what no header has reported.
+func (sus *sessionTaints) takeUnreported() []answerTaints {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
-	out := sus.unsettled
-	sus.unsettled = nil
+	out := sus.unreported
+	sus.unreported = nil
 	return out
 }
 
-// maxUnsettled bounds what waits for a header.
-const maxUnsettled = 8
+// maxUnreported bounds the answers that wait for a header.
+const maxUnreported = 8
 
-// owe keeps what the next response is to tell.
-func (sus *sessionTaints) owe(turn string, taints []ken.Taint) {
+// addUnreported keeps what the next response must report.
+func (sus *sessionTaints) addUnreported(turn string, taints []ken.Taint) {
 	sus.mu.Lock()
 	defer sus.mu.Unlock()
-	if len(sus.unsettled) < maxUnsettled {
-		sus.unsettled = append(sus.unsettled, flagged{turn, taints})
+	if len(sus.unreported) < maxUnreported {
+		sus.unreported = append(sus.unreported, answerTaints{turn, taints})
 	}
 }
 
-// suspect takes up the external claims in blocks that a turn's model reads, and
-// returns the session's, nil when there never were any. A turn without a session is
-// judged by what it carries itself.
-func (l *Layer) suspect(t *ken.Turn, blocks []placedBlock) *sessionTaints {
-	anew := func(p placedBlock) bool {
-		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return external(&it) })
+// observeBlocks adds the external claims in the blocks of a turn, and returns all of the
+// session's; nil if there never were any. A turn without a session is checked by its own
+// blocks.
+func (l *Layer) observeBlocks(t *ken.Turn, blocks []placedBlock) *sessionTaints {
+	hasExternal := func(p placedBlock) bool {
+		return slices.ContainsFunc(p.receipt.Items, func(it ken.Item) bool { return isExternal(&it) })
 	}
 	if t.Session == "" {
-		if !slices.ContainsFunc(blocks, anew) {
+		if !slices.ContainsFunc(blocks, hasExternal) {
 			return nil
 		}
-		sus := &sessionTaints{now: taint.NewSet()}
+		sus := &sessionTaints{newer: taint.NewSet()}
 		for _, p := range blocks {
 			sus.add(p.receipt.Items)
 		}
 		return sus
 	}
-	sus := l.suspicions.find(t.Owner, t.Session)
-	for _, p := range blocks { // what is known already costs a look
-		if !anew(p) {
+	sus := l.taintMemory.get(t.Owner, t.Session)
+	for _, p := range blocks { // known items cost one look-up
+		if !hasExternal(p) {
 			continue
 		}
 		if sus == nil {
-			sus = l.suspicions.put(t.Owner, t.Session)
+			sus = l.taintMemory.getOrCreate(t.Owner, t.Session)
 		}
-		l.suspicions.grown(sus, sus.add(p.receipt.Items))
+		l.taintMemory.addWords(sus, sus.add(p.receipt.Items))
 	}
 	return sus
 }
 
-// shown takes up external items that a session's model read by another way than a
-// block.
-func (l *Layer) shown(owner, session string, items []ken.Item) {
-	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return external(&it) }) {
+// observeItems adds external items that a session's model read by another way than a block.
+func (l *Layer) observeItems(owner, session string, items []ken.Item) {
+	if session == "" || !slices.ContainsFunc(items, func(it ken.Item) bool { return isExternal(&it) }) {
 		return
 	}
-	sus := l.suspicions.put(owner, session)
-	l.suspicions.grown(sus, sus.add(items))
+	sus := l.taintMemory.getOrCreate(owner, session)
+	l.taintMemory.addWords(sus, sus.add(items))
 }
 
-// taintCode is what a refusal is called, for programs.
+// taintCode is the error code of a refusal.
 const taintCode = "tainted_tool_call"
 
-// taintValue is the header's value for an answer.
+// taintValue returns the header's value for an answer.
 func taintValue(word string, taints []ken.Taint) string {
 	return word + "; tool=" + headerToken(taints[0].Tool)
 }
@@ -344,15 +341,15 @@ func headerToken(s string) string {
 	}, s)
 }
 
-// refusal says what was refused and what to do. It names the claim and does not quote
-// it: a client shows errors to models, too.
-func refusal(taints []ken.Taint) string {
+// refusalText says what was refused and what to do. It names the claim and does not quote it,
+// because clients show errors to models as well.
+func refusalText(taints []ken.Taint) string {
 	t := taints[0]
 	return "ken: the answer was refused: it calls " + headerToken(t.Tool) + " with what the external claim " + t.Claim +
 		" says. Look at it with ken history " + t.Claim + ", then forget or verify it, say yourself what is to be done, or set gateway.taint to flag."
 }
 
-// errorBody is an error in the API's shape.
+// errorBody returns an error in the API's form.
 func errorBody(d wire.Dialect, text string) []byte {
 	var v any = map[string]any{"error": map[string]any{"message": text, "type": "permission_error", "param": nil, "code": taintCode}}
 	switch d {
@@ -365,9 +362,9 @@ func errorBody(d wire.Dialect, text string) []byte {
 	return b
 }
 
-// refuse puts an error in place of the whole answer.
-func (g *guard) refuse(taints []ken.Taint) {
-	body := errorBody(g.x.dialect, refusal(taints))
+// refuse replaces the whole answer by an error.
+func (g *taintGuard) refuse(taints []ken.Taint) {
+	body := errorBody(g.x.dialect, refusalText(taints))
 	r, h := g.resp, g.resp.Header
 	r.StatusCode = http.StatusForbidden
 	r.Status = strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode)
@@ -381,9 +378,9 @@ func (g *guard) refuse(taints []ken.Taint) {
 	r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil, nil
 }
 
-// errorEvents are a refusal in a stream, and its end.
+// errorEvents returns a refusal in a stream, and the stream's end.
 func errorEvents(d wire.Dialect, taints []ken.Taint) []byte {
-	text := refusal(taints)
+	text := refusalText(taints)
 	switch d {
 	case wire.Responses:
 		b, _ := json.Marshal(map[string]any{"type": "error", "code": taintCode, "message": text, "param": nil})

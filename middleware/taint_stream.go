@@ -16,39 +16,39 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// Guard looks for tool calls in the answer that repeat what an external claim said,
-// before the client has them, and does what action says about them. Call it once,
-// before Listen, and before resp's headers are passed on. In a session whose model has
-// read no external claim it looks at nothing.
+// Guard looks for tool calls in the answer that repeat what an external claim said, before the
+// client has them, and treats them as action says. Call it once, before Listen and before
+// resp's headers are forwarded. In a session whose model has read no external claim it does
+// nothing.
 //
-// What is found goes to the turn's receipt, unless the turn is incognito, to the
-// session's events, to found (nil is nobody; it is called on the goroutine that reads
-// the body), and to the client as [TaintHeader] says. With flag, every byte of the
-// body stays; an answer that is not streamed is awaited first, and a stream gets a
-// trailer. With block, the client gets an error of the API's shape instead: the
-// status 403, which clients do not try again, or in a stream an error event and the
-// end. A stream's events pass as they come, whole ones at a time, but for those of a
-// tool call, which are held until it is complete; one that is compressed is awaited
-// whole.
+// Taints go to the turn's receipt (unless the turn is incognito), to the session's events, to
+// found (which may be nil and is called on the goroutine that reads the body), and to the
+// client as [TaintHeader] says.
 //
-// Not looked at are answers in an encoding other than gzip and deflate, what is beyond
-// 4 MiB, and all choices of an answer but the first.
+// With flag, every byte of the body stays. An answer that is not streamed is read whole first;
+// a stream gets a trailer. With block, the client gets an error in the API's form instead:
+// status 403, which clients do not retry, or in a stream an error event and the end. Events of
+// a stream are forwarded whole as they come, but those of a tool call are held until the call
+// is complete. A compressed stream is read whole first.
+//
+// Guard does not check answers in an encoding other than gzip and deflate, what is beyond 4
+// MiB, and all choices of an answer but the first.
 func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found func([]ken.Taint)) {
 	if action != config.TaintFlag && action != config.TaintBlock {
 		return
 	}
-	resp.Header.Del(TaintHeader) // it is no word of the upstream's
-	if x.suspects == nil {
+	resp.Header.Del(TaintHeader) // the upstream does not set it
+	if x.taints == nil {
 		return
 	}
-	for _, f := range x.suspects.settle() {
+	for _, f := range x.taints.takeUnreported() {
 		resp.Header.Add(TaintHeader, taintValue("flagged", f.taints)+"; turn="+headerToken(f.turn))
 	}
 	if resp.StatusCode != http.StatusOK || resp.Body == nil || resp.Body == http.NoBody {
 		return
 	}
-	g := &guard{x: x, resp: resp, action: action, found: found, encoding: encodingOf(resp)}
-	if !readable(g.encoding) {
+	g := &taintGuard{x: x, resp: resp, action: action, found: found, encoding: encodingOf(resp)}
+	if !canDecode(g.encoding) {
 		resp.Header.Add(TaintHeader, "unchecked")
 		return
 	}
@@ -56,18 +56,18 @@ func (x *Exchange) Guard(resp *http.Response, action config.TaintAction, found f
 	stream := strings.HasPrefix(media, "text/event-stream") || x.dialect == wire.Ollama && strings.HasPrefix(media, "application/x-ndjson")
 	switch {
 	case stream && action == config.TaintFlag:
-		g.announce()
+		g.announceTrailer()
 		resp.Body = &streamWatcher{g: g, body: resp.Body}
-	case stream && !compressed(g.encoding):
-		g.announce()
-		resp.Body = &gate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
+	case stream && !isEncoded(g.encoding):
+		g.announceTrailer()
+		resp.Body = &callGate{g: g, body: resp.Body, calls: openCalls{dialect: x.dialect}}
 	default:
-		g.await()
+		g.checkWhole()
 	}
 }
 
-// guard judges one answer.
-type guard struct {
+// taintGuard checks one answer.
+type taintGuard struct {
 	x        *Exchange
 	resp     *http.Response
 	action   config.TaintAction
@@ -76,10 +76,10 @@ type guard struct {
 	trailer  bool
 }
 
-// judge returns what is wrong with the calls in a part of an answer, and tells
-// everybody who hears of it but the client.
-func (g *guard) judge(part []byte) []ken.Taint {
-	if !mayCall(part) {
+// check returns the taints of the calls in a part of an answer, and reports them to all but the
+// client.
+func (g *taintGuard) check(part []byte) []ken.Taint {
+	if !mayHoldCall(part) {
 		return nil
 	}
 	a, _ := wire.ParseAnswer(g.x.dialect, part)
@@ -87,22 +87,22 @@ func (g *guard) judge(part []byte) []ken.Taint {
 		return nil
 	}
 	l := g.x.layer
-	taints := g.x.suspects.judge(a.Message.ToolCalls, l.trusted(&g.x.Turn, g.x.placed))
+	taints := g.x.taints.check(a.Message.ToolCalls, l.trustedTexts(&g.x.Turn, g.x.placed))
 	if len(taints) == 0 {
 		return nil
 	}
 	l.o.Log.Warn("a tool call repeats an external claim", "action", string(g.action), "tool", headerToken(taints[0].Tool), "claim", taints[0].Claim,
 		"turn", g.x.Turn.ID)
-	l.accuse(&g.x.Turn, g.action, taints)
+	l.recordTaints(&g.x.Turn, g.action, taints)
 	if g.found != nil {
 		g.found(taints)
 	}
 	return taints
 }
 
-// mayCall reports whether there can be a call in a part of an answer: most have none,
-// and need not be parsed.
-func mayCall(part []byte) bool {
+// mayHoldCall reports whether a part of an answer may contain a call. Most contain none and
+// need not be parsed.
+func mayHoldCall(part []byte) bool {
 	for _, s := range [...]string{`tool_calls`, `function_call`, `tool_use`, `_call"`, `\u`} {
 		if bytes.Contains(part, []byte(s)) {
 			return true
@@ -111,48 +111,48 @@ func mayCall(part []byte) bool {
 	return false
 }
 
-// await reads an answer to its end, and judges it before a byte goes on. One that is
-// longer than is kept goes on unjudged.
-func (g *guard) await() {
+// checkWhole reads an answer to its end and checks it before a byte is forwarded. A longer
+// answer than is kept is forwarded unchecked.
+func (g *taintGuard) checkWhole() {
 	resp := g.resp
 	var b bytes.Buffer
 	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	rest := resp.Body
 	if b.Len() > maxAnswerBytes {
 		resp.Header.Add(TaintHeader, "unchecked")
-		resp.Body = rejoined{io.MultiReader(&b, rest), rest}
+		resp.Body = rejoinedBody{io.MultiReader(&b, rest), rest}
 		return
 	}
-	taints := g.judge(decoded(b.Bytes(), g.encoding))
+	taints := g.check(decodeBody(b.Bytes(), g.encoding))
 	if len(taints) > 0 && g.action == config.TaintBlock {
-		_ = rest.Close() // what it says about its end does not matter any more
+		_ = rest.Close() // its error does not matter any more
 		g.refuse(taints)
 		return
 	}
 	if len(taints) > 0 {
 		resp.Header.Add(TaintHeader, taintValue("flagged", taints))
 	}
-	var tail io.Reader = rest // at its end already, with its trailers
+	var tail io.Reader = rest // at its end, with its trailers
 	if err != nil {
-		tail = broken{err}
+		tail = errReader{err}
 	}
-	resp.Body = rejoined{io.MultiReader(&b, tail), rest}
+	resp.Body = rejoinedBody{io.MultiReader(&b, tail), rest}
 }
 
-// rejoined is a body that was begun to be read.
-type rejoined struct {
+// rejoinedBody is a body of which a part was read and put back.
+type rejoinedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// broken is where a body broke off.
-type broken struct{ err error }
+// errReader is the end of a body that broke off.
+type errReader struct{ err error }
 
 // Read implements io.Reader.
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
+func (b errReader) Read([]byte) (int, error) { return 0, b.err }
 
-// announce promises a trailer, where there can be one.
-func (g *guard) announce() {
+// announceTrailer announces a trailer, if the response can have one.
+func (g *taintGuard) announceTrailer() {
 	if g.resp.ContentLength >= 0 {
 		return
 	}
@@ -163,22 +163,22 @@ func (g *guard) announce() {
 	g.trailer = true
 }
 
-// tell keeps the promise.
-func (g *guard) tell(word string, taints []ken.Taint) {
+// setTrailer fills in the announced trailer.
+func (g *taintGuard) setTrailer(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))
 	}
 }
 
-// openCalls follows a stream to know which tool calls in it are begun and not
-// complete. The zero value with its dialect is ready.
+// openCalls follows a stream and knows which tool calls have begun and are not complete. The
+// zero value with its dialect is ready.
 type openCalls struct {
 	dialect wire.Dialect
 	begun   map[string]bool
 }
 
-// open reports whether a call is not complete.
-func (o *openCalls) open() bool { return len(o.begun) > 0 }
+// anyOpen reports whether a call is not complete.
+func (o *openCalls) anyOpen() bool { return len(o.begun) > 0 }
 
 func (o *openCalls) begin(key string) {
 	if o.begun == nil {
@@ -187,8 +187,8 @@ func (o *openCalls) begin(key string) {
 	o.begun[key] = true
 }
 
-// event takes up the next event and reports whether something of a call is in it.
-// Servers leave out the empty line between events at times, so it may be several.
+// event reads the next event and reports whether it has a part of a call. Servers sometimes
+// leave out the empty line between events, so raw may hold several.
 func (o *openCalls) event(raw []byte) (touched bool) {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
@@ -202,7 +202,7 @@ func (o *openCalls) event(raw []byte) (touched bool) {
 		}
 		data = bytes.TrimSpace(data)
 		if string(data) == "[DONE]" {
-			touched = touched || o.open()
+			touched = touched || o.anyOpen()
 			clear(o.begun)
 			continue
 		}
@@ -222,7 +222,7 @@ func (o *openCalls) event(raw []byte) (touched bool) {
 	return touched
 }
 
-// chat reads a chunk. The calls of a choice are complete when it says why it ended.
+// chat reads a chunk. The calls of a choice are complete when its finish reason comes.
 func (o *openCalls) chat(root gjson.Result) (touched bool) {
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		key := choice.Get("index").Raw
@@ -241,8 +241,8 @@ func (o *openCalls) chat(root gjson.Result) (touched bool) {
 	return touched
 }
 
-// response reads an event of a response. A call is complete when its item is done;
-// the response's last event repeats them all.
+// response reads an event of a response. A call is complete when its item is done; the
+// response's last event repeats all calls.
 func (o *openCalls) response(root gjson.Result) bool {
 	key := root.Get("output_index").Raw
 	switch root.Get("type").Str {
@@ -266,7 +266,7 @@ func (o *openCalls) response(root gjson.Result) bool {
 	return o.begun[key]
 }
 
-// message reads an event of Anthropic's. A call is complete when its block stops.
+// message reads an event of Anthropic's API. A call is complete when its block stops.
 func (o *openCalls) message(root gjson.Result) bool {
 	key := strconv.Itoa(int(root.Get("index").Int()))
 	switch root.Get("type").Str {
@@ -280,7 +280,7 @@ func (o *openCalls) message(root gjson.Result) bool {
 		delete(o.begun, key)
 		return is
 	case "message_stop":
-		is := o.open()
+		is := o.anyOpen()
 		clear(o.begun)
 		return is
 	case "content_block_delta":
@@ -289,16 +289,16 @@ func (o *openCalls) message(root gjson.Result) bool {
 	return false
 }
 
-// streamWatcher passes a stream on as it comes, and judges it at its end: what is found is
-// told in the trailer, and in the session's next response.
+// streamWatcher forwards a stream as it comes and checks it at its end. Taints go to the
+// trailer, and to the session's next response.
 type streamWatcher struct {
-	g    *guard
+	g    *taintGuard
 	body io.ReadCloser
 
-	mu   sync.Mutex // a client may close what another of its goroutines reads
-	kept bytes.Buffer
-	full bool
-	over bool
+	mu         sync.Mutex // a client may close what another of its goroutines reads
+	buf        bytes.Buffer
+	overflowed bool
+	done       bool
 }
 
 // Read implements io.Reader.
@@ -317,104 +317,104 @@ func (w *streamWatcher) Close() error {
 func (w *streamWatcher) keep(p []byte, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	if w.done {
 		return
 	}
-	if w.full = w.full || w.kept.Len()+len(p) > maxAnswerBytes; !w.full {
-		w.kept.Write(p)
+	if w.overflowed = w.overflowed || w.buf.Len()+len(p) > maxAnswerBytes; !w.overflowed {
+		w.buf.Write(p)
 	}
 	if !last {
 		return
 	}
-	w.over = true
-	taints := w.g.judge(decoded(w.kept.Bytes(), w.g.encoding)) // of a longer one, what was kept
-	w.kept = bytes.Buffer{}
+	w.done = true
+	taints := w.g.check(decodeBody(w.buf.Bytes(), w.g.encoding)) // of a longer stream, its beginning
+	w.buf = bytes.Buffer{}
 	if len(taints) > 0 {
-		w.g.tell("flagged", taints)
-		w.g.x.suspects.owe(w.g.x.Turn.ID, taints)
+		w.g.setTrailer("flagged", taints)
+		w.g.x.taints.addUnreported(w.g.x.Turn.ID, taints)
 	}
 }
 
-// gate passes a stream's events on, and holds those of a tool call until it is
-// complete and was judged.
-type gate struct {
-	g     *guard
+// callGate forwards a stream's events, and holds those of a tool call until it is complete and
+// was checked.
+type callGate struct {
+	g     *taintGuard
 	body  io.ReadCloser
 	calls openCalls
 
-	in     []byte // an event that is not whole yet
-	seen   int    // how much of it was looked at for its end
-	held   []byte // whole events of calls that are not complete
-	out    []byte // what may go on, from passed on
-	passed int
-	err    error // how the body ended, once out is gone
-	buf    [16 << 10]byte
+	partial []byte // an event that is not whole yet
+	scanned int    // how much of partial was searched for the event's end
+	held    []byte // whole events of calls that are not complete
+	out     []byte // what may be forwarded, from sent on
+	sent    int
+	err     error // how the body ended, once out is forwarded
+	buf     [16 << 10]byte
 }
 
-// maxHeld bounds what is held of calls. Arguments are judged by their first 4 MiB,
-// so what is beyond would say nothing new.
+// maxHeld bounds what is held of calls. Arguments are checked by their first 4 MiB, so more
+// would add nothing.
 const maxHeld = 2 * maxAnswerBytes
 
 // Read implements io.Reader.
-func (t *gate) Read(p []byte) (int, error) {
-	for t.passed == len(t.out) && t.err == nil {
-		t.out, t.passed = t.out[:0], 0
+func (t *callGate) Read(p []byte) (int, error) {
+	for t.sent == len(t.out) && t.err == nil {
+		t.out, t.sent = t.out[:0], 0
 		n, err := t.body.Read(t.buf[:])
-		t.take(t.buf[:n])
+		t.feed(t.buf[:n])
 		if err != nil && t.err == nil {
-			t.end(err)
+			t.finish(err)
 		}
 	}
-	if t.passed == len(t.out) {
+	if t.sent == len(t.out) {
 		return 0, t.err
 	}
-	n := copy(p, t.out[t.passed:])
-	t.passed += n
+	n := copy(p, t.out[t.sent:])
+	t.sent += n
 	return n, nil
 }
 
 // Close implements io.Closer.
-func (t *gate) Close() error { return t.body.Close() }
+func (t *callGate) Close() error { return t.body.Close() }
 
-// take reads on.
-func (t *gate) take(p []byte) {
-	t.in = append(t.in, p...)
+// feed takes the next bytes of the body.
+func (t *callGate) feed(p []byte) {
+	t.partial = append(t.partial, p...)
 	for t.err == nil {
-		from := max(t.seen-maxEnd, 0)
-		n := t.eventEnd(t.in[from:])
+		from := max(t.scanned-maxEventEnd, 0)
+		n := t.eventEnd(t.partial[from:])
 		switch {
 		case n > 0:
 			n += from
-		case len(t.in) > maxHeld: // nothing that a client would read as one event
-			n = len(t.in)
+		case len(t.partial) > maxHeld: // nothing that a client would read as one event
+			n = len(t.partial)
 		default:
-			t.seen = len(t.in)
+			t.scanned = len(t.partial)
 			return
 		}
-		raw := t.in[:n]
-		t.in, t.seen = t.in[n:], 0
+		raw := t.partial[:n]
+		t.partial, t.scanned = t.partial[n:], 0
 		t.event(raw)
 	}
 }
 
 // event decides about one event.
-func (t *gate) event(raw []byte) {
+func (t *callGate) event(raw []byte) {
 	touched := t.calls.event(raw)
 	if !touched && len(t.held) == 0 {
 		t.out = append(t.out, raw...)
 		return
 	}
 	t.held = append(t.held, raw...)
-	if !t.calls.open() || len(t.held) > maxHeld {
-		t.decide()
+	if !t.calls.anyOpen() || len(t.held) > maxHeld {
+		t.checkHeld()
 	}
 }
 
-// decide judges what is held, and lets it go or puts an error in its place.
-func (t *gate) decide() {
+// checkHeld checks what is held, and forwards it or replaces it by an error.
+func (t *callGate) checkHeld() {
 	held := t.held
 	t.held = nil
-	taints := t.g.judge(held)
+	taints := t.g.check(held)
 	if len(taints) == 0 {
 		t.out = append(t.out, held...)
 		return
@@ -422,40 +422,38 @@ func (t *gate) decide() {
 	t.refuse(taints)
 }
 
-func (t *gate) refuse(taints []ken.Taint) {
+func (t *callGate) refuse(taints []ken.Taint) {
 	t.out = append(t.out, errorEvents(t.g.x.dialect, taints)...)
-	t.in, t.err = nil, io.EOF
-	t.g.tell("refused", taints)
+	t.partial, t.err = nil, io.EOF
+	t.g.setTrailer("refused", taints)
 	_ = t.body.Close() // the rest is not wanted
 }
 
-// end is told how the body ended. Where it broke off within a call, what came of it
-// is judged all the same.
-func (t *gate) end(err error) {
-	t.held = append(t.held, t.in...)
-	t.in, t.err = nil, err
+// finish handles the body's end. A call that broke off is checked as far as it came.
+func (t *callGate) finish(err error) {
+	t.held = append(t.held, t.partial...)
+	t.partial, t.err = nil, err
 	if len(t.held) > 0 {
-		t.decide()
+		t.checkHeld()
 	}
 	if errors.Is(t.err, io.EOF) {
 		t.err = io.EOF
 	}
 }
 
-// maxEnd is how long an event's end is at most: two line ends.
-const maxEnd = 4
+// maxEventEnd is the length of the longest end of an event: two line ends.
+const maxEventEnd = 4
 
-// eventEnd returns where the first event of b ends; 0 when it is not whole. Ollama's
-// events are lines.
-func (t *gate) eventEnd(b []byte) int {
+// eventEnd returns where the first event of b ends; 0 if it is not whole. Ollama's events are
+// lines.
+func (t *callGate) eventEnd(b []byte) int {
 	if t.calls.dialect == wire.Ollama {
 		return bytes.IndexByte(b, '\n') + 1
 	}
 	return eventEnd(b)
 }
 
-// eventEnd returns where the first event of b ends, behind its empty line; 0 when it
-// is not whole.
+// eventEnd returns where the first event of b ends, after its empty line; 0 if it is not whole.
 func eventEnd(b []byte) int {
 	for i := 0; i < len(b); {
 		n := bytes.IndexAny(b[i:], "\r\n")
@@ -479,7 +477,7 @@ func eventEnd(b []byte) int {
 	return 0
 }
 
-// lineEnd is the length of the line end at the head of b.
+// lineEnd returns the length of the line end at the beginning of b.
 func lineEnd(b []byte) int {
 	if b[0] == '\r' && len(b) > 1 && b[1] == '\n' {
 		return 2

@@ -179,7 +179,7 @@ func TestWeights(t *testing.T) {
 // retrieval.weight stands in for agents that don't say, and for no other.
 func TestConfiguredWeight(t *testing.T) {
 	l := open(t, settings(func(c *config.Config) { c.Retrieval.Weight = ken.WeightLow }))
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	turn := asked(question)
 	if r := l.Assemble(context.Background(), turn).Receipt; len(r.Items) != 0 {
 		t.Errorf("unsaid: %+v", r.Items)
@@ -194,7 +194,7 @@ func TestConfiguredWeight(t *testing.T) {
 // not come up in the other's block.
 func TestWeightsDoNotShareBlocks(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	turn := asked(question)
 	turn.Session = "shared"
 	if r := l.Assemble(context.Background(), turn).Receipt; len(r.Items) != 1 {

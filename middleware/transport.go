@@ -13,32 +13,30 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// SessionHeader names a request's session to a Transport, which removes it
-// before the request is sent.
+// SessionHeader names a request's session to a Transport, which removes it from the request.
 const SessionHeader = "X-Ken-Session"
 
-// maxRequestBytes bounds the requests that a Transport looks into: 32 MiB, well
-// above what any model reads.
+// maxRequestBytes bounds the requests that a Transport reads: 32 MiB, well above what any model
+// takes.
 const maxRequestBytes = 32 << 20
 
-// Transport puts the layer under any client that speaks OpenAI's protocol,
-// Anthropic's or Ollama's. It adds blocks to model calls: POST, a path that ends in
-// /chat/completions, /responses, /messages or /api/chat, and a body that is JSON, not
-// compressed, and at most 32 MiB long. Blocks are spliced in, and every other byte
-// of the body stays. Anything else passes as it is, and so does every response, of
-// which a copy goes to the session's journal once the client has read it. The
-// exception is a response that calls a tool: see Options.Taint.
+// Transport puts the layer under any client of OpenAI's API, Anthropic's or Ollama's. It adds
+// blocks to model calls: POST, a path that ends in /chat/completions, /responses, /messages or
+// /api/chat, and a JSON body of at most 32 MiB without compression. Every other byte of the
+// body stays. All other requests pass unchanged. So does every response, of which a copy goes
+// to the session's journal once the client has read it; the exception is a response that calls
+// a tool: see Options.Taint.
 //
-// A Responses request that goes on from a response, or in a conversation, that went
-// through this layer since it was opened is known with all that was said before.
+// A Responses request that continues a response, or a conversation, of this layer is known with
+// everything that was said before.
 //
-// t says whose requests they are: owner, project, session, agent, scopes and
-// weight. Its ID, Model, Messages and Tools are not used. A request with the
-// header SessionHeader belongs to that session instead. A nil base is
-// http.DefaultTransport. A base that signs requests signs what is sent.
+// t says whose requests they are: owner, project, session, agent, scopes and weight. Its ID,
+// Model, Messages and Tools are not used. A request with the header SessionHeader belongs to
+// that session instead. A nil base means http.DefaultTransport. A base that signs requests
+// signs what is sent.
 //
-// The returned RoundTripper is safe for concurrent use, and never changes the
-// request that it is given.
+// The returned RoundTripper is safe for concurrent use, and never changes the request that it
+// is given.
 func (l *Layer) Transport(base http.RoundTripper, t ken.Turn) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -61,11 +59,11 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return tr.base.RoundTrip(out)
 	}
-	body, whole, err := take(out)
+	body, whole, err := readBody(out)
 	if err != nil {
 		return nil, err
 	}
-	var x *Exchange // nil: it passes as it is
+	var x *Exchange // nil for a request that passes unchanged
 	if whole {
 		x, err = tr.layer.Begin(req.Context(), dialect, body, func(*wire.Request) ken.Turn {
 			t := tr.turn
@@ -97,14 +95,14 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+// CloseIdleConnections supports http.Client.CloseIdleConnections.
 func (tr *transport) CloseIdleConnections() {
 	if c, ok := tr.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// dialectOf returns the dialect of a request that the layer can look into.
+// dialectOf returns the dialect of a request that the layer can read.
 func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	encoding := req.Header.Get("Content-Encoding")
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody || req.ContentLength > maxRequestBytes ||
@@ -114,9 +112,9 @@ func dialectOf(req *http.Request) (wire.Dialect, bool) {
 	return wire.DialectOf(req.URL.Path)
 }
 
-// take reads a request's body and closes it. A body that turns out to be longer
-// than maxRequestBytes is not whole, and is left in the request as it was.
-func take(req *http.Request) (body []byte, whole bool, err error) {
+// readBody reads a request's body and closes it. A body that is longer than maxRequestBytes is
+// not whole, and is left in the request as it was.
+func readBody(req *http.Request) (body []byte, whole bool, err error) {
 	in, ctx := req.Body, req.Context()
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // ends a read that hangs
 	var b bytes.Buffer
@@ -141,12 +139,11 @@ func take(req *http.Request) (body []byte, whole bool, err error) {
 	return b.Bytes(), true, nil
 }
 
-// maxConversations bounds the conversations whose last request is remembered
-// for counting.
+// maxConversations bounds the conversations of which something is remembered in memory.
 const maxConversations = 1024
 
-// promptCacheCounter counts what a provider's prompt cache can serve: a cache keeps the
-// longest beginning that two requests share, so that is what is compared.
+// promptCacheCounter counts what a provider's prompt cache can serve. Such a cache keeps the
+// longest beginning that two requests share, so that is compared.
 type promptCacheCounter struct {
 	mu   sync.Mutex // guards last
 	last map[string][]segment
@@ -163,10 +160,10 @@ func makeRoom[K comparable, V any](m map[K]V, limit int) {
 	}
 }
 
-// segment is one message of a request as it went upstream.
+// segment is one message of a request as it was sent.
 type segment struct {
 	print fingerprint
-	block string // the inserted block, "" for the client's own message
+	block string // the inserted block; "" for the client's own message
 	bytes int64
 }
 
@@ -174,12 +171,11 @@ func newPromptCacheCounter() *promptCacheCounter {
 	return &promptCacheCounter{last: map[string][]segment{}}
 }
 
-// count fills in the receipt's CachedBytes and NewBytes, of a conversation with the
-// blocks in it, by rising Before. Requests of a session are compared
-// with the one before; without a session, conversations are told apart by their
-// first message.
+// count fills in the receipt's CachedBytes and NewBytes, for a conversation with the blocks in
+// it, by rising Before. A session's request is compared with the session's last one. Without a
+// session, the first message identifies the conversation.
 func (tr *promptCacheCounter) count(t *ken.Turn, p *fingerprints, blocks []Insertion, r *ken.Receipt) {
-	at, sizes := p.whole, p.sizes
+	at, sizes := p.full, p.sizes
 	if len(at) == 0 {
 		return
 	}

@@ -109,8 +109,8 @@ func ExampleLayer_Begin() {
 
 	resp := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader( // what the server says to x.Body
 		`{"id":"resp_1","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"PostgreSQL 15."}]}]}`))}
-	heard := make(chan middleware.Heard)
-	x.Listen(resp, func(h middleware.Heard) { heard <- h })
+	heard := make(chan middleware.ObservedAnswer)
+	x.Listen(resp, func(h middleware.ObservedAnswer) { heard <- h })
 	_, _ = io.Copy(io.Discard, resp.Body) // to the client
 	h := <-heard
 	fmt.Println(h.OK, h.Answer.ID, h.Answer.Finish, h.Answer.Message.Text)

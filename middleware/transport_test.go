@@ -73,7 +73,7 @@ func chatRequest(t testing.TB, url string, body io.Reader) *http.Request {
 // Whatever a request looks like, taking the block out gives it back byte for byte.
 func TestTransportKeepsEveryByte(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	ask := object("role", "user", "content", question)
 	const picture = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
 	thousands := make([]string, 0, 2000)
@@ -126,7 +126,7 @@ func TestTransportKeepsEveryByte(t *testing.T) {
 // In merge mode, the block stands at the head of the user's own message.
 func TestTransportMerges(t *testing.T) {
 	l := open(t, settings(asMerge))
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	for name, content := range map[string]string{
 		"text":  `"` + question + `"`,
 		"parts": `[{"type":"text","text":"` + question + `"}]`,
@@ -148,7 +148,7 @@ func TestTransportMerges(t *testing.T) {
 
 func TestTransportPassesTheRest(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	chat := chatBody([]string{object("role", "user", "content", question)})
 	huge := `{"messages":[` + object("role", "user", "content", question) + `],"pad":"` + strings.Repeat("x", 32<<20) + `"}`
 	for _, tt := range []struct {
@@ -212,7 +212,7 @@ func TestTransportHeaders(t *testing.T) {
 	l := open(t, settings(), func(o *middleware.Options) {
 		o.OnReceipt = func(_ context.Context, r ken.Receipt) { sessions = append(sessions, r.Session) }
 	})
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	body := chatBody([]string{object("role", "user", "content", question)})
 	var base sender
 	tr := l.Transport(&base, ken.Turn{ID: "one for all", Session: "template"})
@@ -254,7 +254,7 @@ func TestTransportHeaders(t *testing.T) {
 // same body again.
 func TestTransportBodyCanBeSentAgain(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	body := chatBody([]string{object("role", "user", "content", question)})
 	var got []string
 	mux := http.NewServeMux()
@@ -456,7 +456,7 @@ func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, 
 // Events of a stream arrive as the server sends them, not when it is done.
 func TestTransportStreams(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
+	learn(t, l, fact(t, "%s", retryFact))
 	read := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -489,7 +489,7 @@ func TestTransportStreams(t *testing.T) {
 
 func BenchmarkTransport(b *testing.B) {
 	l := open(b, settings())
-	learn(b, l, fact(b, "%s", about))
+	learn(b, l, fact(b, "%s", retryFact))
 	var msgs []string
 	for range 200 {
 		msgs = append(msgs, object("role", "user", "content", strings.Repeat("word ", 30)), object("role", "assistant", "content", strings.Repeat("text ", 40)))

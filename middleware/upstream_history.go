@@ -12,19 +12,19 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// upstreamHistory is what of a conversation a request does not carry because the provider
-// holds it: the zero value when it carries everything.
+// upstreamHistory is the part of a conversation that a request does not carry because the
+// provider holds it. It is the zero value if the request carries everything.
 type upstreamHistory struct {
-	parent  *thread
-	until   int           // the first message of the turn that the request carries, its instructions apart
-	skipped int           // how many messages of the turn are not in the request
-	blocks  []placedBlock // among them; of each turn, even an empty one
-	lost    string        // what is upstream and not known, for the receipt
+	parent    *thread
+	firstSent int           // the first message of the turn that the request carries, without its instructions
+	skipped   int           // how many messages of the turn are not in the request
+	blocks    []placedBlock // among those messages; of each turn, even an empty one
+	missing   string        // what the provider holds and the layer does not know, for the receipt
 }
 
-// turn returns what was composed for the turn of a message that is upstream, nil
-// if that is not known.
-func (up *upstreamHistory) turn(message int) *turnDecision {
+// decisionAt returns the decision for the turn of a message that the provider holds; nil if it
+// is not known.
+func (up *upstreamHistory) decisionAt(message int) *turnDecision {
 	for i := len(up.blocks) - 1; i >= 0; i-- {
 		if up.blocks[i].index == message {
 			return up.blocks[i].turnDecision
@@ -33,11 +33,10 @@ func (up *upstreamHistory) turn(message int) *turnDecision {
 	return nil
 }
 
-// upstream fills in the turn's messages: the request's, after those that the
-// provider holds, as far as they went through this layer. A request that is told
-// from others only by the response that it goes on from belongs to that response's
-// session.
-func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
+// loadUpstream sets the turn's messages: those that the provider holds, as far as they went
+// through this layer, and then the request's. A request that is identified only by the response
+// that it continues gets that response's session.
+func (l *Layer) loadUpstream(ctx context.Context, t *ken.Turn, r *wire.Request, start time.Time) (up upstreamHistory) {
 	t.Messages = r.Messages
 	if r.Previous == "" && r.Hints.Conversation == "" {
 		return up
@@ -46,7 +45,7 @@ func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, star
 	case r.Previous != "":
 		up.parent = l.threads.find(responseKey(t.Owner, r.Previous))
 		if up.parent == nil {
-			up.lost = "conversation: the response that it goes on from is not known here, so only what is new was read"
+			up.missing = "conversation: the response that it goes on from is not known here, so only what is new was read"
 		}
 		if t.Session != "" && t.Session == wire.SessionOf(t.Owner, "", &wire.Request{Previous: r.Previous}) {
 			if up.parent != nil {
@@ -73,14 +72,14 @@ func (l *Layer) upstream(ctx context.Context, t *ken.Turn, r *wire.Request, star
 	for _, b := range blocks {
 		up.blocks = append(up.blocks, placedBlock{b.index + head, b.turnDecision})
 	}
-	up.skipped, up.until = len(before), head+len(before)
+	up.skipped, up.firstSent = len(before), head+len(before)
 	return up
 }
 
-// sessionOfResponse is the session of a response that went through another process, or
-// this one before a restart; "" when nobody knows. See settleSession for start.
+// sessionOfResponse returns the session of a response that went through another process, or
+// through this one before a restart; "" if it is unknown. start is when the turn began.
 func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, start time.Time) string {
-	if !l.remembers(t) {
+	if !l.usesSession(t) {
 		return ""
 	}
 	ctx, cancel := context.WithDeadline(ctx, start.Add(l.cfg.Retrieval.Deadline))
@@ -92,9 +91,9 @@ func (l *Layer) sessionOfResponse(ctx context.Context, t *ken.Turn, id string, s
 	return s
 }
 
-// follow prepares what a later request may go on from. Only Responses are gone on
-// from, and none that the provider was told not to store.
-func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
+// prepareThread prepares what a later request may continue. Only Responses can be continued,
+// and only those that the provider stores.
+func (x *Exchange) prepareThread(r *wire.Request, up upstreamHistory, a *Assembly) {
 	if r.Dialect != wire.Responses || r.Unstored {
 		return
 	}
@@ -104,7 +103,7 @@ func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
 	}
 	t := &thread{parent: up.parent, owner: x.Turn.Owner, session: x.Turn.Session, messages: r.Messages[head:len(r.Messages):len(r.Messages)]}
 	for _, p := range a.placed {
-		t.blocks = append(t.blocks, placedBlock{p.index - max(head, up.until), p.turnDecision})
+		t.blocks = append(t.blocks, placedBlock{p.index - max(head, up.firstSent), p.turnDecision})
 	}
 	if id := r.Hints.Conversation; id != "" && len(id) <= maxIDBytes {
 		t.keys = []string{conversationKey(x.Turn.Owner, id)}
@@ -112,17 +111,16 @@ func (x *Exchange) follow(r *wire.Request, up upstreamHistory, a *Assembly) {
 	x.thread = t
 }
 
-// Bounds of what is remembered of conversations that lie upstream, for all owners
+// Bounds of the conversations that the provider holds and that are remembered, for all owners
 // together.
 const (
 	maxThreads     = 4096
 	maxThreadBytes = 64 << 20
 )
 
-// thread is what one response stands for that a later request may go on from: the
-// messages that its request added to the conversation, the answer, and the blocks
-// among them, on top of the thread before. Once it is settled, it holds nothing of
-// the request's body.
+// thread is a response that a later request may continue: the messages that its request added
+// to the conversation, the answer, and the blocks among them, on top of the thread before. Once
+// it is resolved, it shares no memory with the request's body.
 type thread struct {
 	parent   *thread
 	owner    string
@@ -131,40 +129,39 @@ type thread struct {
 	messages []ken.Message
 	blocks   []placedBlock // by their index in messages; of the last turn, even an empty one
 
-	read func() Heard // the answer
-	once sync.Once
-	good bool // the answer is one to go on from
+	read   func() ObservedAnswer // reads the answer
+	once   sync.Once
+	usable bool // the answer can be continued
 
-	// Guarded by threads.mu.
+	// names and threads that refer to this one
 	refs int // names that lead here, and threads that go on from here
 	size int64
 }
 
-// settled reads the answer, once, and reports whether the thread can be gone on
-// from. Messages are copied here and not earlier, where somebody waits.
-func (t *thread) settled() bool {
+// resolved reads the answer, once, and reports whether the thread can be continued. It copies
+// the messages now and not earlier, when a client waited.
+func (t *thread) resolved() bool {
 	t.once.Do(func() {
 		h := t.read()
 		t.read = nil
-		// A list of its own: whoever passes the rest of the answer on may still read the turn's.
+		// A copy, because the turn's list may still be in use.
 		own := make([]ken.Message, len(t.messages), len(t.messages)+1)
 		for i := range own {
-			own[i] = detached(t.messages[i])
+			own[i] = detachedMessage(t.messages[i])
 		}
 		t.messages = own
 		switch h.Answer.Finish {
 		case "failed", "cancelled":
 			return
 		}
-		if t.good = h.Answer.Err == ""; t.good && h.OK {
-			t.messages = append(t.messages, detached(h.Answer.Message))
+		if t.usable = h.Answer.Err == ""; t.usable && h.OK {
+			t.messages = append(t.messages, detachedMessage(h.Answer.Message))
 		}
 	})
-	return t.good
+	return t.usable
 }
 
-// conversation returns all messages up to here, and where the blocks are among
-// them.
+// conversation returns all messages up to this thread, and the blocks among them.
 func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	var chain []*thread
 	for ; t != nil; t = t.parent {
@@ -179,9 +176,9 @@ func (t *thread) conversation() (msgs []ken.Message, blocks []placedBlock) {
 	return msgs, blocks
 }
 
-// threads remembers threads by an owner and the id of a response or a
-// conversation. The names used least recently are forgotten first; a thread stays
-// as long as a name leads to it, or to one that goes on from it.
+// threads remembers threads by an owner and the id of a response or a conversation. The names
+// used least recently are dropped; a thread stays as long as a name, or a later thread, refers
+// to it.
 type threads struct {
 	mu    sync.Mutex // guards the rest
 	at    map[string]*list.Element
@@ -196,18 +193,18 @@ type threadName struct {
 
 func newThreads() *threads { return &threads{at: map[string]*list.Element{}, used: list.New()} }
 
-// Ids of responses and conversations do not get into each other's way.
+// responseKey and conversationKey keep the ids of responses and conversations apart.
 func responseKey(owner, id string) string     { return owner + "\x00r" + id }
 func conversationKey(owner, id string) string { return owner + "\x00c" + id }
 
-// find returns the thread that a name leads to, nil for none. It waits for the
-// answer to be read, milliseconds at most.
+// find returns the thread of a name; nil for none. It waits until the answer was read, some
+// milliseconds at most.
 func (ts *threads) find(key string) *thread {
 	t := ts.get(key)
 	switch {
-	case t == nil || t.settled():
+	case t == nil || t.resolved():
 		return t
-	case slices.Contains(t.keys, key): // its conversation stands where it stood
+	case slices.Contains(t.keys, key): // the conversation continues from the thread before
 		return t.parent
 	}
 	return nil
@@ -224,21 +221,21 @@ func (ts *threads) get(key string) *thread {
 	return el.Value.(threadName).t
 }
 
-// put remembers a thread by a response's id and by its conversation's. read is
-// called at most once, and may take a while.
-func (ts *threads) put(t *thread, id string, read func() Heard) {
+// put adds a thread under a response's id and its conversation's. read is called at most once,
+// and may take a while.
+func (ts *threads) put(t *thread, id string, read func() ObservedAnswer) {
 	t.read = read
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	t.refs++ // while it is put
+	t.refs++ // until put returns
 	if t.parent != nil {
 		t.parent.refs++
 	}
 	if id != "" && len(id) <= maxIDBytes {
-		ts.name(responseKey(t.owner, id), t)
+		ts.setName(responseKey(t.owner, id), t)
 	}
 	for _, key := range t.keys {
-		ts.name(key, t)
+		ts.setName(key, t)
 	}
 	ts.release(t)
 }
@@ -246,10 +243,10 @@ func (ts *threads) put(t *thread, id string, read func() Heard) {
 // maxIDBytes bounds the ids of responses and conversations that are remembered.
 const maxIDBytes = 512
 
-// settle reads a thread's answer and counts what it holds. One that is not to be
-// gone on from is forgotten; its conversation goes on from where it stood.
-func (ts *threads) settle(t *thread) {
-	good := t.settled()
+// resolve reads a thread's answer and counts its size. A thread that can't be continued is
+// dropped; its conversation continues from the thread before.
+func (ts *threads) resolve(t *thread) {
+	good := t.resolved()
 	size := sizeOf(t)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -257,7 +254,7 @@ func (ts *threads) settle(t *thread) {
 		return
 	}
 	if !good {
-		ts.drop(t)
+		ts.forget(t)
 		return
 	}
 	t.size = size
@@ -266,14 +263,15 @@ func (ts *threads) settle(t *thread) {
 	}
 }
 
-func (ts *threads) drop(t *thread) {
+// forget drops a thread from all names.
+func (ts *threads) forget(t *thread) {
 	t.refs++
 	for el := ts.used.Front(); el != nil; {
 		next := el.Next()
 		if n := el.Value.(threadName); n.t == t {
 			ts.remove(el)
 			if t.parent != nil && slices.Contains(t.keys, n.key) {
-				ts.name(n.key, t.parent)
+				ts.setName(n.key, t.parent)
 			}
 		}
 		el = next
@@ -281,8 +279,8 @@ func (ts *threads) drop(t *thread) {
 	ts.release(t)
 }
 
-// name has a name lead to a thread. mu is held.
-func (ts *threads) name(key string, t *thread) {
+// setName makes a name refer to a thread. The caller holds ts.mu.
+func (ts *threads) setName(key string, t *thread) {
 	if el, ok := ts.at[key]; ok {
 		ts.remove(el)
 	}
@@ -299,7 +297,7 @@ func (ts *threads) remove(el *list.Element) {
 	ts.release(n.t)
 }
 
-// release gives up one reference, and what is no longer reached with it.
+// release gives up one reference, and drops what is no longer referred to.
 func (ts *threads) release(t *thread) {
 	for ; t != nil; t = t.parent {
 		if t.refs--; t.refs > 0 {
@@ -328,8 +326,8 @@ func sizeOf(t *thread) (n int64) {
 	return n + 512
 }
 
-// detached is a message that shares no memory with the body it was read from.
-func detached(m ken.Message) ken.Message {
+// detachedMessage returns a message that shares no memory with the body it was read from.
+func detachedMessage(m ken.Message) ken.Message {
 	m.Role, m.Name, m.Text, m.ToolCallID = strings.Clone(m.Role), strings.Clone(m.Name), strings.Clone(m.Text), strings.Clone(m.ToolCallID)
 	m.Parts, m.ToolCalls = slices.Clone(m.Parts), slices.Clone(m.ToolCalls)
 	for i := range m.Parts {

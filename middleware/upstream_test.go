@@ -20,7 +20,7 @@ import (
 func receipts(t *testing.T) (*middleware.Layer, func() ken.Receipt) {
 	var last ken.Receipt
 	l := open(t, settings(), func(o *middleware.Options) { o.OnReceipt = func(_ context.Context, r ken.Receipt) { last = r } })
-	learn(t, l, fact(t, "%s", about), fact(t, "Quokka listens on port 7001."))
+	learn(t, l, fact(t, "%s", retryFact), fact(t, "Quokka listens on port 7001."))
 	return l, func() ken.Receipt { return last }
 }
 
@@ -39,7 +39,7 @@ func TestAConversationThatGoesOnFromAResponse(t *testing.T) {
 		for _, by := range []string{goesOn, inside} {
 			t.Run(fmt.Sprintf("stream=%v,%s", stream, by[:5]), func(t *testing.T) {
 				l, receipt := receipts(t)
-				d := spoken[1]
+				d := testDialects[1]
 				m := serveModel(t, d, stream, "I look it up.", "Three times.", "Port 7001.", "Three, as I said.")
 				c := dial(t, l, m, ken.Turn{Session: "s1"})
 				link := func(n int) string {
@@ -77,7 +77,7 @@ func TestAConversationThatGoesOnFromAResponse(t *testing.T) {
 // response, go on from there.
 func TestOneResponseMayBeGoneOnFromTwice(t *testing.T) {
 	l, receipt := receipts(t)
-	d := spoken[1]
+	d := testDialects[1]
 	m := serveModel(t, d, false, "Hello.", "Three times.")
 	c := dial(t, l, m, ken.Turn{Session: "s1"})
 	c.post(d.body("", d.user("Hello")))
@@ -93,7 +93,7 @@ func TestOneResponseMayBeGoneOnFromTwice(t *testing.T) {
 // A response that is not known, was not stored, failed, or is another owner's is
 // none to go on from; the receipt says so.
 func TestWhatCannotBeGoneOnFrom(t *testing.T) {
-	d := spoken[1]
+	d := testDialects[1]
 	next := func(t *testing.T, l *middleware.Layer, m *model, turn ken.Turn, id string, receipt func() ken.Receipt) {
 		t.Helper()
 		body := d.body(`"previous_response_id":"`+id+`",`, d.user(question))
@@ -137,7 +137,7 @@ func TestWhatCannotBeGoneOnFrom(t *testing.T) {
 // After a response that failed, a conversation stands where it stood before.
 func TestAConversationOutlivesAFailure(t *testing.T) {
 	l, receipt := receipts(t)
-	d := spoken[1]
+	d := testDialects[1]
 	m := serveModel(t, d, false, "Three times.")
 	c := dial(t, l, m, ken.Turn{Session: "s"})
 	c.post(d.body(inside, d.user(question)))
@@ -155,7 +155,7 @@ func TestAConversationOutlivesAFailure(t *testing.T) {
 // from, and is no other owner's.
 func TestASessionFollowsFromTheResponse(t *testing.T) {
 	l, _ := receipts(t)
-	d := spoken[1]
+	d := testDialects[1]
 	m := serveModel(t, d, false, "Three times.")
 	turn := func(owner, body string) ken.Turn {
 		x, err := l.Begin(t.Context(), d.Dialect, []byte(body), func(r *wire.Request) ken.Turn {
@@ -187,10 +187,10 @@ func TestASessionFollowsFromTheResponse(t *testing.T) {
 // An answer can be gone on from as soon as the client knows it whole, before the
 // response is over.
 func TestGoingOnBeforeTheResponseIsOver(t *testing.T) {
-	for name, body := range map[string]string{"stream": spoken[1].stream("id_1", "Hello."), "whole": spoken[1].whole("id_1", "Hello.") + "\n"} {
+	for name, body := range map[string]string{"stream": testDialects[1].stream("id_1", "Hello."), "whole": testDialects[1].whole("id_1", "Hello.") + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			l, receipt := receipts(t)
-			d := spoken[1]
+			d := testDialects[1]
 			x := begin(t, l, d, d.body("", d.user("Hello")), ken.Turn{Session: "s"})
 			in, out := io.Pipe()
 			resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1, Body: in}
@@ -212,7 +212,7 @@ func TestGoingOnBeforeTheResponseIsOver(t *testing.T) {
 // What is remembered of turns holds on to no request.
 func TestRequestsAreNotKeptForTheirTurns(t *testing.T) {
 	l, _ := receipts(t)
-	d := spoken[1]
+	d := testDialects[1]
 	held := func() uint64 {
 		var s runtime.MemStats
 		runtime.GC()
@@ -228,7 +228,7 @@ func TestRequestsAreNotKeptForTheirTurns(t *testing.T) {
 		x := begin(t, l, d, body, ken.Turn{Session: fmt.Sprint(i)})
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(d.whole(fmt.Sprint("r", i), "Three times.")))}
 		heard.Add(1)
-		x.Listen(resp, func(middleware.Heard) { heard.Done() })
+		x.Listen(resp, func(middleware.ObservedAnswer) { heard.Done() })
 		io.Copy(io.Discard, resp.Body)
 	}
 	heard.Wait()
@@ -243,8 +243,8 @@ func TestRequestsAreNotKeptForTheirTurns(t *testing.T) {
 // Clients that go on from the same responses at once, each in its own way.
 func TestManyGoOnAtOnce(t *testing.T) {
 	l := open(t, settings())
-	learn(t, l, fact(t, "%s", about))
-	d := spoken[1]
+	learn(t, l, fact(t, "%s", retryFact))
+	d := testDialects[1]
 	answer := func(x *middleware.Exchange, id, text string) {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(d.stream(id, text)))}
 		x.Listen(resp, nil)

@@ -1,14 +1,12 @@
-// Package goopenai puts a knowledge layer in front of a go-openai client.
+// Package goopenai adds knowledge to the requests of a go-openai client.
 //
-// Wrap returns something with the client's own two chat methods, so that a chat
-// loop keeps its types. Each call is one turn: the layer's blocks go into a copy
-// of the request, and the answer, streamed or not, comes back untouched. What a
-// turn was given is told to middleware.Options.OnReceipt, with the context of
-// the call.
+// Wrap returns a value with the client's own two chat methods, so that a chat loop keeps its
+// types. Each call is one turn: the layer inserts blocks into a copy of the request, and the
+// answer, streamed or not, comes back unchanged. middleware.Options.OnReceipt receives the
+// turn's receipt, with the context of the call.
 //
-// go-openai decodes requests into its own types, so fields that those types
-// don't have never get this far. A program that must pass such fields on puts
-// Layer.Transport under its HTTP client instead.
+// go-openai decodes requests into its own types and loses fields that those types don't have. A
+// program that needs such fields uses Layer.Transport under its HTTP client instead.
 package goopenai
 
 import (
@@ -26,8 +24,8 @@ type Client interface {
 	CreateChatCompletionStream(context.Context, openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error)
 }
 
-// Wrapped is a Client whose requests carry the layer's blocks. It is safe for
-// concurrent use if the client in it is.
+// Wrapped is a Client whose requests carry the layer's blocks. It is safe for concurrent use if
+// its client is.
 type Wrapped struct {
 	layer  *middleware.Layer
 	client Client
@@ -36,18 +34,16 @@ type Wrapped struct {
 
 var _ Client = (*Wrapped)(nil)
 
-// Wrap puts l in front of c. t says whose requests they are: owner, project,
-// session, agent, scopes and weight. Its ID, Model, Messages and Tools are not
-// used. Wrapping costs nothing: use one Wrapped per conversation, each with a
-// session of its own.
+// Wrap puts l in front of c. t says whose requests they are: owner, project, session, agent,
+// scopes and weight. Its ID, Model, Messages and Tools are not used. Wrapping costs nothing:
+// use one Wrapped for each conversation, with a session of its own.
 func Wrap(l *middleware.Layer, c Client, t ken.Turn) *Wrapped {
 	t.ID = ""
 	return &Wrapped{l, c, t}
 }
 
-// CreateChatCompletion calls the client with the turn's blocks in the request.
-// The caller's request and its messages stay as they are; the errors are the
-// client's.
+// CreateChatCompletion calls the client with the turn's blocks in the request. The caller's
+// request and its messages stay as they are; the errors are the client's.
 func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
 	r, t := w.extend(ctx, r)
 	answer, err := w.client.CreateChatCompletion(ctx, r)
@@ -57,16 +53,16 @@ func (w *Wrapped) CreateChatCompletion(ctx context.Context, r openai.ChatComplet
 	return answer, err
 }
 
-// CreateChatCompletionStream is CreateChatCompletion for a streamed answer. The
-// stream is the client's own, so the session's journal has its answer once it
-// comes back in a request; a program that wants the last one in it as well hands
-// it to Layer.Answered, or puts Layer.Transport under its HTTP client instead.
+// CreateChatCompletionStream is CreateChatCompletion for a streamed answer. The stream is the
+// client's own, so the session's journal gets its answer only when it comes back in a request.
+// To record the last answer as well, hand it to Layer.Answered, or use Layer.Transport under
+// the HTTP client instead.
 func (w *Wrapped) CreateChatCompletionStream(ctx context.Context, r openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
 	r, _ = w.extend(ctx, r)
 	return w.client.CreateChatCompletionStream(ctx, r)
 }
 
-// extend returns the request with its blocks, and the turn that it is.
+// extend returns the request with its blocks, and its turn.
 func (w *Wrapped) extend(ctx context.Context, r openai.ChatCompletionRequest) (openai.ChatCompletionRequest, ken.Turn) {
 	t := w.turn
 	//lint:ignore SA1019 functions are the older form of tools, and count the same

@@ -9,8 +9,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// message reads what the layer looks at. An image is identified by its URL and
-// detail.
+// message reads what the layer uses of a message. An image is identified by its URL and detail.
 func message(m *openai.ChatCompletionMessage) ken.Message {
 	out := ken.Message{Role: m.Role, Name: m.Name, Text: m.Content, ToolCallID: m.ToolCallID}
 	var texts []string
@@ -36,8 +35,7 @@ func message(m *openai.ChatCompletionMessage) ken.Message {
 	return out
 }
 
-// insert returns a new slice with the blocks in place. Insertions come by rising
-// Before.
+// insert returns a new slice with the blocks in place. Insertions are ordered by Before.
 func insert(msgs []openai.ChatCompletionMessage, ins []middleware.Insertion) []openai.ChatCompletionMessage {
 	out := make([]openai.ChatCompletionMessage, 0, len(msgs)+len(ins))
 	done := 0
@@ -54,7 +52,7 @@ func insert(msgs []openai.ChatCompletionMessage, ins []middleware.Insertion) []o
 	return append(out, msgs[done:]...)
 }
 
-// merged returns m with text at its head.
+// merged returns m with text at its beginning.
 func merged(m openai.ChatCompletionMessage, text string) openai.ChatCompletionMessage {
 	text += "\n\n"
 	if len(m.MultiContent) == 0 {

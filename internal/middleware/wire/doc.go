@@ -1,15 +1,12 @@
-// Package wire reads and extends the body of a model call as the bytes that
-// came, without decoding it into a struct and encoding it again. Encoding again
-// would lose fields that the struct does not know, zeros that omitempty drops,
-// and the provider's prompt cache with them.
+// Package wire reads and extends the body of a model call as bytes, without decoding it into a
+// struct and encoding it again. Encoding again would lose unknown fields and zeros that
+// omitempty drops, and with them the provider's prompt cache.
 //
-// It knows four dialects: chat completions, OpenAI's Responses, Anthropic's Messages
-// and Ollama's chat. Parse reads what the layer needs into the same messages for all
-// of them, Splice puts blocks in, and ParseAnswer reads what the model answered,
-// streamed or not. Taking out what Splice put in gives the body back byte for
-// byte.
+// It knows four dialects: chat completions, OpenAI's Responses, Anthropic's Messages and
+// Ollama's chat. Parse reads them into the same messages, Splice inserts blocks, and
+// ParseAnswer reads the model's answer, streamed or not. Removing what Splice inserted gives
+// the original body, byte for byte.
 //
-// Where a key comes twice in an object, the last one counts, as it does for
-// nearly every server. A model's reasoning is never part of a message, and what a
-// hosted tool found is the provider's.
+// If an object has a key twice, the last one counts, as in nearly every server. A model's
+// reasoning is never part of a message, and results of hosted tools are left to the provider.
 package wire

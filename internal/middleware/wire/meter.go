@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Meter reads from an answer, while it passes, which model gave it and how many tokens it
-// took. It keeps two events of a stream and no more, and up to 4 MiB of an answer that is
-// one JSON object. Use NewMeter.
+// Meter reads, while an answer passes, which model gave it and how many tokens it took. It
+// keeps no more than two events of a stream, and up to 4 MiB of an answer that is one JSON
+// object. Use NewMeter.
 type Meter struct {
-	d      Dialect
-	part   []byte // of a stream, the line that has not ended; else the answer so far
-	first  []byte // the data of the first event, which names the model
-	last   []byte // of the last event that counts tokens
-	events int
-	stream bool
-	begun  bool
-	skip   bool // what goes on is too long to be kept
+	dialect  Dialect
+	partial  []byte // of a stream, the unfinished line; otherwise the answer so far
+	first    []byte // the data of the first event, which names the model
+	last     []byte // of the last event that counts tokens
+	events   int
+	stream   bool
+	started  bool
+	skipLine bool // the rest of the line is too long to be kept
 }
 
 // NewMeter returns a meter for one answer of a dialect.
-func NewMeter(d Dialect) *Meter { return &Meter{d: d} }
+func NewMeter(d Dialect) *Meter { return &Meter{dialect: d} }
 
 const (
 	maxMetered = 4 << 20  // of a JSON answer, and of one line of a stream
@@ -30,34 +30,34 @@ const (
 // Write takes the next bytes of an answer, without its encoding. It never fails.
 func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
-	if !m.begun {
+	if !m.started {
 		if p = bytes.TrimLeft(p, " \t\r\n\xef\xbb\xbf"); len(p) == 0 {
 			return n, nil
 		}
-		m.begun, m.stream = true, p[0] != '{'
+		m.started, m.stream = true, p[0] != '{'
 	}
 	for m.stream {
 		line, rest, ended := bytes.Cut(p, []byte("\n"))
 		if !ended {
 			break
 		}
-		if len(m.part) > 0 {
-			line = append(m.part, line...)
+		if len(m.partial) > 0 {
+			line = append(m.partial, line...)
 		}
-		if !m.skip {
+		if !m.skipLine {
 			m.line(line)
 		}
-		m.part, m.skip, p = m.part[:0], false, rest
+		m.partial, m.skipLine, p = m.partial[:0], false, rest
 	}
-	if m.skip = m.skip || len(m.part)+len(p) > maxMetered; m.skip {
-		m.part = nil
+	if m.skipLine = m.skipLine || len(m.partial)+len(p) > maxMetered; m.skipLine {
+		m.partial = nil
 		return n, nil
 	}
-	m.part = append(m.part, p...)
+	m.partial = append(m.partial, p...)
 	return n, nil
 }
 
-// line takes a line of a stream, and keeps it when it says something.
+// line takes a line of a stream, and keeps it if it has a count.
 func (m *Meter) line(line []byte) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || data[0] != '{' {
@@ -68,13 +68,13 @@ func (m *Meter) line(line []byte) {
 		m.first = bytes.Clone(data)
 		return // it is read in any case
 	}
-	if counts(data) {
+	if hasUsage(data) {
 		m.last = append(m.last[:0], data...)
 	}
 }
 
-// counts reports whether an event has an object called usage, wherever it is.
-func counts(data []byte) bool {
+// hasUsage reports whether an event has an object called usage, wherever it is.
+func hasUsage(data []byte) bool {
 	for {
 		_, after, ok := bytes.Cut(data, []byte(`"usage"`))
 		if !ok {
@@ -87,18 +87,18 @@ func counts(data []byte) bool {
 	}
 }
 
-// Read returns the model that answered and its usage, as far as the answer has said so. ok
-// is false when it has not counted its tokens.
+// Read returns the model that answered and its usage, as far as the answer has said. ok is
+// false if it has not counted its tokens.
 func (m *Meter) Read() (model string, u Usage, ok bool) {
-	body := m.part
+	body := m.partial
 	if m.stream {
-		m.line(m.part)
+		m.line(m.partial)
 		body = bytes.Join([][]byte{[]byte("data: "), m.first, []byte("\n\ndata: "), m.last, []byte("\n\n")}, nil)
 	}
-	a, _ := ParseAnswer(m.d, body)
+	a, _ := ParseAnswer(m.dialect, body)
 	return strings.Clone(a.Model), a.Usage, a.Usage.Input > 0 || a.Usage.Output > 0
 }
 
-// Events is the number of events of a stream so far, which have about a token each; 0 for
-// an answer that is none.
+// Events returns the number of events of a stream so far, of about a token each; 0 for an
+// answer that is no stream.
 func (m *Meter) Events() int { return m.events }

@@ -1,0 +1,357 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/budgeter"
+	"github.com/kenlayer/ken/store"
+)
+
+// Bounds of a turn's time.
+const (
+	// turnSlack is added to retrieval.deadline, which is for the retrieval sources, for the
+	// stages before and after them. When both are used up, the request goes on without a new
+	// block.
+	turnSlack = 50 * time.Millisecond
+	// maxOverdue bounds the turns that still compose a block after their deadline.
+	maxOverdue = 64
+)
+
+// composeWithinDeadline finds the blocks of earlier turns and composes this turn's block. If
+// the deadline passes first, the conversation keeps the blocks that are in memory, byte for
+// byte, and the receipt names the stage that was late.
+func (l *Layer) composeWithinDeadline(ctx context.Context, c *modelCall) ([]placedBlock, *turnDecision) {
+	if l.overdue.Load() >= maxOverdue {
+		return l.blocksInMemory(ctx, c, "turn: the turns before it are not done yet")
+	}
+	type blocks struct {
+		earlier []placedBlock
+		own     *turnDecision
+	}
+	var stage atomic.Pointer[string]
+	limit := l.cfg.Retrieval.Deadline + turnSlack
+	found, ok := runWithin(ctx, l, max(limit-time.Since(c.start), 0), func(ctx context.Context) (b blocks) {
+		err := l.restoreBlocks(ctx, c)
+		b.earlier = l.earlierBlocks(ctx, c, l.findBlock)
+		b.own = l.compose(ctx, c, slices.Concat(c.up.blocks, b.earlier), &stage)
+		if err != nil {
+			b.own = b.own.withDegraded("blocks: " + err.Error())
+		}
+		return b
+	})
+	if ok {
+		return found.earlier, found.own
+	}
+	late := "the store"
+	if s := stage.Load(); s != nil {
+		late = *s
+	}
+	return l.blocksInMemory(ctx, c, fmt.Sprintf("turn: not ready within %s, in %s", limit, late))
+}
+
+// blocksInMemory returns the blocks that need no look at the store, for a turn that can't be
+// composed for the reason given.
+func (l *Layer) blocksInMemory(ctx context.Context, c *modelCall, why string) ([]placedBlock, *turnDecision) {
+	t := c.turn
+	earlier := l.earlierBlocks(ctx, c, l.findBlockInMemory)
+	if d := l.cachedBlock(t.Session, c.at.dialogue[c.last]); d != nil && l.cfg.Injection.Sticky && (t.Session != "" || c.last < len(t.Messages)-1) {
+		return earlier, l.reusedDecision(c, d)
+	}
+	return earlier, l.failedDecision(t, why)
+}
+
+// earlierBlocks returns the blocks that the conversation carried before this turn, among the
+// messages that the request carries. find looks one of them up.
+func (l *Layer) earlierBlocks(ctx context.Context, c *modelCall, find func(context.Context, *ken.Turn, fingerprint) *turnDecision) (out []placedBlock) {
+	if !l.cfg.Injection.Sticky {
+		return nil
+	}
+	for i := c.up.firstSent; i < c.last; i++ {
+		if c.turn.Messages[i].Role != "user" {
+			continue
+		}
+		if d := find(ctx, c.turn, c.at.dialogue[i]); d != nil && d.text != "" {
+			out = append(out, placedBlock{i, d})
+		}
+	}
+	return out
+}
+
+// findBlock returns the block that was composed at a place. A block with a claim that was
+// forgotten since is not returned, although that costs the provider's prompt cache.
+func (l *Layer) findBlock(ctx context.Context, t *ken.Turn, at fingerprint) *turnDecision {
+	d := l.cachedBlock(t.Session, at)
+	if d == nil || l.anyForgotten(ctx, t.Owner, d.ownClaims) {
+		return nil
+	}
+	for owner, ids := range d.shared {
+		if l.anyForgotten(ctx, owner, ids) {
+			return nil
+		}
+	}
+	return d
+}
+
+// anyForgotten reports whether one of an owner's claims was forgotten. It is false if the store
+// can't be opened: then nothing can have been forgotten either.
+func (l *Layer) anyForgotten(ctx context.Context, owner string, ids []string) bool {
+	if len(ids) == 0 {
+		return false
+	}
+	p, release, err := l.openProjections(ctx, owner)
+	if err != nil {
+		return false
+	}
+	defer release()
+	return !store.HasAll(p, ids) && ctx.Err() == nil && hangError(p) == nil // a store that hangs finds nothing
+}
+
+// hangError returns the error of a store whose holder does not answer. What such a store does
+// not find may be there all the same.
+func hangError(p store.Projections) error {
+	if h, ok := p.(interface{ Hangs() error }); ok {
+		return h.Hangs()
+	}
+	return nil
+}
+
+// compose returns the turn's block: the one of an earlier request of the turn, or a new one
+// from the stages. earlier are the blocks that the conversation holds already; stage receives
+// the name of the stage that runs.
+func (l *Layer) compose(ctx context.Context, c *modelCall, earlier []placedBlock, stage *atomic.Pointer[string]) *turnDecision {
+	if d := l.reusableBlock(ctx, c); d != nil {
+		return l.reusedDecision(c, d)
+	}
+	if !l.beginComposing() {
+		return l.failedDecision(c.turn, causeBusy)
+	}
+	defer l.endComposing()
+	key := place{c.turn.Session, c.at.dialogue[c.last]}
+	stale := l.blocks.get(key)
+	read := *c.turn
+	read.Messages = l.cleanCache.clean(c.at.full, c.turn.Messages) // no stage sees a secret
+	d := l.runStages(ctx, &read, historyOf(earlier), stage)
+	d.receipt.MS = withEntry(d.receipt.MS, "assemble", since(c.start))
+	if !l.cfg.Injection.Sticky || ctx.Err() != nil { // a block that was cut short is not sent, so it must not be reused
+		return d
+	}
+	d.storedAt = key
+	return l.blocks.put(key, d, stale)
+}
+
+// reusableBlock returns the block that an earlier request of the turn got; nil if a new one is
+// to be composed. A request that ends with the person's message begins a turn: its block is
+// reused only for a retry, and only in a session, since another conversation may begin with the
+// same words.
+func (l *Layer) reusableBlock(ctx context.Context, c *modelCall) *turnDecision {
+	begins := c.last == len(c.turn.Messages)-1
+	if !l.cfg.Injection.Sticky || begins && c.turn.Session == "" {
+		return nil
+	}
+	if d := l.findBlock(ctx, c.turn, c.at.dialogue[c.last]); d != nil && (!begins || d.isReusable(l.now())) {
+		return d
+	}
+	return nil
+}
+
+// upstreamDecision returns the decision for a turn whose message, and block d, the provider
+// holds already. d is nil if the block is not known.
+func (l *Layer) upstreamDecision(c *modelCall, d *turnDecision) *turnDecision {
+	if d == nil {
+		return &turnDecision{receipt: l.emptyReceipt(c.turn, "what is asked is upstream, and its knowledge with it")}
+	}
+	return l.reusedDecision(c, d)
+}
+
+// reusedDecision returns a copy of an earlier request's decision for this request.
+func (l *Layer) reusedDecision(c *modelCall, d *turnDecision) *turnDecision {
+	out := *d
+	out.receipt.Reused, out.receipt.At, out.receipt.Policy = true, l.now().UTC(), c.turn.Policy
+	if c.named || d.incognito != c.turn.Incognito { // an incognito receipt must not be stored under another turn's id, nor the reverse
+		out.receipt.Turn = c.turn.ID
+	}
+	return &out
+}
+
+// failedDecision returns the decision for a turn that could not be composed.
+func (l *Layer) failedDecision(t *ken.Turn, why string) *turnDecision {
+	r := l.emptyReceipt(t, why)
+	r.Degraded = []string{why}
+	return &turnDecision{receipt: r}
+}
+
+// withDegraded returns a copy of the decision with one more failure in its receipt.
+func (d *turnDecision) withDegraded(why string) *turnDecision {
+	out := *d
+	out.receipt.Degraded = append(slices.Clip(out.receipt.Degraded), why)
+	return &out
+}
+
+// causeBusy is the receipt's cause for a turn beyond retrieval.at_once.
+const causeBusy = "turn: too many are composed at once (retrieval.at_once)"
+
+// beginComposing reports whether one more block may be composed now. If hundreds of turns were
+// composed at once, each would wait for all the others. After true, call endComposing.
+func (l *Layer) beginComposing() bool {
+	if l.composing.Add(1) <= int64(l.cfg.Retrieval.AtOnce) {
+		return true
+	}
+	l.endComposing()
+	return false
+}
+
+func (l *Layer) endComposing() { l.composing.Add(-1) }
+
+// runStages sends a turn, whose messages are clean, through the chain of stages.
+func (l *Layer) runStages(ctx context.Context, t *ken.Turn, history injectionHistory, stage *atomic.Pointer[string]) *turnDecision {
+	r := l.emptyReceipt(t, "")
+	st := &State{current: stage, Turn: *t, Read: t.Messages, Receipt: &r, late: l.takeLate(t), history: history}
+	l.runHandler(ctx, st, l.handler)
+	l.keepLate(t, st.Found.Late)
+	r.Signals = cloneSignals(r.Signals)
+	d := &turnDecision{text: st.Block.Text, itemHashes: make(map[string]uint64, len(r.Items)), receipt: r, lastEvent: st.lastEvent, incognito: t.Incognito,
+		retrievedCount: st.Found.Retrieved - st.Found.Sessions + len(st.code.cards) + len(st.code.decisions), memoryCount: st.Found.Memory}
+	for _, it := range r.Items {
+		d.itemHashes[it.ID] = hashOf(it.Text)
+		// Pieces of files change, and their old text does no harm. Items that are made for the
+		// turn are no records. Neither can be forgotten.
+		if it.Kind != ken.KindDocument && !budgeter.Made(it.Kind) && !isFileDecision(&it) {
+			d.addForgettable(it.Owner, it.ID)
+		}
+	}
+	return d
+}
+
+// runHandler runs a handler on a turn while the owner's store is open. Failures go to the
+// receipt.
+func (l *Layer) runHandler(ctx context.Context, st *State, h Handler) {
+	r := st.Receipt
+	p, release, err := l.openProjections(ctx, st.Turn.Owner)
+	if err != nil {
+		st.degrade("store", err)
+	} else {
+		defer release()
+		defer st.release()
+		st.proj = p
+		if s, ok := p.(store.Engine); ok && st.dryRun == nil && l.cfg.Injection.Sticky {
+			st.lastEvent = s.Seq()
+		}
+		err := protect(ctx, st, h)
+		st.Receipt = r // a middleware may have replaced it
+		if err != nil {
+			st.degrade("middleware", err)
+		}
+	}
+	r.Block, r.Chars, r.Tokens = st.Block.Text, st.Block.Chars, st.Block.Tokens
+}
+
+// cloneSignals returns signals that share no memory with the messages that they were read
+// from. Receipts are kept for long, and would keep whole requests in memory.
+func cloneSignals(s ken.Signals) ken.Signals {
+	s.Question, s.Subject = strings.Clone(s.Question), strings.Clone(s.Subject)
+	for _, words := range []*[]string{&s.Keywords, &s.Symbols, &s.Failures, &s.Entities} {
+		*words = slices.Clone(*words)
+		for i, w := range *words {
+			(*words)[i] = strings.Clone(w)
+		}
+	}
+	return s
+}
+
+// growStack gives the goroutine that calls it a stack as large as a turn needs: growing
+// bit by bit, with all that is on it copied each time, costs a turn 5 % of its time.
+//
+//go:noinline
+func growStack() {
+	var room [40 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// runWithin runs do on its own goroutine and returns its result if it ends within the limit.
+// Some calls of a store that does not answer can't be ended: then do goes on, counts as overdue
+// until it ends, and its result is dropped. The context of do ends at the limit. A panic of do
+// becomes a panic of the caller.
+func runWithin[T any](ctx context.Context, l *Layer, limit time.Duration, do func(context.Context) T) (out T, ok bool) {
+	within, cancel := context.WithTimeout(ctx, limit)
+	type outcome struct {
+		result T
+		panic  any // nil unless do panicked
+	}
+	var over atomic.Bool // do has ended, or the caller has stopped waiting
+	done := make(chan outcome, 1)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	go func() {
+		defer cancel()
+		defer func() {
+			p := recover()
+			if !over.CompareAndSwap(false, true) {
+				l.overdue.Add(-1)
+			}
+			if p != nil {
+				done <- outcome{panic: p}
+			}
+		}()
+		growStack()
+		done <- outcome{result: do(within)}
+	}()
+	select {
+	case o := <-done:
+		if o.panic != nil {
+			panic(o.panic)
+		}
+		return o.result, true
+	case <-timer.C: // not at ctx's end: the stages see that, and rules are there in no time
+	}
+	if over.CompareAndSwap(false, true) {
+		l.overdue.Add(1)
+	}
+	return out, false
+}
+
+// takeLate returns what the session's last turn was still waiting for.
+func (l *Layer) takeLate(t *ken.Turn) <-chan store.Result {
+	if t.Session == "" || t.Incognito {
+		return nil
+	}
+	return l.lateResults.take(t.Owner + "\x00" + t.Session)
+}
+
+func (l *Layer) keepLate(t *ken.Turn, ch <-chan store.Result) {
+	if ch != nil && t.Session != "" && !t.Incognito { // what it asked for is no other turn's business
+		l.lateResults.keep(t.Owner+"\x00"+t.Session, ch)
+	}
+}
+
+// lateResults keeps, for sessions whose last turn went on without its vector search, the
+// channels on which the hits will arrive. Beyond maxConversations, any session is dropped.
+type lateResults struct {
+	mu sync.Mutex // guards m
+	m  map[string]<-chan store.Result
+}
+
+func (l *lateResults) keep(session string, ch <-chan store.Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.m == nil {
+		l.m = map[string]<-chan store.Result{}
+	}
+	makeRoom(l.m, maxConversations)
+	l.m[session] = ch
+}
+
+func (l *lateResults) take(session string) <-chan store.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ch := l.m[session]
+	delete(l.m, session)
+	return ch
+}

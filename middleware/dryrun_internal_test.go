@@ -1,0 +1,204 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed/embedtest"
+	"github.com/kenlayer/ken/store"
+)
+
+// tryer is a layer that knows some things and has a session under way.
+func tryer(t *testing.T, change ...func(*Options)) *Layer {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Repository.Index = false
+	cfg.Retrieval.Deadline *= 100
+	o := Options{Root: t.TempDir(), Config: &cfg, Foreground: true, Strict: true, Log: slog.New(slog.DiscardHandler), Embedder: embedtest.Bag{}}
+	for _, f := range change {
+		f(&o)
+	}
+	l, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s, release, err := l.Store(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for i, text := range []string{"The ledger service listens on port 8071.", "The ledger service retries a failed transfer three times.",
+		"Deploys of the ledger happen on Tuesdays.", "Never write to the ledger by hand.", "Answer in short sentences."} {
+		c, err := ken.NewClaim(text, ken.FromUserStatement("s0", fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Entities = []string{"ledger"}
+		switch i {
+		case 3:
+			c.Constraint = true
+		case 4:
+			c.Kind, c.Entities = ken.KindHot, nil
+		}
+		if _, err := s.WriteClaim(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func inSession(text string) ken.Turn {
+	return ken.Turn{Session: "s", Messages: []ken.Message{{Role: "user", Text: text}}}
+}
+
+// footprint is all that a turn may leave: on the shelf, and in memory.
+func footprint(t *testing.T, l *Layer) string {
+	t.Helper()
+	if err := l.Recorded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	err := (ownerStore{l, l.cfg.Knowledge.Owner}).View(t.Context(), func(r store.ShelfReader) error {
+		b.Reset()
+		for key, v := range r.Scan("") {
+			fmt.Fprintf(&b, "%s=%s\n", key, v)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for el := l.sessionFocus.recent.Front(); el != nil; el = el.Next() {
+		names = append(names, fmt.Sprint(el.Value))
+	}
+	fmt.Fprintln(&b, "blocks", l.blocks.recent.Len(), "traffic", l.promptCache.last, "lineage", names, "late", len(l.lateResults.m), "recovered", len(l.recoveries.m), "begun", len(l.conversationStarts.m),
+		"heeds", len(l.judgements.byKey), "suspicions", len(l.taintMemory.byKey), "counts", l.Counts(), "rendered", l.renderCache)
+	return b.String()
+}
+
+// A trial is what a turn would get, and nobody can tell afterwards that there was one.
+func TestATrialIsATurnThatLeavesNoTrace(t *testing.T) {
+	heard := 0
+	l := tryer(t, func(o *Options) { o.OnReceipt = func(context.Context, ken.Receipt) { heard++ } })
+	first := inSession("On which port does the ledger service listen?")
+	l.Assemble(t.Context(), first)
+	before, told := footprint(t, l), heard
+	for _, turn := range []ken.Turn{inSession("How often does the ledger retry a failed transfer?"), inSession("And how often does it retry?"),
+		{Session: "new", Messages: first.Messages}, {Messages: first.Messages}} {
+		if _, err := l.Trial(t.Context(), turn, l.Config()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := footprint(t, l); after != before || heard != told {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	turn := inSession("How often does the ledger retry a failed transfer, and when do we deploy it?")
+	tried, err := l.Trial(t.Context(), turn, l.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := l.Assemble(t.Context(), turn)
+	if tried.Receipt.Block == "" || tried.Receipt.Block != given.Receipt.Block || tried.Insertions[0] != given.Insertions[0] ||
+		tried.Receipt.Mode != given.Receipt.Mode || tried.Receipt.Cause != given.Receipt.Cause {
+		t.Errorf("tried %s: %+v\n%s\ngiven %s\n%s", tried.Receipt.Mode, tried.Insertions, tried.Receipt.Block, given.Receipt.Mode, given.Receipt.Block)
+	}
+}
+
+// What is switched off in a trial is off, and the receipt says why there is less.
+func TestTrialSettings(t *testing.T) {
+	l := tryer(t)
+	question := "On which port does the ledger service listen, and how often does it retry?"
+	for name, tt := range map[string]struct {
+		change func(*config.Config)
+		mode   ken.Mode
+		cause  string
+		check  func(*ken.Receipt) bool
+	}{
+		"as it is":      {func(*config.Config) {}, ken.ModeHybrid, "", func(r *ken.Receipt) bool { return r.MS["vector"] > 0 && r.MS["keyword"] > 0 && len(r.Items) > 2 }},
+		"no vector":     {func(c *config.Config) { c.Middleware.Vector = false }, ken.ModeKeyword, "switched off: middleware.vector is false", lacks("vector")},
+		"no embeddings": {func(c *config.Config) { c.Knowledge.Embeddings = false }, ken.ModeKeyword, "switched off: knowledge.embeddings is false", lacks("vector")},
+		"no keyword":    {func(c *config.Config) { c.Middleware.Keyword = false }, ken.ModeVector, "switched off: middleware.keyword is false", lacks("keyword")},
+		"no pinned": {func(c *config.Config) { c.Middleware.Pinned = false }, ken.ModeHybrid, "", func(r *ken.Receipt) bool {
+			return !strings.Contains(r.Block, "short sentences")
+		}},
+		"no knowledge": {func(c *config.Config) { c.Middleware.Knowledge = false }, ken.ModeNone, "switched off: middleware.knowledge is false", func(r *ken.Receipt) bool { return r.Block == "" }},
+		"no structure": {func(c *config.Config) { c.Structure.Enabled = false }, ken.ModeHybrid, "", func(r *ken.Receipt) bool { return len(r.Focal) == 0 }},
+		"one item": {func(c *config.Config) { c.Knowledge.TopK, c.Structure.Enabled, c.Middleware.Pinned = 1, false, false }, ken.ModeHybrid, "", func(r *ken.Receipt) bool {
+			return len(r.Items) == 1
+		}},
+		"short items": {func(c *config.Config) { c.Budget.Chars = 500 }, ken.ModeHybrid, "", func(r *ken.Receipt) bool { return r.Chars < 800 }},
+		"tokens":      {func(c *config.Config) { c.Budget.Tokens = 120 }, ken.ModeHybrid, "", func(r *ken.Receipt) bool { return 0 < r.Tokens && r.Tokens <= 120 }},
+		"no memory":   {func(c *config.Config) { c.Budget.MemoryChars = 0 }, ken.ModeHybrid, "", func(r *ken.Receipt) bool { return !strings.Contains(r.Block, "short sentences") }},
+		"weight none": {func(c *config.Config) { c.Retrieval.Weight = ken.WeightNone }, ken.ModeNone, "the agent's weight is none", func(r *ken.Receipt) bool { return r.Block == "" }},
+	} {
+		cfg := l.Config()
+		tt.change(&cfg)
+		a, err := l.Trial(t.Context(), inSession(question), cfg)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r := &a.Receipt; r.Mode != tt.mode || r.Cause != tt.cause || !tt.check(r) {
+			t.Errorf("%s: %s, %q, degraded %q, %v\n%s", name, r.Mode, r.Cause, r.Degraded, r.MS, r.Block)
+		}
+	}
+	cfg := l.Config()
+	cfg.Budget.Chars = 1
+	var e *ken.Error
+	if _, err := l.Trial(t.Context(), inSession(question), cfg); !errors.As(err, &e) || e.Code != ken.CodeInvalid || e.Field != "budget.chars" {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Trial(ctx, inSession(question), l.Config()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cut short: %v", err)
+	}
+}
+
+// lacks reports that a source was not searched and found nothing.
+func lacks(leg string) func(*ken.Receipt) bool {
+	return func(r *ken.Receipt) bool {
+		_, asked := r.MS[leg]
+		for _, it := range r.Items {
+			if _, found := it.Legs[leg]; found {
+				return false
+			}
+		}
+		return !asked && len(r.Items) > 0
+	}
+}
+
+// What the layer was opened without can't be tried.
+func TestATrialCantSwitchOnVectors(t *testing.T) {
+	l := tryer(t, func(o *Options) { o.Config.Middleware.Vector = false })
+	cfg := l.Config()
+	cfg.Middleware.Vector = true
+	a, err := l.Trial(t.Context(), inSession("On which port does the ledger service listen?"), cfg)
+	if err != nil || a.Receipt.Mode != ken.ModeKeyword || a.Receipt.Cause != "switched off: middleware.vector is false" {
+		t.Errorf("%v, %s, %q", err, a.Receipt.Mode, a.Receipt.Cause)
+	}
+}
+
+// A program's middleware can tell a trial.
+func TestMiddlewaresKnowATrial(t *testing.T) {
+	var trials []bool
+	l := tryer(t, func(o *Options) {
+		o.Use = []Middleware{func(next Handler) Handler {
+			return func(ctx context.Context, st *State) error {
+				trials = append(trials, st.Trial())
+				return next(ctx, st)
+			}
+		}}
+	})
+	l.Assemble(t.Context(), inSession("On which port?"))
+	if _, err := l.Trial(t.Context(), inSession("On which port?"), l.Config()); err != nil || fmt.Sprint(trials) != "[false true]" {
+		t.Errorf("%v, %v", err, trials)
+	}
+}

@@ -1,0 +1,206 @@
+package middleware
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+)
+
+// answers is an answer that says something.
+func answers(text string) func() ObservedAnswer {
+	return func() ObservedAnswer {
+		return ObservedAnswer{OK: true, Answer: wire.Answer{Message: ken.Message{Role: "assistant", Text: text}}}
+	}
+}
+
+// thread puts one that goes on from another, and settles it.
+func (ts *threads) add(parent *thread, owner, id, said string, keys ...string) *thread {
+	t := &thread{parent: parent, owner: owner, keys: keys, messages: []ken.Message{{Role: "user", Text: "q"}}}
+	ts.put(t, id, answers(said))
+	ts.resolve(t)
+	return t
+}
+
+func TestThreadsAreBounded(t *testing.T) {
+	ts := newThreads()
+	var last *thread
+	for i := range maxThreads + 100 { // one conversation
+		last = ts.add(last, "o", fmt.Sprint(i), "a")
+	}
+	if len(ts.at) != maxThreads || ts.used.Len() != maxThreads {
+		t.Errorf("%d names", len(ts.at))
+	}
+	if ts.find(responseKey("o", "0")) != nil || ts.find(responseKey("o", fmt.Sprint(maxThreads+99))) != last {
+		t.Error("not the oldest names were forgotten")
+	}
+	if msgs, _ := last.conversation(); len(msgs) != 2*(maxThreads+100) {
+		t.Errorf("the newest knows %d messages", len(msgs)) // what a name leads to is whole
+	}
+	big := strings.Repeat("x", maxThreadBytes/8)
+	for i := range 32 {
+		ts.add(nil, "o", fmt.Sprint("big", i), big)
+	}
+	if ts.bytes > maxThreadBytes || ts.bytes < maxThreadBytes/2 || len(ts.at) > 8 {
+		t.Errorf("%d bytes by %d names", ts.bytes, len(ts.at))
+	}
+	ts.add(nil, "o", "whale", strings.Repeat("x", 2*maxThreadBytes))
+	if ts.bytes != 0 || len(ts.at) != 0 || ts.used.Len() != 0 {
+		t.Errorf("after one that is too big by itself: %d bytes by %d names", ts.bytes, len(ts.at))
+	}
+}
+
+// What no name leads to any more is given up, in whichever order names go.
+func TestThreadsAreGivenUp(t *testing.T) {
+	ts := newThreads()
+	a := ts.add(nil, "o", "a", "x", "conv")
+	b := ts.add(a, "o", "b", "x", "conv")
+	c := ts.add(a, "o", "c", "x")
+	if ts.find("conv") != b || ts.bytes != a.size+b.size+c.size || a.refs != 3 {
+		t.Fatalf("%d bytes, %d refs", ts.bytes, a.refs)
+	}
+	for _, key := range []string{responseKey("o", "a"), responseKey("o", "b"), responseKey("o", "c")} {
+		ts.remove(ts.at[key])
+	}
+	if c.size != 0 || a.size == 0 || b.size == 0 || ts.bytes != a.size+b.size {
+		t.Errorf("%d bytes", ts.bytes)
+	}
+	ts.remove(ts.at["conv"])
+	if ts.bytes != 0 {
+		t.Errorf("%d bytes for nobody", ts.bytes)
+	}
+	ts.put(&thread{owner: "o"}, "", answers("x")) // without a name
+	ts.put(&thread{owner: "o"}, strings.Repeat("x", maxIDBytes+1), answers("x"))
+	if len(ts.at) != 0 {
+		t.Errorf("%d names", len(ts.at))
+	}
+}
+
+// A thread's messages are its own: the guard may still read the turn's while the answer
+// is settled.
+func TestThreadsLeaveTheTurnAlone(t *testing.T) {
+	body := []byte("the words of a request")
+	turn := []ken.Message{{Role: "user", Text: unsafe.String(&body[0], len(body))}}
+	th := &thread{owner: "o", messages: turn[:1:1], read: answers("x")}
+	if !th.resolved() || len(th.messages) != 2 {
+		t.Fatalf("%+v", th.messages)
+	}
+	if &th.messages[0] == &turn[0] || unsafe.StringData(turn[0].Text) != &body[0] || unsafe.StringData(th.messages[0].Text) == &body[0] {
+		t.Error("the turn's messages were changed, or the thread holds the request's body")
+	}
+}
+
+// One that failed is forgotten, before and after it is settled.
+func TestThreadsThatFailed(t *testing.T) {
+	ts := newThreads()
+	a := ts.add(nil, "o", "a", "x", "conv")
+	for _, answer := range []wire.Answer{{Finish: "failed"}, {Finish: "cancelled"}, {Err: "no"}} {
+		f := &thread{parent: a, owner: "o", keys: []string{"conv"}}
+		ts.put(f, "f", func() ObservedAnswer { return ObservedAnswer{Answer: answer, OK: true} })
+		for _, when := range []string{"before", "after"} {
+			if ts.find(responseKey("o", "f")) != nil || ts.find("conv") != a {
+				t.Errorf("%+v: found %s it was settled", answer, when)
+			}
+			ts.resolve(f)
+		}
+		if len(ts.at) != 2 || ts.bytes != a.size || a.refs != 2 {
+			t.Errorf("%d names, %d bytes, %d refs", len(ts.at), ts.bytes, a.refs)
+		}
+	}
+	// A first one that failed leaves a conversation that is not known.
+	f := &thread{owner: "o", keys: []string{"other"}}
+	ts.put(f, "", func() ObservedAnswer { return ObservedAnswer{Answer: wire.Answer{Finish: "failed"}} })
+	if ts.resolve(f); ts.find("other") != nil {
+		t.Error("a conversation that never was")
+	}
+}
+
+func TestEnding(t *testing.T) {
+	const stream = "event: response.created\ndata: {}\n\nevent: response.output_text.delta\ndata: {\"delta\":\"event: response.completed\"}\n\n"
+	const done = "event: response.completed\ndata: {\"a\":1}\n\n"
+	for _, tt := range []struct {
+		name, body string
+		length     int64
+		at         int // where it is known to be whole, -1 for nowhere
+	}{
+		{"a stream", stream + done, -1, len(stream + done)},
+		{"with other line ends", strings.ReplaceAll(stream+done, "\n", "\r\n"), -1, len(stream+done) + strings.Count(stream+done, "\n")},
+		{"an incomplete one", stream + strings.Replace(done, "completed", "incomplete", 1), -1, len(stream+done) + 1},
+		{"more behind it", stream + done + "data: [DONE]\n\n", -1, len(stream + done)},
+		{"a stream that goes on", stream, -1, -1},
+		{"an object", `{"a":{"b":{}}}`, -1, 14},
+		{"with many inside", `{"a":[{},{},{},{},{},{}]}`, -1, -1}, // by the byte, it is tried too often
+		{"of known length", `{"a":[{},{},{},{},{},{}]}`, 25, 25},
+		{"cut short", `{"a":1`, 25, -1},
+		{"nothing", "", -1, -1},
+	} {
+		e, at := endDetector{length: tt.length}, -1
+		for i := range len(tt.body) {
+			if e.reached([]byte(tt.body[:i+1]), 1) {
+				at = i + 1
+				break
+			}
+		}
+		if at != tt.at {
+			t.Errorf("%s: at %d, want %d", tt.name, at, tt.at)
+		}
+	}
+	e := endDetector{length: -1} // in one read
+	if all := []byte(stream + done); !e.reached(all, len(all)) {
+		t.Error("not found in one read")
+	}
+}
+
+// A server may close what a client still reads; the body is handed on once.
+func TestATapHandsOnOnce(t *testing.T) {
+	n := 0
+	tp := &bodyTee{body: io.NopCloser(strings.NewReader("abc")), onDone: func(b []byte) {
+		if n++; string(b) != "ab" {
+			t.Errorf("handed on %q", b)
+		}
+	}}
+	if _, err := io.ReadFull(tp, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := tp.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := io.ReadAll(tp); err != nil || string(b) != "c" || n != 1 {
+		t.Errorf("read %q, %v; handed on %d times", b, err, n)
+	}
+}
+
+// A string and one part of text are the same said: clients make one of the other to
+// mark it for the provider's cache, and back.
+func TestAMarkMovesNoBlock(t *testing.T) {
+	at := func(m ken.Message) fingerprint { return fingerprintsOf(&ken.Turn{Messages: []ken.Message{m}}).full[0] }
+	plain := ken.Message{Role: "user", Text: "q"}
+	part := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}}}
+	two := ken.Message{Role: "user", Text: "q", Parts: []ken.Part{{Type: "text", Text: "q"}, {Type: "image", Ref: "x"}}}
+	if at(plain) != at(part) || at(part) == at(two) || at(plain) == at(ken.Message{Role: "user"}) {
+		t.Error("what was said the same way is told apart, or the other way round")
+	}
+}
+
+// A text that is unpacked without end is nothing, and what breaks off is what came.
+func TestDecoded(t *testing.T) {
+	if got := decodeBody([]byte("plain"), "identity"); string(got) != "plain" {
+		t.Errorf("got %q", got)
+	}
+	for _, encoding := range []string{"gzip", "deflate"} {
+		if got := decodeBody([]byte("\x00not packed"), encoding); len(got) != 0 {
+			t.Errorf("%s: got %q", encoding, got)
+		}
+	}
+	for encoding, want := range map[string]bool{"": true, "identity": true, "gzip": true, "x-gzip": true, "deflate": true, "br": false, "zstd": false, "gzip, br": false} {
+		if canDecode(encoding) != want {
+			t.Errorf("%q: readable is %v", encoding, !want)
+		}
+	}
+}
