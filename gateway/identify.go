@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,4 +201,133 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 		out = append(out, nowhere)
 	}
 	return out, nil
+}
+
+// credentialHeaders are where clients put the key of an API.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// presented is the key of Ken that a request brings, "" for none: in X-Ken-Key, or
+// where the API's own key would be.
+func presented(h http.Header) string {
+	if key := h.Get("X-Ken-Key"); key != "" {
+		return strings.TrimSpace(key)
+	}
+	for _, name := range credentialHeaders {
+		for _, v := range h[name] {
+			if key := credential(name, v); isKey(key) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// credential takes the scheme off a header's value.
+func credential(name, value string) string {
+	value = strings.TrimSpace(value)
+	if name != "Authorization" {
+		return value
+	}
+	scheme, key, ok := strings.Cut(value, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+func isKey(s string) bool { return strings.HasPrefix(s, access.KeyPrefix) }
+
+// clean takes out of the headers for the upstream what is for Ken alone, its keys
+// first. brought reports whether one of them stood where the API's key would be, or
+// in X-Ken-Key.
+func clean(h http.Header) (brought bool) {
+	for name, values := range h {
+		switch {
+		case name == "X-Ken-Key":
+			brought = true
+			delete(h, name)
+		case name == "X-Ken" || strings.HasPrefix(name, "X-Ken-"):
+			delete(h, name)
+		case slices.Contains(credentialHeaders, name) && anyKey(name, values):
+			brought = true
+			delete(h, name)
+		}
+	}
+	return brought
+}
+
+func anyKey(name string, values []string) bool {
+	for _, v := range values {
+		if isKey(credential(name, v)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lend puts the upstream's key into a request that brings none of its own.
+func (u *upstream) lend(h http.Header) {
+	if u.key == "" {
+		return
+	}
+	for _, name := range credentialHeaders {
+		if len(h[name]) > 0 {
+			return
+		}
+	}
+	if u.anthropic {
+		h.Set("X-Api-Key", u.key)
+	} else {
+		h.Set("Authorization", "Bearer "+u.key)
+	}
+}
+
+// A gateway without keys trusts whoever can connect to it, which a web page in a
+// browser on this machine can: by a name that its owner points at 127.0.0.1, or by
+// sending a request without asking for the answer. Both tell on themselves in the
+// headers Host and Origin.
+
+// addressed reports whether a request is meant for this machine, or for one of the
+// names configured. What came over a Unix socket is: no browser can open one.
+func addressed(r *http.Request, names []string) *fault {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+		return nil
+	}
+	if known(hostOf(r.Host), names) {
+		return checkOrigin(r, names)
+	}
+	return &fault{status: http.StatusMisdirectedRequest, code: "unknown_host", msg: "this gateway is not known by the name in the header Host",
+		try: "Use localhost, add the name to gateway.hosts, or configure gateway.keys."}
+}
+
+// checkOrigin refuses what a browser sends for a page that came from elsewhere.
+func checkOrigin(r *http.Request, names []string) *fault {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		if site := r.Header.Get("Sec-Fetch-Site"); site != "cross-site" {
+			return nil
+		}
+	} else if u, err := url.Parse(origin); err == nil && known(strings.ToLower(u.Hostname()), names) {
+		return nil
+	}
+	return &fault{status: http.StatusForbidden, code: "foreign_origin", msg: "this gateway serves no web pages from elsewhere",
+		try: "Call it from a program, or configure gateway.keys."}
+}
+
+// hostOf is a Host header without its port, in lower case.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+func known(host string, names []string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		return true
+	}
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kenlayer/ken"
 )
@@ -61,4 +62,94 @@ func (c *Caller) filter(statuses []ken.Status) ken.Filter {
 // sees reports whether a claim, whatever its status, is within the caller's scopes.
 func (c *Caller) sees(k *ken.Claim) bool {
 	return len(c.Scopes) == 0 || k.Scope.IsZero() || slices.Contains(c.Scopes, k.Scope)
+}
+
+// Profile is a named set of tools. --tools, tools.profile and ?tools= name profiles.
+type Profile struct {
+	Name  string
+	Tools []string
+}
+
+// DefaultProfile is the profile that is listed where nothing names another.
+const DefaultProfile = "core"
+
+// core is all that most agents need. Its cost in tokens is bounded by a test in internal/tools/mcp.
+var core = []string{"memory_recall", "knowledge_learn", "knowledge_dispute", "knowledge_explain", "forget_memory"}
+
+// profiles hold every built-in tool that has no entry in aliases.
+var profiles = []Profile{
+	{"core", core},
+	{"memory", slices.Concat(core, []string{"memory_list", "memory_stats", "recall_session", "knowledge_verify", "knowledge_history",
+		"entity_search", "entity_show", "constraint_add", "dependency_add"})},
+	{"code", []string{"graph_search", "graph_refs", "graph_dependents"}},
+	{"decisions", []string{"decision_search", "decision_read", "decision_create", "decision_supersede",
+		"objective_list", "objective_read", "objective_create", "objective_update", "objective_link_task", "task_list", "task_create", "task_update"}},
+}
+
+// allTools is the profile of every tool in profiles.
+const allTools = "all"
+
+// aliases maps a tool that no profile lists to the listed tool for the same act. A call
+// by the old name is answered as before.
+var aliases = map[string]string{"memory_ingest": "knowledge_learn", "knowledge_recall": "memory_recall"}
+
+// Profiles returns every profile, the last one with all tools. The caller owns the slice.
+func Profiles() []Profile {
+	all := Profile{Name: allTools}
+	for _, p := range profiles {
+		for _, name := range p.Tools {
+			if !slices.Contains(all.Tools, name) {
+				all.Tools = append(all.Tools, name)
+			}
+		}
+	}
+	return append(slices.Clone(profiles), all)
+}
+
+// Select reads a comma-separated list of profiles and tool names, and returns the names
+// of the tools without repetition, for Caller.Offer. Errors: ErrInvalid for an empty
+// list, and for an unknown name with the valid ones; field names the setting in it.
+func Select(field, list string) ([]string, error) {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	valid := validNames()
+	try := "Use a comma-separated list of: " + strings.Join(valid, ", ") + "."
+	if len(names) == 0 {
+		return nil, invalid(field, "no profile or tool is named", try)
+	}
+	for _, name := range names {
+		if slices.Contains(valid, name) {
+			continue
+		}
+		return nil, invalid(field, "there is no profile or tool "+shown(name)+meant(name, valid), try)
+	}
+	return expand(names), nil
+}
+
+// validNames lists what Select takes: profiles first, then tools.
+func validNames() (out []string) {
+	all := Profiles()
+	for _, p := range all {
+		out = append(out, p.Name)
+	}
+	out = append(out, all[len(all)-1].Tools...)
+	for name := range aliases {
+		out = append(out, name)
+	}
+	slices.Sort(out[len(all):])
+	return out
+}
+
+// expand replaces profiles by their tools and drops repetitions. The result has one
+// order, whatever the order of names.
+func expand(names []string) (out []string) {
+	all := Profiles()
+	for _, name := range names {
+		if i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name }); i >= 0 {
+			out = append(out, all[i].Tools...)
+		} else {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

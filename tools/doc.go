@@ -5,7 +5,7 @@
 //
 // A tool is a name, a description, a Go type for what goes in and one for what comes
 // out, what it does to the knowledge, and the right that it takes. Schemas follow from
-// the types. Adding one is a file that calls [Define] and a line in builtin.go, or a
+// the types. Adding one is a file that calls [Define] and a line in registry.go, or a
 // call of [Registry.Add] from elsewhere.
 //
 // # Who calls
@@ -32,7 +32,7 @@
 // # Which tools are listed
 //
 // A list of tools is in every request of an agent and costs tokens, so a [Profile] says
-// which are offered: see Caller.Offer, [Select] and profile.go. It limits no right. Two
+// which are offered: see Caller.Offer, [Select] and caller.go. It limits no right. Two
 // tools are older names for the act of a listed one, and are answered, not listed.
 //
 // # Answers

@@ -3,65 +3,205 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/receipt"
 )
 
-// Explain is an error of a call as a text for the model that made it: what is wrong
-// and how to mend it. What went wrong within Ken is not told in detail, because it may
-// name paths and addresses that are no model's business; the registry's log has it.
-func Explain(err error) string {
-	var e *ken.Error
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "The call was stopped before it was done."
-	case internal(err):
-		return "The tool failed (internal). Go on without it, or try it again later; the operator's log says why."
-	}
-	errors.As(err, &e)
-	var b strings.Builder
-	b.WriteString("The call failed (" + string(e.Code) + ")")
-	if said := strings.Trim(e.Field+": "+e.Msg, ": "); said != "" {
-		b.WriteString(": " + said)
-	}
-	if hint := ken.Hint(err); hint != "" {
-		b.WriteString("\nTry: " + hint)
-	}
-	return bounded(safe(b.String()), maxExplained)
+// explainIn are knowledge_explain's arguments.
+type explainIn struct {
+	Turn  string `json:"turn,omitempty" rule:"chars=256" jsonschema:"default: the last turn of this session"`
+	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"its id; left out, everything injected is listed"`
 }
 
-// internal reports a fault of ours.
-func internal(err error) bool {
-	var e *ken.Error
-	return !errors.As(err, &e) || e.Code == ken.CodeInternal || e.Code == ken.CodeCorrupt
+// Explained says what a turn was given and why, or what became of one claim in it.
+type Explained struct {
+	Turn     string          `json:"turn"`
+	At       time.Time       `json:"at"`
+	Session  string          `json:"session_id,omitempty"`
+	Mode     string          `json:"mode"`
+	Cause    string          `json:"cause,omitempty"`
+	Verdict  string          `json:"verdict,omitempty" jsonschema:"of the claim: injected, cut, unseen, unknown or silent"`
+	Reason   string          `json:"reason,omitempty" jsonschema:"why it was cut"`
+	Why      string          `json:"why,omitempty" jsonschema:"the same in a sentence"`
+	Try      string          `json:"try,omitempty" jsonschema:"what would change it"`
+	Claim    *Claim          `json:"claim,omitempty" jsonschema:"the claim as it is now"`
+	Injected []ExplainedItem `json:"injected"`
+	Cut      map[string]int  `json:"cut,omitempty" jsonschema:"how many were considered and left out, by reason"`
+	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
 }
 
-// maxExplained bounds an error's text, in code points.
-const maxExplained = 2000
+// ExplainedItem is a claim that was injected, and what brought it there.
+type ExplainedItem struct {
+	ID    string   `json:"id"`
+	Kind  string   `json:"kind"`
+	Tier  string   `json:"tier"`
+	Trust string   `json:"trust"`
+	Score float64  `json:"score"`
+	Found []string `json:"found_by"`
+}
 
-// unfit is the error of arguments that do not fit.
-func unfit(t *Tool, faults []fault) error {
-	msgs := make([]string, len(faults))
-	for i, f := range faults {
-		msgs[i] = f.String()
-		if i == 0 {
-			msgs[i] = f.msg
+// Write implements Output.
+func (e *Explained) Write(p *Page) {
+	line := "Turn " + e.Turn + " of " + e.At.UTC().Format("2006-01-02 15:04:05") + " UTC, mode " + e.Mode
+	if e.Cause != "" {
+		line += ": " + e.Cause
+	}
+	p.Line(line)
+	if e.Verdict != "" {
+		p.Line("The claim: " + e.Verdict + ". " + e.Why)
+		if e.Try != "" {
+			p.Line("To change it: " + e.Try)
 		}
 	}
-	return &ken.Error{Code: ken.CodeInvalid, Field: faults[0].field, Msg: strings.Join(msgs, "; "),
-		Try: "Call " + t.Name + " again with arguments such as " + t.Example}
+	for _, d := range e.Degraded {
+		p.Line("degraded: " + d)
+	}
+	if e.Claim != nil {
+		p.Item(e.Claim)
+	}
+	if e.Verdict == "" {
+		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), counted(e.Cut)))
+		for i := range e.Injected {
+			it := &e.Injected[i]
+			p.Line(fmt.Sprintf("%s %s %s %s, score %.3f, found by %s", shortID(it.ID), it.Tier, it.Trust, it.Kind, it.Score, strings.Join(it.Found, ", ")))
+		}
+	}
 }
 
-func invalid(field, msg, try string) error {
-	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
+func knowledgeExplain() Tool {
+	return Define(Spec{Name: "knowledge_explain", Title: "Why was this injected, or not", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "Say why a claim was or was not in the knowledge block of a turn: which search found it, or what cut it.",
+		Example:     `{"claim":"3f9a2c71"}`},
+		func(ctx context.Context, c *Call, in explainIn) (*Explained, error) {
+			rec, err := c.turnOrLast(ctx, in.Turn)
+			if err != nil {
+				return nil, err
+			}
+			out := &Explained{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
+				Injected: []ExplainedItem{}}
+			for _, d := range rec.Degraded {
+				out.Degraded = append(out.Degraded, oneLine(d, maxHeading))
+			}
+			if in.Claim != "" {
+				return out, c.explain(ctx, &rec, in.Claim, out)
+			}
+			out.Cut = map[string]int{}
+			for i := range rec.Cut {
+				if c.seesID(ctx, rec.Cut[i].ID) {
+					out.Cut[string(rec.Cut[i].Reason)]++
+				}
+			}
+			for i := range rec.Items {
+				it := &rec.Items[i]
+				if !c.seesID(ctx, it.ID) {
+					continue
+				}
+				out.Injected = append(out.Injected, ExplainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
+					Score: it.Fused, Found: legs(it.Legs)})
+			}
+			return out, nil
+		})
 }
 
-func refused(field, msg, try string) error {
-	return &ken.Error{Code: ken.CodeRefused, Field: field, Msg: msg, Try: try}
+// turnOrLast returns the receipt of a turn, the last one of the caller's session
+// without one. A program whose calls are in no session of a conversation has the last
+// turn of its owner.
+func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, error) {
+	if err := c.r.layer.Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
+		return receipt.Record{}, err
+	}
+	if turn != "" {
+		return c.turn(ctx, turn)
+	}
+	sessions := []string{c.Session}
+	if len(c.Scopes) == 0 {
+		sessions = append(sessions, "")
+	}
+	for _, s := range sessions {
+		list, _, err := c.r.layer.Receipts(c.Owner).List(ctx, receipt.Query{Session: s, Limit: 1})
+		if err != nil && !errors.Is(err, ken.ErrNotFound) {
+			return receipt.Record{}, err
+		}
+		if len(list) > 0 && (s != "" || len(c.Scopes) == 0) {
+			return list[0], nil
+		}
+	}
+	return receipt.Record{}, noTurn("of this session")
 }
 
-func notFound(id string) error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "there is no claim " + clipped(id),
-		Try: "Take the id from memory_recall, or the letters after k: in a block."}
+// explain fills in what became of a claim.
+func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *Explained) error {
+	var whole string
+	k, err := c.readable(ctx, id)
+	switch {
+	case err == nil:
+		whole = k.ID
+		shown := c.show(k)
+		out.Claim = &shown
+	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrRefused): // forgotten, or a piece of the repository
+		if whole, err = c.named(ctx, rec, id, err); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	e, err := c.r.layer.Explain(ctx, c.Owner, rec.Turn, whole)
+	if errors.Is(err, ken.ErrNotFound) {
+		return notFound(id)
+	}
+	if err != nil {
+		return err
+	}
+	out.Verdict, out.Reason = string(e.Verdict), string(e.Reason)
+	out.Why, out.Try = oneLine(e.Why, 500), oneLine(e.Try, 500)
+	return nil
+}
+
+// named finds an id that the receipt names: of a claim that is gone, or of a piece of
+// the repository. What the caller may not see stays not found.
+func (c *Call) named(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
+	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
+	for i := range rec.Items {
+		ids = append(ids, rec.Items[i].ID)
+	}
+	for i := range rec.Cut {
+		ids = append(ids, rec.Cut[i].ID)
+	}
+	id = strings.ToLower(strings.TrimSpace(id))
+	found := ""
+	for _, s := range ids {
+		if len(id) >= 6 && (strings.HasPrefix(s, id) || strings.HasSuffix(s, id)) && s != found {
+			if found != "" {
+				return "", invalid("claim", clipped(id)+" names more than one", "Give the whole id.")
+			}
+			found = s
+		}
+	}
+	if found == "" || !c.seesID(ctx, found) {
+		return "", otherwise
+	}
+	return found, nil
+}
+
+// seesID reports whether the caller may know of an id that a receipt names. Within
+// scopes, what is gone is nobody's.
+func (c *Call) seesID(ctx context.Context, id string) bool {
+	if len(c.Scopes) == 0 {
+		return true
+	}
+	k, err := c.Store.Get(ctx, id)
+	return err == nil && c.sees(&k)
+}
+
+// legs names the searches that found an item, with its rank.
+func legs(m map[string]ken.LegScore) []string {
+	out := []string{}
+	for _, name := range sorted(m) {
+		out = append(out, fmt.Sprintf("%s #%d", name, m[name].Rank))
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
@@ -125,4 +127,245 @@ func listed(p *Page, title string, lines []string) {
 	for some := range slices.Chunk(lines, 6) {
 		p.Part(title, some)
 	}
+}
+
+// graphSearchIn are graph_search's arguments.
+type graphSearchIn struct {
+	Query    string   `json:"query" rule:"filled;chars=200" jsonschema:"a name or parts of one, such as Shelf, open store, store.Shelf or a path"`
+	Kinds    []string `json:"kinds,omitempty" rule:"items=10;enum=file|package|namespace|type|interface|method|property|function|variable|adr" jsonschema:"only these; adr are decisions"`
+	Path     string   `json:"path,omitempty" rule:"chars=400" jsonschema:"only this file or folder, from the root, or a pattern such as *.go"`
+	Exported bool     `json:"exported,omitempty" jsonschema:"only what other packages or files can use"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=20"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=1000" jsonschema:"next of the page before"`
+}
+
+// NodesFound are what a search of the code found, best first.
+type NodesFound struct {
+	Nodes []Node `json:"nodes"`
+	Total int    `json:"total"`
+	Next  int    `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+}
+
+// Write implements Output.
+func (f *NodesFound) Write(p *Page) {
+	if len(f.Nodes) == 0 {
+		p.Line("Nothing in the code has such a name. Try a part of it, or fewer words.")
+		return
+	}
+	p.Line(strconv.Itoa(len(f.Nodes)) + " of " + strconv.Itoa(f.Total) + " names, best first. See who refers to one with graph_refs.")
+	if f.Next > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(f.Next))
+	}
+	lines := make([]string, len(f.Nodes))
+	for i := range f.Nodes {
+		lines[i] = fmt.Sprintf("%s (%d edges in)", f.Nodes[i].line(), f.Nodes[i].Uses)
+	}
+	listed(p, "in the code", lines)
+}
+
+func graphSearch() Tool {
+	return Define(Spec{Name: "graph_search", Title: "Search the code", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "Find files, packages, types, functions, methods and decisions of this project by parts of their names, with their places. " +
+			"It knows declarations as the files are now, not other text. Then see who uses one with graph_refs.",
+		Example: `{"query":"open store","kinds":["function"]}`},
+		func(ctx context.Context, c *Call, in graphSearchIn) (*NodesFound, error) {
+			code, err := c.code(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if in.Limit == 0 {
+				in.Limit = 20
+			}
+			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
+				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			out := &NodesFound{Nodes: []Node{}, Total: found.Total, Next: nextOf(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
+			for i := range found.Results {
+				out.Nodes = append(out.Nodes, showNode(&found.Results[i].Node))
+			}
+			return out, nil
+		})
+}
+
+// graphRefsIn are graph_refs' arguments.
+type graphRefsIn struct {
+	Name   string   `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
+	Kinds  []string `json:"kinds,omitempty" rule:"items=9;enum=implements|inherits|calls|references|imports|depends_on|tests|adr_governs|defines" jsonschema:"only these; adr_governs are decisions about it"`
+	Limit  int      `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
+	Offset int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
+}
+
+// RefShown is an edge that leads to a node.
+type RefShown struct {
+	Kind string `json:"kind"`
+	How  string `json:"how" rule:"enum=exact|guess" jsonschema:"guess: by a name that fits; look before you rely on it"`
+	Path string `json:"path,omitempty"`
+	Line int    `json:"line,omitempty" jsonschema:"the first place in the file"`
+	From Node   `json:"from"`
+}
+
+// RefsFound are what refers to a node.
+type RefsFound struct {
+	Node   Node        `json:"node"`
+	Counts []EdgeCount `json:"counts"`
+	Refs   []RefShown  `json:"refs"`
+	Total  int         `json:"total"`
+	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+}
+
+// Write implements Output.
+func (f *RefsFound) Write(p *Page) {
+	p.Part("what is referred to", []string{f.Node.line()})
+	if f.Total == 0 {
+		p.Line("Nothing refers to it.")
+		return
+	}
+	p.Line(strconv.Itoa(len(f.Refs)) + " of " + strconv.Itoa(f.Total) + " edges: " + edgeWords(f.Counts) + ".")
+	if f.Next > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(f.Next))
+	}
+	var lines []string
+	for i := range f.Refs {
+		r := &f.Refs[i]
+		if i > 0 && f.Refs[i-1].Kind != r.Kind {
+			listed(p, f.Refs[i-1].Kind, lines)
+			lines = nil
+		}
+		s := r.From.ID
+		if at := placed(r.Path, r.Line); at != "" {
+			s += " at " + at
+		}
+		if r.How != string(codegraph.Exact) {
+			s += " (guess)"
+		}
+		lines = append(lines, s)
+	}
+	if n := len(f.Refs); n > 0 {
+		listed(p, f.Refs[n-1].Kind, lines)
+	}
+}
+
+func graphRefs() Tool {
+	return Define(Spec{Name: "graph_refs", Title: "Who refers to it", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "List what implements, inherits, calls, references, imports, tests, governs or defines something in this project's code, with places, " +
+			"as the files are now. Each edge is exact or a guess by name.",
+		Example: `{"name":"store.Shelf","kinds":["calls","implements"]}`},
+		func(ctx context.Context, c *Call, in graphRefsIn) (*RefsFound, error) {
+			code, err := c.code(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if in.Limit == 0 {
+				in.Limit = 30
+			}
+			refs, err := code.View().Refs(in.Name, edgeKinds(in.Kinds), codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			if err != nil {
+				return nil, unnamed(err)
+			}
+			out := &RefsFound{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []RefShown{}, Total: refs.Total,
+				Next: nextOf(in.Offset, len(refs.Refs), refs.Total)}
+			for i := range refs.Refs {
+				r := &refs.Refs[i]
+				out.Refs = append(out.Refs, RefShown{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})
+			}
+			return out, nil
+		})
+}
+
+// graphDependentsIn are graph_dependents' arguments.
+type graphDependentsIn struct {
+	Name   string `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
+	Depth  int    `json:"depth,omitempty" rule:"min=1;max=32;default=3" jsonschema:"most steps away"`
+	Limit  int    `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
+	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
+}
+
+// DependentShown is something that depends on a node.
+type DependentShown struct {
+	Node Node   `json:"node"`
+	Step int    `json:"steps" jsonschema:"how many edges away"`
+	Kind string `json:"kind" jsonschema:"of the first edge"`
+	Via  string `json:"via" jsonschema:"what that edge leads to"`
+	How  string `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
+}
+
+// DependentsFound are what depends on a node, the nearest first.
+type DependentsFound struct {
+	Node       Node             `json:"node"`
+	Dependents []DependentShown `json:"dependents"`
+	Total      int              `json:"total"`
+	Further    bool             `json:"further" jsonschema:"there are others further away"`
+	Next       int              `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+}
+
+// Write implements Output.
+func (f *DependentsFound) Write(p *Page) {
+	p.Part("what is depended on", []string{f.Node.line()})
+	if f.Total == 0 {
+		p.Line("Nothing in this project depends on it.")
+		return
+	}
+	p.Line(strconv.Itoa(len(f.Dependents)) + " of " + strconv.Itoa(f.Total) + " dependents, the nearest first.")
+	if f.Further {
+		p.Line("There are others further away.")
+	}
+	if f.Next > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(f.Next))
+	}
+	var lines []string
+	for i := range f.Dependents {
+		d := &f.Dependents[i]
+		if i > 0 && f.Dependents[i-1].Step != d.Step {
+			listed(p, steps(f.Dependents[i-1].Step), lines)
+			lines = nil
+		}
+		s := d.Node.ID
+		if at := placed(d.Node.Path, d.Node.Line); at != "" {
+			s += " at " + at
+		}
+		s += ", " + d.Kind + " " + d.Via
+		if d.How != string(codegraph.Exact) {
+			s += " (guess)"
+		}
+		lines = append(lines, s)
+	}
+	if n := len(f.Dependents); n > 0 {
+		listed(p, steps(f.Dependents[n-1].Step), lines)
+	}
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step away"
+	}
+	return strconv.Itoa(n) + " steps away"
+}
+
+func graphDependents() Tool {
+	return Define(Spec{Name: "graph_dependents", Title: "What a change may reach", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "List what depends on something in this project's code, directly or through others, the nearest first. Look here before you " +
+			"change what others use.",
+		Example: `{"name":"store.Shelf","depth":2}`},
+		func(ctx context.Context, c *Call, in graphDependentsIn) (*DependentsFound, error) {
+			code, err := c.code(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if in.Limit == 0 {
+				in.Limit = 30
+			}
+			if in.Depth == 0 {
+				in.Depth = 3
+			}
+			deps, err := code.View().Dependents(in.Name, in.Depth, codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			if err != nil {
+				return nil, unnamed(err)
+			}
+			out := &DependentsFound{Node: showNode(&deps.Node), Dependents: []DependentShown{}, Total: deps.Total, Further: deps.More,
+				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total)}
+			for i := range deps.Dependents {
+				d := &deps.Dependents[i]
+				out.Dependents = append(out.Dependents, DependentShown{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})
+			}
+			return out, nil
+		})
 }

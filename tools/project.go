@@ -2,10 +2,13 @@ package tools
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/objective"
 )
@@ -83,4 +86,95 @@ func (c *Call) goals() (*objective.Store, error) {
 	}
 	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
 		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
+}
+
+// draft is what an agent wants written into a file: without what can't be seen and
+// without reasoning. The first fault stays.
+type draft struct {
+	changed bool
+	words   []string // what it says, for whoever asks where that is from
+	err     error
+}
+
+// text cleans a text. A secret in it is refused and not taken out: a file is shared, and
+// whoever wrote the secret must know that it was about to be.
+func (d *draft) text(field, s string) string {
+	clean := strings.TrimSpace(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	if found := guardrail.Secrets(clean); len(found) > 0 && d.err == nil {
+		d.err = refused(field, "it has what looks like a secret ("+found[0].Kind+"), and files of the project are shared",
+			"Leave it out, and say where it is kept instead.")
+	}
+	if given := strings.TrimSpace(s); clean != given {
+		if clean == "" && d.err == nil {
+			d.err = invalid(field, "nothing is left of it but reasoning or what can't be seen", "Say it in plain words.")
+		}
+		d.changed = d.changed || clean != strings.ReplaceAll(given, "\r\n", "\n")
+	}
+	if clean != "" {
+		d.words = append(d.words, clean)
+	}
+	return clean
+}
+
+// line is text for what must stand on one line.
+func (d *draft) line(field, s string) string { return squeeze(d.text(field, s)) }
+
+func (d *draft) lines(field string, list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = d.line(field, s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// notes say what was done to what an agent wrote.
+func (d *draft) notes() []string {
+	if d.changed {
+		return []string{"a model's reasoning or characters that can't be seen were taken out"}
+	}
+	return nil
+}
+
+// outside returns the id of a claim of an external source that says what a draft says;
+// "" when there is none. What somebody else wrote must not become the project's own word
+// by being copied into its files.
+func (c *Call) outside(ctx context.Context, d *draft) (string, error) {
+	const most = 2000 // bytes that are compared
+	for _, text := range d.words {
+		if len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		ids, err := c.repeats(ctx, text)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range ids {
+			k, err := c.Store.Get(ctx, id)
+			if errors.Is(err, ken.ErrNotFound) {
+				continue // a piece of a file
+			}
+			if err != nil {
+				return "", err
+			}
+			if k.Support(nil).Trust < ken.TrustAgent {
+				return id, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// ours refuses a draft that an external source says already.
+func (c *Call) ours(ctx context.Context, d *draft) error {
+	if d.err != nil {
+		return d.err
+	}
+	id, err := c.outside(ctx, d)
+	if err == nil && id != "" {
+		err = refused("", "claim "+shortID(id)+" of an external source says so, and nobody here has decided it",
+			"Tell a person, who can write it with the ken command.")
+	}
+	return err
 }

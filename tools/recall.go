@@ -3,8 +3,15 @@ package tools
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -96,5 +103,151 @@ func knowledgeRecall() Tool {
 		Example:     `{"question":"what patterns does this codebase use for transactions?","statuses":["verified","disputed"]}`},
 		func(ctx context.Context, c *Call, in knowledgeIn) (*Found, error) {
 			return c.recall(ctx, recallIn{in.Question, in.recallOptions})
+		})
+}
+
+// listIn are memory_list's arguments.
+type listIn struct {
+	Kinds    []string `json:"kinds,omitempty" rule:"items=10;chars=64;filled" jsonschema:"only these: fact, finding, episode, playbook, pattern, decision or hot"`
+	Statuses []string `json:"statuses,omitempty" rule:"items=6;enum=observed|inferred|hypothesis|verified|disputed|superseded" jsonschema:"default: observed, inferred and verified"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
+}
+
+// Listed is a page of a list, newest first.
+type Listed struct {
+	Claims []Claim `json:"claims"`
+	Next   int     `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+}
+
+// Write implements Output.
+func (l *Listed) Write(p *Page) {
+	if len(l.Claims) == 0 {
+		p.Line("There is nothing on this page.")
+	} else {
+		p.Line(strconv.Itoa(len(l.Claims)) + " listed, newest first.")
+	}
+	if l.Next > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(l.Next))
+	}
+	for i := range l.Claims {
+		p.Item(&l.Claims[i])
+	}
+}
+
+func memoryList() Tool {
+	return Define(Spec{Name: "memory_list", Title: "List what is known", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
+		Example:     `{"kinds":["fact"],"limit":10}`},
+		func(ctx context.Context, c *Call, in listIn) (*Listed, error) {
+			if in.Limit == 0 {
+				in.Limit = 10
+			}
+			f := c.filter(statuses(in.Statuses))
+			f.Kinds, f.MinTrust, f.Now = kinds(in.Kinds), c.r.layer.Config().Retrieval.MinTrust, c.Now()
+			found, err := c.Store.Newest(ctx, &f, in.Offset+in.Limit+1)
+			if err != nil {
+				return nil, err
+			}
+			hits := found.Hits[min(in.Offset, len(found.Hits)):]
+			out := &Listed{Claims: []Claim{}}
+			if len(hits) > in.Limit {
+				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
+			}
+			for _, h := range hits {
+				k, err := c.Store.Claim(ctx, h.Ref)
+				if errors.Is(err, ken.ErrNotFound) { // forgotten meanwhile
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				out.Claims = append(out.Claims, c.show(k))
+			}
+			return out, nil
+		})
+}
+
+// statsIn are memory_stats' arguments: none.
+type statsIn struct{}
+
+// Stats counts what is known, as far as the caller sees it.
+type Stats struct {
+	Claims   int            `json:"claims" jsonschema:"whatever their status, expired ones apart"`
+	Kinds    map[string]int `json:"kinds"`
+	Statuses map[string]int `json:"statuses"`
+	Tiers    map[string]int `json:"tiers"`
+	Trust    map[string]int `json:"trust"`
+	Newest   time.Time      `json:"newest,omitzero"`
+	Sessions int            `json:"sessions" jsonschema:"of which a journal is kept"`
+	Embedded int            `json:"embedded" jsonschema:"records that have a vector, pieces of the repository included"`
+	Records  int            `json:"records" jsonschema:"claims and pieces of the repository"`
+}
+
+// Write implements Output.
+func (s *Stats) Write(p *Page) {
+	p.Line(fmt.Sprintf("%d claims, %d sessions; %d of %d records have a vector.", s.Claims, s.Sessions, s.Embedded, s.Records))
+	for _, m := range []struct {
+		name string
+		of   map[string]int
+	}{{"kinds", s.Kinds}, {"statuses", s.Statuses}, {"tiers", s.Tiers}, {"trust", s.Trust}} {
+		if len(m.of) > 0 {
+			p.Line(m.name + ": " + counted(m.of))
+		}
+	}
+	if !s.Newest.IsZero() {
+		p.Line("newest: " + s.Newest.Format(time.RFC3339))
+	}
+}
+
+// counted writes counts, and none for none.
+func counted(m map[string]int) string {
+	var parts []string
+	for _, k := range sorted(m) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// reportEvery is how many claims are counted between two reports of progress.
+const reportEvery = 1000
+
+func memoryStats() Tool {
+	return Define(Spec{Name: "memory_stats", Title: "Count what is known", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "Count what is known by kind, status, tier and trust.", Example: `{}`},
+		func(ctx context.Context, c *Call, _ statsIn) (*Stats, error) {
+			out := &Stats{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
+			f := c.filter(ken.Statuses())
+			f.Structural, f.Now = true, c.Now()
+			out.Embedded, out.Records = c.Store.Coverage()
+			for k, err := range c.Store.Scan(ctx, &f, every) {
+				if err != nil {
+					return nil, err
+				}
+				v := c.r.layer.View(k)
+				out.Claims++
+				out.Kinds[bounded(string(k.Kind), 64)]++
+				out.Statuses[string(k.Status)]++
+				out.Tiers[v.Tier.String()]++
+				out.Trust[v.Trust.String()]++
+				if k.CreatedAt.After(out.Newest) {
+					out.Newest = k.CreatedAt.UTC().Truncate(time.Second)
+				}
+				if out.Claims%reportEvery == 0 {
+					progress(ctx, "count", out.Claims, out.Records)
+				}
+			}
+			sessions, err := c.r.layer.Journal(c.Owner).List(ctx)
+			for i := range sessions {
+				if c.seesSession(&sessions[i]) {
+					out.Sessions++
+				}
+			}
+			return out, err
 		})
 }

@@ -209,3 +209,82 @@ func (c *Call) result(out Output) (Result, error) {
 	}
 	return Result{JSON: b, Text: text, Changed: c.changed}, nil
 }
+
+// builtin are the tools of every registry, in the order in which they are listed.
+func builtin() []Tool {
+	return []Tool{
+		memoryRecall(),
+		memoryIngest(),
+		memoryList(),
+		memoryStats(),
+		recallSession(),
+		forgetMemory(),
+		knowledgeLearn(),
+		knowledgeRecall(),
+		knowledgeVerify(),
+		knowledgeDispute(),
+		knowledgeHistory(),
+		knowledgeExplain(),
+		entitySearch(),
+		entityShow(),
+		constraintAdd(),
+		dependencyAdd(),
+		taskCreate(),
+		taskUpdate(),
+		taskList(),
+		decisionSearch(),
+		decisionRead(),
+		decisionCreate(),
+		decisionSupersede(),
+		graphSearch(),
+		graphRefs(),
+		graphDependents(),
+		objectiveCreate(),
+		objectiveRead(),
+		objectiveUpdate(),
+		objectiveList(),
+		objectiveLinkTask(),
+	}
+}
+
+// Progress is told how far a call is: done of total, 0 for unknown.
+type Progress func(stage string, done, total int)
+
+type progressKey struct{}
+
+// WithProgress returns a context whose calls report to p, on their own goroutine.
+func WithProgress(ctx context.Context, p Progress) context.Context {
+	return context.WithValue(ctx, progressKey{}, p)
+}
+
+func progress(ctx context.Context, stage string, done, total int) {
+	if p, ok := ctx.Value(progressKey{}).(Progress); ok {
+		p(stage, done, total)
+	}
+}
+
+// function is a tool as a chat completions request names it.
+type function struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// OpenAI is the value of tools in a chat completions request: what the caller may
+// use, for function calling. Package openaitools has it in go-openai's types.
+func (r *Registry) OpenAI(c Caller) json.RawMessage {
+	list := []function{}
+	for _, t := range r.Tools(c) {
+		f := function{Type: "function"}
+		f.Function.Name, f.Function.Description, f.Function.Parameters = t.Name, t.Description, t.in.json
+		list = append(list, f)
+	}
+	b, err := json.Marshal(list)
+	if err != nil { // schemas are JSON
+		panic(fmt.Sprintf("tools: write the tools: %v", err))
+	}
+	return b
+}

@@ -1,14 +1,20 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/kenlayer/ken/internal/spelling"
 )
 
 // schemaFor infers the schema of a struct and narrows it as its rule tags say. A rule
@@ -170,4 +176,232 @@ func rule(p *jsonschema.Schema, tag string) error {
 		}
 	}
 	return nil
+}
+
+// maxArguments bounds what is read of a call: far above any claim that an agent
+// should write, and little enough to be read for nothing.
+const maxArguments = 256 << 10
+
+// maxFaults is how many faults of one call are told.
+const maxFaults = 8
+
+// fault is one thing that is wrong with arguments.
+type fault struct {
+	field string // as in evidence[0].kind; "" is the whole
+	msg   string
+}
+
+func (f fault) String() string {
+	if f.field == "" {
+		return f.msg
+	}
+	return f.field + ": " + f.msg
+}
+
+// read decodes arguments and checks them against the schema. What it returns decodes
+// into the struct that the schema is of; nothing at all stands for an empty object.
+func (s *schema) read(args json.RawMessage) (json.RawMessage, []fault) {
+	if len(args) > maxArguments {
+		return nil, []fault{{"", fmt.Sprintf("the arguments are %d bytes long, and %d is the most", len(args), maxArguments)}}
+	}
+	args = bytes.TrimSpace(args)
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	if !utf8.Valid(args) {
+		return nil, []fault{{"", "the arguments are not valid UTF-8"}}
+	}
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	if err == nil {
+		if _, more := dec.Token(); more != io.EOF {
+			err = fmt.Errorf("something follows the object")
+		}
+	}
+	if err != nil {
+		return nil, []fault{{"", "the arguments are not JSON: " + err.Error()}}
+	}
+	c := checker{}
+	c.check(s.root, "", v)
+	return args, c.faults
+}
+
+// checker collects what is wrong with a value: everything, so that a model can mend a
+// call at once. It knows the keywords that schemaFor writes.
+type checker struct{ faults []fault }
+
+func (c *checker) add(field, format string, args ...any) {
+	if len(c.faults) < maxFaults {
+		c.faults = append(c.faults, fault{field, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *checker) check(s *jsonschema.Schema, field string, v any) {
+	switch s.Type {
+	case "object":
+		m, ok := v.(map[string]any)
+		if !ok {
+			c.add(field, "is %s, expected an object", shown(v))
+			return
+		}
+		c.object(s, field, m)
+	case "array":
+		list, ok := v.([]any)
+		if !ok {
+			c.add(field, "is %s, expected %s", shown(v), expected(s))
+			return
+		}
+		if s.MaxItems != nil && len(list) > *s.MaxItems {
+			c.add(field, "has %d elements, expected at most %d", len(list), *s.MaxItems)
+			return
+		}
+		for i, x := range list {
+			c.check(s.Items, field+"["+strconv.Itoa(i)+"]", x)
+		}
+	case "string":
+		text, ok := v.(string)
+		n := utf8.RuneCountInString(text)
+		switch {
+		case !ok:
+			c.add(field, "is %s, expected %s", shown(v), expected(s))
+		case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
+			c.add(field, "is %s, expected %s%s", shown(v), expected(s), meant(text, words(s.Enum)))
+		case s.MinLength != nil && n < *s.MinLength:
+			c.add(field, "is empty")
+		case s.MaxLength != nil && n > *s.MaxLength:
+			c.add(field, "has %d characters, expected at most %d", n, *s.MaxLength)
+		}
+	case "boolean":
+		if _, ok := v.(bool); !ok {
+			c.add(field, "is %s, expected true or false", shown(v))
+		}
+	case "integer", "number":
+		if !fits(s, v) {
+			c.add(field, "is %s, expected %s", shown(v), expected(s))
+		}
+	}
+}
+
+func (c *checker) object(s *jsonschema.Schema, field string, m map[string]any) {
+	at := func(name string) string { return strings.TrimPrefix(field+"."+name, ".") }
+	for _, name := range s.Required {
+		if _, ok := m[name]; !ok {
+			c.add(at(name), "is missing, expected %s", expected(s.Properties[name]))
+		}
+	}
+	names := make([]string, 0, len(s.Properties))
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	keys := make([]string, 0, len(m))
+	for name := range m {
+		keys = append(keys, name)
+	}
+	slices.Sort(keys)
+	for _, name := range keys {
+		p := s.Properties[name]
+		if p == nil {
+			hint := meant(name, names)
+			if hint == "" {
+				hint = "; there are " + strings.Join(names, ", ")
+			}
+			c.add(at(clipped(name)), "there is no such field%s", hint)
+			continue
+		}
+		c.check(p, at(name), m[name])
+	}
+}
+
+// fits reports a number within its bounds.
+func fits(s *jsonschema.Schema, v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
+	}
+	f, err := n.Float64()
+	if err != nil || math.IsInf(f, 0) {
+		return false
+	}
+	if s.Type == "integer" {
+		if _, err := strconv.ParseInt(n.String(), 10, 64); err != nil { // 5.0 is whole, and no Go integer
+			return false
+		}
+	}
+	return (s.Minimum == nil || f >= *s.Minimum) && (s.Maximum == nil || f <= *s.Maximum)
+}
+
+// expected says in words what a value must look like.
+func expected(s *jsonschema.Schema) string {
+	switch s.Type {
+	case "string":
+		if s.Enum != nil {
+			return "one of " + strings.Join(words(s.Enum), ", ")
+		}
+		return "a string"
+	case "integer", "number":
+		kind := map[string]string{"integer": "a whole number", "number": "a number"}[s.Type]
+		switch {
+		case s.Minimum != nil && s.Maximum != nil:
+			return fmt.Sprintf("%s from %g to %g", kind, *s.Minimum, *s.Maximum)
+		case s.Minimum != nil:
+			return fmt.Sprintf("%s from %g on", kind, *s.Minimum)
+		}
+		return kind
+	case "array":
+		return "a list, each " + expected(s.Items)
+	case "boolean":
+		return "true or false"
+	}
+	return "an object"
+}
+
+// meant is a hint at the name that somebody may have had in mind; "" without one.
+func meant(got string, names []string) string {
+	if len(got) > 64 {
+		return ""
+	}
+	best, at := "", 1+len(got)/3
+	for _, name := range names {
+		if d := spelling.Distance(got, name); d <= at && (best == "" || d < at) {
+			best, at = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+func words(enum []any) []string {
+	out := make([]string, len(enum))
+	for i, v := range enum {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// shown is a value in a message, shortened.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return strconv.Quote(clipped(v))
+	}
+	return clipped(fmt.Sprint(v))
+}
+
+func clipped(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
 }

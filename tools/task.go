@@ -1,9 +1,12 @@
 package tools
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
@@ -68,4 +71,159 @@ func (r *TaskResult) Write(p *Page) {
 		p.Line("note: " + n)
 	}
 	p.Part("task", []string{r.Task.line()})
+}
+
+// taskCreateIn are task_create's arguments.
+type taskCreateIn struct {
+	Title     string   `json:"title" rule:"filled;chars=1000" jsonschema:"what is to be done, in one sentence"`
+	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about; default: known names in the title"`
+	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31"`
+}
+
+func taskCreate() Tool {
+	return Define(Spec{Name: "task_create", Title: "Create a task", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Keep something to be done beyond this session. It gets an id such as T-0001 and is shown with what it is about. " +
+			"An open one in the same words is not created again.",
+		Example: `{"title":"Move the ledger to PostgreSQL 15","about":["ledger"]}`},
+		func(ctx context.Context, c *Call, in taskCreateIn) (*TaskResult, error) {
+			until, err := when("expires_at", in.ExpiresAt)
+			if err != nil {
+				return nil, err
+			}
+			ev, err := c.backed(ctx, in.Title, nil)
+			if err != nil {
+				return nil, err
+			}
+			release, err := c.r.writing.Take(ctx, c.Owner)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			e := c.editor("task_create", ev.pieces)
+			had, err := e.Tasks(ctx, edit.TaskFilter{Contains: squeeze(in.Title)})
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range had {
+				if strings.EqualFold(t.Title, squeeze(in.Title)) && t.Claim.Scope == c.scope() {
+					return &TaskResult{c.showTask(t), append(ev.notes, "it is there already")}, nil
+				}
+			}
+			t, err := e.CreateTask(ctx, edit.NewTask{Title: in.Title, About: in.About, ExpiresAt: until})
+			if err != nil {
+				return nil, err
+			}
+			c.Touch(t.ClaimID)
+			return &TaskResult{c.showTask(t), ev.notes}, nil
+		})
+}
+
+// taskListIn are task_list's arguments.
+type taskListIn struct {
+	Statuses []string `json:"statuses,omitempty" rule:"items=5;enum=open|in_progress|blocked|done|cancelled" jsonschema:"default: open ones"`
+	About    string   `json:"about,omitempty" rule:"chars=200" jsonschema:"only about this entity"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
+}
+
+// TaskList is a page of tasks, by their numbers.
+type TaskList struct {
+	Tasks []Task `json:"tasks"`
+	Total int    `json:"total"`
+	Next  int    `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+}
+
+// Write implements Output.
+func (l *TaskList) Write(p *Page) {
+	if len(l.Tasks) == 0 {
+		p.Line("There are no such tasks.")
+		return
+	}
+	p.Line(strconv.Itoa(len(l.Tasks)) + " of " + strconv.Itoa(l.Total) + " tasks.")
+	if l.Next > 0 {
+		p.Line("There is more: offset " + strconv.Itoa(l.Next))
+	}
+	for i := range l.Tasks {
+		p.Part("task", []string{l.Tasks[i].line()})
+	}
+}
+
+func taskList() Tool {
+	return Define(Spec{Name: "task_list", Title: "List tasks", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "List tasks, all or those about one thing. Look here when you begin, and before you create a task.",
+		Example:     `{"about":"ledger"}`},
+		func(ctx context.Context, c *Call, in taskListIn) (*TaskList, error) {
+			if in.Limit == 0 {
+				in.Limit = 20
+			}
+			want := edit.TaskFilter{About: in.About}
+			for _, s := range in.Statuses {
+				want.Statuses = append(want.Statuses, task.Status(s))
+			}
+			all, err := c.editor("task_list", nil).Tasks(ctx, want)
+			if err != nil {
+				return nil, err
+			}
+			out := &TaskList{Tasks: []Task{}, Total: len(all)}
+			page := all[min(in.Offset, len(all)):]
+			if len(page) > in.Limit {
+				page, out.Next = page[:in.Limit], in.Offset+in.Limit
+			}
+			for _, t := range page {
+				out.Tasks = append(out.Tasks, c.showTask(t))
+			}
+			return out, nil
+		})
+}
+
+// taskUpdateIn are task_update's arguments.
+type taskUpdateIn struct {
+	ID        string   `json:"id" rule:"filled;chars=40" jsonschema:"of the task, such as T-0001"`
+	Status    string   `json:"status,omitempty" rule:"enum=open|in_progress|blocked|done|cancelled"`
+	Title     string   `json:"title,omitempty" rule:"chars=1000" jsonschema:"the new title"`
+	About     []string `json:"about,omitempty" rule:"items=20;chars=200;filled" jsonschema:"replaces what it was about"`
+	ExpiresAt string   `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31, or never"`
+}
+
+func taskUpdate() Tool {
+	return Define(Spec{Name: "task_update", Title: "Change a task", Effect: Writes, Right: Write, Idempotent: true,
+		Description: "Change a task: its status, title, entities or expiry. What is left out stays.",
+		Example:     `{"id":"T-0001","status":"in_progress"}`},
+		func(ctx context.Context, c *Call, in taskUpdateIn) (*TaskResult, error) {
+			var change edit.TaskChange
+			if in.Status != "" {
+				s := task.Status(in.Status)
+				change.Status = &s
+			}
+			if in.About != nil {
+				change.About = &in.About
+			}
+			if in.ExpiresAt != "" {
+				until, err := when("expires_at", in.ExpiresAt)
+				if err != nil {
+					return nil, err
+				}
+				change.ExpiresAt = &until
+			}
+			words := in.Title
+			if in.Title != "" {
+				change.Title = &in.Title
+			}
+			if change == (edit.TaskChange{}) {
+				return nil, invalid("status", "nothing is to be changed", "Give status, title, about or expires_at.")
+			}
+			ev, err := c.backed(ctx, words, nil)
+			if err != nil {
+				return nil, err
+			}
+			before := c.Store.Seq()
+			t, err := c.editor("task_update", ev.pieces).UpdateTask(ctx, in.ID, change)
+			if err != nil {
+				return nil, err
+			}
+			if c.Store.Seq() != before {
+				c.Touch(t.ClaimID)
+			}
+			return &TaskResult{c.showTask(t), ev.notes}, nil
+		})
 }

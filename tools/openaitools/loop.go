@@ -1,3 +1,6 @@
+// Package openaitools offers the tools of a registry to a model through go-openai:
+// [Tools] are what a request names, and a [Loop] runs what the model calls, hands the
+// answers back and asks again until it answers in words.
 package openaitools
 
 import (
@@ -127,4 +130,14 @@ func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 		return tools.Explain(err)
 	}
 	return res.Text
+}
+
+// Tools are what a caller may use, as a chat completions request names them.
+func Tools(r *tools.Registry, c tools.Caller) []openai.Tool {
+	var out []openai.Tool
+	for _, t := range r.Tools(c) {
+		out = append(out, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: t.InputSchema()}})
+	}
+	return out
 }

@@ -3,12 +3,14 @@ package api
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -132,3 +134,62 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 
 // maxCounted bounds how many owners' counts are remembered.
 const maxCounted = 256
+
+// UsageList lists the usage of the keys, the last day first.
+type UsageList struct {
+	Usage    []usage.Row `json:"usage"`
+	Warnings []string    `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
+}
+
+// maxDays bounds how far back usage is told.
+const maxDays = 366
+
+func usageRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/usage", id: "listUsage", tag: "usage", right: access.Read,
+		summary: "List what keys have used",
+		about: "List requests, tokens and cost by day, key, owner and model, the last day first. A key sees its own usage; with the right operate, " +
+			"that of its owner's keys; and as a key of the configured owner with that right, all.",
+		params: []*param{pDays},
+		status: http.StatusOK, answer: reflect.TypeFor[UsageList](), serve: (*API).listUsage,
+	}}
+}
+
+func (a *API) listUsage(c *call) (*reply, error) {
+	out := UsageList{Usage: []usage.Row{}}
+	if a.o.Usage == nil {
+		return &reply{body: out}, nil
+	}
+	rows, err := a.o.Usage.Rows(c.number(pDays))
+	out.Warnings, err = missing(err)
+	out.Usage = append(out.Usage, slices.DeleteFunc(rows, func(r usage.Row) bool {
+		return !usage.Visible(&r, c.who, a.l.Config().Knowledge.Owner)
+	})...)
+	return &reply{body: out}, err
+}
+
+func aboutRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/openapi.json", id: "getDescription", tag: "about",
+		summary: "Read this description", about: "Read the OpenAPI description of these routes. It needs no right.",
+		status: http.StatusOK, tagged: true, serve: (*API).description,
+	}, {
+		method: http.MethodGet, path: "/api/problems/{code}", id: "getProblem", tag: "about",
+		summary: "Read what a problem means", about: "Read what a problem's type means. It needs no right.",
+		status: http.StatusOK, answer: reflect.TypeFor[ProblemType](), fails: []problemCode{codeNotFound}, serve: (*API).problem,
+	}}
+}
+
+func (a *API) description(*call) (*reply, error) {
+	body, err := Description()
+	// It is the same for everybody and holds nothing of anybody's.
+	return &reply{raw: body, etag: described.tag, header: map[string]string{"Cache-Control": "no-cache"}}, err
+}
+
+func (a *API) problem(c *call) (*reply, error) {
+	t, ok := typeOf(problemCode(c.path["code"]))
+	if !ok {
+		return nil, problemf(codeNotFound, "no problem is called %q", printable(c.path["code"], 60))
+	}
+	return &reply{body: t}, nil
+}

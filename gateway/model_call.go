@@ -1,0 +1,307 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/middleware/wire"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
+	"github.com/kenlayer/ken/middleware"
+)
+
+// look reads a call that may get what Ken knows; whole tells that there is all of it.
+// Only headers that can't be read are a fault, because they may ask for less than what
+// would be shown.
+func (c *call) look() *fault {
+	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
+		return f
+	}
+	if c.asked.off || c.body == nil {
+		return nil
+	}
+	if c.untouched = c.unlookable(); c.untouched != "" {
+		return nil
+	}
+	if f := c.read(); f != nil || !c.isWhole {
+		return f
+	}
+	c.roomForMessages()
+	return nil
+}
+
+// turn returns the turn of a request: its owner, session and policy.
+func (c *call) turn(r *wire.Request) ken.Turn {
+	t := c.asked.turn(c.who) // the owner is never of the body
+	t.Session = wire.SessionOf(t.Owner, t.Session, r)
+	t.Parent = wire.NameOf(t.Owner, t.Parent)
+	c.decide(r, &t)
+	return t
+}
+
+// preview puts into a request that counts tokens what the model call would carry.
+func (c *call) preview() *fault {
+	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+		return f
+	}
+	defer c.survive()
+	if body, err := c.g.layer.Preview(c.r.Context(), c.dialect, c.whole, c.turn); err == nil {
+		c.set(body)
+	}
+	return nil
+}
+
+// extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
+// the call goes on without.
+func (c *call) extend() *fault {
+	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+		return f
+	}
+	c.know(nil)
+	if c.exchange != nil { // else the upstream says what is wrong with it
+		c.set(c.exchange.Body)
+	}
+	return nil
+}
+
+// roomForMessages takes room for what many short messages need beyond their bytes. Without it,
+// the body is not looked into.
+func (c *call) roomForMessages() bool {
+	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
+		c.untouched = tooMany
+		return false
+	}
+	return true
+}
+
+// know has the layer look into the body, and sets exchange unless the body is no request of
+// its dialect. change, which may be nil, can change the request and its turn before.
+func (c *call) know(change func(*wire.Request, *ken.Turn)) {
+	var model string
+	var stream bool
+	c.exchange = c.begin(func(r *wire.Request) ken.Turn {
+		model, stream = r.Model, r.Stream
+		t := c.turn(r)
+		if change != nil {
+			change(r, &t)
+		}
+		return t
+	})
+	if c.exchange != nil && c.exchange.Receipt.Policy != "" {
+		c.g.o.Metrics.Policy(c.exchange.Receipt.Policy)
+	}
+	if c.exchange != nil && c.exchange.Busy {
+		c.untouched = tooBusy
+	}
+	if c.exchange != nil && c.g.o.Tracer != nil && c.up != nil {
+		port, _ := strconv.Atoi(c.up.base.Port())
+		provider := "openai"
+		switch c.dialect {
+		case wire.Messages:
+			provider = "anthropic"
+		case wire.Ollama:
+			provider = "ollama"
+		}
+		ctx, span := c.g.o.Tracer.Chat(c.r.Context(), trace.Call{Model: model, Provider: provider, Server: c.up.base.Hostname(), Port: port,
+			Conversation: c.exchange.Turn.Session, Stream: stream})
+		c.r, c.client = c.r.WithContext(ctx), span
+	}
+}
+
+// begin is the layer's part; nil when the body is none of its dialect, and when
+// the layer failed in a way that it should not.
+func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
+	defer c.survive()
+	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
+	if err != nil {
+		return nil
+	}
+	return x
+}
+
+// survive keeps a failure of the layer from the call, which goes on without knowledge.
+func (c *call) survive() {
+	if p := recover(); p != nil {
+		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
+	}
+}
+
+// modify adds to the upstream's answer what Ken has to say, and listens to it.
+func (g *Gateway) modify(resp *http.Response) error {
+	c := callOf(resp.Request.Context())
+	c.up.note(g.o.Now(), resp.StatusCode, "")
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		c.w.status, c.w.first = resp.StatusCode, g.o.Now()
+		if conn, ok := resp.Body.(io.ReadWriteCloser); ok && c.socket != nil {
+			resp.Body = c.socket.open(conn)
+		}
+		return nil
+	}
+	if instead := c.instead(resp); instead != nil {
+		return c.replace(resp, instead)
+	}
+	c.keepAbsent(resp.Header)
+	g.countStatus(resp.StatusCode)
+	resp.Body, c.meter = &answer{ReadCloser: resp.Body, c: c}, c.newMeter(resp)
+	if c.untouched != "" {
+		resp.Header.Set("X-Ken-Untouched", c.untouched)
+	}
+	if c.exchange != nil {
+		c.annotate(resp.Header)
+		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)
+		var heard func(middleware.Heard) // nil costs nothing
+		if c.client != nil {
+			heard = listener(c.client, resp.StatusCode)
+		}
+		c.exchange.Listen(resp, heard)
+	}
+	c.w.early = resp.ContentLength < 0
+	return nil
+}
+
+// countStatus counts a status that says that the upstream failed.
+func (g *Gateway) countStatus(status int) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		g.o.Metrics.UpstreamError("rate_limited")
+	case status >= http.StatusInternalServerError:
+		g.o.Metrics.UpstreamError("server")
+	}
+}
+
+// tainted counts tool calls that repeat external claims.
+func (g *Gateway) tainted(found []ken.Taint) {
+	for range found {
+		g.o.Metrics.Taint(string(g.terms.Load().cfg.Taint))
+	}
+}
+
+// keepAbsent keeps net/http from adding headers that the upstream left out.
+func (c *call) keepAbsent(from http.Header) {
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := from[name]; !ok {
+			c.w.Header()[name] = nil
+		}
+	}
+}
+
+// annotate adds what Ken has to say to the answer's headers. Of the names that
+// are Ken's alone the upstream's are replaced: a client looks up its turn by them. In
+// Server-Timing the upstream's entries stay, first.
+func (c *call) annotate(h http.Header) {
+	r := &c.exchange.Receipt
+	h.Del("X-Ken-Policy")
+	if r.Policy != "" {
+		h.Set("X-Ken-Policy", r.Policy)
+	}
+	h.Del("X-Ken-Turn")
+	if r.Turn != "" { // a call that leaves nothing has no turn that could be looked up
+		h.Set("X-Ken-Turn", r.Turn)
+	}
+	if c.side {
+		h.Set("X-Ken-Mode", "side")
+		return
+	}
+	h.Set("X-Ken-Mode", string(r.Mode))
+	spent := r.MS
+	if r.Reused { // the stages are those of the request that composed the block
+		spent = map[string]float64{"total": spent["total"]}
+	}
+	h.Add("Server-Timing", timing(spent))
+}
+
+// timing writes what the layer spent as Server-Timing does: ken is all of it, and
+// ken-STAGE a part.
+func timing(spent map[string]float64) string {
+	b := make([]byte, 0, 128)
+	b = append(b, "ken;dur="...)
+	b = strconv.AppendFloat(b, spent["total"], 'f', 3, 64)
+	var stages []string
+	for name := range spent {
+		if name != "total" && token(name) {
+			stages = append(stages, name)
+		}
+	}
+	slices.Sort(stages)
+	for _, name := range stages {
+		b = append(b, ", ken-"...)
+		b = append(b, name...)
+		b = append(b, ";dur="...)
+		b = strconv.AppendFloat(b, spent[name], 'f', 3, 64)
+	}
+	return string(b)
+}
+
+// token reports a name that can stand in a header as it is.
+func token(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// listener ends the call's span with what the model answered, once the client has it.
+func listener(span *trace.Span, status int) func(middleware.Heard) {
+	return func(h middleware.Heard) {
+		u := h.Answer.Usage
+		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
+		if h.Answer.Finish != "" {
+			a.Finish = []string{h.Answer.Finish}
+		}
+		span.Answer(a)
+		span.End(status, nil)
+	}
+}
+
+// decide says what a model call gets and leaves: by the first rule of the configuration
+// that fits it; else nothing of either for a side call, unless its header X-Ken is on. Any
+// other call gets and leaves what it asks for. A rule never takes back what a client asks
+// for less.
+func (c *call) decide(r *wire.Request, t *ken.Turn) {
+	rules := c.terms.cfg.Policy
+	for i := range rules {
+		if !c.fits(&rules[i], r, t) {
+			continue
+		}
+		t.Policy = "policy[" + strconv.Itoa(i) + "]"
+		if no(rules[i].Knowledge) {
+			t.Weight = ken.WeightNone
+		}
+		t.Incognito = t.Incognito || no(rules[i].Learn)
+		return
+	}
+	if c.asked.on {
+		return
+	}
+	if kind := sideCallOf(r, wire.NamesIn(c.r.Header).Agent); kind != "" {
+		c.side = true
+		t.Policy = "side:" + kind
+		t.Weight, t.Incognito = ken.WeightNone, true
+	}
+}
+
+// fits reports whether a call meets every condition of a rule.
+func (c *call) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
+	return (p.Model == "" || matches(p.Model, r.Model)) &&
+		(p.Path == "" || matches(p.Path, c.raw)) &&
+		(p.Agent == "" || matches(p.Agent, t.Agent) || matches(p.Agent, wire.NamesIn(c.r.Header).Agent) || matches(p.Agent, c.r.UserAgent())) &&
+		(p.Key == "" || p.Key == c.who.Name) &&
+		(p.Tools == nil || *p.Tools == (r.Tools > 0))
+}
+
+func no(b *bool) bool { return b != nil && !*b }
+
+// matches is access.Match without regard to case.
+func matches(pattern, s string) bool {
+	return access.Match(strings.ToLower(pattern), strings.ToLower(s))
+}
