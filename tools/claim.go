@@ -16,8 +16,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Claim is a claim as an answer shows it.
-type Claim struct {
+// claimView is a claim as an answer shows it.
+type claimView struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner,omitempty" jsonschema:"another owner who shares it, to be read and not changed; empty for your own"`
 	Kind       string    `json:"kind"`
@@ -45,15 +45,15 @@ const (
 )
 
 // show makes a claim fit to be shown, and notes that it was.
-func (c *Call) show(k ken.Claim) Claim {
+func (c *Call) show(k ken.Claim) claimView {
 	v := c.r.layer.View(k)
 	return c.showAs(k, v.Tier, v.Trust)
 }
 
 // showAs is show for a claim whose tier and trust are known.
-func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) Claim {
+func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
 	text := strings.TrimSpace(safe(k.Text))
-	out := Claim{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
+	out := claimView{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
 		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
 	if k.Owner != "" && k.Owner != c.Store.Owner() {
@@ -164,5 +164,5 @@ func linesOf(list []string, most int) (out []string) {
 // it in this session.
 func (c *Call) showFile(id string, kind ken.Kind, text string) {
 	id += "/" + strconv.Itoa(len(c.shows)) // of each id, one text is remembered
-	c.shows = append(c.shows, Claim{ID: id, Kind: string(kind), Text: text})
+	c.shows = append(c.shows, claimView{ID: id, Kind: string(kind), Text: text})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/decision"
 )
 
-// Decision is an architecture decision as an answer shows it.
-type Decision struct {
+// decisionView is an architecture decision as an answer shows it.
+type decisionView struct {
 	Handle       string   `json:"handle" jsonschema:"names it in other calls, such as ADR-0042"`
 	Title        string   `json:"title"`
 	Status       string   `json:"status" jsonschema:"proposed, accepted, rejected, deprecated, superseded or unknown; only what is accepted holds"`
@@ -25,15 +25,15 @@ type Decision struct {
 	Text         string   `json:"text" jsonschema:"what is decided, shortened; decision_read has all of it"`
 	Tier         string   `json:"tier,omitempty" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
 
-	item Claim
+	item claimView
 }
 
 // maxListed bounds what is shown of a list of a decision.
 const maxListed = 50
 
 // showDecision makes a record fit to be shown, and notes that it was.
-func (c *Call) showDecision(r *decision.Record) Decision {
-	out := Decision{Handle: lineOf(r.Handle, maxName), Title: lineOf(r.Title.Text, maxHeading), Status: string(r.Status), Path: lineOf(r.Path, maxID),
+func (c *Call) showDecision(r *decision.Record) decisionView {
+	out := decisionView{Handle: lineOf(r.Handle, maxName), Title: lineOf(r.Title.Text, maxHeading), Status: string(r.Status), Path: lineOf(r.Path, maxID),
 		Tags: values(r.Tags), Governs: values(r.Governs), Supersedes: referred(r.Supersedes), SupersededBy: referred(r.SupersededBy), Archived: r.Archived}
 	if r.Status == decision.Unknown {
 		out.Status = "unknown"
@@ -43,7 +43,7 @@ func (c *Call) showDecision(r *decision.Record) Decision {
 	}
 	k, err := decision.Claim(*r)
 	if err != nil { // a file that says nothing
-		out.item = Claim{ID: r.Handle, Kind: string(ken.KindDecision), Status: string(ken.StatusHypothesis), Tier: ken.Guessed.String(), Heading: out.Title,
+		out.item = claimView{ID: r.Handle, Kind: string(ken.KindDecision), Status: string(ken.StatusHypothesis), Tier: ken.Guessed.String(), Heading: out.Title,
 			Source: out.Path, CreatedAt: seconds(r.ModTime)}
 		return out
 	}
@@ -76,15 +76,15 @@ func referred(refs []decision.Reference) (out []string) {
 	return out
 }
 
-// DecisionResult is a decision as it is now, after a change.
-type DecisionResult struct {
-	Outcome  string   `json:"outcome" rule:"enum=created|known|superseded"`
-	Decision Decision `json:"decision"`
-	Notes    []string `json:"notes,omitempty"`
+// decisionResult is a decision as it is now, after a change.
+type decisionResult struct {
+	Outcome  string       `json:"outcome" rule:"enum=created|known|superseded"`
+	Decision decisionView `json:"decision"`
+	Notes    []string     `json:"notes,omitempty"`
 }
 
 // Write implements Output.
-func (r *DecisionResult) Write(p *Page) {
+func (r *decisionResult) Write(p *Page) {
 	d := &r.Decision
 	switch r.Outcome {
 	case "created":
@@ -97,7 +97,7 @@ func (r *DecisionResult) Write(p *Page) {
 	for _, n := range r.Notes {
 		p.Line("note: " + n)
 	}
-	p.Item(&d.item)
+	p.claim(&d.item)
 }
 
 // decisionSearchIn are decision_search's arguments.
@@ -110,15 +110,15 @@ type decisionSearchIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// DecisionsFound are what a search found, best first.
-type DecisionsFound struct {
-	Decisions []Decision `json:"decisions"`
-	Total     int        `json:"total"`
-	Next      int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// decisionSearchResult are what a search found, best first.
+type decisionSearchResult struct {
+	Decisions []decisionView `json:"decisions"`
+	Total     int            `json:"total"`
+	Next      int            `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *DecisionsFound) Write(p *Page) {
+func (f *decisionSearchResult) Write(p *Page) {
 	if len(f.Decisions) == 0 {
 		p.Line("There is no such decision.")
 		return
@@ -128,7 +128,7 @@ func (f *DecisionsFound) Write(p *Page) {
 		p.Line("There is more: offset " + strconv.Itoa(f.Next))
 	}
 	for i := range f.Decisions {
-		p.Item(&f.Decisions[i].item)
+		p.claim(&f.Decisions[i].item)
 	}
 }
 
@@ -137,7 +137,7 @@ func decisionSearch() Tool {
 		Description: "Find this project's architecture decisions by words, tag, status, or the file or symbol that they govern, archived ones too. " +
 			"Look here before you decide something.",
 		Example: `{"query":"retry policy","statuses":["accepted"]}`},
-		func(ctx context.Context, c *Call, in decisionSearchIn) (*DecisionsFound, error) {
+		func(ctx context.Context, c *Call, in decisionSearchIn) (*decisionSearchResult, error) {
 			code, err := c.decided(ctx)
 			if err != nil {
 				return nil, err
@@ -150,7 +150,7 @@ func decisionSearch() Tool {
 				q.Statuses = append(q.Statuses, decision.Status(s))
 			}
 			page := code.Decisions().Search(q)
-			out := &DecisionsFound{Decisions: []Decision{}, Total: page.Total, Next: nextOf(in.Offset, len(page.Hits), page.Total)}
+			out := &decisionSearchResult{Decisions: []decisionView{}, Total: page.Total, Next: nextOf(in.Offset, len(page.Hits), page.Total)}
 			for i := range page.Hits {
 				out.Decisions = append(out.Decisions, c.showDecision(&page.Hits[i].Record))
 			}
@@ -164,8 +164,8 @@ type decisionReadIn struct {
 	History bool   `json:"history,omitempty" jsonschema:"also list what came before and after it"`
 }
 
-// AlternativeShown is an option that was considered.
-type AlternativeShown struct {
+// alternativeView is an option that was considered.
+type alternativeView struct {
 	Title  string   `json:"title"`
 	Text   string   `json:"text,omitempty"`
 	Pros   []string `json:"pros,omitempty"`
@@ -173,20 +173,20 @@ type AlternativeShown struct {
 	Chosen bool     `json:"chosen,omitempty"`
 }
 
-// DecisionRead is all of a decision.
-type DecisionRead struct {
-	Decision     Decision           `json:"decision"`
-	Deciders     []string           `json:"deciders,omitempty"`
-	Context      string             `json:"context,omitempty"`
-	Drivers      []string           `json:"drivers,omitempty"`
-	Chosen       string             `json:"chosen,omitempty" jsonschema:"the decision in its own words"`
-	Alternatives []AlternativeShown `json:"alternatives"`
-	Consequences string             `json:"consequences,omitempty"`
-	Confirmation string             `json:"confirmation,omitempty"`
-	More         string             `json:"more,omitempty"`
-	Cut          bool               `json:"cut,omitempty" jsonschema:"some text is longer than what is shown: read the file"`
-	Problems     []string           `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
-	History      []Decision         `json:"history,omitempty" jsonschema:"the oldest first"`
+// decisionReadResult is all of a decision.
+type decisionReadResult struct {
+	Decision     decisionView      `json:"decision"`
+	Deciders     []string          `json:"deciders,omitempty"`
+	Context      string            `json:"context,omitempty"`
+	Drivers      []string          `json:"drivers,omitempty"`
+	Chosen       string            `json:"chosen,omitempty" jsonschema:"the decision in its own words"`
+	Alternatives []alternativeView `json:"alternatives"`
+	Consequences string            `json:"consequences,omitempty"`
+	Confirmation string            `json:"confirmation,omitempty"`
+	More         string            `json:"more,omitempty"`
+	Cut          bool              `json:"cut,omitempty" jsonschema:"some text is longer than what is shown: read the file"`
+	Problems     []string          `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
+	History      []decisionView    `json:"history,omitempty" jsonschema:"the oldest first"`
 }
 
 // Bounds of what is shown of one decision, in code points.
@@ -197,7 +197,7 @@ const (
 )
 
 // Write implements Output.
-func (r *DecisionRead) Write(p *Page) {
+func (r *decisionReadResult) Write(p *Page) {
 	d := &r.Decision
 	p.Line(d.Handle + " is " + d.Status + ". It is in " + d.Path + ".")
 	if r.Cut {
@@ -238,7 +238,7 @@ func (r *DecisionRead) Write(p *Page) {
 	part("confirmation", r.Confirmation)
 	part("more", r.More)
 	for i := range r.History {
-		p.Item(&r.History[i].item)
+		p.claim(&r.History[i].item)
 	}
 }
 
@@ -246,7 +246,7 @@ func decisionRead() Tool {
 	return Define(Spec{Name: "decision_read", Title: "Read an architecture decision", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Read one architecture decision: what was decided and why, the alternatives, what follows, and what it governs.",
 		Example:     `{"id":"ADR-0042"}`},
-		func(ctx context.Context, c *Call, in decisionReadIn) (*DecisionRead, error) {
+		func(ctx context.Context, c *Call, in decisionReadIn) (*decisionReadResult, error) {
 			code, err := c.decided(ctx)
 			if err != nil {
 				return nil, err
@@ -277,8 +277,8 @@ func decisionRead() Tool {
 		})
 }
 
-func (c *Call) readDecision(r *decision.Record) *DecisionRead {
-	out := &DecisionRead{Decision: c.showDecision(r), Deciders: values(r.Deciders), Drivers: values(r.Drivers), Alternatives: []AlternativeShown{}}
+func (c *Call) readDecision(r *decision.Record) *decisionReadResult {
+	out := &decisionReadResult{Decision: c.showDecision(r), Deciders: values(r.Deciders), Drivers: values(r.Drivers), Alternatives: []alternativeView{}}
 	text := func(s string) string {
 		shown, cut := fromFile(s, maxSection)
 		out.Cut = out.Cut || cut
@@ -290,7 +290,7 @@ func (c *Call) readDecision(r *decision.Record) *DecisionRead {
 		o := &r.Options[i]
 		shown, cut := fromFile(o.Text, maxEntry)
 		out.Cut = out.Cut || cut
-		out.Alternatives = append(out.Alternatives, AlternativeShown{lineOf(o.Title.Text, maxHeading), shown, values(o.Pros), values(o.Cons), o.Chosen})
+		out.Alternatives = append(out.Alternatives, alternativeView{lineOf(o.Title.Text, maxHeading), shown, values(o.Pros), values(o.Cons), o.Chosen})
 	}
 	for _, s := range []string{out.Context, out.Chosen, out.Consequences} {
 		if s != "" {
@@ -305,15 +305,15 @@ type decisionCreateIn struct {
 	Title        string          `json:"title" rule:"filled;chars=200" jsonschema:"the decision in a few words"`
 	Context      string          `json:"context,omitempty" rule:"chars=10000" jsonschema:"what makes it necessary"`
 	Decision     string          `json:"decision" rule:"filled;chars=10000" jsonschema:"what is decided, and why"`
-	Alternatives []AlternativeIn `json:"alternatives,omitempty" rule:"items=20" jsonschema:"all options, the chosen one marked"`
+	Alternatives []alternativeIn `json:"alternatives,omitempty" rule:"items=20" jsonschema:"all options, the chosen one marked"`
 	Consequences string          `json:"consequences,omitempty" rule:"chars=10000" jsonschema:"what follows, good and bad"`
 	Tags         []string        `json:"tags,omitempty" rule:"items=20;chars=60;filled"`
 	Governs      []string        `json:"governs,omitempty" rule:"items=50;chars=200;filled" jsonschema:"symbols (store.Shelf) and paths (store/**)"`
 	Status       string          `json:"status,omitempty" rule:"enum=proposed|accepted;default=proposed" jsonschema:"accepted: a person has decided so"`
 }
 
-// AlternativeIn is an option that was considered.
-type AlternativeIn struct {
+// alternativeIn is an option that was considered.
+type alternativeIn struct {
 	Title  string   `json:"title" rule:"filled;chars=200"`
 	Text   string   `json:"text,omitempty" rule:"chars=4000"`
 	Pros   []string `json:"pros,omitempty" rule:"items=20;chars=400;filled"`
@@ -326,7 +326,7 @@ func decisionCreate() Tool {
 		Description: "Write an architecture decision as a Markdown file, with the next free number. It is proposed unless a person has accepted it. " +
 			"A title that still stands is not written again. To replace a decision, write the new one, then call decision_supersede.",
 		Example: `{"title":"Keep sessions in bbolt","context":"Sessions must survive a restart.","decision":"Keep them in the store's own file.","governs":["session.Journal"]}`},
-		func(ctx context.Context, c *Call, in decisionCreateIn) (*DecisionResult, error) {
+		func(ctx context.Context, c *Call, in decisionCreateIn) (*decisionResult, error) {
 			code, err := c.decided(ctx)
 			if err != nil {
 				return nil, err
@@ -343,14 +343,14 @@ func decisionCreate() Tool {
 			defer release()
 			for _, r := range code.Decisions().List() {
 				if strings.EqualFold(squeeze(r.Title.Text), draft.Title) && (r.Status == decision.Accepted || r.Status == decision.Proposed) {
-					return &DecisionResult{"known", c.showDecision(&r), d.notes()}, nil
+					return &decisionResult{"known", c.showDecision(&r), d.notes()}, nil
 				}
 			}
 			r, err := code.Decisions().Create(ctx, draft)
 			if err != nil {
 				return nil, err
 			}
-			return &DecisionResult{"created", c.showDecision(&r), d.notes()}, code.Govern(ctx)
+			return &decisionResult{"created", c.showDecision(&r), d.notes()}, code.Govern(ctx)
 		})
 }
 
@@ -378,7 +378,7 @@ func decisionSupersede() Tool {
 	return Define(Spec{Name: "decision_supersede", Title: "Supersede an architecture decision", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Mark an architecture decision as superseded by a newer one that is accepted. Both files then say so; decision_search still finds the old one.",
 		Example:     `{"id":"ADR-0012","by":"ADR-0042"}`},
-		func(ctx context.Context, c *Call, in decisionSupersedeIn) (*DecisionResult, error) {
+		func(ctx context.Context, c *Call, in decisionSupersedeIn) (*decisionResult, error) {
 			code, err := c.decided(ctx)
 			if err != nil {
 				return nil, err
@@ -395,6 +395,6 @@ func decisionSupersede() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &DecisionResult{"superseded", c.showDecision(&was), nil}, code.Govern(ctx)
+			return &decisionResult{"superseded", c.showDecision(&was), nil}, code.Govern(ctx)
 		})
 }

@@ -10,13 +10,13 @@ import (
 
 // disputeIn are knowledge_dispute's arguments.
 type disputeIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
-	Reason   string     `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=10"`
+	ID       string       `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Reason   string       `json:"reason" rule:"filled;chars=1000" jsonschema:"what speaks against it"`
+	Evidence []evidenceIn `json:"evidence,omitempty" rule:"items=10"`
 }
 
-// Disputed is what came of a dispute.
-type Disputed struct {
+// disputeResult is what came of a dispute.
+type disputeResult struct {
 	ID       string   `json:"id"`
 	Status   string   `json:"status"`
 	Disputed bool     `json:"disputed"`
@@ -25,7 +25,7 @@ type Disputed struct {
 }
 
 // Write implements Output.
-func (d *Disputed) Write(p *Page) {
+func (d *disputeResult) Write(p *Page) {
 	switch {
 	case d.Marked:
 		p.Line("A person put this claim into every turn, so a person decides: your dispute is in the attention queue, and the claim stands until then.")
@@ -52,7 +52,7 @@ func knowledgeDispute() Tool {
 		Description: "Say that a claim is wrong, and why. It is not recalled until a person decides. Rules and other things that a person " +
 			"put into every turn stay until then.",
 		Example: `{"id":"3f9a2c71","reason":"the timeout is 5 s since March: see config.go"}`},
-		func(ctx context.Context, c *Call, in disputeIn) (*Disputed, error) {
+		func(ctx context.Context, c *Call, in disputeIn) (*disputeResult, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -65,7 +65,7 @@ func knowledgeDispute() Tool {
 			for _, e := range ev.pieces {
 				reason += " · " + label(e)
 			}
-			out := &Disputed{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
+			out := &disputeResult{ID: k.ID, Status: string(k.Status), Notes: ev.notes}
 			switch {
 			case k.Status == ken.StatusDisputed:
 				out.Disputed = true
@@ -106,8 +106,8 @@ type markIn struct {
 	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
 }
 
-// Marked is what came of a request that a person has to agree to.
-type Marked struct {
+// markResult is what came of a request that a person has to agree to.
+type markResult struct {
 	ID      string `json:"id"`
 	Marked  bool   `json:"marked" jsonschema:"it is in the operator's attention queue"`
 	Again   bool   `json:"again,omitempty" jsonschema:"it was there already"`
@@ -115,7 +115,7 @@ type Marked struct {
 }
 
 // Write implements Output.
-func (m *Marked) Write(p *Page) {
+func (m *markResult) Write(p *Page) {
 	p.Line("Marked for the operator; nothing was changed. The claim stays in use until the operator confirms with: " + m.Confirm)
 	if m.Again {
 		p.Line("It was marked already.")
@@ -127,7 +127,7 @@ func forgetMemory() Tool {
 		Description: "Ask the operator to erase a claim, for example when the user wants it forgotten. It stays until the operator confirms. " +
 			"If it is wrong, use knowledge_dispute.",
 		Example: `{"id":"3f9a2c71","reason":"the user asked for it"}`},
-		func(ctx context.Context, c *Call, in markIn) (*Marked, error) {
+		func(ctx context.Context, c *Call, in markIn) (*markResult, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -136,7 +136,7 @@ func forgetMemory() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &Marked{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
+			return &markResult{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
 		})
 }
 

@@ -28,7 +28,7 @@ func newShownMemory() *shownMemory {
 	return &shownMemory{sessions: map[string]map[string]session.Injection{}}
 }
 
-func (m *shownMemory) add(name string, shows []Claim) {
+func (m *shownMemory) add(name string, shows []claimView) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := m.sessions[name]

@@ -15,8 +15,8 @@ type entitySearchIn struct {
 	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// EntityFound is an entity that a search found.
-type EntityFound struct {
+// entityHit is an entity that a search found.
+type entityHit struct {
 	Name        string   `json:"name"`
 	Display     string   `json:"display,omitempty" jsonschema:"as people write it"`
 	Type        string   `json:"type"`
@@ -26,15 +26,15 @@ type EntityFound struct {
 	Constraints int      `json:"constraints,omitempty" jsonschema:"how many of these are rules"`
 }
 
-// EntitiesFound are what a search found, best first.
-type EntitiesFound struct {
-	Entities []EntityFound `json:"entities"`
-	Total    int           `json:"total"`
-	Next     int           `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// entitySearchResult are what a search found, best first.
+type entitySearchResult struct {
+	Entities []entityHit `json:"entities"`
+	Total    int         `json:"total"`
+	Next     int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *EntitiesFound) Write(p *Page) {
+func (f *entitySearchResult) Write(p *Page) {
 	if len(f.Entities) == 0 {
 		p.Line("No entity of such a name is known.")
 		return
@@ -67,7 +67,7 @@ func entitySearch() Tool {
 		Description: "Find known things (services, people, files, concepts, tools) by a name or part of one, misspelled ones too. " +
 			"Then see one with entity_show.",
 		Example: `{"query":"payments"}`},
-		func(ctx context.Context, c *Call, in entitySearchIn) (*EntitiesFound, error) {
+		func(ctx context.Context, c *Call, in entitySearchIn) (*entitySearchResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
@@ -75,9 +75,9 @@ func entitySearch() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &EntitiesFound{Entities: []EntityFound{}, Total: found.Total}
+			out := &entitySearchResult{Entities: []entityHit{}, Total: found.Total}
 			for _, h := range found.Hits {
-				out.Entities = append(out.Entities, EntityFound{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
+				out.Entities = append(out.Entities, entityHit{Name: h.Name, Display: oneLine(h.Display, maxName), Type: oneLine(h.Type, maxName), Of: h.Of,
 					Match: h.Match, Records: h.Records, Constraints: h.Constraints})
 			}
 			if n := in.Offset + len(found.Hits); n < found.Total && len(found.Hits) > 0 {
@@ -93,22 +93,22 @@ type entityShowIn struct {
 	Superseded bool   `json:"superseded,omitempty" jsonschema:"also show replaced claims"`
 }
 
-// Rule is a constraint that holds for an entity.
-type Rule struct {
-	Claim Claim  `json:"claim"`
-	Via   string `json:"via,omitempty" jsonschema:"the entity one dependency away that the rule is about; none when it is this one"`
+// ruleView is a constraint that holds for an entity.
+type ruleView struct {
+	Claim claimView `json:"claim"`
+	Via   string    `json:"via,omitempty" jsonschema:"the entity one dependency away that the rule is about; none when it is this one"`
 }
 
-// AspectShown is a side of an entity.
-type AspectShown struct {
-	Name   string  `json:"name" jsonschema:"empty for what has no aspect yet"`
-	Weight float64 `json:"weight" jsonschema:"how much it counts, 0 to 1"`
-	Total  int     `json:"total" jsonschema:"how many claims are under it, rules included"`
-	Claims []Claim `json:"claims" jsonschema:"without rules"`
+// aspectView is a side of an entity.
+type aspectView struct {
+	Name   string      `json:"name" jsonschema:"empty for what has no aspect yet"`
+	Weight float64     `json:"weight" jsonschema:"how much it counts, 0 to 1"`
+	Total  int         `json:"total" jsonschema:"how many claims are under it, rules included"`
+	Claims []claimView `json:"claims" jsonschema:"without rules"`
 }
 
-// LinkShown is a dependency.
-type LinkShown struct {
+// dependencyView is a dependency.
+type dependencyView struct {
 	Name     string  `json:"name" jsonschema:"the other end"`
 	Type     string  `json:"type"`
 	Strength float64 `json:"strength"`
@@ -116,22 +116,22 @@ type LinkShown struct {
 	Trust    string  `json:"trust"`
 }
 
-// EntityShown is what is known of an entity.
-type EntityShown struct {
-	Name         string        `json:"name"`
-	Display      string        `json:"display,omitempty" jsonschema:"as people write it"`
-	Type         string        `json:"type"`
-	About        string        `json:"about,omitempty"`
-	Aliases      []string      `json:"aliases,omitempty" jsonschema:"other names of it"`
-	Others       []string      `json:"others,omitempty" jsonschema:"other entities that the name may mean"`
-	Records      int           `json:"records"`
-	Constraints  []Rule        `json:"constraints" jsonschema:"rules that must be kept: its own, then those of what is one dependency away"`
-	More         int           `json:"more_constraints,omitempty" jsonschema:"constraints that are left out here"`
-	Aspects      []AspectShown `json:"aspects" jsonschema:"what counts most first"`
-	Dependencies []LinkShown   `json:"dependencies" jsonschema:"what it depends on"`
-	Dependents   []LinkShown   `json:"dependents" jsonschema:"what depends on it"`
-	Tasks        []Task        `json:"tasks"`
-	Superseded   []Claim       `json:"superseded,omitempty"`
+// entityResult is what is known of an entity.
+type entityResult struct {
+	Name         string           `json:"name"`
+	Display      string           `json:"display,omitempty" jsonschema:"as people write it"`
+	Type         string           `json:"type"`
+	About        string           `json:"about,omitempty"`
+	Aliases      []string         `json:"aliases,omitempty" jsonschema:"other names of it"`
+	Others       []string         `json:"others,omitempty" jsonschema:"other entities that the name may mean"`
+	Records      int              `json:"records"`
+	Constraints  []ruleView       `json:"constraints" jsonschema:"rules that must be kept: its own, then those of what is one dependency away"`
+	More         int              `json:"more_constraints,omitempty" jsonschema:"constraints that are left out here"`
+	Aspects      []aspectView     `json:"aspects" jsonschema:"what counts most first"`
+	Dependencies []dependencyView `json:"dependencies" jsonschema:"what it depends on"`
+	Dependents   []dependencyView `json:"dependents" jsonschema:"what depends on it"`
+	Tasks        []taskView       `json:"tasks"`
+	Superseded   []claimView      `json:"superseded,omitempty"`
 }
 
 // Bounds of what entity_show shows. A page of text has less room still.
@@ -143,7 +143,7 @@ const (
 )
 
 // Write implements Output.
-func (s *EntityShown) Write(p *Page) {
+func (s *entityResult) Write(p *Page) {
 	head := "What is known of " + s.Name + " (" + s.Type + "): " + strconv.Itoa(s.Records) + " records."
 	if len(s.Aliases) > 0 {
 		head += " Other names: " + names(s.Aliases) + "."
@@ -159,7 +159,7 @@ func (s *EntityShown) Write(p *Page) {
 		p.Part("what it is", []string{s.About})
 	}
 	for i := range s.Constraints {
-		p.Item(&s.Constraints[i].Claim)
+		p.claim(&s.Constraints[i].Claim)
 	}
 	links(p, "depends on", s.Dependencies)
 	links(p, "what depends on it", s.Dependents)
@@ -173,15 +173,15 @@ func (s *EntityShown) Write(p *Page) {
 	for i := range s.Aspects {
 		a := &s.Aspects[i]
 		for j := range a.Claims {
-			p.Item(&a.Claims[j])
+			p.claim(&a.Claims[j])
 		}
 	}
 	for i := range s.Superseded {
-		p.Item(&s.Superseded[i])
+		p.claim(&s.Superseded[i])
 	}
 }
 
-func links(p *Page, title string, all []LinkShown) {
+func links(p *Page, title string, all []dependencyView) {
 	if len(all) == 0 {
 		return
 	}
@@ -200,7 +200,7 @@ func entityShow() Tool {
 		Description: "Show what is known of one thing: its rules and those of its neighbours, its dependencies, tasks and facts. " +
 			"Look here before you change it.",
 		Example: `{"name":"payments"}`},
-		func(ctx context.Context, c *Call, in entityShowIn) (*EntityShown, error) {
+		func(ctx context.Context, c *Call, in entityShowIn) (*entityResult, error) {
 			v, err := entity.Show(ctx, c.Store, in.Name, c.seen(), func(o *entity.Options) {
 				o.Now, o.Superseded, o.Aspects, o.Attributes, o.Links = c.Now, in.Superseded, shownAspects, shownOfAspect, shownLinks
 			})
@@ -211,15 +211,15 @@ func entityShow() Tool {
 		})
 }
 
-func (c *Call) showEntity(v *entity.View) *EntityShown {
-	out := &EntityShown{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
-		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []Rule{}, Aspects: []AspectShown{}, Dependencies: c.showLinks(v.Dependencies),
-		Dependents: c.showLinks(v.Dependents), Tasks: []Task{}, More: max(0, len(v.Constraints)-maxRules)}
+func (c *Call) showEntity(v *entity.View) *entityResult {
+	out := &entityResult{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
+		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []ruleView{}, Aspects: []aspectView{}, Dependencies: c.showLinks(v.Dependencies),
+		Dependents: c.showLinks(v.Dependents), Tasks: []taskView{}, More: max(0, len(v.Constraints)-maxRules)}
 	for _, r := range v.Constraints[:min(len(v.Constraints), maxRules)] {
-		out.Constraints = append(out.Constraints, Rule{c.show(r.Whole), r.Via})
+		out.Constraints = append(out.Constraints, ruleView{c.show(r.Whole), r.Via})
 	}
 	for _, a := range v.Aspects {
-		shown := AspectShown{oneLine(a.Name, maxName), a.Weight, a.Claims, []Claim{}}
+		shown := aspectView{oneLine(a.Name, maxName), a.Weight, a.Claims, []claimView{}}
 		for _, k := range a.Attributes {
 			shown.Claims = append(shown.Claims, c.show(k.Whole))
 		}
@@ -234,11 +234,11 @@ func (c *Call) showEntity(v *entity.View) *EntityShown {
 	return out
 }
 
-func (c *Call) showLinks(all []entity.Dependency) []LinkShown {
-	out := []LinkShown{}
+func (c *Call) showLinks(all []entity.Dependency) []dependencyView {
+	out := []dependencyView{}
 	for _, d := range all {
 		k := c.show(d.Claim.Whole)
-		out = append(out, LinkShown{oneLine(d.Name, maxName), oneLine(d.Type, maxName), d.Strength, k.ID, k.Trust})
+		out = append(out, dependencyView{oneLine(d.Name, maxName), oneLine(d.Type, maxName), d.Strength, k.ID, k.Trust})
 	}
 	return out
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// Evidence is what an agent gives for a claim.
-type Evidence struct {
+// evidenceIn is what an agent gives for a claim.
+type evidenceIn struct {
 	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"file needs path; git_history: commit; exit_code: a command that ran in this session; test_result: a test that passed in it; tool_result: tool_call_id; url: url. agent_assertion is your own word, model_inference your conclusion"`
 
 	Detail   string `json:"detail,omitempty" rule:"chars=1000" jsonschema:"quote or summary"`
@@ -45,7 +45,7 @@ type evidenceRead struct {
 // trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
 // and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
 // file that is not there. Of another owner's project nothing is seen.
-func (c *Call) evidence(ctx context.Context, given []Evidence) (evidenceRead, error) {
+func (c *Call) evidence(ctx context.Context, given []evidenceIn) (evidenceRead, error) {
 	var out evidenceRead
 	w := witness{c: c}
 	for i := range given {
@@ -83,7 +83,7 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 const notTheirs = "the files of this project are not those of this caller's owner"
 
 // piece reads one piece. why says what Ken could not see for itself.
-func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string) (e ken.Evidence, why string, err error) {
+func (c *Call) piece(ctx context.Context, w *witness, g *evidenceIn, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
 			return true
@@ -141,7 +141,7 @@ func (c *Call) piece(ctx context.Context, w *witness, g *Evidence, field string)
 }
 
 // assertion is a piece that Ken could not see, in the agent's words.
-func assertion(g *Evidence) string {
+func assertion(g *evidenceIn) string {
 	said := g.Kind
 	for _, s := range []string{g.Path, g.Command, g.Test, g.Commit} {
 		if s != "" {

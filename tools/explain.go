@@ -18,7 +18,7 @@ type explainIn struct {
 }
 
 // Explained says what a turn was given and why, or what became of one claim in it.
-type Explained struct {
+type explainResult struct {
 	Turn     string          `json:"turn"`
 	At       time.Time       `json:"at"`
 	Session  string          `json:"session_id,omitempty"`
@@ -28,14 +28,14 @@ type Explained struct {
 	Reason   string          `json:"reason,omitempty" jsonschema:"why it was cut"`
 	Why      string          `json:"why,omitempty" jsonschema:"the same in a sentence"`
 	Try      string          `json:"try,omitempty" jsonschema:"what would change it"`
-	Claim    *Claim          `json:"claim,omitempty" jsonschema:"the claim as it is now"`
-	Injected []ExplainedItem `json:"injected"`
+	Claim    *claimView      `json:"claim,omitempty" jsonschema:"the claim as it is now"`
+	Injected []explainedItem `json:"injected"`
 	Cut      map[string]int  `json:"cut,omitempty" jsonschema:"how many were considered and left out, by reason"`
 	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
 }
 
-// ExplainedItem is a claim that was injected, and what brought it there.
-type ExplainedItem struct {
+// explainedItem is a claim that was injected, and what brought it there.
+type explainedItem struct {
 	ID    string   `json:"id"`
 	Kind  string   `json:"kind"`
 	Tier  string   `json:"tier"`
@@ -45,7 +45,7 @@ type ExplainedItem struct {
 }
 
 // Write implements Output.
-func (e *Explained) Write(p *Page) {
+func (e *explainResult) Write(p *Page) {
 	line := "Turn " + e.Turn + " of " + e.At.UTC().Format("2006-01-02 15:04:05") + " UTC, mode " + e.Mode
 	if e.Cause != "" {
 		line += ": " + e.Cause
@@ -61,7 +61,7 @@ func (e *Explained) Write(p *Page) {
 		p.Line("degraded: " + d)
 	}
 	if e.Claim != nil {
-		p.Item(e.Claim)
+		p.claim(e.Claim)
 	}
 	if e.Verdict == "" {
 		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), counted(e.Cut)))
@@ -76,13 +76,13 @@ func knowledgeExplain() Tool {
 	return Define(Spec{Name: "knowledge_explain", Title: "Why was this injected, or not", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Say why a claim was or was not in the knowledge block of a turn: which search found it, or what cut it.",
 		Example:     `{"claim":"3f9a2c71"}`},
-		func(ctx context.Context, c *Call, in explainIn) (*Explained, error) {
+		func(ctx context.Context, c *Call, in explainIn) (*explainResult, error) {
 			rec, err := c.turnOrLast(ctx, in.Turn)
 			if err != nil {
 				return nil, err
 			}
-			out := &Explained{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
-				Injected: []ExplainedItem{}}
+			out := &explainResult{Turn: rec.Turn, At: rec.At, Session: rec.Session, Mode: string(rec.Mode), Cause: oneLine(rec.Cause, maxHeading),
+				Injected: []explainedItem{}}
 			for _, d := range rec.Degraded {
 				out.Degraded = append(out.Degraded, oneLine(d, maxHeading))
 			}
@@ -100,7 +100,7 @@ func knowledgeExplain() Tool {
 				if !c.seesID(ctx, it.ID) {
 					continue
 				}
-				out.Injected = append(out.Injected, ExplainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
+				out.Injected = append(out.Injected, explainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
 					Score: it.Fused, Found: legs(it.Legs)})
 			}
 			return out, nil
@@ -134,7 +134,7 @@ func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, err
 }
 
 // explain fills in what became of a claim.
-func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *Explained) error {
+func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *explainResult) error {
 	var whole string
 	k, err := c.readable(ctx, id)
 	switch {

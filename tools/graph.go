@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// Node is a thing in the project's code as an answer shows it.
-type Node struct {
+// nodeView is a thing in the project's code as an answer shows it.
+type nodeView struct {
 	ID        string `json:"id" jsonschema:"names it in other calls"`
 	Kind      string `json:"kind"`
 	Path      string `json:"path,omitempty"`
@@ -31,13 +31,13 @@ const (
 	maxSignature = 200
 )
 
-func showNode(n *codegraph.Node) Node {
-	return Node{ID: lineOf(n.ID, maxID), Kind: string(n.Kind), Path: lineOf(n.Path, maxID), Line: n.Line, Signature: lineOf(n.Signature, maxSignature),
+func showNode(n *codegraph.Node) nodeView {
+	return nodeView{ID: lineOf(n.ID, maxID), Kind: string(n.Kind), Path: lineOf(n.Path, maxID), Line: n.Line, Signature: lineOf(n.Signature, maxSignature),
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
 // line is a node in one line.
-func (n *Node) line() string {
+func (n *nodeView) line() string {
 	s := n.ID
 	if at := placed(n.Path, n.Line); at != "" {
 		s += " at " + at
@@ -55,22 +55,22 @@ func placed(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-// EdgeCount is how many edges of a kind there are.
-type EdgeCount struct {
+// edgeCount is how many edges of a kind there are.
+type edgeCount struct {
 	Kind    string `json:"kind"`
 	Exact   int    `json:"exact" jsonschema:"by syntax, types or a compiler's index"`
 	Guesses int    `json:"guesses" jsonschema:"by a name that fits"`
 }
 
-func countEdges(counts []codegraph.KindCount) []EdgeCount {
-	out := make([]EdgeCount, len(counts))
+func countEdges(counts []codegraph.KindCount) []edgeCount {
+	out := make([]edgeCount, len(counts))
 	for i, c := range counts {
-		out[i] = EdgeCount{string(c.Kind), c.Exact, c.Guesses}
+		out[i] = edgeCount{string(c.Kind), c.Exact, c.Guesses}
 	}
 	return out
 }
 
-func edgeWords(counts []EdgeCount) string {
+func edgeWords(counts []edgeCount) string {
 	parts := make([]string, len(counts))
 	for i, c := range counts {
 		parts[i] = fmt.Sprintf("%d %s", c.Exact+c.Guesses, c.Kind)
@@ -139,15 +139,15 @@ type graphSearchIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=1000" jsonschema:"next of the page before"`
 }
 
-// NodesFound are what a search of the code found, best first.
-type NodesFound struct {
-	Nodes []Node `json:"nodes"`
-	Total int    `json:"total"`
-	Next  int    `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// graphSearchResult are what a search of the code found, best first.
+type graphSearchResult struct {
+	Nodes []nodeView `json:"nodes"`
+	Total int        `json:"total"`
+	Next  int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *NodesFound) Write(p *Page) {
+func (f *graphSearchResult) Write(p *Page) {
 	if len(f.Nodes) == 0 {
 		p.Line("Nothing in the code has such a name. Try a part of it, or fewer words.")
 		return
@@ -168,7 +168,7 @@ func graphSearch() Tool {
 		Description: "Find files, packages, types, functions, methods and decisions of this project by parts of their names, with their places. " +
 			"It knows declarations as the files are now, not other text. Then see who uses one with graph_refs.",
 		Example: `{"query":"open store","kinds":["function"]}`},
-		func(ctx context.Context, c *Call, in graphSearchIn) (*NodesFound, error) {
+		func(ctx context.Context, c *Call, in graphSearchIn) (*graphSearchResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
@@ -178,7 +178,7 @@ func graphSearch() Tool {
 			}
 			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
 				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
-			out := &NodesFound{Nodes: []Node{}, Total: found.Total, Next: nextOf(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
+			out := &graphSearchResult{Nodes: []nodeView{}, Total: found.Total, Next: nextOf(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
 			for i := range found.Results {
 				out.Nodes = append(out.Nodes, showNode(&found.Results[i].Node))
 			}
@@ -194,26 +194,26 @@ type graphRefsIn struct {
 	Offset int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// RefShown is an edge that leads to a node.
-type RefShown struct {
-	Kind string `json:"kind"`
-	How  string `json:"how" rule:"enum=exact|guess" jsonschema:"guess: by a name that fits; look before you rely on it"`
-	Path string `json:"path,omitempty"`
-	Line int    `json:"line,omitempty" jsonschema:"the first place in the file"`
-	From Node   `json:"from"`
+// refView is an edge that leads to a node.
+type refView struct {
+	Kind string   `json:"kind"`
+	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"guess: by a name that fits; look before you rely on it"`
+	Path string   `json:"path,omitempty"`
+	Line int      `json:"line,omitempty" jsonschema:"the first place in the file"`
+	From nodeView `json:"from"`
 }
 
-// RefsFound are what refers to a node.
-type RefsFound struct {
-	Node   Node        `json:"node"`
-	Counts []EdgeCount `json:"counts"`
-	Refs   []RefShown  `json:"refs"`
+// graphRefsResult are what refers to a node.
+type graphRefsResult struct {
+	Node   nodeView    `json:"node"`
+	Counts []edgeCount `json:"counts"`
+	Refs   []refView   `json:"refs"`
 	Total  int         `json:"total"`
 	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *RefsFound) Write(p *Page) {
+func (f *graphRefsResult) Write(p *Page) {
 	p.Part("what is referred to", []string{f.Node.line()})
 	if f.Total == 0 {
 		p.Line("Nothing refers to it.")
@@ -249,7 +249,7 @@ func graphRefs() Tool {
 		Description: "List what implements, inherits, calls, references, imports, tests, governs or defines something in this project's code, with places, " +
 			"as the files are now. Each edge is exact or a guess by name.",
 		Example: `{"name":"store.Shelf","kinds":["calls","implements"]}`},
-		func(ctx context.Context, c *Call, in graphRefsIn) (*RefsFound, error) {
+		func(ctx context.Context, c *Call, in graphRefsIn) (*graphRefsResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
@@ -261,11 +261,11 @@ func graphRefs() Tool {
 			if err != nil {
 				return nil, unnamed(err)
 			}
-			out := &RefsFound{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []RefShown{}, Total: refs.Total,
+			out := &graphRefsResult{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []refView{}, Total: refs.Total,
 				Next: nextOf(in.Offset, len(refs.Refs), refs.Total)}
 			for i := range refs.Refs {
 				r := &refs.Refs[i]
-				out.Refs = append(out.Refs, RefShown{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})
+				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})
 			}
 			return out, nil
 		})
@@ -279,26 +279,26 @@ type graphDependentsIn struct {
 	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// DependentShown is something that depends on a node.
-type DependentShown struct {
-	Node Node   `json:"node"`
-	Step int    `json:"steps" jsonschema:"how many edges away"`
-	Kind string `json:"kind" jsonschema:"of the first edge"`
-	Via  string `json:"via" jsonschema:"what that edge leads to"`
-	How  string `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
+// dependentView is something that depends on a node.
+type dependentView struct {
+	Node nodeView `json:"node"`
+	Step int      `json:"steps" jsonschema:"how many edges away"`
+	Kind string   `json:"kind" jsonschema:"of the first edge"`
+	Via  string   `json:"via" jsonschema:"what that edge leads to"`
+	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
 }
 
-// DependentsFound are what depends on a node, the nearest first.
-type DependentsFound struct {
-	Node       Node             `json:"node"`
-	Dependents []DependentShown `json:"dependents"`
-	Total      int              `json:"total"`
-	Further    bool             `json:"further" jsonschema:"there are others further away"`
-	Next       int              `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// graphDependentsResult are what depends on a node, the nearest first.
+type graphDependentsResult struct {
+	Node       nodeView        `json:"node"`
+	Dependents []dependentView `json:"dependents"`
+	Total      int             `json:"total"`
+	Further    bool            `json:"further" jsonschema:"there are others further away"`
+	Next       int             `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *DependentsFound) Write(p *Page) {
+func (f *graphDependentsResult) Write(p *Page) {
 	p.Part("what is depended on", []string{f.Node.line()})
 	if f.Total == 0 {
 		p.Line("Nothing in this project depends on it.")
@@ -345,7 +345,7 @@ func graphDependents() Tool {
 		Description: "List what depends on something in this project's code, directly or through others, the nearest first. Look here before you " +
 			"change what others use.",
 		Example: `{"name":"store.Shelf","depth":2}`},
-		func(ctx context.Context, c *Call, in graphDependentsIn) (*DependentsFound, error) {
+		func(ctx context.Context, c *Call, in graphDependentsIn) (*graphDependentsResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
@@ -360,11 +360,11 @@ func graphDependents() Tool {
 			if err != nil {
 				return nil, unnamed(err)
 			}
-			out := &DependentsFound{Node: showNode(&deps.Node), Dependents: []DependentShown{}, Total: deps.Total, Further: deps.More,
+			out := &graphDependentsResult{Node: showNode(&deps.Node), Dependents: []dependentView{}, Total: deps.Total, Further: deps.More,
 				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total)}
 			for i := range deps.Dependents {
 				d := &deps.Dependents[i]
-				out.Dependents = append(out.Dependents, DependentShown{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})
+				out.Dependents = append(out.Dependents, dependentView{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})
 			}
 			return out, nil
 		})

@@ -15,8 +15,8 @@ type historyIn struct {
 	Limit int    `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
 }
 
-// Event is one thing that happened to a claim.
-type Event struct {
+// eventView is one thing that happened to a claim.
+type eventView struct {
 	At       time.Time `json:"at"`
 	Type     string    `json:"type"`
 	From     string    `json:"from,omitempty"`
@@ -28,16 +28,16 @@ type Event struct {
 	Erased   bool      `json:"erased,omitempty" jsonschema:"the details were forgotten"`
 }
 
-// History is what happened to a claim, oldest first.
-type History struct {
-	ID     string  `json:"id"`
-	Claim  *Claim  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
-	Events []Event `json:"events"`
-	Older  int     `json:"older,omitempty" jsonschema:"events before these"`
+// historyResult is what happened to a claim, oldest first.
+type historyResult struct {
+	ID     string      `json:"id"`
+	Claim  *claimView  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
+	Events []eventView `json:"events"`
+	Older  int         `json:"older,omitempty" jsonschema:"events before these"`
 }
 
 // Write implements Output.
-func (h *History) Write(p *Page) {
+func (h *historyResult) Write(p *Page) {
 	p.Line("What happened to claim " + h.ID + ", oldest first:")
 	if h.Older > 0 {
 		p.Line(strconv.Itoa(h.Older) + " earlier events are left out.")
@@ -46,7 +46,7 @@ func (h *History) Write(p *Page) {
 		if h.Claim.Session != "" {
 			p.Line("It was learned in session " + h.Claim.Session + ".")
 		}
-		p.Item(h.Claim)
+		p.claim(h.Claim)
 	}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -82,11 +82,11 @@ func knowledgeHistory() Tool {
 	return Define(Spec{Name: "knowledge_history", Title: "History of a claim", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Show what happened to a claim: when it was learned, backed, verified, disputed or replaced, by whom, and on what evidence.",
 		Example:     `{"id":"3f9a2c71"}`},
-		func(ctx context.Context, c *Call, in historyIn) (*History, error) {
+		func(ctx context.Context, c *Call, in historyIn) (*historyResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
-			out := &History{ID: in.ID, Events: []Event{}}
+			out := &historyResult{ID: in.ID, Events: []eventView{}}
 			k, err := c.find(ctx, in.ID)
 			switch {
 			case err == nil:
@@ -125,8 +125,8 @@ func forgotten(events []ken.ClaimEvent) bool {
 	return false
 }
 
-func event(e *ken.ClaimEvent) Event {
-	out := Event{At: e.At.UTC(), Type: string(e.Type), From: string(e.From), To: string(e.To), By: oneLine(e.Actor.ID, maxSource),
+func event(e *ken.ClaimEvent) eventView {
+	out := eventView{At: e.At.UTC(), Type: string(e.Type), From: string(e.From), To: string(e.To), By: oneLine(e.Actor.ID, maxSource),
 		Reason: oneLine(e.Reason, 400), Other: e.Other, Erased: e.Erased}
 	for _, p := range e.Evidence[:min(len(e.Evidence), 20)] {
 		out.Evidence = append(out.Evidence, oneLine(label(p), 300))

@@ -119,7 +119,7 @@ func TestScopesAreKept(t *testing.T) {
 		}
 	}
 	blue.call(nil, "knowledge_history", `{"id":"`+shown+`"}`)
-	var got tools.Learned
+	var got tools.LearnResult
 	blue.call(&got, "memory_ingest", `{"text":"The vault closes at six."}`)
 	if c := k.claim(got.ID); c.Scope != scope("blue") {
 		t.Errorf("learned for %v", c.Scope)
@@ -149,7 +149,7 @@ func TestReceiptsWithinScopes(t *testing.T) {
 		t.Errorf("resource: %v", err)
 	}
 	own := k.as(func(c *tools.Caller) { c.Scopes = []ken.Scope{blue} })
-	var got tools.Explained
+	var got tools.ExplainResult
 	if res := own.call(&got, "knowledge_explain", `{}`); len(got.Injected) != 0 || strings.Contains(string(res.JSON), hidden) {
 		t.Errorf("got %+v", got)
 	}
@@ -176,7 +176,7 @@ func TestSessionsWithinScopes(t *testing.T) {
 	blue := k.as(func(c *tools.Caller) { c.Scopes = []ken.Scope{{Type: ken.ScopeRepo, ID: "blue"}} })
 	blue.fails(ken.CodeNotFound, "recall_session", `{"session":"session-in-red"}`)
 	blue.fails(ken.CodeNotFound, "recall_session", `{}`)
-	var stats tools.Stats
+	var stats tools.StatsResult
 	if blue.call(&stats, "memory_stats", `{}`); stats.Sessions != 0 || stats.Claims != 0 {
 		t.Errorf("counts %+v", stats)
 	}
@@ -187,7 +187,7 @@ func TestIDs(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The lamp is green.")
 	for _, ref := range []string{id, id[:12], id[len(id)-6:], strings.ToUpper(id), " " + id + " ", "[k:" + id[len(id)-8:] + "]", "k:" + id[len(id)-8:]} {
-		var h tools.History
+		var h tools.HistoryResult
 		k.call(&h, "knowledge_history", mustJSON(map[string]any{"id": ref}))
 		if h.ID != id {
 			t.Errorf("%q names %s", ref, h.ID)
@@ -223,7 +223,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	var got tools.Found
+	var got tools.RecallResult
 	if k.call(&got, "knowledge_recall", `{"question":"vault lever"}`); len(got.Claims) != 0 {
 		t.Errorf("found without being asked for: %+v", got.Claims)
 	}
@@ -236,7 +236,7 @@ func TestDocuments(t *testing.T) {
 		k.fails(ken.CodeRefused, tool, strings.ReplaceAll(args, "ID", id))
 	}
 	// What the file says is not learned from the agent's mouth.
-	var learned tools.Learned
+	var learned tools.LearnResult
 	if k.call(&learned, "memory_ingest", `{"text":"func Open opens the vault with a lever."}`); learned.Outcome != "echo" {
 		t.Errorf("got %+v", learned)
 	}
@@ -252,7 +252,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			}
 		}
 	})
-	var h tools.History
+	var h tools.HistoryResult
 	res := k.call(&h, "knowledge_history", `{"id":"`+id+`"}`)
 	if len(h.Events) != 20 || h.Older != 11 || !strings.Contains(h.Events[19].Evidence[0], "Test29") {
 		t.Errorf("%d events, %d older", len(h.Events), h.Older)
@@ -265,13 +265,13 @@ func TestHistoryIsBounded(t *testing.T) {
 // A hypothesis gets as far as its evidence goes: hard evidence makes it observed.
 func TestHypothesisWithEvidence(t *testing.T) {
 	k := newKit(t)
-	var learned tools.Learned
+	var learned tools.LearnResult
 	k.call(&learned, "knowledge_learn", `{"claim":"The exporter drops rows.","evidence":[{"kind":"model_inference","detail":"the counts differ"}]}`)
 	if learned.Status != "hypothesis" {
 		t.Fatalf("learned %+v", learned)
 	}
 	k.says(append([]ken.Message{user("Check the exporter.")}, ran("c1", "make exporter-check", "Exit code: 1\nOutput:\n3 rows missing\n")...)...)
-	var got tools.Verification
+	var got tools.VerifyResult
 	k.call(&got, "knowledge_verify", `{"id":"`+learned.ID+`","evidence":[{"kind":"exit_code","command":"make exporter-check","exit_code":1}]}`)
 	if got.Status != "observed" || got.Verified || got.Tier != "Inferred" || got.Added != 1 {
 		t.Errorf("got %+v", got)
@@ -339,7 +339,7 @@ func TestSharedClaimsAreReadAndNotChanged(t *testing.T) {
 	own := ana.operator("Zebra releases make ana nervous: quagmire.")
 	const absent = "0192d5a4-0000-7000-8000-000000000000"
 
-	var found struct{ Claims []tools.Claim }
+	var found struct{ Claims []tools.ClaimView }
 	ana.call(&found, "memory_recall", `{"query":"how do Zebra releases ship?"}`)
 	owners := map[string]string{}
 	for _, c := range found.Claims {

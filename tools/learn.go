@@ -25,8 +25,8 @@ const (
 	outcomeDisputed   = "disputed"   // it contradicts a claim that stands; a person decides
 )
 
-// Learned is what came of something that an agent wanted to be known.
-type Learned struct {
+// learnResult is what came of something that an agent wanted to be known.
+type learnResult struct {
 	Outcome    string   `json:"outcome" rule:"enum=learned|known|reinforced|echo|rejected|outdated|disputed"`
 	ID         string   `json:"id,omitempty" jsonschema:"of the claim that says so now"`
 	Status     string   `json:"status,omitempty"`
@@ -38,7 +38,7 @@ type Learned struct {
 }
 
 // Write implements Output.
-func (l *Learned) Write(p *Page) {
+func (l *learnResult) Write(p *Page) {
 	p.Line(map[string]string{
 		outcomeLearned:    "Learned as a new claim.",
 		outcomeKnown:      "That is known already; nothing was added.",
@@ -66,7 +66,7 @@ func (l *Learned) Write(p *Page) {
 
 // learn consolidates a new claim of the agent's with what is known. The claim's
 // evidence has an agent's trust at most.
-func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
 	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
 	k.CreatedAt = c.Now()
 	given := k.Text
@@ -106,7 +106,7 @@ func learnKey(k *ken.Claim) string {
 	return "tool:" + hex.EncodeToString(sum[:16])
 }
 
-func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
 	known, err := consolidate.Similar(ctx, c.Store, k)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*L
 
 // again is for a claim that says so already. It gets what backs it beside words: an
 // agent that repeats what it was told must not make it look surer.
-func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*Learned, error) {
+func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
 	k, err := c.Store.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, no
 	return c.outcome(ctx, outcomeReinforced, id, notes)
 }
 
-func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string) (*Learned, error) {
+func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string) (*learnResult, error) {
 	what := map[string]string{consolidate.Rejected: outcomeRejected, consolidate.Outdated: outcomeOutdated}[a.Reason]
 	if what == "" {
 		what = outcomeKnown
@@ -182,8 +182,8 @@ func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string
 
 // outcome says how the claim stands that something came of. What was injected may also
 // be a piece of the repository, or gone.
-func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*Learned, error) {
-	out := &Learned{Outcome: what, Notes: notes}
+func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*learnResult, error) {
+	out := &learnResult{Outcome: what, Notes: notes}
 	k, err := c.Store.Get(ctx, id)
 	switch {
 	case id == "", errors.Is(err, ken.ErrNotFound), err == nil && !c.sees(&k):
@@ -233,15 +233,15 @@ func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 
 // learnIn are knowledge_learn's arguments.
 type learnIn struct {
-	Claim      string     `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
-	Evidence   []Evidence `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
-	Heading    string     `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
-	Kind       string     `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
-	Status     string     `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
-	Confidence *float64   `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
-	Domain     string     `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
-	Tags       []string   `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
-	Entities   []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
+	Claim      string       `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
+	Evidence   []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
+	Heading    string       `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
+	Kind       string       `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
+	Status     string       `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
+	Confidence *float64     `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
+	Domain     string       `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
+	Tags       []string     `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+	Entities   []string     `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
 }
 
 func knowledgeLearn() Tool {
@@ -249,7 +249,7 @@ func knowledgeLearn() Tool {
 		Description: "Keep a fact for later sessions, with its evidence: what the user told you (user_statement) or what you found out. " +
 			"One statement per call. Evidence that Ken can check makes it stronger. Known facts are not kept twice.",
 		Example: `{"claim":"Payments are retried three times.","evidence":[{"kind":"file","path":"retry.go"}]}`},
-		func(ctx context.Context, c *Call, in learnIn) (*Learned, error) {
+		func(ctx context.Context, c *Call, in learnIn) (*learnResult, error) {
 			ev, err := c.evidence(ctx, in.Evidence)
 			if err != nil {
 				return nil, err
@@ -296,13 +296,13 @@ func memoryIngest() Tool {
 	return Define(Spec{Name: "memory_ingest", Title: "Remember a fact", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Another name of knowledge_learn, for a fact with little evidence.",
 		Example:     `{"text":"The user deploys on Tuesdays.","from":"user"}`},
-		func(ctx context.Context, c *Call, in ingestIn) (*Learned, error) {
-			given := []Evidence{{Kind: string(ken.EvidenceAgentAssertion)}}
+		func(ctx context.Context, c *Call, in ingestIn) (*learnResult, error) {
+			given := []evidenceIn{{Kind: string(ken.EvidenceAgentAssertion)}}
 			if in.From == "user" {
 				given[0].Kind = string(ken.EvidenceUserStatement)
 			}
 			if in.URL != "" {
-				given = append(given, Evidence{Kind: string(ken.EvidenceURL), URL: in.URL})
+				given = append(given, evidenceIn{Kind: string(ken.EvidenceURL), URL: in.URL})
 			}
 			ev, err := c.evidence(ctx, given)
 			if err != nil {

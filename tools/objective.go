@@ -11,25 +11,25 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// Objective is a long goal as an answer shows it.
-type Objective struct {
-	ID          string          `json:"id" jsonschema:"such as OBJ-0001"`
-	Title       string          `json:"title"`
-	Description string          `json:"description,omitempty"`
-	Status      string          `json:"status" rule:"enum=active|paused|done|abandoned"`
-	Done        int             `json:"done" jsonschema:"how many tasks are done"`
-	Total       int             `json:"total" jsonschema:"how many tasks there are"`
-	Tasks       []ObjectiveTask `json:"tasks"`
-	Decisions   []string        `json:"decisions,omitempty" jsonschema:"that it hangs on"`
-	Tags        []string        `json:"tags,omitempty"`
-	Path        string          `json:"path" jsonschema:"of its file"`
-	CreatedAt   time.Time       `json:"created_at"`
-	UpdatedAt   time.Time       `json:"updated_at"`
-	Problems    []string        `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
+// objectiveView is a long goal as an answer shows it.
+type objectiveView struct {
+	ID          string     `json:"id" jsonschema:"such as OBJ-0001"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Status      string     `json:"status" rule:"enum=active|paused|done|abandoned"`
+	Done        int        `json:"done" jsonschema:"how many tasks are done"`
+	Total       int        `json:"total" jsonschema:"how many tasks there are"`
+	Tasks       []stepView `json:"tasks"`
+	Decisions   []string   `json:"decisions,omitempty" jsonschema:"that it hangs on"`
+	Tags        []string   `json:"tags,omitempty"`
+	Path        string     `json:"path" jsonschema:"of its file"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+	Problems    []string   `json:"problems,omitempty" jsonschema:"what is wrong with its file"`
 }
 
-// ObjectiveTask is a step of an objective.
-type ObjectiveTask struct {
+// stepView is a step of an objective.
+type stepView struct {
 	Number int       `json:"number" jsonschema:"from 1"`
 	Text   string    `json:"text"`
 	Done   bool      `json:"done"`
@@ -67,17 +67,17 @@ func (d *draft) goals(field string, list []string) []string {
 }
 
 // showObjective makes an objective fit to be shown, and notes that it was.
-func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) Objective {
+func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) objectiveView {
 	progress := o.Progress()
-	out := Objective{ID: lineOf(o.ID, maxName), Title: lineOf(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
-		Tasks: []ObjectiveTask{}, Decisions: linesOf(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: linesOf(o.Tags[:min(len(o.Tags), maxListed)], maxName),
+	out := objectiveView{ID: lineOf(o.ID, maxName), Title: lineOf(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
+		Tasks: []stepView{}, Decisions: linesOf(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: linesOf(o.Tags[:min(len(o.Tags), maxListed)], maxName),
 		Path: lineOf(o.Path, maxID), CreatedAt: seconds(o.Created), UpdatedAt: seconds(o.Updated)}
 	if !o.Status.Valid() { // which its file's problems tell
 		out.Status = string(objective.Paused)
 	}
 	out.Description, _ = fromFile(o.Description, maxSection)
 	for i, t := range o.Tasks {
-		out.Tasks = append(out.Tasks, ObjectiveTask{i + 1, lineOf(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), lineOf(t.By, maxName)})
+		out.Tasks = append(out.Tasks, stepView{i + 1, lineOf(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), lineOf(t.By, maxName)})
 	}
 	for _, p := range problems {
 		if p.Path == o.Path && len(out.Problems) < 10 {
@@ -92,11 +92,11 @@ func (c *Call) showObjective(o *objective.Objective, problems []objective.Proble
 }
 
 // line is an objective in one line.
-func (o *Objective) line() string {
+func (o *objectiveView) line() string {
 	return o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 }
 
-func (t *ObjectiveTask) line() string {
+func (t *stepView) line() string {
 	s := strconv.Itoa(t.Number) + ". " + t.Text
 	if !t.DoneAt.IsZero() {
 		s += ", done " + t.DoneAt.Format(time.DateOnly)
@@ -108,7 +108,7 @@ func (t *ObjectiveTask) line() string {
 }
 
 // write writes an objective whole: what remains before what is done.
-func (o *Objective) write(p *Page) {
+func (o *objectiveView) write(p *Page) {
 	p.Part("objective", []string{o.line()})
 	for _, s := range o.Problems {
 		p.Line("problem: " + s)
@@ -131,14 +131,14 @@ func (o *Objective) write(p *Page) {
 	}
 }
 
-// ObjectiveResult is an objective as it is now.
-type ObjectiveResult struct {
-	Objective Objective `json:"objective"`
-	Notes     []string  `json:"notes,omitempty"`
+// objectiveResult is an objective as it is now.
+type objectiveResult struct {
+	Objective objectiveView `json:"objective"`
+	Notes     []string      `json:"notes,omitempty"`
 }
 
 // Write implements Output.
-func (r *ObjectiveResult) Write(p *Page) {
+func (r *objectiveResult) Write(p *Page) {
 	p.Line(r.Objective.ID + " is " + r.Objective.Status + ", " + strconv.Itoa(r.Objective.Done) + " of " + strconv.Itoa(r.Objective.Total) + " tasks done. It is in " +
 		r.Objective.Path + ".")
 	for _, n := range r.Notes {
@@ -165,8 +165,8 @@ type objectiveListIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// ObjectiveListed is an objective in a list.
-type ObjectiveListed struct {
+// objectiveSummary is an objective in a list.
+type objectiveSummary struct {
 	ID     string   `json:"id"`
 	Title  string   `json:"title"`
 	Status string   `json:"status"`
@@ -176,16 +176,16 @@ type ObjectiveListed struct {
 	Tags   []string `json:"tags,omitempty"`
 }
 
-// ObjectiveList is a page of objectives, by their ids.
-type ObjectiveList struct {
-	Objectives []ObjectiveListed `json:"objectives"`
-	Total      int               `json:"total"`
-	Next       int               `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
-	Problems   []string          `json:"problems,omitempty" jsonschema:"files that are broken"`
+// objectiveListResult is a page of objectives, by their ids.
+type objectiveListResult struct {
+	Objectives []objectiveSummary `json:"objectives"`
+	Total      int                `json:"total"`
+	Next       int                `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+	Problems   []string           `json:"problems,omitempty" jsonschema:"files that are broken"`
 }
 
 // Write implements Output.
-func (l *ObjectiveList) Write(p *Page) {
+func (l *objectiveListResult) Write(p *Page) {
 	for _, s := range l.Problems {
 		p.Line("problem: " + s)
 	}
@@ -212,7 +212,7 @@ func objectiveList() Tool {
 	return Define(Spec{Name: "objective_list", Title: "List objectives", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List this project's long goals with how far each has come and what comes next.",
 		Example:     `{"statuses":["active"]}`},
-		func(ctx context.Context, c *Call, in objectiveListIn) (*ObjectiveList, error) {
+		func(ctx context.Context, c *Call, in objectiveListIn) (*objectiveListResult, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -233,10 +233,10 @@ func objectiveList() Tool {
 			}
 			page := all[min(in.Offset, len(all)):]
 			page = page[:min(in.Limit, len(page))]
-			out := &ObjectiveList{Objectives: []ObjectiveListed{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
+			out := &objectiveListResult{Objectives: []objectiveSummary{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
 			for i := range page {
 				o := c.showObjective(&page[i], nil)
-				l := ObjectiveListed{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
+				l := objectiveSummary{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
 				for _, t := range o.Tasks {
 					if !t.Done {
 						l.Next = t.Text
@@ -261,7 +261,7 @@ func objectiveRead() Tool {
 	return Define(Spec{Name: "objective_read", Title: "Read an objective", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Read one objective whole: what is aimed at, which steps remain, and which are done, when and by whom.",
 		Example:     `{"id":"OBJ-0001"}`},
-		func(ctx context.Context, c *Call, in objectiveReadIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveReadIn) (*objectiveResult, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -270,6 +270,6 @@ func objectiveRead() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, problems), nil}, nil
+			return &objectiveResult{c.showObjective(&o, problems), nil}, nil
 		})
 }

@@ -21,7 +21,7 @@ func objectiveCreate() Tool {
 		Description: "Keep a goal that outlasts this session, with its steps. It gets an id such as OBJ-0001, and every turn in this project shows it while it " +
 			"is active. An open one with the same title is not created again. For small things use task_create.",
 		Example: `{"title":"Ship the new login","tasks":["Design","Implement","Test"]}`},
-		func(ctx context.Context, c *Call, in objectiveCreateIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveCreateIn) (*objectiveResult, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -46,30 +46,30 @@ func objectiveCreate() Tool {
 			}
 			for i := range had {
 				if strings.EqualFold(squeeze(had[i].Title), want.Title) {
-					return &ObjectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
+					return &objectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
 				}
 			}
 			o, err := goals.Create(ctx, want)
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 
 // objectiveUpdateIn are objective_update's arguments.
 type objectiveUpdateIn struct {
-	ID          string            `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
-	Status      string            `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
-	Title       string            `json:"title,omitempty" rule:"chars=200" jsonschema:"the new goal"`
-	Description string            `json:"description,omitempty" rule:"chars=10000" jsonschema:"replaces the old one"`
-	Tasks       []ObjectiveTaskIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"replace all steps; for one step use objective_link_task"`
-	Decisions   []string          `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"added to the others, such as ADR-0042"`
-	Tags        []string          `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
+	ID          string   `json:"id" rule:"filled;chars=40" jsonschema:"of the objective, such as OBJ-0001"`
+	Status      string   `json:"status,omitempty" rule:"enum=active|paused|done|abandoned"`
+	Title       string   `json:"title,omitempty" rule:"chars=200" jsonschema:"the new goal"`
+	Description string   `json:"description,omitempty" rule:"chars=10000" jsonschema:"replaces the old one"`
+	Tasks       []stepIn `json:"tasks,omitempty" rule:"items=200" jsonschema:"replace all steps; for one step use objective_link_task"`
+	Decisions   []string `json:"decisions,omitempty" rule:"items=20;chars=120;filled" jsonschema:"added to the others, such as ADR-0042"`
+	Tags        []string `json:"tags,omitempty" rule:"items=20;chars=60;filled" jsonschema:"replace the old ones"`
 }
 
-// ObjectiveTaskIn is a step as an agent writes it.
-type ObjectiveTaskIn struct {
+// stepIn is a step as an agent writes it.
+type stepIn struct {
 	Text string `json:"text" rule:"filled;chars=500"`
 	Done bool   `json:"done,omitempty"`
 }
@@ -79,7 +79,7 @@ func objectiveUpdate() Tool {
 		Description: "Change an objective: status, title, description, steps, tags and decisions. What is left out stays. Set done only when the goal is reached, " +
 			"not when all steps are.",
 		Example: `{"id":"OBJ-0001","status":"paused"}`},
-		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*objectiveResult, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -99,7 +99,7 @@ func objectiveUpdate() Tool {
 			if o, err = goals.Update(ctx, o.ID, change); err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }
 
@@ -171,7 +171,7 @@ func objectiveLinkTask() Tool {
 	return Define(Spec{Name: "objective_link_task", Title: "Complete or add a step of an objective", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Complete a step of an objective, or add one. Call it as soon as a step is done: every turn shows the progress.",
 		Example:     `{"id":"OBJ-0001","task":"Design","action":"complete"}`},
-		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*ObjectiveResult, error) {
+		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*objectiveResult, error) {
 			goals, err := c.goals()
 			if err != nil {
 				return nil, err
@@ -202,6 +202,6 @@ func objectiveLinkTask() Tool {
 			if err != nil {
 				return nil, err
 			}
-			return &ObjectiveResult{c.showObjective(&o, nil), d.notes()}, nil
+			return &objectiveResult{c.showObjective(&o, nil), d.notes()}, nil
 		})
 }

@@ -49,7 +49,7 @@ func (p *Page) Line(s string) {
 const reserved = 300
 
 // Item adds what a claim says, and reports whether it fitted.
-func (p *Page) Item(c *Claim) bool {
+func (p *Page) claim(c *claimView) bool {
 	return p.add(c.item())
 }
 
@@ -98,7 +98,7 @@ func (p *Page) text() string {
 }
 
 // item is a claim as a block shows it: a header line and its text.
-func (c *Claim) item() string {
+func (c *claimView) item() string {
 	head := guardrail.ItemMark + shortID(c.ID) + "] " + c.Tier + " " + c.Status + " " + c.Kind
 	if c.Constraint {
 		head += " constraint"

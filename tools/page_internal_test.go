@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/budgeter"
 )
 
-func claim(i int, text string) *Claim {
-	return &Claim{ID: "0198a000-0000-7000-8000-" + strings.Repeat("0", 12-len(strconv.Itoa(i))) + strconv.Itoa(i), Kind: "fact", Status: "observed", Tier: "Inferred",
+func claim(i int, text string) *claimView {
+	return &claimView{ID: "0198a000-0000-7000-8000-" + strings.Repeat("0", 12-len(strconv.Itoa(i))) + strconv.Itoa(i), Kind: "fact", Status: "observed", Tier: "Inferred",
 		Trust: "agent", Text: text, CreatedAt: time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)}
 }
 
@@ -23,8 +23,8 @@ func TestPage(t *testing.T) {
 	rule.Constraint, rule.Source, rule.Heading = true, "rules|md", "Deploys"
 	page := claim(2, "The lamp is green.")
 	page.Trust = external
-	p.Item(rule)
-	p.Item(page)
+	p.claim(rule)
+	p.claim(page)
 	p.Part("files", []string{"a.go", "b.go"})
 	want := preamble + "Two found, best first.\n\n[k:00000001] Inferred observed fact constraint | 2026-03-14 | rules/md | Deploys\nNever deploy on a Friday.\n" +
 		"\n[k:00000002] Inferred observed fact external | 2026-03-14\nThe lamp is green.\n\nfiles:\n- a.go\n- b.go\n[/Pipeline Knowledge]"
@@ -55,9 +55,9 @@ func TestPageIsBounded(t *testing.T) {
 	full := p.text()
 	p = &Page{}
 	for i := range 10 {
-		p.Item(claim(i, strings.Repeat("語", 1190)))
+		p.claim(claim(i, strings.Repeat("語", 1190)))
 	}
-	if p.Item(claim(11, "short")) != true {
+	if p.claim(claim(11, "short")) != true {
 		t.Error("what would fit was not tried")
 	}
 	for name, text := range map[string]string{"lines": full, "items": p.text()} {
@@ -79,7 +79,7 @@ func FuzzItem(f *testing.F) {
 		c := claim(1, "")
 		c.Text, c.Source, c.Heading = bounded(strings.TrimSpace(safe(text)), maxItem), oneLine(source, maxSource), oneLine(heading, maxHeading)
 		p := &Page{}
-		p.Item(c)
+		p.claim(c)
 		got := p.text()
 		if strings.Count(got, "[/Pipeline Knowledge]") != 1 || strings.Count(got, "[Pipeline Knowledge]") != 1 || strings.Count(got, "\n[k:") != 1 || !utf8.ValidString(got) {
 			t.Fatalf("got %q", got)
@@ -90,17 +90,17 @@ func FuzzItem(f *testing.F) {
 // A server that runs for months must not remember every session.
 func TestShownMemoryIsBounded(t *testing.T) {
 	m := newShownMemory()
-	m.add("first", []Claim{{ID: "a", Text: "x"}})
+	m.add("first", []claimView{{ID: "a", Text: "x"}})
 	for i := range maxShownSessions - 1 {
-		m.add(fmt.Sprint("session ", i), []Claim{{ID: "b", Text: "y"}})
+		m.add(fmt.Sprint("session ", i), []claimView{{ID: "b", Text: "y"}})
 	}
-	m.add("first", []Claim{{ID: "c", Text: "z"}}) // it was shown something lately
-	m.add("one more", []Claim{{ID: "d", Text: "w"}})
+	m.add("first", []claimView{{ID: "c", Text: "z"}}) // it was shown something lately
+	m.add("one more", []claimView{{ID: "d", Text: "w"}})
 	if len(m.get("first")) != 2 || len(m.get("session 0")) != 0 || len(m.sessions) != maxShownSessions || len(m.order) != maxShownSessions {
 		t.Errorf("first %v, the oldest %v, %d sessions", m.get("first"), m.get("session 0"), len(m.sessions))
 	}
 	for i := range 2 * maxShown {
-		m.add("busy", []Claim{{ID: fmt.Sprint(i), Text: "t"}})
+		m.add("busy", []claimView{{ID: fmt.Sprint(i), Text: "t"}})
 	}
 	if n := len(m.get("busy")); n != maxShown {
 		t.Errorf("%d of one session", n)

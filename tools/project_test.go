@@ -164,7 +164,7 @@ func TestHostileFilesStayInTheirFrame(t *testing.T) {
 func TestGraphTools(t *testing.T) {
 	k := newKit(t)
 	k.files(shop())
-	var found tools.NodesFound
+	var found tools.GraphSearchResult
 	k.call(&found, "graph_search", `{"query":"sum","kinds":["function"],"exported":true}`)
 	if len(found.Nodes) != 1 || found.Nodes[0].ID != "function:example.com/shop/money.Sum" || found.Nodes[0].Line != 7 {
 		t.Errorf("found %+v", found)
@@ -172,7 +172,7 @@ func TestGraphTools(t *testing.T) {
 	if k.call(&found, "graph_search", `{"query":"sum","path":"cart"}`); len(found.Nodes) != 0 || found.Total != 0 {
 		t.Errorf("elsewhere: %+v", found)
 	}
-	var refs tools.RefsFound
+	var refs tools.GraphRefsResult
 	res := k.call(&refs, "graph_refs", `{"name":"money.Amount"}`)
 	governed := false
 	for _, r := range refs.Refs {
@@ -181,7 +181,7 @@ func TestGraphTools(t *testing.T) {
 	if !governed || refs.Total != len(refs.Refs) || !strings.Contains(res.Text, "adr:ADR-0001 at docs/adr/0001-cents.md:9") {
 		t.Errorf("%+v\n%s", refs, res.Text)
 	}
-	var deps tools.DependentsFound
+	var deps tools.GraphDependentsResult
 	res = k.call(&deps, "graph_dependents", `{"name":"money.Sum","depth":1}`)
 	if len(deps.Dependents) != 1 || deps.Dependents[0].Node.ID != "method:example.com/shop/cart.Cart.Total" || !strings.Contains(res.Text, "1 step away") {
 		t.Errorf("%+v\n%s", deps, res.Text)
@@ -198,7 +198,7 @@ func TestGraphToolsFollowFiles(t *testing.T) {
 	now := time.Now()
 	k.registry = tools.New(k.layer, func(o *tools.Options) { o.Now = func() time.Time { return now } })
 	k.files(shop())
-	var refs tools.RefsFound
+	var refs tools.GraphRefsResult
 	k.call(&refs, "graph_refs", `{"name":"Sum"}`)
 	k.files(map[string]string{"cart/more.go": "package cart\n\nfunc Sum() {}\n"})
 	now = now.Add(2 * time.Second)
@@ -216,7 +216,7 @@ func TestGraphPages(t *testing.T) {
 	k.files(crowded(strings.Repeat("x ", 300)))
 	seen := map[string]bool{}
 	for offset := 0; ; {
-		var refs tools.RefsFound
+		var refs tools.GraphRefsResult
 		k.call(&refs, "graph_refs", mustJSON(map[string]any{"name": "vault.Open", "kinds": []string{"calls"}, "limit": 50, "offset": offset}))
 		for _, r := range refs.Refs {
 			if seen[r.From.ID] {
@@ -237,7 +237,7 @@ func TestGraphPages(t *testing.T) {
 func TestDecisionTools(t *testing.T) {
 	k := newKit(t)
 	k.files(shop())
-	var found tools.DecisionsFound
+	var found tools.DecisionSearchResult
 	res := k.call(&found, "decision_search", `{"query":"currency cents"}`)
 	if len(found.Decisions) != 1 || found.Decisions[0].Handle != "ADR-0001" || found.Decisions[0].Tier != "Inferred" || !strings.Contains(res.Text, "whatever the currency") {
 		t.Errorf("%+v\n%s", found, res.Text)
@@ -247,7 +247,7 @@ func TestDecisionTools(t *testing.T) {
 			t.Errorf("%s: %d", args, found.Total)
 		}
 	}
-	var read tools.DecisionRead
+	var read tools.DecisionReadResult
 	res = k.call(&read, "decision_read", `{"id":"1"}`)
 	if read.Context != "Floats round." || len(read.Alternatives) != 2 || !strings.Contains(read.Consequences, "rounding") || !strings.Contains(res.Text, "Floats round.") {
 		t.Errorf("%+v\n%s", read, res.Text)
@@ -292,15 +292,15 @@ func TestDecisionSupersede(t *testing.T) {
 		}
 	}
 	// It is still found, and the code knows which one governs.
-	var found tools.DecisionsFound
+	var found tools.DecisionSearchResult
 	if k.call(&found, "decision_search", `{"query":"cents","statuses":["superseded"]}`); found.Total != 1 {
 		t.Errorf("found %+v", found)
 	}
-	var read tools.DecisionRead
+	var read tools.DecisionReadResult
 	if k.call(&read, "decision_read", `{"id":"ADR-0003","history":true}`); len(read.History) != 1 || read.History[0].Handle != "ADR-0001" {
 		t.Errorf("history %+v", read.History)
 	}
-	var refs tools.RefsFound
+	var refs tools.GraphRefsResult
 	if k.call(&refs, "graph_refs", `{"name":"money.Amount","kinds":["adr_governs"]}`); refs.Total != 0 {
 		t.Errorf("governed by %+v", refs.Refs)
 	}
@@ -316,7 +316,7 @@ func TestDecisionsAreNotLearnedBack(t *testing.T) {
 	k := newKit(t)
 	k.files(shop())
 	k.call(nil, "decision_read", `{"id":"ADR-0001"}`)
-	var got tools.Learned
+	var got tools.LearnResult
 	if k.call(&got, "memory_ingest", `{"text":"Amounts are whole cents, whatever the currency."}`); got.Outcome != "echo" || k.count() != 0 {
 		t.Errorf("got %+v, %d claims", got, k.count())
 	}
@@ -386,7 +386,7 @@ func TestObjectiveTools(t *testing.T) {
 	k.fails(ken.CodeNotFound, "objective_link_task", `{"id":"OBJ-0001","task":"Test","action":"complete","claim":"0198a000-0000-7000-8000-000000000001"}`)
 
 	k.call(nil, "objective_create", `{"title":"Move to the new data centre"}`)
-	var list tools.ObjectiveList
+	var list tools.ObjectiveListResult
 	for args, want := range map[string]string{`{}`: "OBJ-0001 OBJ-0002", `{"statuses":["active"]}`: "OBJ-0002", `{"statuses":["done"]}`: "", `{"limit":1}`: "OBJ-0001", `{"offset":1}`: "OBJ-0002"} {
 		k.call(&list, "objective_list", args)
 		var ids []string
@@ -419,7 +419,7 @@ func TestBrokenObjective(t *testing.T) {
 	k := newKit(t)
 	const broken = "id: OBJ-0001\ntitle: Ship it\nstatus: [active\ntasks:\n\t- text: x\n"
 	k.files(map[string]string{".ken/knowledge/objectives/OBJ-0001.yaml": broken})
-	var list tools.ObjectiveList
+	var list tools.ObjectiveListResult
 	if k.call(&list, "objective_list", `{"statuses":["active","paused","done","abandoned"]}`); len(list.Problems) == 0 {
 		t.Errorf("list %+v", list)
 	}

@@ -15,16 +15,16 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Found is what a recall found, best first.
-type Found struct {
-	Mode   string  `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
-	Cause  string  `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
-	Claims []Claim `json:"claims"`
-	More   int     `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
+// recallResult is what a recall found, best first.
+type recallResult struct {
+	Mode   string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
+	Cause  string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
+	Claims []claimView `json:"claims"`
+	More   int         `json:"more,omitempty" jsonschema:"rules about it that the limit left out"`
 }
 
 // Write implements Output.
-func (f *Found) Write(p *Page) {
+func (f *recallResult) Write(p *Page) {
 	if len(f.Claims) == 0 {
 		p.Line("Nothing is known that bears on it.")
 	} else {
@@ -37,12 +37,12 @@ func (f *Found) Write(p *Page) {
 		p.Line(strconv.Itoa(f.More) + " rules about it were left out by the limit.")
 	}
 	for i := range f.Claims {
-		p.Item(&f.Claims[i])
+		p.claim(&f.Claims[i])
 	}
 }
 
 // recall asks what is known. Nothing of the question is kept.
-func (c *Call) recall(ctx context.Context, in recallIn) (*Found, error) {
+func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 	f := c.filter(statuses(in.Statuses))
 	f.Kinds, f.ClaimsOnly = kinds(in.Kinds), !in.Documents
 	if in.MinTrust != "" {
@@ -54,7 +54,7 @@ func (c *Call) recall(ctx context.Context, in recallIn) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Found{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]Claim, 0, len(got.Claims)), More: got.More}
+	out := &recallResult{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More}
 	for i := range got.Claims {
 		r := &got.Claims[i]
 		k := c.showAs(r.Claim, r.Tier, r.Trust)
@@ -87,7 +87,7 @@ func memoryRecall() Tool {
 		Description: "Search what is known: facts, findings, summaries of sessions, playbooks, decisions. Use it before you ask the user " +
 			"what they may have said already, and when the knowledge block of this turn is not enough.",
 		Example: `{"query":"how are payments retried?","limit":5}`},
-		func(ctx context.Context, c *Call, in recallIn) (*Found, error) { return c.recall(ctx, in) })
+		func(ctx context.Context, c *Call, in recallIn) (*recallResult, error) { return c.recall(ctx, in) })
 }
 
 // knowledgeIn are knowledge_recall's arguments.
@@ -101,7 +101,7 @@ func knowledgeRecall() Tool {
 	return Define(Spec{Name: "knowledge_recall", Title: "Recall claims", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Another name of memory_recall.",
 		Example:     `{"question":"what patterns does this codebase use for transactions?","statuses":["verified","disputed"]}`},
-		func(ctx context.Context, c *Call, in knowledgeIn) (*Found, error) {
+		func(ctx context.Context, c *Call, in knowledgeIn) (*recallResult, error) {
 			return c.recall(ctx, recallIn{in.Question, in.recallOptions})
 		})
 }
@@ -114,14 +114,14 @@ type listIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
 }
 
-// Listed is a page of a list, newest first.
-type Listed struct {
-	Claims []Claim `json:"claims"`
-	Next   int     `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// listResult is a page of a list, newest first.
+type listResult struct {
+	Claims []claimView `json:"claims"`
+	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (l *Listed) Write(p *Page) {
+func (l *listResult) Write(p *Page) {
 	if len(l.Claims) == 0 {
 		p.Line("There is nothing on this page.")
 	} else {
@@ -131,7 +131,7 @@ func (l *Listed) Write(p *Page) {
 		p.Line("There is more: offset " + strconv.Itoa(l.Next))
 	}
 	for i := range l.Claims {
-		p.Item(&l.Claims[i])
+		p.claim(&l.Claims[i])
 	}
 }
 
@@ -139,7 +139,7 @@ func memoryList() Tool {
 	return Define(Spec{Name: "memory_list", Title: "List what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
 		Example:     `{"kinds":["fact"],"limit":10}`},
-		func(ctx context.Context, c *Call, in listIn) (*Listed, error) {
+		func(ctx context.Context, c *Call, in listIn) (*listResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
 			}
@@ -150,7 +150,7 @@ func memoryList() Tool {
 				return nil, err
 			}
 			hits := found.Hits[min(in.Offset, len(found.Hits)):]
-			out := &Listed{Claims: []Claim{}}
+			out := &listResult{Claims: []claimView{}}
 			if len(hits) > in.Limit {
 				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
 			}
@@ -171,8 +171,8 @@ func memoryList() Tool {
 // statsIn are memory_stats' arguments: none.
 type statsIn struct{}
 
-// Stats counts what is known, as far as the caller sees it.
-type Stats struct {
+// statsResult counts what is known, as far as the caller sees it.
+type statsResult struct {
 	Claims   int            `json:"claims" jsonschema:"whatever their status, expired ones apart"`
 	Kinds    map[string]int `json:"kinds"`
 	Statuses map[string]int `json:"statuses"`
@@ -185,7 +185,7 @@ type Stats struct {
 }
 
 // Write implements Output.
-func (s *Stats) Write(p *Page) {
+func (s *statsResult) Write(p *Page) {
 	p.Line(fmt.Sprintf("%d claims, %d sessions; %d of %d records have a vector.", s.Claims, s.Sessions, s.Embedded, s.Records))
 	for _, m := range []struct {
 		name string
@@ -220,8 +220,8 @@ const reportEvery = 1000
 func memoryStats() Tool {
 	return Define(Spec{Name: "memory_stats", Title: "Count what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Count what is known by kind, status, tier and trust.", Example: `{}`},
-		func(ctx context.Context, c *Call, _ statsIn) (*Stats, error) {
-			out := &Stats{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
+		func(ctx context.Context, c *Call, _ statsIn) (*statsResult, error) {
+			out := &statsResult{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
 			f := c.filter(ken.Statuses())
 			f.Structural, f.Now = true, c.Now()
 			out.Embedded, out.Records = c.Store.Coverage()

@@ -16,23 +16,23 @@ type sessionIn struct {
 	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 }
 
-// SessionRecall is what is left of a session.
-type SessionRecall struct {
-	Session  string    `json:"session_id"`
-	State    string    `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
-	Agent    string    `json:"agent,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	Active   time.Time `json:"active,omitzero"`
-	Goal     string    `json:"goal,omitempty" jsonschema:"what the user was after"`
-	LastStep string    `json:"last_step,omitempty"`
-	Open     []string  `json:"open,omitempty" jsonschema:"questions without an answer"`
-	Files    []string  `json:"files,omitempty"`
-	Claims   []Claim   `json:"claims" jsonschema:"its summary first, then what was learned in it"`
-	NotShown int       `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
+// sessionResult is what is left of a session.
+type sessionResult struct {
+	Session  string      `json:"session_id"`
+	State    string      `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
+	Agent    string      `json:"agent,omitempty"`
+	Started  time.Time   `json:"started,omitzero"`
+	Active   time.Time   `json:"active,omitzero"`
+	Goal     string      `json:"goal,omitempty" jsonschema:"what the user was after"`
+	LastStep string      `json:"last_step,omitempty"`
+	Open     []string    `json:"open,omitempty" jsonschema:"questions without an answer"`
+	Files    []string    `json:"files,omitempty"`
+	Claims   []claimView `json:"claims" jsonschema:"its summary first, then what was learned in it"`
+	NotShown int         `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
 }
 
 // Write implements Output.
-func (s *SessionRecall) Write(p *Page) {
+func (s *sessionResult) Write(p *Page) {
 	line := "Session " + s.Session
 	if s.State != "" {
 		line += ", " + s.State + ", last active " + s.Active.Format("2006-01-02 15:04") + " UTC"
@@ -42,7 +42,7 @@ func (s *SessionRecall) Write(p *Page) {
 		p.Line("Nothing of it is kept.")
 	}
 	for i := range s.Claims {
-		p.Item(&s.Claims[i])
+		p.claim(&s.Claims[i])
 	}
 	// What was said in it is content, and stands in the frame like any other.
 	for _, part := range []struct {
@@ -66,7 +66,7 @@ func recallSession() Tool {
 	return Define(Spec{Name: "recall_session", Title: "Recall a session", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Show what is left of an earlier session: its summary, what was learned, and where it stopped. Use it to continue earlier work.",
 		Example:     `{"limit":10}`},
-		func(ctx context.Context, c *Call, in sessionIn) (*SessionRecall, error) {
+		func(ctx context.Context, c *Call, in sessionIn) (*sessionResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
 			}
@@ -74,7 +74,7 @@ func recallSession() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &SessionRecall{Session: info.ID, Claims: []Claim{}}
+			out := &sessionResult{Session: info.ID, Claims: []claimView{}}
 			var claims []ken.Claim
 			if journaled {
 				out.State, out.Agent, out.Started, out.Active = string(info.State), oneLine(info.Agent, maxSource), info.Started.UTC(), info.Active.UTC()
@@ -157,7 +157,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 }
 
 // checkpoint fills in where the session stopped.
-func (c *Call) checkpoint(ctx context.Context, out *SessionRecall) error {
+func (c *Call) checkpoint(ctx context.Context, out *sessionResult) error {
 	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
 	if err != nil || !ok {
 		return err

@@ -162,7 +162,7 @@ type Call struct {
 
 	r       *Registry
 	changed []string
-	shows   []Claim // that the answer shows, for the echo guard
+	shows   []claimView // that the answer shows, for the echo guard
 }
 
 // Layer is the layer that the call works on.

@@ -30,9 +30,9 @@ func (c *Call) seen() *ken.Filter {
 // backed is the evidence of something that an agent says: what it gives, or its word.
 // Where the words are those of an external claim, that claim is evidence too, and so
 // they stay external: to say again what a page says must not make it the agent's.
-func (c *Call) backed(ctx context.Context, text string, given []Evidence) (evidenceRead, error) {
+func (c *Call) backed(ctx context.Context, text string, given []evidenceIn) (evidenceRead, error) {
 	if len(given) == 0 {
-		given = []Evidence{{Kind: string(ken.EvidenceAgentAssertion)}}
+		given = []evidenceIn{{Kind: string(ken.EvidenceAgentAssertion)}}
 	}
 	ev, err := c.evidence(ctx, given)
 	if err != nil {
@@ -115,15 +115,15 @@ const maxName = 120
 
 // constraintIn are constraint_add's arguments.
 type constraintIn struct {
-	Text      string     `json:"text" rule:"filled;chars=2000" jsonschema:"one statement that makes sense without this conversation"`
-	Entities  []string   `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the most important first; default: names in the text. A rule about nothing is in every turn"`
-	Aspect    string     `json:"aspect,omitempty" rule:"chars=80" jsonschema:"such as deployment or security"`
-	ExpiresAt string     `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31; default: never"`
-	Evidence  []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
+	Text      string       `json:"text" rule:"filled;chars=2000" jsonschema:"one statement that makes sense without this conversation"`
+	Entities  []string     `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"what it is about, the most important first; default: names in the text. A rule about nothing is in every turn"`
+	Aspect    string       `json:"aspect,omitempty" rule:"chars=80" jsonschema:"such as deployment or security"`
+	ExpiresAt string       `json:"expires_at,omitempty" rule:"chars=40" jsonschema:"such as 2026-12-31; default: never"`
+	Evidence  []evidenceIn `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// ConstraintAdded is what came of a rule.
-type ConstraintAdded struct {
+// constraintResult is what came of a rule.
+type constraintResult struct {
 	Outcome      string   `json:"outcome" rule:"enum=candidate|rule|known" jsonschema:"candidate: a person has to approve it; rule: it is one already"`
 	ID           string   `json:"id"`
 	Status       string   `json:"status"`
@@ -142,7 +142,7 @@ const (
 )
 
 // Write implements Output.
-func (a *ConstraintAdded) Write(p *Page) {
+func (a *constraintResult) Write(p *Page) {
 	switch a.Outcome {
 	case outcomeKnown:
 		p.Line("That rule is there already; nothing was changed.")
@@ -170,7 +170,7 @@ func constraintAdd() Tool {
 		Description: "Propose a rule, such as \"never deploy payments on Fridays\", when the user sets one. It is a candidate until a person approves " +
 			"it; then it is in every turn about its entities. For facts use knowledge_learn. An external source cannot set rules.",
 		Example: `{"text":"Never deploy the payments service on Fridays.","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`},
-		func(ctx context.Context, c *Call, in constraintIn) (*ConstraintAdded, error) {
+		func(ctx context.Context, c *Call, in constraintIn) (*constraintResult, error) {
 			until, err := when("expires_at", in.ExpiresAt)
 			if err != nil {
 				return nil, err
@@ -189,7 +189,7 @@ func constraintAdd() Tool {
 				return nil, err
 			}
 			k := c.show(got.Claim)
-			out := &ConstraintAdded{Outcome: outcomeCandidate, ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
+			out := &constraintResult{Outcome: outcomeCandidate, ID: k.ID, Status: k.Status, Tier: k.Tier, Trust: k.Trust, Entities: append([]string{}, got.Claim.Entities...),
 				Aspect: got.Claim.Aspect, Notes: ev.notes}
 			if got.Claim.Constraint {
 				out.Outcome = outcomeRule
@@ -209,15 +209,15 @@ func constraintAdd() Tool {
 
 // dependencyIn are dependency_add's arguments.
 type dependencyIn struct {
-	Source   string     `json:"source" rule:"filled;chars=200" jsonschema:"what depends"`
-	Type     string     `json:"type" rule:"enum=uses|requires|owned_by|blocks|informs"`
-	Target   string     `json:"target" rule:"filled;chars=200" jsonschema:"what it depends on"`
-	Strength *float64   `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"default 0.5; below 0.3 it is not followed by default"`
-	Evidence []Evidence `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
+	Source   string       `json:"source" rule:"filled;chars=200" jsonschema:"what depends"`
+	Type     string       `json:"type" rule:"enum=uses|requires|owned_by|blocks|informs"`
+	Target   string       `json:"target" rule:"filled;chars=200" jsonschema:"what it depends on"`
+	Strength *float64     `json:"strength,omitempty" rule:"min=0.01;max=1" jsonschema:"default 0.5; below 0.3 it is not followed by default"`
+	Evidence []evidenceIn `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// DependencyAdded is a dependency as it stands.
-type DependencyAdded struct {
+// dependencyResult is a dependency as it stands.
+type dependencyResult struct {
 	ID       string   `json:"id"`
 	Text     string   `json:"text"`
 	Strength float64  `json:"strength"`
@@ -228,7 +228,7 @@ type DependencyAdded struct {
 }
 
 // Write implements Output.
-func (d *DependencyAdded) Write(p *Page) {
+func (d *dependencyResult) Write(p *Page) {
 	p.Line("It is known now that " + d.Text + ".")
 	p.Line("id " + d.ID + ", " + d.Status + ", tier " + d.Tier + ", trust " + d.Trust)
 	for _, n := range d.Notes {
@@ -240,7 +240,7 @@ func dependencyAdd() Tool {
 	return Define(Spec{Name: "dependency_add", Title: "Add a dependency", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Record that one thing uses, requires, is owned by, blocks or informs another. Turns about one then show the rules of the other.",
 		Example:     `{"source":"payments","type":"requires","target":"ledger"}`},
-		func(ctx context.Context, c *Call, in dependencyIn) (*DependencyAdded, error) {
+		func(ctx context.Context, c *Call, in dependencyIn) (*dependencyResult, error) {
 			ev, err := c.backed(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
 			if err != nil {
 				return nil, err
@@ -258,6 +258,6 @@ func dependencyAdd() Tool {
 				c.Touch(got.ID)
 			}
 			k := c.show(got)
-			return &DependencyAdded{k.ID, oneLine(got.Text, maxHeading), got.Importance, k.Status, k.Tier, k.Trust, ev.notes}, nil
+			return &dependencyResult{k.ID, oneLine(got.Text, maxHeading), got.Importance, k.Status, k.Tier, k.Trust, ev.notes}, nil
 		})
 }

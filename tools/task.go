@@ -10,8 +10,8 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
-// Task is a work item as an answer shows it.
-type Task struct {
+// taskView is a work item as an answer shows it.
+type taskView struct {
 	ID          string    `json:"id" jsonschema:"such as T-0001"`
 	Title       string    `json:"title"`
 	Status      string    `json:"status" rule:"enum=open|in_progress|blocked|done|cancelled"`
@@ -27,9 +27,9 @@ type Task struct {
 }
 
 // showTask makes a task fit to be shown, and notes that it was.
-func (c *Call) showTask(t task.Task) Task {
+func (c *Call) showTask(t task.Task) taskView {
 	k := c.show(t.Claim)
-	out := Task{ID: t.ID, Title: k.Text, Status: string(t.Status), Expired: t.Expired, ExpiresAt: seconds(t.ExpiresAt), CompletedAt: seconds(t.CompletedAt),
+	out := taskView{ID: t.ID, Title: k.Text, Status: string(t.Status), Expired: t.Expired, ExpiresAt: seconds(t.ExpiresAt), CompletedAt: seconds(t.CompletedAt),
 		KeptUntil: seconds(t.RetentionUntil), CreatedAt: seconds(t.CreatedAt), UpdatedAt: seconds(t.UpdatedAt), Trust: k.Trust, ClaimID: t.ClaimID}
 	for _, n := range t.About[:min(len(t.About), 20)] {
 		out.About = append(out.About, oneLine(n, maxName))
@@ -40,7 +40,7 @@ func (c *Call) showTask(t task.Task) Task {
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // line is a task in one line, in words that are its author's.
-func (t *Task) line() string {
+func (t *taskView) line() string {
 	s := t.ID + " " + t.Status
 	if t.Expired {
 		s += ", expired"
@@ -58,14 +58,14 @@ func (t *Task) line() string {
 	return s
 }
 
-// TaskResult is a task as it is now.
-type TaskResult struct {
-	Task  Task     `json:"task"`
+// taskResult is a task as it is now.
+type taskResult struct {
+	Task  taskView `json:"task"`
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Write implements Output.
-func (r *TaskResult) Write(p *Page) {
+func (r *taskResult) Write(p *Page) {
 	p.Line(r.Task.ID + " is " + r.Task.Status + ".")
 	for _, n := range r.Notes {
 		p.Line("note: " + n)
@@ -85,7 +85,7 @@ func taskCreate() Tool {
 		Description: "Keep something to be done beyond this session. It gets an id such as T-0001 and is shown with what it is about. " +
 			"An open one in the same words is not created again.",
 		Example: `{"title":"Move the ledger to PostgreSQL 15","about":["ledger"]}`},
-		func(ctx context.Context, c *Call, in taskCreateIn) (*TaskResult, error) {
+		func(ctx context.Context, c *Call, in taskCreateIn) (*taskResult, error) {
 			until, err := when("expires_at", in.ExpiresAt)
 			if err != nil {
 				return nil, err
@@ -106,7 +106,7 @@ func taskCreate() Tool {
 			}
 			for _, t := range had {
 				if strings.EqualFold(t.Title, squeeze(in.Title)) && t.Claim.Scope == c.scope() {
-					return &TaskResult{c.showTask(t), append(ev.notes, "it is there already")}, nil
+					return &taskResult{c.showTask(t), append(ev.notes, "it is there already")}, nil
 				}
 			}
 			t, err := e.CreateTask(ctx, edit.NewTask{Title: in.Title, About: in.About, ExpiresAt: until})
@@ -114,7 +114,7 @@ func taskCreate() Tool {
 				return nil, err
 			}
 			c.Touch(t.ClaimID)
-			return &TaskResult{c.showTask(t), ev.notes}, nil
+			return &taskResult{c.showTask(t), ev.notes}, nil
 		})
 }
 
@@ -126,15 +126,15 @@ type taskListIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// TaskList is a page of tasks, by their numbers.
-type TaskList struct {
-	Tasks []Task `json:"tasks"`
-	Total int    `json:"total"`
-	Next  int    `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// taskListResult is a page of tasks, by their numbers.
+type taskListResult struct {
+	Tasks []taskView `json:"tasks"`
+	Total int        `json:"total"`
+	Next  int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (l *TaskList) Write(p *Page) {
+func (l *taskListResult) Write(p *Page) {
 	if len(l.Tasks) == 0 {
 		p.Line("There are no such tasks.")
 		return
@@ -152,7 +152,7 @@ func taskList() Tool {
 	return Define(Spec{Name: "task_list", Title: "List tasks", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List tasks, all or those about one thing. Look here when you begin, and before you create a task.",
 		Example:     `{"about":"ledger"}`},
-		func(ctx context.Context, c *Call, in taskListIn) (*TaskList, error) {
+		func(ctx context.Context, c *Call, in taskListIn) (*taskListResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
@@ -164,7 +164,7 @@ func taskList() Tool {
 			if err != nil {
 				return nil, err
 			}
-			out := &TaskList{Tasks: []Task{}, Total: len(all)}
+			out := &taskListResult{Tasks: []taskView{}, Total: len(all)}
 			page := all[min(in.Offset, len(all)):]
 			if len(page) > in.Limit {
 				page, out.Next = page[:in.Limit], in.Offset+in.Limit
@@ -189,7 +189,7 @@ func taskUpdate() Tool {
 	return Define(Spec{Name: "task_update", Title: "Change a task", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Change a task: its status, title, entities or expiry. What is left out stays.",
 		Example:     `{"id":"T-0001","status":"in_progress"}`},
-		func(ctx context.Context, c *Call, in taskUpdateIn) (*TaskResult, error) {
+		func(ctx context.Context, c *Call, in taskUpdateIn) (*taskResult, error) {
 			var change edit.TaskChange
 			if in.Status != "" {
 				s := task.Status(in.Status)
@@ -224,6 +224,6 @@ func taskUpdate() Tool {
 			if c.Store.Seq() != before {
 				c.Touch(t.ClaimID)
 			}
-			return &TaskResult{c.showTask(t), ev.notes}, nil
+			return &taskResult{c.showTask(t), ev.notes}, nil
 		})
 }

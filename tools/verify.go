@@ -10,15 +10,15 @@ import (
 
 // verifyIn are knowledge_verify's arguments.
 type verifyIn struct {
-	ID       string     `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
-	Evidence []Evidence `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
+	ID       string       `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
+	Evidence []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
 // hardNeeded is how many distinct hard pieces verify a claim: see ken.Verified.
 const hardNeeded = 2
 
-// Verification is what came of an attempt to verify.
-type Verification struct {
+// verifyResult is what came of an attempt to verify.
+type verifyResult struct {
 	ID       string   `json:"id"`
 	Verified bool     `json:"verified"`
 	Status   string   `json:"status"`
@@ -30,7 +30,7 @@ type Verification struct {
 }
 
 // Write implements Output.
-func (v *Verification) Write(p *Page) {
+func (v *verifyResult) Write(p *Page) {
 	if v.Verified {
 		p.Line("Verified.")
 	} else {
@@ -50,7 +50,7 @@ func knowledgeVerify() Tool {
 		Description: "Back a claim with evidence. Two distinct hard pieces (a test, an exit code, a commit) verify it, if one is a run that Ken saw in " +
 			"this session. The answer says what is missing. Only a person verifies disputed claims and the operator's.",
 		Example: `{"id":"3f9a2c71","evidence":[{"kind":"exit_code","command":"go test ./payments/..."},{"kind":"git_history","commit":"4f9a2c71"}]}`},
-		func(ctx context.Context, c *Call, in verifyIn) (*Verification, error) {
+		func(ctx context.Context, c *Call, in verifyIn) (*verifyResult, error) {
 			k, err := c.find(ctx, in.ID)
 			if err != nil {
 				return nil, err
@@ -76,7 +76,7 @@ func knowledgeVerify() Tool {
 			} else if trust > ken.TrustExternal {
 				more = slices.DeleteFunc(more, func(e ken.Evidence) bool { return e.Speaker() < trust })
 			}
-			v := &Verification{ID: k.ID, Notes: ev.notes}
+			v := &verifyResult{ID: k.ID, Notes: ev.notes}
 			if words > 0 {
 				v.Notes = append(v.Notes, "words alone verify nothing, and were not added")
 			}
@@ -99,7 +99,7 @@ func verifiable(k *ken.Claim) error {
 }
 
 // verify adds what the claim lacks, and moves it as far as its evidence goes.
-func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *Verification) error {
+func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyResult) error {
 	all := slices.Concat(k.Evidence, more)
 	v.Hard, v.Added = hard(all), len(more)
 	run := slices.ContainsFunc(all, func(e ken.Evidence) bool {
