@@ -17,37 +17,37 @@ import (
 
 // call is one request on its way through the gateway.
 type call struct {
-	g     *Gateway
-	terms *terms // as they were when it came
-	w     *writer
-	r     *http.Request
-	start time.Time
+	g        *Gateway
+	settings *settings // as they were when it came
+	w        *writer
+	r        *http.Request
+	start    time.Time
 
-	raw     string // the path as it came
-	route   route
-	dialect wire.Dialect
-	pattern string // of the path, for logs and metrics
-	speaks  dialect
+	raw         string // the path as it came
+	route       route
+	dialect     wire.Dialect
+	pattern     string // of the path, for logs and metrics
+	errorFormat errorFormat
 
-	who       access.Principal
-	asked     asked
-	up        *upstream
-	body      *body  // as it comes; nil when there is none
-	whole     []byte // the body to send; nil when it is passed on as it comes
-	isWhole   bool
-	held      int64                // of the room for bodies
-	untouched string               // why it is not looked into
-	side      bool                 // an agent's call for itself
-	exchange  *middleware.Exchange // nil when the layer has no part in it
-	socket    *socket              // nil when it asks for none, or none that is looked into
-	wants     wanted               // of embeddings
+	who        access.Principal
+	headers    turnHeaders
+	up         *upstream
+	body       *requestBody // as it comes; nil when there is none
+	whole      []byte       // the body to send; nil when it is passed on as it comes
+	isWhole    bool
+	reserved   int64                // of the room for bodies
+	untouched  string               // why it is not looked into
+	side       bool                 // an agent's call for itself
+	exchange   *middleware.Exchange // nil when the layer has no part in it
+	socket     *socket              // nil when it asks for none, or none that is looked into
+	embeddings embeddingsRequest    // of embeddings
 
-	asks     string // the model, as far as the request was read for it
-	counted  bool   // towards the key's usage
-	meter    *meter // of the upstream's answer; nil when nothing is read of it
-	answered string // the model that answered; "" when it does not say
-	used     wire.Usage
-	told     bool // the answer said what was used
+	requestedModel string // the model, as far as the request was read for it
+	countUsage     bool   // towards the key's usage
+	meter          *meter // of the upstream's answer; nil when nothing is read of it
+	answeringModel string // the model that answered; "" when it does not say
+	used           wire.Usage
+	usageKnown     bool // the answer said what was used
 
 	fault  *fault // of the gateway's own
 	err    error  // what went wrong, for the log
@@ -56,11 +56,11 @@ type call struct {
 }
 
 func (g *Gateway) newCall(w http.ResponseWriter, r *http.Request) *call {
-	now := g.terms.Load()
-	c := &call{g: g, terms: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
+	now := g.settings.Load()
+	c := &call{g: g, settings: now, w: newWriter(w, now.cfg.Stall, g.o.Now), start: g.o.Now(), raw: rawPath(r)}
 	c.route, c.dialect, c.pattern = g.routeOf(r, c.raw)
-	c.w.expect(r)
-	c.speaks = spoken(c.route, r.URL.Path, r.Header)
+	c.w.limitRead(r)
+	c.errorFormat = errorFormatOf(c.route, r.URL.Path, r.Header)
 	ctx, span := g.o.Tracer.Request(r.Context(), r)
 	c.server = span
 	c.r = r.WithContext(context.WithValue(ctx, callKey{}, c))
@@ -83,8 +83,8 @@ func (c *call) done() {
 	if c.exchange != nil {
 		session = c.exchange.Turn.Session
 	}
-	c.g.release(c.held)
-	c.account()
+	c.g.release(c.reserved)
+	c.recordUsage()
 	if c.untouched != "" {
 		c.g.o.Metrics.Untouched(c.untouched)
 	}
@@ -121,7 +121,7 @@ func (c *call) log(session string, total, first time.Duration) {
 	if name := c.modelName(); name != "" {
 		attrs = append(attrs, slog.String("model", shorten(name)))
 	}
-	if c.told {
+	if c.usageKnown {
 		attrs = append(attrs, slog.Int("input_tokens", c.used.Input), slog.Int("cached_tokens", c.used.Cached), slog.Int("output_tokens", c.used.Output))
 	}
 	if x := c.exchange; x != nil {

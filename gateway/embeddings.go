@@ -22,8 +22,8 @@ import (
 // an answer says which one it was.
 const EmbeddingModel = "ken"
 
-// wanted is what is read of an embeddings request.
-type wanted struct {
+// embeddingsRequest is what is read of an embeddings request.
+type embeddingsRequest struct {
 	Model      string          `json:"model"`
 	Input      json.RawMessage `json:"input"`
 	Format     string          `json:"encoding_format"`
@@ -40,24 +40,24 @@ const (
 
 // embed serves an embeddings request when it is for Ken's own model or there is no
 // upstream; otherwise it is to be passed on.
-func (c *call) embed() (done bool, f *fault) {
-	if c.body == nil || c.unlookable() != "" {
+func (c *call) serveEmbeddings() (done bool, f *fault) {
+	if c.body == nil || c.skipReason() != "" {
 		return false, nil
 	}
-	if f := c.read(); f != nil || !c.isWhole {
+	if f := c.readBody(); f != nil || !c.isWhole {
 		if c.untouched == tooMany && c.up == nil {
 			f = &fault{status: http.StatusServiceUnavailable, code: "too_many_requests", msg: "too much is read at once",
 				try: "Try again soon, or raise gateway.look_bytes.", retry: 1}
 		}
 		return false, f
 	}
-	if json.Unmarshal(c.whole, &c.wants) != nil {
-		c.wants = wanted{}
+	if json.Unmarshal(c.whole, &c.embeddings) != nil {
+		c.embeddings = embeddingsRequest{}
 	}
-	mine := c.up == nil || c.wants.Model == EmbeddingModel
+	mine := c.up == nil || c.embeddings.Model == EmbeddingModel
 	if !mine {
 		m, err := builtin.Open()
-		mine = err == nil && c.wants.Model == m.Model()
+		mine = err == nil && c.embeddings.Model == m.Model()
 	}
 	if !mine {
 		return false, nil
@@ -85,7 +85,7 @@ func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 		c.err = err
 		return nil, faultOf(err)
 	}
-	w := &c.wants
+	w := &c.embeddings
 	if err := w.check(m); err != nil {
 		return nil, faultOf(err)
 	}
@@ -98,7 +98,7 @@ func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 }
 
 // check reads what is to be embedded.
-func (w *wanted) check(m *table.Model) error {
+func (w *embeddingsRequest) check(m *table.Model) error {
 	if w.Dimensions != nil && *w.Dimensions != m.Dim() {
 		return refuse("dimensions", "this model has "+strconv.Itoa(m.Dim())+" and no others", "Leave dimensions out.")
 	}
@@ -139,7 +139,7 @@ type embedding struct {
 
 // answer writes the vectors as the API does. A text in which the model knows no
 // word has a vector of zeros, which is like nothing.
-func (w *wanted) answer(m *table.Model, vs [][]float32) []byte {
+func (w *embeddingsRequest) answer(m *table.Model, vs [][]float32) []byte {
 	data := make([]embedding, len(vs))
 	words := 0
 	for i, v := range vs {
@@ -192,7 +192,7 @@ func modelList() ([]byte, error) {
 // answer on. An upstream that is down, or that has the path and not the model, is no
 // reason: vectors of another model would be compared with those of the right one,
 // and nobody would see why nothing is found.
-func (c *call) instead(resp *http.Response) func() ([]byte, *fault) {
+func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
 		return nil
 	}
@@ -230,7 +230,7 @@ func (c *call) modelMissing(resp *http.Response) bool {
 		return true // not to be read: pass it on
 	}
 	text := string(b)
-	return strings.Contains(text, "model_not_found") || c.wants.Model != "" && strings.Contains(text, c.wants.Model)
+	return strings.Contains(text, "model_not_found") || c.embeddings.Model != "" && strings.Contains(text, c.embeddings.Model)
 }
 
 // replace puts an answer of Ken's own in the place of the upstream's.
@@ -238,8 +238,8 @@ func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) err
 	_ = resp.Body.Close() // of what nobody wants
 	b, f := instead()
 	if f != nil {
-		rec := &recorded{header: http.Header{}}
-		f.write(rec, c.speaks)
+		rec := &memoryResponse{header: http.Header{}}
+		f.write(rec, c.errorFormat)
 		c.fault = f
 		resp.StatusCode, resp.Header, b = f.status, rec.header, rec.Bytes()
 	} else {
@@ -251,11 +251,11 @@ func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) err
 	return nil
 }
 
-// recorded is an answer in memory.
-type recorded struct {
+// memoryResponse is an answer in memory.
+type memoryResponse struct {
 	bytes.Buffer
 	header http.Header
 }
 
-func (r *recorded) Header() http.Header { return r.header }
-func (r *recorded) WriteHeader(int)     {}
+func (r *memoryResponse) Header() http.Header { return r.header }
+func (r *memoryResponse) WriteHeader(int)     {}

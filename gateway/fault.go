@@ -10,18 +10,18 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// dialect is whose errors a client can read.
-type dialect uint8
+// errorFormat is whose errors a client can read.
+type errorFormat uint8
 
 const (
-	openAI dialect = iota
+	openAI errorFormat = iota
 	anthropic
 	ollama
 	problem // RFC 9457, for Ken's own paths
 )
 
-// spoken is the dialect that a request's client speaks.
-func spoken(r route, path string, h http.Header) dialect {
+// errorFormatOf is the dialect that a request's client speaks.
+func errorFormatOf(r route, path string, h http.Header) errorFormat {
 	switch {
 	case r.own():
 		return problem
@@ -70,7 +70,7 @@ func faultOf(err error) *fault {
 }
 
 // write answers with the fault in the shape of d.
-func (f *fault) write(w http.ResponseWriter, d dialect) {
+func (f *fault) write(w http.ResponseWriter, d errorFormat) {
 	h := w.Header()
 	h.Set("X-Ken-Error", f.code)
 	h.Set("Content-Type", "application/json")

@@ -24,16 +24,16 @@ import (
 
 // Gateway is an http.Handler. It is safe for concurrent use.
 type Gateway struct {
-	layer   *middleware.Layer
-	o       Options
-	terms   atomic.Pointer[terms]
-	reload  sync.Mutex // held while terms and handed change
-	handed  []config.GatewayKey
-	scopes  []ken.Scope // configured
-	limits  *limits
-	losses  losses
-	room    room // for bodies that are looked into
-	reverse *httputil.ReverseProxy
+	layer      *middleware.Layer
+	o          Options
+	settings   atomic.Pointer[settings]
+	reload     sync.Mutex // held while terms and handed change
+	fileKeys   []config.GatewayKey
+	scopes     []ken.Scope // configured
+	limits     *limits
+	losses     losses
+	bodyMemory memoryBudget // for bodies that are looked into
+	reverse    *httputil.ReverseProxy
 
 	upgradeRefused sync.Once // it was logged
 
@@ -61,13 +61,13 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	o = o.withDefaults(all)
 	cfg := *o.Config
 	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
-	g.room.left.Store(int64(cfg.LookBytes))
-	g.terms.Store(&terms{doors: doors{owner: all.Knowledge.Owner}})
+	g.bodyMemory.left.Store(int64(cfg.LookBytes))
+	g.settings.Store(&settings{authenticator: authenticator{owner: all.Knowledge.Owner}})
 	var err error
-	if g.handed, err = handedOut(o.Keys); err != nil {
+	if g.fileKeys, err = fileKeys(o.Keys); err != nil {
 		return nil, err
 	}
-	if err := g.admitKeys(cfg, false); err != nil {
+	if err := g.setKeys(cfg, false); err != nil {
 		return nil, err
 	}
 	if o.Upstream != "" {
@@ -87,7 +87,7 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	if g.o.Transport == nil {
 		g.o.Transport = newTransport(cfg)
 	}
-	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modify, ErrorHandler: g.failed, Transport: sender{g},
+	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modifyResponse, ErrorHandler: g.upstreamFailed, Transport: sender{g},
 		FlushInterval: -1, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	g.stop, g.stopping = context.WithCancel(context.Background())
 	return g, nil
@@ -113,7 +113,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.done() // when the client is cut off as well, which is a panic
 	if f := c.serve(); f != nil {
 		c.fault = f
-		f.write(c.w, c.speaks)
+		f.write(c.w, c.errorFormat)
 	}
 }
 
@@ -130,44 +130,44 @@ func (c *call) serve() *fault {
 		return f
 	}
 	defer c.g.limits.leave()
-	if f := c.admit(); f != nil {
+	if f := c.authenticate(); f != nil {
 		return f
 	}
 	switch c.route {
 	case api:
-		return c.mounted(c.g.o.API)
+		return c.serveMounted(c.g.o.API)
 	case mcp:
-		return c.mounted(c.g.o.MCP)
+		return c.serveMounted(c.g.o.MCP)
 	case console:
-		return c.mounted(c.g.o.Console)
+		return c.serveMounted(c.g.o.Console)
 	case scrape:
 		if !c.who.Can(access.Operate) {
-			return lacks(access.Operate)
+			return missingRight(access.Operate)
 		}
-		return c.mounted(c.metricsHandler())
+		return c.serveMounted(c.metricsHandler())
 	}
 	if !c.who.Can(access.Chat) {
-		return lacks(access.Chat)
+		return missingRight(access.Chat)
 	}
 	return c.proxy()
 }
 
-// admit finds out who asks, and whether they may come in.
-func (c *call) admit() *fault {
+// authenticate finds out who asks, and whether they may come in.
+func (c *call) authenticate() *fault {
 	if c.r.Method == http.MethodConnect {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
 			try: "Use it as a base URL, not as a proxy for everything."}
 	}
-	if c.terms.ring == nil {
-		if f := addressed(c.r, c.terms.cfg.Hosts); f != nil {
+	if c.settings.ring == nil {
+		if f := checkHost(c.r, c.settings.cfg.Hosts); f != nil {
 			return f
 		}
 	}
-	if c.route == console && c.terms.ring != nil && presented(c.r.Header) == "" {
+	if c.route == console && c.settings.ring != nil && requestKey(c.r.Header) == "" {
 		return nil // a browser: the console asks for a key on a page of its own
 	}
 	var f *fault
-	if c.who, f = c.terms.identify(c.r.Header); f != nil {
+	if c.who, f = c.settings.identify(c.r.Header); f != nil {
 		return f
 	}
 	if c.who.Expired(c.start) {
@@ -177,7 +177,7 @@ func (c *call) admit() *fault {
 }
 
 // mounted serves one of Ken's own paths.
-func (c *call) mounted(h http.Handler) *fault {
+func (c *call) serveMounted(h http.Handler) *fault {
 	if h == nil {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
 			try: "See ken serve --help for what it serves."}
@@ -195,7 +195,7 @@ func (c *call) mounted(h http.Handler) *fault {
 	return nil
 }
 
-func lacks(right access.Right) *fault {
+func missingRight(right access.Right) *fault {
 	return faultOf(access.Principal{}.Need(right))
 }
 
@@ -266,7 +266,7 @@ func (c *call) metricsHandler() http.Handler {
 	switch {
 	case m == nil:
 		return nil
-	case c.terms.ring == nil || c.who.Owner == c.terms.owner:
+	case c.settings.ring == nil || c.who.Owner == c.settings.owner:
 		return m.Handler()
 	}
 	return m.HandlerOf(c.who.Owner)

@@ -15,8 +15,8 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// sighting is the last that was seen of an upstream.
-type sighting struct {
+// lastResponse is the last that was seen of an upstream.
+type lastResponse struct {
 	at     time.Time
 	status int
 	fault  string
@@ -24,7 +24,7 @@ type sighting struct {
 
 // note remembers how the upstream answered: a status, or what went wrong.
 func (u *upstream) note(at time.Time, status int, fault string) {
-	u.seen.Store(&sighting{at, status, fault})
+	u.last.Store(&lastResponse{at, status, fault})
 }
 
 // health says that the process lives.
@@ -34,13 +34,13 @@ func (c *call) health() *fault {
 
 // readiness is what /readyz answers.
 type readiness struct {
-	Status   string             `json:"status"` // ok, degraded or stopping
-	Reasons  []string           `json:"reasons,omitempty"`
-	Store    string             `json:"store"` // open, or why not
-	Upstream map[string]*sawLog `json:"upstream"`
+	Status   string                    `json:"status"` // ok, degraded or stopping
+	Reasons  []string                  `json:"reasons,omitempty"`
+	Store    string                    `json:"store"` // open, or why not
+	Upstream map[string]*upstreamState `json:"upstream"`
 }
 
-type sawLog struct {
+type upstreamState struct {
 	Seen   time.Time `json:"seen,omitzero"`
 	Status int       `json:"status,omitempty"`
 	Fault  string    `json:"fault,omitempty"`
@@ -52,30 +52,30 @@ const storeWait = time.Second
 // ready says whether requests should come here. Without knowledge they still
 // should: they are passed on. No upstream is asked for it.
 func (c *call) ready() *fault {
-	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*sawLog{}}
+	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*upstreamState{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
 	defer cancel()
-	for i, owner := range c.terms.owners() {
-		faults, err := c.g.faults(ctx, owner)
+	for i, owner := range c.settings.owners() {
+		faults, err := c.g.storeFaults(ctx, owner)
 		if err != nil && i == 0 {
-			out.Store = reason(err)
+			out.Store = publicReason(err)
 		}
-		for _, f := range told(faults, err) {
+		for _, f := range faultTexts(faults, err) {
 			if !slices.Contains(out.Reasons, f) {
 				out.Reasons = append(out.Reasons, f)
 			}
 		}
 	}
-	if c.g.losses.lately(c.g.layer.Counts().Lost, c.g.o.Now()) {
+	if c.g.losses.recent(c.g.layer.Counts().Lost, c.g.o.Now()) {
 		out.Reasons = append(out.Reasons, "journal: records were lost, because turns came too fast")
 	}
 	for name, up := range map[string]*upstream{"openai": c.g.upstream, "anthropic": c.g.anthropic} {
 		if up == nil {
 			continue
 		}
-		out.Upstream[name] = &sawLog{}
-		if s := up.seen.Load(); s != nil {
-			*out.Upstream[name] = sawLog{s.at.UTC(), s.status, s.fault}
+		out.Upstream[name] = &upstreamState{}
+		if s := up.last.Load(); s != nil {
+			*out.Upstream[name] = upstreamState{s.at.UTC(), s.status, s.fault}
 			if s.fault != "" || s.status >= http.StatusInternalServerError {
 				out.Reasons = append(out.Reasons, "upstream "+name+" failed when it was asked last")
 			}
@@ -92,7 +92,7 @@ func (c *call) ready() *fault {
 }
 
 // owners are those whose stores are looked at: the configured one, and those of keys.
-func (t *terms) owners() []string {
+func (t *settings) owners() []string {
 	out := []string{t.owner}
 	for _, k := range t.cfg.Keys {
 		if k.Owner != "" && !slices.Contains(out, k.Owner) {
@@ -102,7 +102,7 @@ func (t *terms) owners() []string {
 	return out
 }
 
-func (g *Gateway) faults(ctx context.Context, owner string) ([]store.Fault, error) {
+func (g *Gateway) storeFaults(ctx context.Context, owner string) ([]store.Fault, error) {
 	s, release, err := g.layer.Store(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ var faultWords = map[store.FaultName]string{
 }
 
 // told says what is wrong with a store, whose owner is not named.
-func told(faults []store.Fault, err error) (out []string) {
+func faultTexts(faults []store.Fault, err error) (out []string) {
 	if err != nil {
-		return []string{"store: " + reason(err)}
+		return []string{"store: " + publicReason(err)}
 	}
 	for _, f := range faults {
 		out = append(out, "store: "+cmp.Or(faultWords[f.Name], string(f.Name)))
@@ -137,21 +137,21 @@ type losses struct {
 	at   time.Time
 }
 
-// losingFor is how long a loss is told of.
-const losingFor = 5 * time.Minute
+// lossWindow is how long a loss is told of.
+const lossWindow = 5 * time.Minute
 
-// lately reports whether some of the records that were ever lost were lost lately.
-func (l *losses) lately(lost uint64, now time.Time) bool {
+// recent reports whether some of the records that were ever lost were lost lately.
+func (l *losses) recent(lost uint64, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lost > l.seen {
 		l.seen, l.at = lost, now
 	}
-	return l.seen > 0 && now.Sub(l.at) < losingFor
+	return l.seen > 0 && now.Sub(l.at) < lossWindow
 }
 
-// reason is what may be told of an error to whoever asks: never a path.
-func reason(err error) string {
+// publicReason is what may be told of an error to whoever asks: never a path.
+func publicReason(err error) string {
 	switch {
 	case errors.Is(err, ken.ErrHeld):
 		return "held by another process"

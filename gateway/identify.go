@@ -18,7 +18,7 @@ import (
 )
 
 // doors decides who may come in.
-type doors struct {
+type authenticator struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none
 }
@@ -62,8 +62,8 @@ var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 // identify says who a request comes from. With keys the owner is the key's,
 // whatever a header says; without, everybody may do everything, and names the
 // owner.
-func (d *doors) identify(h http.Header) (access.Principal, *fault) {
-	project, f := named(h, "X-Ken-Project")
+func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
+	project, f := nameHeader(h, "X-Ken-Project")
 	if f != nil {
 		return access.Principal{}, f
 	}
@@ -77,7 +77,7 @@ func (d *doors) identify(h http.Header) (access.Principal, *fault) {
 		}
 		return p, nil
 	}
-	key := presented(h)
+	key := requestKey(h)
 	if key == "" {
 		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "missing_key", msg: "this gateway needs a key",
 			try: "Send it in the header X-Ken-Key, or instead of the API's key."}
@@ -93,8 +93,8 @@ func (d *doors) identify(h http.Header) (access.Principal, *fault) {
 	return p, nil
 }
 
-// named reads a header that names something.
-func named(h http.Header, name string) (string, *fault) {
+// nameHeader reads a header that names something.
+func nameHeader(h http.Header, name string) (string, *fault) {
 	v := strings.TrimSpace(h.Get(name))
 	if len(v) > maxName || !utf8.ValidString(v) {
 		return "", badHeader(name, "Use at most "+strconv.Itoa(maxName)+" bytes of UTF-8.")
@@ -106,8 +106,8 @@ func badHeader(name, try string) *fault {
 	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
 }
 
-// asked is what a request's headers say about its turn.
-type asked struct {
+// turnHeaders is what a request's headers say about its turn.
+type turnHeaders struct {
 	session   string // "" when no header names it
 	parent    string // of a sub-agent's session
 	agent     string
@@ -117,28 +117,28 @@ type asked struct {
 	incognito bool
 }
 
-// read reads the headers about a turn; allowed are the configured scopes.
-func (a *asked) read(h http.Header, allowed []ken.Scope) *fault {
+// parse reads the headers about a turn; allowed are the configured scopes.
+func (a *turnHeaders) parse(h http.Header, allowed []ken.Scope) *fault {
 	var f *fault
 	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
 		if h[name] == nil {
 			continue
 		}
-		if *to, f = named(h, name); f != nil {
+		if *to, f = nameHeader(h, name); f != nil {
 			return f
 		}
 	}
-	a.names(h)
-	a.off = says(h, "X-Ken", "off", "false", "0", "no")
-	a.on = says(h, "X-Ken", "on", "true", "1", "yes")
+	a.addAgentNames(h)
+	a.off = headerIs(h, "X-Ken", "off", "false", "0", "no")
+	a.on = headerIs(h, "X-Ken", "on", "true", "1", "yes")
 	// Whoever sets it to anything but "no" wants to be left alone.
-	a.incognito = h.Get("X-Ken-Incognito") != "" && !says(h, "X-Ken-Incognito", "off", "false", "0", "no")
-	a.scopes, f = narrow(h["X-Ken-Scopes"], allowed)
+	a.incognito = h.Get("X-Ken-Incognito") != "" && !headerIs(h, "X-Ken-Incognito", "off", "false", "0", "no")
+	a.scopes, f = parseScopes(h["X-Ken-Scopes"], allowed)
 	return f
 }
 
-// names takes what the agent says by itself, where Ken's own headers say nothing.
-func (a *asked) names(h http.Header) {
+// addAgentNames takes what the agent says by itself, where Ken's own headers say nothing.
+func (a *turnHeaders) addAgentNames(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
 		a.session, a.parent = n.Session, n.Parent
@@ -148,8 +148,8 @@ func (a *asked) names(h http.Header) {
 	}
 }
 
-// says reports whether a header is one of some words.
-func says(h http.Header, name string, words ...string) bool {
+// headerIs reports whether a header is one of some words.
+func headerIs(h http.Header, name string, words ...string) bool {
 	v := strings.TrimSpace(h.Get(name))
 	for _, w := range words {
 		if strings.EqualFold(v, w) {
@@ -164,24 +164,24 @@ func says(h http.Header, name string, words ...string) bool {
 // being who's. allowed are the configured scopes, nil for all. The error is
 // ErrRefused, for a header that can't be read.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
-	var a asked
-	if f := a.read(h, allowed); f != nil {
+	var a turnHeaders
+	if f := a.parse(h, allowed); f != nil {
 		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
 	}
 	return a.turn(who), nil
 }
 
-func (a *asked) turn(who access.Principal) ken.Turn {
+func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
-// nowhere is a scope that nothing has: of a turn that may see none of the scopes
+// noScope is a scope that nothing has: of a turn that may see none of the scopes
 // that it asked for, what has no scope is left.
-var nowhere = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
+var noScope = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
 
-// narrow returns the scopes asked for that are allowed; nil allowed means all. A
+// parseScopes returns the scopes asked for that are allowed; nil allowed means all. A
 // header that can't be read is a fault: to ignore it would show more than wanted.
-func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
+func parseScopes(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 	if len(values) == 0 {
 		return nil, nil
 	}
@@ -198,7 +198,7 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, nowhere)
+		out = append(out, noScope)
 	}
 	return out, nil
 }
@@ -206,9 +206,9 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 // credentialHeaders are where clients put the key of an API.
 var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// presented is the key of Ken that a request brings, "" for none: in X-Ken-Key, or
+// requestKey is the key of Ken that a request brings, "" for none: in X-Ken-Key, or
 // where the API's own key would be.
-func presented(h http.Header) string {
+func requestKey(h http.Header) string {
 	if key := h.Get("X-Ken-Key"); key != "" {
 		return strings.TrimSpace(key)
 	}
@@ -237,10 +237,10 @@ func credential(name, value string) string {
 
 func isKey(s string) bool { return strings.HasPrefix(s, access.KeyPrefix) }
 
-// clean takes out of the headers for the upstream what is for Ken alone, its keys
+// stripHeaders takes out of the headers for the upstream what is for Ken alone, its keys
 // first. brought reports whether one of them stood where the API's key would be, or
 // in X-Ken-Key.
-func clean(h http.Header) (brought bool) {
+func stripHeaders(h http.Header) (brought bool) {
 	for name, values := range h {
 		switch {
 		case name == "X-Ken-Key":
@@ -266,7 +266,7 @@ func anyKey(name string, values []string) bool {
 }
 
 // lend puts the upstream's key into a request that brings none of its own.
-func (u *upstream) lend(h http.Header) {
+func (u *upstream) addKey(h http.Header) {
 	if u.key == "" {
 		return
 	}
@@ -287,13 +287,13 @@ func (u *upstream) lend(h http.Header) {
 // sending a request without asking for the answer. Both tell on themselves in the
 // headers Host and Origin.
 
-// addressed reports whether a request is meant for this machine, or for one of the
+// checkHost reports whether a request is meant for this machine, or for one of the
 // names configured. What came over a Unix socket is: no browser can open one.
-func addressed(r *http.Request, names []string) *fault {
+func checkHost(r *http.Request, names []string) *fault {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
 		return nil
 	}
-	if known(hostOf(r.Host), names) {
+	if knownHost(hostOf(r.Host), names) {
 		return checkOrigin(r, names)
 	}
 	return &fault{status: http.StatusMisdirectedRequest, code: "unknown_host", msg: "this gateway is not known by the name in the header Host",
@@ -307,7 +307,7 @@ func checkOrigin(r *http.Request, names []string) *fault {
 		if site := r.Header.Get("Sec-Fetch-Site"); site != "cross-site" {
 			return nil
 		}
-	} else if u, err := url.Parse(origin); err == nil && known(strings.ToLower(u.Hostname()), names) {
+	} else if u, err := url.Parse(origin); err == nil && knownHost(strings.ToLower(u.Hostname()), names) {
 		return nil
 	}
 	return &fault{status: http.StatusForbidden, code: "foreign_origin", msg: "this gateway serves no web pages from elsewhere",
@@ -322,7 +322,7 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
-func known(host string, names []string) bool {
+func knownHost(host string, names []string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}

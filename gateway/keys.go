@@ -11,11 +11,11 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
-// terms are what a request is served on, and what Reload changes: the configuration,
+// settings are what a request is served on, and what Reload changes: the configuration,
 // and who may come in.
-type terms struct {
+type settings struct {
 	cfg config.Gateway
-	doors
+	authenticator
 }
 
 // Reload has the requests that come from now on served with the keys of next, and with
@@ -26,9 +26,9 @@ type terms struct {
 func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
 	g.reload.Lock()
 	defer g.reload.Unlock()
-	old := g.terms.Load()
+	old := g.settings.Load()
 	if at := g.at.Load(); at != nil {
-		if err := reachable(*at, len(next.Keys)+len(g.handed) > 0); err != nil {
+		if err := reachable(*at, len(next.Keys)+len(g.fileKeys) > 0); err != nil {
 			return old.cfg, err
 		}
 	}
@@ -36,16 +36,16 @@ func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
 	cfg.Keys, cfg.Hosts, cfg.Rate, cfg.Burst = next.Keys, next.Hosts, next.Rate, next.Burst
 	cfg.BodyBytes, cfg.InFlight, cfg.Stall, cfg.Notice, cfg.Drain = next.BodyBytes, next.InFlight, next.Stall, next.Notice, next.Drain
 	cfg.LookBytes, cfg.Policy, cfg.Prices = next.LookBytes, next.Policy, next.Prices
-	if err := g.admitKeys(cfg, false); err != nil {
+	if err := g.setKeys(cfg, false); err != nil {
 		return old.cfg, err
 	}
-	g.room.left.Add(int64(cfg.LookBytes - old.cfg.LookBytes))
+	g.bodyMemory.left.Add(int64(cfg.LookBytes - old.cfg.LookBytes))
 	return cfg, nil
 }
 
-// handedOut returns the keys of a file. A key that was revoked is one that ended then, so
+// fileKeys returns the keys of a file. A key that was revoked is one that ended then, so
 // that whoever brings it is told so.
-func handedOut(keys *operator.Keys) ([]config.GatewayKey, error) {
+func fileKeys(keys *operator.Keys) ([]config.GatewayKey, error) {
 	if keys == nil {
 		return nil, nil
 	}
@@ -62,10 +62,10 @@ func handedOut(keys *operator.Keys) ([]config.GatewayKey, error) {
 
 // admitKeys puts cfg in force, with the keys of its own and those that were handed out.
 // With keyed, nobody comes in where there are none. The caller holds g.reload, or is New.
-func (g *Gateway) admitKeys(cfg config.Gateway, keyed bool) error {
-	old, all := g.terms.Load(), cfg
+func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
+	old, all := g.settings.Load(), cfg
 	all.Keys = slices.Clone(cfg.Keys)
-	for _, k := range g.handed {
+	for _, k := range g.fileKeys {
 		if slices.ContainsFunc(cfg.Keys, func(c config.GatewayKey) bool { return c.Name == k.Name }) {
 			g.o.Log.Warn("a key of the configuration stands in the place of one that was handed out", "key", k.Name)
 			continue
@@ -79,7 +79,7 @@ func (g *Gateway) admitKeys(cfg config.Gateway, keyed bool) error {
 	if ring == nil && keyed {
 		ring = access.NewRing()
 	}
-	g.terms.Store(&terms{cfg, doors{ring: ring, owner: old.owner}})
+	g.settings.Store(&settings{cfg, authenticator{ring: ring, owner: old.owner}})
 	g.limits.set(all)
 	if g.o.Admitted != nil {
 		g.o.Admitted(ring)
@@ -98,15 +98,15 @@ func (g *Gateway) refreshKeys() {
 	if !g.o.Keys.Changed() { // another request was faster
 		return
 	}
-	had := g.handed
-	handed, err := handedOut(g.o.Keys)
+	had := g.fileKeys
+	handed, err := fileKeys(g.o.Keys)
 	if err == nil {
-		g.handed = handed
-		now := g.terms.Load()
-		err = g.admitKeys(now.cfg, now.ring != nil) // a file that is gone opens nothing
+		g.fileKeys = handed
+		now := g.settings.Load()
+		err = g.setKeys(now.cfg, now.ring != nil) // a file that is gone opens nothing
 	}
 	if err != nil {
-		g.handed = had
+		g.fileKeys = had
 		g.o.Log.Error("the keys that were handed out were not read again, and stay as they were", "cause", err, "try", ken.Hint(err))
 		return
 	}

@@ -59,7 +59,7 @@ func (l *limits) enter() *fault {
 
 func (l *limits) leave() { l.inFlight.Add(-1) }
 
-// spend takes one request off what a key may make.
+// spendBudget takes one request off what a key may make.
 func (l *limits) spend(name string) *fault {
 	k := l.of(name)
 	if k == nil {

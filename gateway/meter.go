@@ -16,10 +16,10 @@ import (
 // meter reads what an answer says of itself: its model and its tokens. It gets the
 // upstream's bytes while they pass, and changes none.
 type meter struct {
-	answer *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
-	packed *bytes.Buffer // a compressed answer; nil for one that is not
-	tail   []byte        // the end of an answer to embeddings, where its usage is
-	bytes  int64
+	answer     *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
+	compressed *bytes.Buffer // a compressed answer; nil for one that is not
+	tail       []byte        // the end of an answer to embeddings, where its usage is
+	bytes      int64
 }
 
 // Bounds of what a meter keeps: of a compressed answer, and of one to embeddings.
@@ -45,25 +45,25 @@ func (c *call) newMeter(resp *http.Response) *meter {
 	switch encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		m.packed = &bytes.Buffer{}
+		m.compressed = &bytes.Buffer{}
 	default: // it counts as one that does not say
 		m.answer = nil
 	}
 	return m
 }
 
-func (m *meter) take(p []byte) {
+func (m *meter) add(p []byte) {
 	m.bytes += int64(len(p))
-	if m.packed != nil {
-		if m.packed.Len()+len(p) <= maxPacked {
-			m.packed.Write(p)
+	if m.compressed != nil {
+		if m.compressed.Len()+len(p) <= maxPacked {
+			m.compressed.Write(p)
 		}
 		return
 	}
-	m.plain(p)
+	m.addPlain(p)
 }
 
-func (m *meter) plain(p []byte) {
+func (m *meter) addPlain(p []byte) {
 	if m.answer != nil {
 		_, _ = m.answer.Write(p) // it never fails
 		return
@@ -75,17 +75,17 @@ func (m *meter) plain(p []byte) {
 
 // Write is for what is unpacked.
 func (m *meter) Write(p []byte) (int, error) {
-	m.plain(p)
+	m.addPlain(p)
 	return len(p), nil
 }
 
-// read returns what the answer has said so far.
+// parse returns what the answer has said so far.
 func (m *meter) read() (name string, u wire.Usage, ok bool) {
-	if m.packed != nil {
-		if z, err := gzip.NewReader(m.packed); err == nil {
+	if m.compressed != nil {
+		if z, err := gzip.NewReader(m.compressed); err == nil {
 			_, _ = io.Copy(m, z) // what broke off says what it said
 		}
-		m.packed = nil
+		m.compressed = nil
 	}
 	if m.answer != nil {
 		return m.answer.Read()
@@ -97,14 +97,14 @@ func (m *meter) read() (name string, u wire.Usage, ok bool) {
 }
 
 // account adds up what a request used, once it is over.
-func (c *call) account() {
+func (c *call) recordUsage() {
 	if m := c.meter; m != nil {
-		c.answered, c.used, c.told = m.read()
+		c.answeringModel, c.used, c.usageKnown = m.read()
 	}
-	if c.told {
-		c.g.o.Metrics.Usage(c.answered, c.used.Input, c.used.Output, c.used.Cached)
+	if c.usageKnown {
+		c.g.o.Metrics.Usage(c.answeringModel, c.used.Input, c.used.Output, c.used.Cached)
 	}
-	if !c.counted {
+	if !c.countUsage {
 		return
 	}
 	r := usage.Row{Key: c.who.Name, Owner: c.who.Owner, Requests: 1}
@@ -112,9 +112,9 @@ func (c *call) account() {
 		r.Model = c.modelName()
 	}
 	switch {
-	case c.told:
+	case c.usageKnown:
 		r.Input, r.Output, r.Cached = int64(c.used.Input), int64(c.used.Output), int64(c.used.Cached)
-		cost, priced := c.terms.cfg.Cost(c.modelName(), c.used.Input, c.used.Cached, c.used.Output)
+		cost, priced := c.settings.cfg.Cost(c.modelName(), c.used.Input, c.used.Cached, c.used.Output)
 		if r.Cost = cost; !priced {
 			r.Unpriced = 1
 		}
@@ -142,18 +142,18 @@ func (c *call) estimate() int64 {
 	}
 }
 
-// modelName is the model of a call: as the answer names it, else as the request does.
+// validModelPath is the model of a call: as the answer names it, else as the request does.
 func (c *call) modelName() string {
-	if c.answered != "" {
-		return c.answered
+	if c.answeringModel != "" {
+		return c.answeringModel
 	}
-	if c.asks == "" {
+	if c.requestedModel == "" {
 		switch {
 		case c.exchange != nil:
-			c.asks = c.exchange.Turn.Model
+			c.requestedModel = c.exchange.Turn.Model
 		case c.route == embeddings:
-			c.asks = c.wants.Model
+			c.requestedModel = c.embeddings.Model
 		}
 	}
-	return c.asks
+	return c.requestedModel
 }

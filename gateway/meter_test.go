@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// answered reads one answer from a connection.
+// answeringModel reads one answer from a connection.
 func answered(t *testing.T, conn net.Conn) (status int, body string) {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)

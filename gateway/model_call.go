@@ -17,76 +17,76 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// look reads a call that may get what Ken knows; whole tells that there is all of it.
+// inspect reads a call that may get what Ken knows; whole tells that there is all of it.
 // Only headers that can't be read are a fault, because they may ask for less than what
 // would be shown.
-func (c *call) look() *fault {
-	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
+func (c *call) inspect() *fault {
+	if f := c.headers.parse(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}
-	if c.asked.off || c.body == nil {
+	if c.headers.off || c.body == nil {
 		return nil
 	}
-	if c.untouched = c.unlookable(); c.untouched != "" {
+	if c.untouched = c.skipReason(); c.untouched != "" {
 		return nil
 	}
-	if f := c.read(); f != nil || !c.isWhole {
+	if f := c.readBody(); f != nil || !c.isWhole {
 		return f
 	}
-	c.roomForMessages()
+	c.reserveForMessages()
 	return nil
 }
 
 // turn returns the turn of a request: its owner, session and policy.
 func (c *call) turn(r *wire.Request) ken.Turn {
-	t := c.asked.turn(c.who) // the owner is never of the body
+	t := c.headers.turn(c.who) // the owner is never of the body
 	t.Session = wire.SessionOf(t.Owner, t.Session, r)
 	t.Parent = wire.NameOf(t.Owner, t.Parent)
-	c.decide(r, &t)
+	c.applyPolicy(r, &t)
 	return t
 }
 
 // preview puts into a request that counts tokens what the model call would carry.
-func (c *call) preview() *fault {
-	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+func (c *call) previewCount() *fault {
+	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
-	defer c.survive()
+	defer c.recoverLayer()
 	if body, err := c.g.layer.Preview(c.r.Context(), c.dialect, c.whole, c.turn); err == nil {
-		c.set(body)
+		c.setBody(body)
 	}
 	return nil
 }
 
 // extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
 // the call goes on without.
-func (c *call) extend() *fault {
-	if f := c.look(); f != nil || !c.isWhole || c.untouched != "" {
+func (c *call) injectKnowledge() *fault {
+	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
 	}
-	c.know(nil)
+	c.beginExchange(nil)
 	if c.exchange != nil { // else the upstream says what is wrong with it
-		c.set(c.exchange.Body)
+		c.setBody(c.exchange.Body)
 	}
 	return nil
 }
 
-// roomForMessages takes room for what many short messages need beyond their bytes. Without it,
+// reserveForMessages takes room for what many short messages need beyond their bytes. Without it,
 // the body is not looked into.
-func (c *call) roomForMessages() bool {
-	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.hold(more) {
+func (c *call) reserveForMessages() bool {
+	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.reserve(more) {
 		c.untouched = tooMany
 		return false
 	}
 	return true
 }
 
-// know has the layer look into the body, and sets exchange unless the body is no request of
+// beginExchange has the layer look into the body, and sets exchange unless the body is no request of
 // its dialect. change, which may be nil, can change the request and its turn before.
-func (c *call) know(change func(*wire.Request, *ken.Turn)) {
+func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	var model string
 	var stream bool
-	c.exchange = c.begin(func(r *wire.Request) ken.Turn {
+	c.exchange = c.callLayer(func(r *wire.Request) ken.Turn {
 		model, stream = r.Model, r.Stream
 		t := c.turn(r)
 		if change != nil {
@@ -115,10 +115,10 @@ func (c *call) know(change func(*wire.Request, *ken.Turn)) {
 	}
 }
 
-// begin is the layer's part; nil when the body is none of its dialect, and when
+// callLayer is the layer's part; nil when the body is none of its dialect, and when
 // the layer failed in a way that it should not.
-func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
-	defer c.survive()
+func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
+	defer c.recoverLayer()
 	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
 	if err != nil {
 		return nil
@@ -126,15 +126,15 @@ func (c *call) begin(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) 
 	return x
 }
 
-// survive keeps a failure of the layer from the call, which goes on without knowledge.
-func (c *call) survive() {
+// recoverLayer keeps a failure of the layer from the call, which goes on without knowledge.
+func (c *call) recoverLayer() {
 	if p := recover(); p != nil {
 		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
 	}
 }
 
 // modify adds to the upstream's answer what Ken has to say, and listens to it.
-func (g *Gateway) modify(resp *http.Response) error {
+func (g *Gateway) modifyResponse(resp *http.Response) error {
 	c := callOf(resp.Request.Context())
 	c.up.note(g.o.Now(), resp.StatusCode, "")
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -144,21 +144,21 @@ func (g *Gateway) modify(resp *http.Response) error {
 		}
 		return nil
 	}
-	if instead := c.instead(resp); instead != nil {
+	if instead := c.localAnswer(resp); instead != nil {
 		return c.replace(resp, instead)
 	}
-	c.keepAbsent(resp.Header)
+	c.suppressDefaults(resp.Header)
 	g.countStatus(resp.StatusCode)
-	resp.Body, c.meter = &answer{ReadCloser: resp.Body, c: c}, c.newMeter(resp)
+	resp.Body, c.meter = &upstreamBody{ReadCloser: resp.Body, c: c}, c.newMeter(resp)
 	if c.untouched != "" {
 		resp.Header.Set("X-Ken-Untouched", c.untouched)
 	}
 	if c.exchange != nil {
-		c.annotate(resp.Header)
-		c.exchange.Guard(resp, c.terms.cfg.Taint, g.tainted)
+		c.setHeaders(resp.Header)
+		c.exchange.Guard(resp, c.settings.cfg.Taint, g.countTaint)
 		var heard func(middleware.Heard) // nil costs nothing
 		if c.client != nil {
-			heard = listener(c.client, resp.StatusCode)
+			heard = spanEnder(c.client, resp.StatusCode)
 		}
 		c.exchange.Listen(resp, heard)
 	}
@@ -176,15 +176,15 @@ func (g *Gateway) countStatus(status int) {
 	}
 }
 
-// tainted counts tool calls that repeat external claims.
-func (g *Gateway) tainted(found []ken.Taint) {
+// countTaint counts tool calls that repeat external claims.
+func (g *Gateway) countTaint(found []ken.Taint) {
 	for range found {
-		g.o.Metrics.Taint(string(g.terms.Load().cfg.Taint))
+		g.o.Metrics.Taint(string(g.settings.Load().cfg.Taint))
 	}
 }
 
-// keepAbsent keeps net/http from adding headers that the upstream left out.
-func (c *call) keepAbsent(from http.Header) {
+// suppressDefaults keeps net/http from adding headers that the upstream left out.
+func (c *call) suppressDefaults(from http.Header) {
 	for _, name := range []string{"Content-Type", "Date"} {
 		if _, ok := from[name]; !ok {
 			c.w.Header()[name] = nil
@@ -195,7 +195,7 @@ func (c *call) keepAbsent(from http.Header) {
 // annotate adds what Ken has to say to the answer's headers. Of the names that
 // are Ken's alone the upstream's are replaced: a client looks up its turn by them. In
 // Server-Timing the upstream's entries stay, first.
-func (c *call) annotate(h http.Header) {
+func (c *call) setHeaders(h http.Header) {
 	r := &c.exchange.Receipt
 	h.Del("X-Ken-Policy")
 	if r.Policy != "" {
@@ -225,7 +225,7 @@ func timing(spent map[string]float64) string {
 	b = strconv.AppendFloat(b, spent["total"], 'f', 3, 64)
 	var stages []string
 	for name := range spent {
-		if name != "total" && token(name) {
+		if name != "total" && headerSafe(name) {
 			stages = append(stages, name)
 		}
 	}
@@ -239,8 +239,8 @@ func timing(spent map[string]float64) string {
 	return string(b)
 }
 
-// token reports a name that can stand in a header as it is.
-func token(s string) bool {
+// headerSafe reports a name that can stand in a header as it is.
+func headerSafe(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
@@ -251,7 +251,7 @@ func token(s string) bool {
 }
 
 // listener ends the call's span with what the model answered, once the client has it.
-func listener(span *trace.Span, status int) func(middleware.Heard) {
+func spanEnder(span *trace.Span, status int) func(middleware.Heard) {
 	return func(h middleware.Heard) {
 		u := h.Answer.Usage
 		a := trace.Answer{ID: h.Answer.ID, Model: h.Answer.Model, Input: u.Input, Output: u.Output, Cached: u.Cached}
@@ -267,20 +267,20 @@ func listener(span *trace.Span, status int) func(middleware.Heard) {
 // that fits it; else nothing of either for a side call, unless its header X-Ken is on. Any
 // other call gets and leaves what it asks for. A rule never takes back what a client asks
 // for less.
-func (c *call) decide(r *wire.Request, t *ken.Turn) {
-	rules := c.terms.cfg.Policy
+func (c *call) applyPolicy(r *wire.Request, t *ken.Turn) {
+	rules := c.settings.cfg.Policy
 	for i := range rules {
-		if !c.fits(&rules[i], r, t) {
+		if !c.matchesRule(&rules[i], r, t) {
 			continue
 		}
 		t.Policy = "policy[" + strconv.Itoa(i) + "]"
-		if no(rules[i].Knowledge) {
+		if isFalse(rules[i].Knowledge) {
 			t.Weight = ken.WeightNone
 		}
-		t.Incognito = t.Incognito || no(rules[i].Learn)
+		t.Incognito = t.Incognito || isFalse(rules[i].Learn)
 		return
 	}
-	if c.asked.on {
+	if c.headers.on {
 		return
 	}
 	if kind := sideCallOf(r, wire.NamesIn(c.r.Header).Agent); kind != "" {
@@ -290,8 +290,8 @@ func (c *call) decide(r *wire.Request, t *ken.Turn) {
 	}
 }
 
-// fits reports whether a call meets every condition of a rule.
-func (c *call) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
+// matchesRule reports whether a call meets every condition of a rule.
+func (c *call) matchesRule(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 	return (p.Model == "" || matches(p.Model, r.Model)) &&
 		(p.Path == "" || matches(p.Path, c.raw)) &&
 		(p.Agent == "" || matches(p.Agent, t.Agent) || matches(p.Agent, wire.NamesIn(c.r.Header).Agent) || matches(p.Agent, c.r.UserAgent())) &&
@@ -299,7 +299,7 @@ func (c *call) fits(p *config.PolicyRule, r *wire.Request, t *ken.Turn) bool {
 		(p.Tools == nil || *p.Tools == (r.Tools > 0))
 }
 
-func no(b *bool) bool { return b != nil && !*b }
+func isFalse(b *bool) bool { return b != nil && !*b }
 
 // matches is access.Match without regard to case.
 func matches(pattern, s string) bool {

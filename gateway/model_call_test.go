@@ -18,7 +18,7 @@ import (
 )
 
 // Taking the block out gives back what the client sent, byte for byte, and the
-// answer is the upstream's, with Ken's headers behind its own.
+// upstreamBody is the upstream's, with Ken's headers behind its own.
 func TestModelCallsCarryWhatKenKnows(t *testing.T) {
 	up := upstreamtest.New(t)
 	l := layer(t, map[string]string{"": about})

@@ -14,23 +14,23 @@ import (
 )
 
 // permit checks what a key may ask of the upstream, and counts the request.
-func (c *call) permit() *fault {
-	if !c.who.Can(access.Upstream) && c.borrows() && !c.lendable() {
-		return lacks(access.Upstream)
+func (c *call) authorize() *fault {
+	if !c.who.Can(access.Upstream) && c.usesUpstreamKey() && !c.mayUseUpstreamKey() {
+		return missingRight(access.Upstream)
 	}
-	if c.upgrades() && c.who.Limited() {
+	if c.leavesHTTP() && c.who.Limited() {
 		return &fault{status: http.StatusUpgradeRequired, code: "limits_need_http", msg: "this key has limits, which are not applied over a WebSocket",
 			try: "Ask over HTTP."}
 	}
-	if f := c.permitModel(); f != nil {
+	if f := c.authorizeModel(); f != nil {
 		return f
 	}
-	return c.spend()
+	return c.spendBudget()
 }
 
-// borrows reports whether the request will carry the gateway's own key of the upstream: it
+// usesUpstreamKey reports whether the request will carry the gateway's own key of the upstream: it
 // brings a key of Ken and no other.
-func (c *call) borrows() bool {
+func (c *call) usesUpstreamKey() bool {
 	if c.up == nil || c.up.key == "" {
 		return false
 	}
@@ -55,32 +55,32 @@ const (
 	countInput    = "/v1/responses/input_tokens"
 )
 
-// lendable reports the requests for which every key is lent the upstream's: model calls,
+// mayUseUpstreamKey reports the requests for which every key is lent the upstream's: model calls,
 // embeddings, the list of models and counting tokens.
-func (c *call) lendable() bool {
+func (c *call) mayUseUpstreamKey() bool {
 	switch {
 	case c.route == model, c.route == embeddings, c.route == models:
 		return true
 	case c.r.Method == http.MethodPost:
 		return slices.Contains(modelPaths, c.raw)
-	case c.r.Method == http.MethodGet && c.upgrades():
+	case c.r.Method == http.MethodGet && c.leavesHTTP():
 		return c.raw == "/v1/responses"
 	case c.r.Method == http.MethodGet:
 		name, ok := strings.CutPrefix(c.raw, "/v1/models/")
-		return ok && modelName(name)
+		return ok && validModelPath(name)
 	}
 	return false
 }
 
-// upgrades reports a request that leaves HTTP, after which the gateway does not see what is
+// leavesHTTP reports a request that leaves HTTP, after which the gateway does not see what is
 // asked.
-func (c *call) upgrades() bool {
+func (c *call) leavesHTTP() bool {
 	to := c.r.Header.Get("Upgrade")
 	return to != "" && !strings.EqualFold(to, "h2c") // which is not passed on
 }
 
-// modelName reports a name that is no way to another path, however the upstream reads it.
-func modelName(s string) bool {
+// validModelPath reports a name that is no way to another path, however the upstream reads it.
+func validModelPath(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || strings.Trim(part, ".") == "" || strings.ContainsFunc(part, func(r rune) bool {
 			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:@", r)
@@ -93,29 +93,29 @@ func modelName(s string) bool {
 
 // permitModel refuses a model that the key may not ask. Where it can't be known which one
 // is asked, nothing is.
-func (c *call) permitModel() *fault {
+func (c *call) authorizeModel() *fault {
 	if len(c.who.Models) == 0 || c.body == nil {
 		return nil
 	}
-	if c.unlookable() != "" {
+	if c.skipReason() != "" {
 		return c.unknownModel()
 	}
-	if f := c.read(); f != nil {
+	if f := c.readBody(); f != nil {
 		return f
 	}
 	if !c.isWhole {
 		return c.unknownModel()
 	}
-	name, ok := modelOf(c.whole)
+	name, ok := modelInBody(c.whole)
 	if !ok {
 		return c.unknownModel()
 	}
-	return c.permits(name)
+	return c.checkModel(name)
 }
 
 // permits refuses a model that the key may not ask.
-func (c *call) permits(name string) *fault {
-	c.asks = name
+func (c *call) checkModel(name string) *fault {
+	c.requestedModel = name
 	if c.who.Allows(name) {
 		return nil
 	}
@@ -128,9 +128,9 @@ func (c *call) unknownModel() *fault {
 		try: "Send JSON with one field called model, not compressed; models that this key may ask: " + strings.Join(c.who.Models, ", ") + "."}
 }
 
-// modelOf is the model that a request names. ok is false unless there is exactly one name,
+// modelInBody is the model that a request names. ok is false unless there is exactly one name,
 // whatever the upstream makes of upper and lower case: of two it might take the other one.
-func modelOf(body []byte) (name string, ok bool) {
+func modelInBody(body []byte) (name string, ok bool) {
 	if !gjson.ValidBytes(body) {
 		return "", false
 	}
@@ -150,15 +150,15 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
-// spend counts a request towards the key's budget of the day, and towards its usage.
-func (c *call) spend() *fault {
+// spendBudget counts a request towards the key's budget of the day, and towards its usage.
+func (c *call) spendBudget() *fault {
 	counting := c.raw == countMessages || c.raw == countInput
 	if c.g.o.Usage == nil || counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {
 		return nil
 	}
 	reached, wait := c.g.o.Usage.Spend(c.who.Name, c.who.RequestsPerDay, c.who.TokensPerDay)
 	if reached == usage.Free {
-		c.counted = true
+		c.countUsage = true
 		return nil
 	}
 	most := c.who.RequestsPerDay

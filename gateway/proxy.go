@@ -17,30 +17,30 @@ import (
 // proxy passes the request on, with what its route adds.
 func (c *call) proxy() *fault {
 	c.up = c.g.upstreamFor(c.raw, c.r.Header)
-	if f := c.take(); f != nil {
+	if f := c.limitBody(); f != nil {
 		return f
 	}
-	if f := c.permit(); f != nil {
+	if f := c.authorize(); f != nil {
 		return f
 	}
 	switch c.route {
 	case model:
-		if f := c.extend(); f != nil {
+		if f := c.injectKnowledge(); f != nil {
 			return f
 		}
 	case count:
-		if f := c.preview(); f != nil {
+		if f := c.previewCount(); f != nil {
 			return f
 		}
 	case socketRoute, noSocket:
-		if f := c.upgrade(); f != nil {
+		if f := c.prepareSocket(); f != nil {
 			return f
 		}
 		if c.socket != nil {
 			defer c.socket.end(context.Canceled)
 		}
 	case embeddings:
-		if done, f := c.embed(); done || f != nil {
+		if done, f := c.serveEmbeddings(); done || f != nil {
 			return f
 		}
 	case models:
@@ -65,14 +65,14 @@ func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 }
 
 // incoming is the request's body with its limits.
-func (c *call) incoming() *body {
-	return &body{ReadCloser: c.r.Body, control: c.w.control, stall: c.terms.cfg.Stall, left: int64(c.terms.cfg.BodyBytes)}
+func (c *call) incoming() *requestBody {
+	return &requestBody{ReadCloser: c.r.Body, control: c.w.control, stall: c.settings.cfg.Stall, left: int64(c.settings.cfg.BodyBytes)}
 }
 
 // take puts limits on the request's body.
-func (c *call) take() *fault {
-	if c.r.ContentLength > int64(c.terms.cfg.BodyBytes) {
-		return tooLong(c.terms.cfg.BodyBytes)
+func (c *call) limitBody() *fault {
+	if c.r.ContentLength > int64(c.settings.cfg.BodyBytes) {
+		return tooLong(c.settings.cfg.BodyBytes)
 	}
 	if c.r.Body == nil || c.r.Body == http.NoBody {
 		return nil
@@ -90,7 +90,7 @@ func (c *call) take() *fault {
 }
 
 // set makes b the body to send.
-func (c *call) set(b []byte) {
+func (c *call) setBody(b []byte) {
 	c.whole, c.isWhole = b, true
 	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
 	c.r.Body = io.NopCloser(bytes.NewReader(b))
@@ -102,7 +102,7 @@ func (c *call) bodyFault(err error) *fault {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, errTooLong):
-		return tooLong(c.terms.cfg.BodyBytes)
+		return tooLong(c.settings.cfg.BodyBytes)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &fault{status: http.StatusRequestTimeout, code: "client_timeout", msg: "the request's body stopped coming", try: "Send it again."}
 	}
@@ -127,8 +127,8 @@ func rewrite(p *httputil.ProxyRequest) {
 			h[name] = v
 		}
 	}
-	if clean(h) {
-		c.up.lend(h)
+	if stripHeaders(h) {
+		c.up.addKey(h)
 	}
 	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
 		h.Del("Upgrade")
@@ -153,7 +153,7 @@ func rewrite(p *httputil.ProxyRequest) {
 }
 
 // failed answers when there is no answer from the upstream.
-func (g *Gateway) failed(_ http.ResponseWriter, r *http.Request, err error) {
+func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	c.err = err
 	c.client.End(0, err)
@@ -178,5 +178,5 @@ func (g *Gateway) failed(_ http.ResponseWriter, r *http.Request, err error) {
 		c.fault = &fault{status: http.StatusBadGateway, code: "upstream_unreachable", msg: "the upstream can't be reached",
 			try: "See that it runs, and check --upstream or upstream.base_url; the log of ken serve has the cause."}
 	}
-	c.fault.write(c.w, c.speaks)
+	c.fault.write(c.w, c.errorFormat)
 }

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// room is the bytes that bodies which are looked into may still take, all together. It
+// memoryBudget is the bytes that bodies which are looked into may still take, all together. It
 // is below zero after it was made smaller while they held more.
-type room struct {
+type memoryBudget struct {
 	left    atomic.Int64
 	freeing atomic.Bool
 }
 
-func (r *room) take(n int64) bool {
+func (r *memoryBudget) take(n int64) bool {
 	for {
 		left := r.left.Load()
 		if left < n {
@@ -39,35 +39,35 @@ const (
 
 // maxLook bounds the bodies that are looked into: 32 MiB, well above what any model
 // reads.
-const maxLook = 32 << 20
+const maxInspected = 32 << 20
 
-// firstLook is as much as room is made for before anything has arrived: a client may
+// initialRead is as much as room is made for before anything has arrived: a client may
 // announce what it never sends.
-const firstLook = 1 << 20
+const initialRead = 1 << 20
 
 // messageBytes is about what a message takes while it is looked into, in bytes, however
 // little it says.
 const messageBytes = 1 << 10
 
 // unlookable says why the body is not even begun to be read.
-func (c *call) unlookable() string {
+func (c *call) skipReason() string {
 	switch encoding := c.r.Header.Get("Content-Encoding"); {
 	case c.body == nil:
 		return ""
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return compressed
-	case c.r.ContentLength > maxLook:
+	case c.r.ContentLength > maxInspected:
 		return tooLarge
 	}
 	return ""
 }
 
-// hold takes room for n bytes more until the call is done.
-func (c *call) hold(n int) bool {
-	if !c.g.room.take(int64(n)) {
+// reserve takes room for n bytes more until the call is done.
+func (c *call) reserve(n int) bool {
+	if !c.g.bodyMemory.take(int64(n)) {
 		return false
 	}
-	c.held += int64(n)
+	c.reserved += int64(n)
 	return true
 }
 
@@ -77,55 +77,55 @@ const largeBody = 8 << 20
 // release gives back the room that a call had. After a large body its memory goes back
 // to the system, which otherwise would take minutes.
 func (g *Gateway) release(held int64) {
-	g.room.left.Add(held)
-	if held < largeBody || !g.room.freeing.CompareAndSwap(false, true) {
+	g.bodyMemory.left.Add(held)
+	if held < largeBody || !g.bodyMemory.freeing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
-		defer g.room.freeing.Store(false)
+		defer g.bodyMemory.freeing.Store(false)
 		debug.FreeOSMemory()
 	}()
 }
 
-// read reads the body into whole. One that turns out to be longer than maxLook, or for
+// parse reads the body into whole. One that turns out to be longer than maxLook, or for
 // which there is no room, is left to be passed on as it comes.
-func (c *call) read() *fault {
+func (c *call) readBody() *fault {
 	if c.isWhole {
 		return nil
 	}
 	size := bytes.MinRead
 	if n := c.r.ContentLength; n > 0 {
-		size += int(min(n, firstLook))
+		size += int(min(n, initialRead))
 	}
 	var b []byte
-	for len(b) <= maxLook {
+	for len(b) <= maxInspected {
 		if len(b) == cap(b) {
-			if !c.hold(size - cap(b)) {
-				c.pass(b, tooMany)
+			if !c.reserve(size - cap(b)) {
+				c.passBody(b, tooMany)
 				return nil
 			}
 			b = append(make([]byte, 0, size), b...)
 			if size = 2 * size; c.r.ContentLength > 0 {
 				size = int(c.r.ContentLength) + bytes.MinRead
 			}
-			size = max(min(size, maxLook+bytes.MinRead), cap(b)+bytes.MinRead)
+			size = max(min(size, maxInspected+bytes.MinRead), cap(b)+bytes.MinRead)
 		}
 		n, err := c.body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if errors.Is(err, io.EOF) {
-			c.set(b)
+			c.setBody(b)
 			return nil
 		}
 		if err != nil {
 			return c.bodyFault(err)
 		}
 	}
-	c.pass(b, tooLarge)
+	c.passBody(b, tooLarge)
 	return nil
 }
 
-// pass has the body passed on as it comes, after what was read of it.
-func (c *call) pass(begun []byte, why string) {
+// passBody has the body passed on as it comes, after what was read of it.
+func (c *call) passBody(begun []byte, why string) {
 	c.untouched = why
 	c.r.Body = struct {
 		io.Reader

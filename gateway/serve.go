@@ -27,7 +27,7 @@ import (
 // that was asked for, and ErrRefused for a listener that others could reach while
 // there are no keys. No answer is under way when it returns.
 func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
-	at, in := l.Addr(), g.terms.Load()
+	at, in := l.Addr(), g.settings.Load()
 	cfg := in.cfg
 	g.at.Store(&at)
 	if err := reachable(at, in.ring != nil); err != nil {
@@ -37,7 +37,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	defer cut()
 	var running handlers
 	srv := &http.Server{
-		Handler:           running.count(g),
+		Handler:           running.wrap(g),
 		ReadHeaderTimeout: cfg.ReadHeader,
 		IdleTimeout:       cfg.Idle,
 		MaxHeaderBytes:    cfg.HeaderBytes,
@@ -56,7 +56,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 		return errors.Join(err, g.Close())
 	case <-ctx.Done():
 	}
-	cfg = g.terms.Load().cfg
+	cfg = g.settings.Load().cfg
 	g.o.Log.Info("stopping", "cause", context.Cause(ctx), "in_flight", g.limits.inFlight.Load())
 	_ = g.Close() // it can't fail
 	notice := time.NewTimer(cfg.Notice)
@@ -93,7 +93,7 @@ type handlers struct {
 	wg     sync.WaitGroup
 }
 
-func (h *handlers) count(next http.Handler) http.Handler {
+func (h *handlers) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.RLock()
 		if h.closed {
@@ -254,7 +254,7 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 			}
 			mux.ServeHTTP(w, r)
 		}),
-		ReadHeaderTimeout: g.terms.Load().cfg.ReadHeader,
+		ReadHeaderTimeout: g.settings.Load().cfg.ReadHeader,
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelDebug),
 	}
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })() // Serve says so
@@ -266,13 +266,13 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 
 // mayDebug says why a request gets no profile; nil when it may.
 func (g *Gateway) mayDebug(r *http.Request) *fault {
-	t := g.terms.Load()
+	t := g.settings.Load()
 	if t.ring == nil {
-		return addressed(r, t.cfg.Hosts)
+		return checkHost(r, t.cfg.Hosts)
 	}
 	who, f := t.identify(r.Header)
 	if f == nil && !who.Can(access.Operate) {
-		f = lacks(access.Operate)
+		f = missingRight(access.Operate)
 	}
 	return f
 }

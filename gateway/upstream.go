@@ -22,7 +22,7 @@ type upstream struct {
 	anthropic bool   // how a key is sent
 	key       string // lent to clients that bring none; "" lends nothing
 
-	seen atomic.Pointer[sighting]
+	last atomic.Pointer[lastResponse]
 }
 
 var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)

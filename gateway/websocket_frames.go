@@ -14,16 +14,16 @@ import (
 type messageFilter struct {
 	// look decides about a whole text message: it goes on as it came, or others go on
 	// instead of it. The filter does not keep the text afterwards.
-	look func(text []byte) (instead [][]byte, replace bool)
+	inspect func(text []byte) (instead [][]byte, replace bool)
 	// grow reports whether there is room for more bytes of text.
 	grow func(more int) bool
-	// drop is told that a text goes on without being shown, with its beginning, and why: a
+	// skipped is told that a text goes on without being shown, with its beginning, and why: a
 	// reason of looked.go, or "" for one that broke off.
-	drop func(text []byte, why string)
+	skipped func(text []byte, why string)
 	// out gets what goes on. Its errors are its own concern.
 	out io.Writer
-	// most is the longest text that is collected, in bytes.
-	most int
+	// maxText is the longest text that is collected, in bytes.
+	maxText int
 
 	head       []byte // of the next frame, not whole yet
 	frame      websocket.Header
@@ -31,7 +31,7 @@ type messageFilter struct {
 	collecting bool  // a text, whose frames so far are in parts
 	text       []byte
 	parts      []textPart
-	blind      bool // the frames can't be told apart any more
+	broken     bool // the frames can't be told apart any more
 	scratch    []byte
 }
 
@@ -47,7 +47,7 @@ type textPart struct {
 func (f *messageFilter) write(p []byte) {
 	for len(p) > 0 {
 		switch {
-		case f.blind:
+		case f.broken:
 			_, _ = f.out.Write(p)
 			return
 		case f.left > 0:
@@ -63,7 +63,7 @@ func (f *messageFilter) write(p []byte) {
 			}
 			if err != nil {
 				f.release("")
-				f.blind = true
+				f.broken = true
 				_, _ = f.out.Write(f.head[:had])
 				f.head = nil
 				continue
@@ -75,7 +75,7 @@ func (f *messageFilter) write(p []byte) {
 	}
 }
 
-// begin takes up a frame's header.
+// callLayer takes up a frame's header.
 func (f *messageFilter) begin(h websocket.Header, head []byte) {
 	f.frame, f.left = h, h.Length
 	if f.belongs(h) {
@@ -100,7 +100,7 @@ func (f *messageFilter) belongs(h websocket.Header) bool {
 		f.release("")
 	}
 	if h.Opcode == websocket.Text && h.RSV != 0 {
-		f.drop(nil, compressed)
+		f.skipped(nil, compressed)
 	}
 	return h.Opcode == websocket.Text && h.RSV == 0
 }
@@ -129,10 +129,10 @@ func (f *messageFilter) payload(p []byte) {
 func (f *messageFilter) reserve(n int) {
 	size := len(f.text) + n
 	switch {
-	case size > f.most:
+	case size > f.maxText:
 		f.release(tooLarge)
 	case size > cap(f.text):
-		size = max(size, min(2*cap(f.text), f.most))
+		size = max(size, min(2*cap(f.text), f.maxText))
 		if !f.grow(size - cap(f.text)) {
 			f.release(tooMany)
 			return
@@ -146,7 +146,7 @@ func (f *messageFilter) end() {
 	if !f.collecting || f.frame.Opcode.Control() || !f.frame.Fin {
 		return
 	}
-	instead, replace := f.look(f.text)
+	instead, replace := f.inspect(f.text)
 	if !replace {
 		f.pass()
 		return
@@ -174,12 +174,12 @@ func (f *messageFilter) flush() {
 // release passes on what was collected of a text, and collects no more of it.
 func (f *messageFilter) release(why string) {
 	if f.collecting {
-		f.drop(f.text, why)
+		f.skipped(f.text, why)
 		f.pass()
 	}
 }
 
-// pass passes on what was collected, as it came.
+// passBody passes on what was collected, as it came.
 func (f *messageFilter) pass() {
 	at := 0
 	for i := range f.parts {

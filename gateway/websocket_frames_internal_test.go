@@ -13,7 +13,7 @@ import (
 // through sends bytes through a filter in pieces of n bytes, and flushes it.
 func through(in []byte, n, most int, look func([]byte) ([][]byte, bool)) []byte {
 	var out bytes.Buffer
-	f := messageFilter{look: look, grow: func(int) bool { return true }, drop: func([]byte, string) {}, out: &out, most: most}
+	f := messageFilter{inspect: look, grow: func(int) bool { return true }, skipped: func([]byte, string) {}, out: &out, maxText: most}
 	for len(in) > 0 {
 		n := min(n, len(in))
 		f.write(in[:n])

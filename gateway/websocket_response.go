@@ -20,26 +20,26 @@ import (
 // its own.
 type response struct {
 	*call
-	stream  *eventStream // nil: nobody listens
-	refused bool         // its answer was, over a tainted call: the connection ends with it
-	unend   func()       // ends the count of streams; nil before the first event
+	stream    *eventStream // nil: nobody listens
+	refused   bool         // its answer was, over a tainted call: the connection ends with it
+	endStream func()       // ends the count of streams; nil before the first event
 }
 
 // response begins a call, which has the room of the collected message.
 func (s *socket) response() *response {
 	c := s.c
-	return &response{call: &call{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
-		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken(),
+	return &response{call: &call{g: c.g, settings: c.g.settings.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
+		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, headers: c.headers, up: c.up, reserved: s.takeReserved(),
 		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
-// look has the layer look into the request, and listen to its answer.
-func (r *response) look(text []byte) {
+// inspect has the layer look into the request, and listen to its answer.
+func (r *response) begin(text []byte) {
 	r.whole = text
-	if !r.roomForMessages() {
+	if !r.reserveForMessages() {
 		return
 	}
-	r.know(func(req *wire.Request, t *ken.Turn) {
+	r.beginExchange(func(req *wire.Request, t *ken.Turn) {
 		req.Unstored = false // a connection goes on from its last response all the same
 		// What only fills the provider's cache is no turn, unless the user's words are in it.
 		if gjson.GetBytes(text, "generate").Type == gjson.False &&
@@ -52,10 +52,10 @@ func (r *response) look(text []byte) {
 	}
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
-	r.exchange.Guard(resp, r.terms.cfg.Taint, r.g.tainted)
+	r.exchange.Guard(resp, r.settings.cfg.Taint, r.g.countTaint)
 	var heard func(middleware.Heard)
 	if r.client != nil {
-		heard = listener(r.client, resp.StatusCode)
+		heard = spanEnder(r.client, resp.StatusCode)
 	}
 	r.exchange.Listen(resp, heard)
 	r.stream.start(resp.Body)
@@ -64,13 +64,13 @@ func (r *response) look(text []byte) {
 // event takes up an event of the response: whether it is the last one, and what the client
 // gets instead.
 func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
-	if r.unend == nil {
+	if r.endStream == nil {
 		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
-		r.unend = r.g.o.Metrics.Stream()
+		r.endStream = r.g.o.Metrics.Stream()
 		r.client.FirstByte()
 	}
 	sent := serverSent(text)
-	r.meter.take(sent)
+	r.meter.add(sent)
 	if last = lastEvent(text); last {
 		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
 			r.w.status = status
@@ -81,7 +81,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		return nil, false, last
 	}
 	err := caught.Run(func() error {
-		instead, replace = r.pass(sent, last)
+		instead, replace = r.filterEvent(sent, last)
 		return nil
 	})
 	if err != nil {
@@ -104,8 +104,8 @@ func serverSent(text []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// pass has the layer hear an event, and hold it back or refuse it where it must.
-func (r *response) pass(sent []byte, last bool) (instead [][]byte, replace bool) {
+// passBody has the layer hear an event, and hold it back or refuse it where it must.
+func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replace bool) {
 	got := r.stream.feed(sent, false)
 	if r.refused = r.stream.ended; last && !r.refused {
 		got = append(got, r.stream.feed(nil, true)...)
@@ -134,8 +134,8 @@ func refusal(event []byte) []byte {
 
 // end is told that no more events come, and why; nil after the last one.
 func (r *response) end(why error) {
-	if r.err = why; r.unend != nil {
-		r.unend()
+	if r.err = why; r.endStream != nil {
+		r.endStream()
 	}
 	if r.stream != nil {
 		if err := caught.Run(func() error { r.stream.stop(); return nil }); err != nil {

@@ -37,7 +37,7 @@ func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time)
 
 // expect gives a body that may never be read a time limit all the same: net/http
 // reads what is left of it.
-func (w *writer) expect(r *http.Request) {
+func (w *writer) limitRead(r *http.Request) {
 	if r.ContentLength != 0 {
 		_ = w.control.SetReadDeadline(time.Now().Add(w.stall))
 	}
@@ -86,10 +86,10 @@ func (w *writer) FlushError() error {
 	return w.control.Flush()
 }
 
-// body is a request's body on its way in. It gives each read a time limit, notes
+// requestBody is a request's body on its way in. It gives each read a time limit, notes
 // the error that ended it, and refuses to grow beyond max bytes. http.Transport may
 // still read it when the upstream's answer, or the lack of one, is known.
-type body struct {
+type requestBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
@@ -99,7 +99,7 @@ type body struct {
 }
 
 // err is what ended the body before its end, nil if nothing did.
-func (b *body) err() error {
+func (b *requestBody) err() error {
 	if err := b.broken.Load(); err != nil {
 		return *err
 	}
@@ -110,7 +110,7 @@ func (b *body) err() error {
 var errTooLong = errors.New("the request's body is too long")
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *requestBody) Read(p []byte) (int, error) {
 	if err := b.err(); err != nil {
 		return 0, err
 	}
@@ -132,8 +132,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer is the upstream's body on its way to the client. It notes how it ended.
-type answer struct {
+// upstreamBody is the upstream's body on its way to the client. It notes how it ended.
+type upstreamBody struct {
 	io.ReadCloser
 	c      *call
 	stream func() // ends the count of streams; nil before the first byte
@@ -141,14 +141,14 @@ type answer struct {
 }
 
 // Read implements io.Reader.
-func (a *answer) Read(p []byte) (int, error) {
+func (a *upstreamBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if n > 0 && a.stream == nil {
 		a.stream = a.c.g.o.Metrics.Stream()
 		a.c.client.FirstByte()
 	}
 	if a.c.meter != nil {
-		a.c.meter.take(p[:n])
+		a.c.meter.add(p[:n])
 	}
 	if err != nil {
 		a.end(err)
@@ -157,12 +157,12 @@ func (a *answer) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (a *answer) Close() error {
+func (a *upstreamBody) Close() error {
 	a.end(io.EOF)
 	return a.ReadCloser.Close()
 }
 
-func (a *answer) end(err error) {
+func (a *upstreamBody) end(err error) {
 	a.ended.Do(func() {
 		if a.stream != nil {
 			a.stream()

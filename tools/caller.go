@@ -120,7 +120,7 @@ func Select(field, list string) ([]string, error) {
 		if slices.Contains(valid, name) {
 			continue
 		}
-		return nil, invalid(field, "there is no profile or tool "+shown(name)+meant(name, valid), try)
+		return nil, invalid(field, "there is no profile or tool "+quoteValue(name)+suggest(name, valid), try)
 	}
 	return expand(names), nil
 }

@@ -52,20 +52,20 @@ func (c *Call) show(k ken.Claim) claimView {
 
 // showAs is show for a claim whose tier and trust are known.
 func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
-	text := strings.TrimSpace(safe(k.Text))
+	text := strings.TrimSpace(neutralize(k.Text))
 	out := claimView{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
-		Heading: oneLine(k.Heading, maxHeading), Text: bounded(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
+		Heading: oneLine(k.Heading, maxHeading), Text: truncate(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
 		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
 	if k.Owner != "" && k.Owner != c.Store.Owner() {
 		out.Owner = k.Owner
 	}
 	out.Cut = out.Text != text
-	c.shows = append(c.shows, out)
+	c.shown = append(c.shown, out)
 	return out
 }
 
 func oneLine(s string, most int) string {
-	return bounded(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
+	return truncate(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
 }
 
 // find returns the claim that an id, or a unique part of it, names. What belongs to
@@ -78,13 +78,13 @@ func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	case errors.Is(err, ken.ErrNotFound):
 		return k, notFound(id)
 	case errors.Is(err, ken.ErrInvalid):
-		return k, invalid("id", clipped(id)+" names more than one claim", "Give the whole id.")
+		return k, invalid("id", clip(id)+" names more than one claim", "Give the whole id.")
 	case err != nil:
 		return k, err
 	case !c.sees(&k):
 		return ken.Claim{}, notFound(id)
 	case k.Kind == ken.KindDocument:
-		return k, refused("id", clipped(id)+" is a piece of the repository, not a claim",
+		return k, refused("id", clip(id)+" is a piece of the repository, not a claim",
 			"Read the file itself; what is in it changes with the file.")
 	}
 	return k, nil
@@ -134,26 +134,26 @@ func kinds(names []string) []ken.Kind {
 	return out
 }
 
-// every is for a scan that wants all that the filter lets in.
-func every(store.Glance) bool { return true }
+// allClaims is for a scan that wants all that the filter lets in.
+func allClaims(store.Glance) bool { return true }
 
 // fromFile makes words of a file fit to be shown, with their lines, and says whether they
 // were cut.
-func fromFile(s string, most int) (shown string, cut bool) {
+func fileText(s string, most int) (shown string, cut bool) {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	s = strings.TrimSpace(guardrail.Neutralize(s))
-	return bounded(s, most), utf8.RuneCountInString(s) > most
+	return truncate(s, most), utf8.RuneCountInString(s) > most
 }
 
-// lineOf is fromFile for what stands on one line.
-func lineOf(s string, most int) string {
-	s, _ = fromFile(strings.Join(strings.Fields(s), " "), most)
+// fileLine is fromFile for what stands on one line.
+func fileLine(s string, most int) string {
+	s, _ = fileText(strings.Join(strings.Fields(s), " "), most)
 	return s
 }
 
-func linesOf(list []string, most int) (out []string) {
+func fileLines(list []string, most int) (out []string) {
 	for _, s := range list {
-		if s = lineOf(s, most); s != "" {
+		if s = fileLine(s, most); s != "" {
 			out = append(out, s)
 		}
 	}
@@ -163,6 +163,6 @@ func linesOf(list []string, most int) (out []string) {
 // showFile notes that an answer shows what a file says, so that it is not learned from
 // it in this session.
 func (c *Call) showFile(id string, kind ken.Kind, text string) {
-	id += "/" + strconv.Itoa(len(c.shows)) // of each id, one text is remembered
-	c.shows = append(c.shows, claimView{ID: id, Kind: string(kind), Text: text})
+	id += "/" + strconv.Itoa(len(c.shown)) // of each id, one text is remembered
+	c.shown = append(c.shown, claimView{ID: id, Kind: string(kind), Text: text})
 }

@@ -154,7 +154,7 @@ func TestUnknownTool(t *testing.T) {
 	k.fails(ken.CodeNotFound, "", `{}`)
 }
 
-func names(list []tools.Tool) (out []string) {
+func nameList(list []tools.Tool) (out []string) {
 	for _, x := range list {
 		out = append(out, x.Name)
 	}
@@ -165,9 +165,9 @@ func names(list []tools.Tool) (out []string) {
 // Every tool is in a profile, but for those that are another name of one.
 func TestProfilesHoldEveryTool(t *testing.T) {
 	k := newKit(t)
-	everything := names(k.registry.Tools(k.caller))
+	everything := nameList(k.registry.Tools(k.caller))
 	all := k.as(func(c *tools.Caller) { c.Offer = []string{"all"} })
-	listed := names(k.registry.Tools(all.caller))
+	listed := nameList(k.registry.Tools(all.caller))
 	unlisted := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return slices.Contains(listed, name) })
 	if got := strings.Join(unlisted, " "); got != "knowledge_recall memory_ingest" {
 		t.Errorf("no profile lists %s", got)
@@ -200,7 +200,7 @@ func TestDefaultProfile(t *testing.T) {
 	} {
 		k := newKit(t, func(c *config.Config) { c.Tools.Profile = profile })
 		registry := tools.New(k.layer, func(o *tools.Options) { o.Log = slog.New(slog.DiscardHandler) })
-		if got := names(registry.Tools(tools.Caller{Rights: tools.Rights()})); !slices.Equal(got, want) {
+		if got := nameList(registry.Tools(tools.Caller{Rights: tools.Rights()})); !slices.Equal(got, want) {
 			t.Errorf("profile %q offers %v", profile, got)
 		}
 		// A profile is not a right: what is not listed still answers.

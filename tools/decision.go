@@ -33,8 +33,8 @@ const maxListed = 50
 
 // showDecision makes a record fit to be shown, and notes that it was.
 func (c *Call) showDecision(r *decision.Record) decisionView {
-	out := decisionView{Handle: lineOf(r.Handle, maxName), Title: lineOf(r.Title.Text, maxHeading), Status: string(r.Status), Path: lineOf(r.Path, maxID),
-		Tags: values(r.Tags), Governs: values(r.Governs), Supersedes: referred(r.Supersedes), SupersededBy: referred(r.SupersededBy), Archived: r.Archived}
+	out := decisionView{Handle: fileLine(r.Handle, maxName), Title: fileLine(r.Title.Text, maxHeading), Status: string(r.Status), Path: fileLine(r.Path, maxID),
+		Tags: valueTexts(r.Tags), Governs: valueTexts(r.Governs), Supersedes: referenceNames(r.Supersedes), SupersededBy: referenceNames(r.SupersededBy), Archived: r.Archived}
 	if r.Status == decision.Unknown {
 		out.Status = "unknown"
 	}
@@ -52,17 +52,17 @@ func (c *Call) showDecision(r *decision.Record) decisionView {
 	return out
 }
 
-func values(list []decision.Value) (out []string) {
+func valueTexts(list []decision.Value) (out []string) {
 	for _, v := range list[:min(len(list), maxListed)] {
-		if s := lineOf(v.Text, maxName); s != "" {
+		if s := fileLine(v.Text, maxName); s != "" {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// referred are the records that references name.
-func referred(refs []decision.Reference) (out []string) {
+// referenceNames are the records that references name.
+func referenceNames(refs []decision.Reference) (out []string) {
 	for _, r := range refs[:min(len(refs), maxListed)] {
 		s := r.ID
 		if s == "" {
@@ -71,7 +71,7 @@ func referred(refs []decision.Reference) (out []string) {
 		if r.Partial {
 			s += " (in part)"
 		}
-		out = append(out, lineOf(s, maxName))
+		out = append(out, fileLine(s, maxName))
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func decisionSearch() Tool {
 			"Look here before you decide something.",
 		Example: `{"query":"retry policy","statuses":["accepted"]}`},
 		func(ctx context.Context, c *Call, in decisionSearchIn) (*decisionSearchResult, error) {
-			code, err := c.decided(ctx)
+			code, err := c.decisions(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -150,7 +150,7 @@ func decisionSearch() Tool {
 				q.Statuses = append(q.Statuses, decision.Status(s))
 			}
 			page := code.Decisions().Search(q)
-			out := &decisionSearchResult{Decisions: []decisionView{}, Total: page.Total, Next: nextOf(in.Offset, len(page.Hits), page.Total)}
+			out := &decisionSearchResult{Decisions: []decisionView{}, Total: page.Total, Next: nextOffset(in.Offset, len(page.Hits), page.Total)}
 			for i := range page.Hits {
 				out.Decisions = append(out.Decisions, c.showDecision(&page.Hits[i].Record))
 			}
@@ -208,7 +208,7 @@ func (r *decisionReadResult) Write(p *Page) {
 	}
 	part := func(title, text string) {
 		if text != "" {
-			p.Part(title, []string{bounded(text, maxPart)})
+			p.Part(title, []string{truncate(text, maxPart)})
 		}
 	}
 	part("title", d.Title)
@@ -221,7 +221,7 @@ func (r *decisionReadResult) Write(p *Page) {
 		title string
 		lines []string
 	}{{"governs", d.Governs}, {"supersedes", d.Supersedes}, {"superseded by", d.SupersededBy}, {"tags", d.Tags}, {"drivers", r.Drivers}} {
-		listed(p, list.title, list.lines)
+		addList(p, list.title, list.lines)
 	}
 	var lines []string
 	for _, a := range r.Alternatives {
@@ -234,7 +234,7 @@ func (r *decisionReadResult) Write(p *Page) {
 		}
 		lines = append(lines, s)
 	}
-	listed(p, "considered", lines)
+	addList(p, "considered", lines)
 	part("confirmation", r.Confirmation)
 	part("more", r.More)
 	for i := range r.History {
@@ -247,7 +247,7 @@ func decisionRead() Tool {
 		Description: "Read one architecture decision: what was decided and why, the alternatives, what follows, and what it governs.",
 		Example:     `{"id":"ADR-0042"}`},
 		func(ctx context.Context, c *Call, in decisionReadIn) (*decisionReadResult, error) {
-			code, err := c.decided(ctx)
+			code, err := c.decisions(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -259,7 +259,7 @@ func decisionRead() Tool {
 			out := c.readDecision(&r)
 			for _, p := range all.Problems() {
 				if p.Path == r.Path && len(out.Problems) < 10 {
-					out.Problems = append(out.Problems, lineOf(placed(p.Path, p.Line)+": "+p.Text, maxEntry))
+					out.Problems = append(out.Problems, fileLine(location(p.Path, p.Line)+": "+p.Text, maxEntry))
 				}
 			}
 			if in.History {
@@ -278,9 +278,9 @@ func decisionRead() Tool {
 }
 
 func (c *Call) readDecision(r *decision.Record) *decisionReadResult {
-	out := &decisionReadResult{Decision: c.showDecision(r), Deciders: values(r.Deciders), Drivers: values(r.Drivers), Alternatives: []alternativeView{}}
+	out := &decisionReadResult{Decision: c.showDecision(r), Deciders: valueTexts(r.Deciders), Drivers: valueTexts(r.Drivers), Alternatives: []alternativeView{}}
 	text := func(s string) string {
-		shown, cut := fromFile(s, maxSection)
+		shown, cut := fileText(s, maxSection)
 		out.Cut = out.Cut || cut
 		return shown
 	}
@@ -288,9 +288,9 @@ func (c *Call) readDecision(r *decision.Record) *decisionReadResult {
 	out.Confirmation, out.More = text(r.Confirmation.Text), text(r.More.Text)
 	for i := range r.Options[:min(len(r.Options), maxListed)] {
 		o := &r.Options[i]
-		shown, cut := fromFile(o.Text, maxEntry)
+		shown, cut := fileText(o.Text, maxEntry)
 		out.Cut = out.Cut || cut
-		out.Alternatives = append(out.Alternatives, alternativeView{lineOf(o.Title.Text, maxHeading), shown, values(o.Pros), values(o.Cons), o.Chosen})
+		out.Alternatives = append(out.Alternatives, alternativeView{fileLine(o.Title.Text, maxHeading), shown, valueTexts(o.Pros), valueTexts(o.Cons), o.Chosen})
 	}
 	for _, s := range []string{out.Context, out.Chosen, out.Consequences} {
 		if s != "" {
@@ -327,22 +327,22 @@ func decisionCreate() Tool {
 			"A title that still stands is not written again. To replace a decision, write the new one, then call decision_supersede.",
 		Example: `{"title":"Keep sessions in bbolt","context":"Sessions must survive a restart.","decision":"Keep them in the store's own file.","governs":["session.Journal"]}`},
 		func(ctx context.Context, c *Call, in decisionCreateIn) (*decisionResult, error) {
-			code, err := c.decided(ctx)
+			code, err := c.decisions(ctx)
 			if err != nil {
 				return nil, err
 			}
 			d := &draft{}
 			draft := in.draft(d)
-			if err := c.ours(ctx, d); err != nil {
+			if err := c.checkDraft(ctx, d); err != nil {
 				return nil, err
 			}
-			release, err := c.r.writing.Take(ctx, c.Owner)
+			release, err := c.r.writeLocks.Take(ctx, c.Owner)
 			if err != nil {
 				return nil, err
 			}
 			defer release()
 			for _, r := range code.Decisions().List() {
-				if strings.EqualFold(squeeze(r.Title.Text), draft.Title) && (r.Status == decision.Accepted || r.Status == decision.Proposed) {
+				if strings.EqualFold(collapseSpaces(r.Title.Text), draft.Title) && (r.Status == decision.Accepted || r.Status == decision.Proposed) {
 					return &decisionResult{"known", c.showDecision(&r), d.notes()}, nil
 				}
 			}
@@ -379,7 +379,7 @@ func decisionSupersede() Tool {
 		Description: "Mark an architecture decision as superseded by a newer one that is accepted. Both files then say so; decision_search still finds the old one.",
 		Example:     `{"id":"ADR-0012","by":"ADR-0042"}`},
 		func(ctx context.Context, c *Call, in decisionSupersedeIn) (*decisionResult, error) {
-			code, err := c.decided(ctx)
+			code, err := c.decisions(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -38,8 +38,8 @@ func (d *disputeResult) Write(p *Page) {
 	}
 }
 
-// kept are kinds that people put into every turn.
-func kept(k *ken.Claim) bool {
+// alwaysInjected are kinds that people put into every turn.
+func alwaysInjected(k *ken.Claim) bool {
 	switch k.Kind {
 	case ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindDecision, ken.KindObjective:
 		return k.Status != ken.StatusHypothesis
@@ -71,7 +71,7 @@ func knowledgeDispute() Tool {
 				out.Disputed = true
 				out.Notes = append(out.Notes, "it was disputed already")
 				return out, nil
-			case kept(&k):
+			case alwaysInjected(&k):
 				out.Marked = true
 				_, err := c.mark(ctx, attention.DisputeRequested, k.ID, reason)
 				return out, err
@@ -90,12 +90,12 @@ func label(e ken.Evidence) string {
 	parts := []string{string(e.Kind)}
 	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
 		if s != "" {
-			parts = append(parts, bounded(s, 200))
+			parts = append(parts, truncate(s, 200))
 			break
 		}
 	}
 	if e.Detail != "" {
-		parts = append(parts, bounded(e.Detail, 200))
+		parts = append(parts, truncate(e.Detail, 200))
 	}
 	return strings.Join(parts, " ")
 }

@@ -16,19 +16,19 @@ const (
 	maxShown         = 1000 // claims of one session
 )
 
-// shownMemory is what tools showed, by session: most sessions of agents that call
+// shownHistory is what tools showed, by session: most sessions of agents that call
 // tools have no journal that could know it.
-type shownMemory struct {
+type shownHistory struct {
 	mu       sync.Mutex // guards the rest
 	sessions map[string]map[string]session.Injection
 	order    []string // of sessions, the one that was shown something last at the end
 }
 
-func newShownMemory() *shownMemory {
-	return &shownMemory{sessions: map[string]map[string]session.Injection{}}
+func newShownHistory() *shownHistory {
+	return &shownHistory{sessions: map[string]map[string]session.Injection{}}
 }
 
-func (m *shownMemory) add(name string, shows []claimView) {
+func (m *shownHistory) add(name string, shows []claimView) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := m.sessions[name]
@@ -53,7 +53,7 @@ func (m *shownMemory) add(name string, shows []claimView) {
 	}
 }
 
-func (m *shownMemory) get(name string) (out []session.Injection) {
+func (m *shownHistory) get(name string) (out []session.Injection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, in := range m.sessions[name] {
@@ -64,18 +64,18 @@ func (m *shownMemory) get(name string) (out []session.Injection) {
 
 // place names a caller's session in the memory. Without a session, it is all that its
 // agent does.
-func (c *Call) place() string { return c.Owner + "\x00" + c.Session + "\x00" + c.Agent }
+func (c *Call) sessionKey() string { return c.Owner + "\x00" + c.Session + "\x00" + c.Agent }
 
-// showed remembers what an answer shows, so that it is not learned again from this
+// rememberShown remembers what an answer shows, so that it is not learned again from this
 // session: here, and in the session's journal if it has one.
-func (r *Registry) showed(ctx context.Context, c *Call) {
-	r.memory.add(c.place(), c.shows)
+func (r *Registry) rememberShown(ctx context.Context, c *Call) {
+	r.shown.add(c.sessionKey(), c.shown)
 	if c.Session == "" {
 		return
 	}
-	items := make([]ken.Item, len(c.shows))
-	for i := range c.shows {
-		s := &c.shows[i]
+	items := make([]ken.Item, len(c.shown))
+	for i := range c.shown {
+		s := &c.shown[i]
 		items[i] = ken.Item{ID: s.ID, Kind: ken.Kind(s.Kind), Text: s.Text}
 	}
 	if err := r.layer.Showed(ctx, c.Owner, c.Session, items); err != nil && ctx.Err() == nil {
@@ -86,7 +86,7 @@ func (r *Registry) showed(ctx context.Context, c *Call) {
 // echo returns the claim or chunk that Ken itself put before the model in this
 // session, if text says nothing but that.
 func (c *Call) echo(ctx context.Context, text string) (id string, is bool, err error) {
-	injected := c.r.memory.get(c.place())
+	injected := c.r.shown.get(c.sessionKey())
 	if c.Session != "" {
 		more, err := c.r.layer.Injected(ctx, c.Owner, c.Session)
 		if err != nil && !errors.Is(err, ken.ErrNotFound) {

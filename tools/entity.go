@@ -51,7 +51,7 @@ func (f *entitySearchResult) Write(p *Page) {
 			s = e.Display + " = " + s
 		}
 		if len(e.Of) > 0 {
-			s += ", another name of " + names(e.Of)
+			s += ", another name of " + nameList(e.Of)
 		}
 		s += ": " + strconv.Itoa(e.Records) + " records"
 		if e.Constraints > 0 {
@@ -71,7 +71,7 @@ func entitySearch() Tool {
 			if in.Limit == 0 {
 				in.Limit = 20
 			}
-			found, err := entity.SearchFrom(ctx, c.Store, in.Query, c.seen(), in.Offset, in.Limit)
+			found, err := entity.SearchFrom(ctx, c.Store, in.Query, c.visibleFilter(), in.Offset, in.Limit)
 			if err != nil {
 				return nil, err
 			}
@@ -146,11 +146,11 @@ const (
 func (s *entityResult) Write(p *Page) {
 	head := "What is known of " + s.Name + " (" + s.Type + "): " + strconv.Itoa(s.Records) + " records."
 	if len(s.Aliases) > 0 {
-		head += " Other names: " + names(s.Aliases) + "."
+		head += " Other names: " + nameList(s.Aliases) + "."
 	}
 	p.Line(head)
 	if len(s.Others) > 0 {
-		p.Line("The name may also mean " + names(s.Others) + ".")
+		p.Line("The name may also mean " + nameList(s.Others) + ".")
 	}
 	if s.More > 0 {
 		p.Line(strconv.Itoa(s.More) + " more constraints are left out.")
@@ -201,7 +201,7 @@ func entityShow() Tool {
 			"Look here before you change it.",
 		Example: `{"name":"payments"}`},
 		func(ctx context.Context, c *Call, in entityShowIn) (*entityResult, error) {
-			v, err := entity.Show(ctx, c.Store, in.Name, c.seen(), func(o *entity.Options) {
+			v, err := entity.Show(ctx, c.Store, in.Name, c.visibleFilter(), func(o *entity.Options) {
 				o.Now, o.Superseded, o.Aspects, o.Attributes, o.Links = c.Now, in.Superseded, shownAspects, shownOfAspect, shownLinks
 			})
 			if err != nil {
@@ -212,7 +212,7 @@ func entityShow() Tool {
 }
 
 func (c *Call) showEntity(v *entity.View) *entityResult {
-	out := &entityResult{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: bounded(safe(v.About), maxItem),
+	out := &entityResult{Name: v.Name, Display: oneLine(v.Display, maxName), Type: oneLine(v.Type, maxName), About: truncate(neutralize(v.About), maxItem),
 		Aliases: v.Aliases, Others: v.Others, Records: v.Records, Constraints: []ruleView{}, Aspects: []aspectView{}, Dependencies: c.showLinks(v.Dependencies),
 		Dependents: c.showLinks(v.Dependents), Tasks: []taskView{}, More: max(0, len(v.Constraints)-maxRules)}
 	for _, r := range v.Constraints[:min(len(v.Constraints), maxRules)] {

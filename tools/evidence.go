@@ -34,9 +34,9 @@ type evidenceIn struct {
 	Message  string `json:"message_id,omitempty" rule:"chars=200"`
 }
 
-// read is what evidence amounts to: the pieces as they may be kept, and what was not
+// decode is what evidence amounts to: the pieces as they may be kept, and what was not
 // taken at its word.
-type evidenceRead struct {
+type checkedEvidence struct {
 	pieces []ken.Evidence
 	notes  []string
 }
@@ -45,9 +45,9 @@ type evidenceRead struct {
 // trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
 // and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
 // file that is not there. Of another owner's project nothing is seen.
-func (c *Call) evidence(ctx context.Context, given []evidenceIn) (evidenceRead, error) {
-	var out evidenceRead
-	w := witness{c: c}
+func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidence, error) {
+	var out checkedEvidence
+	w := recordedRuns{c: c}
 	for i := range given {
 		field := fmt.Sprintf("evidence[%d]", i)
 		e, why, err := c.piece(ctx, &w, &given[i], field)
@@ -78,12 +78,12 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 	return ""
 }
 
-// notTheirs is why Ken does not look at the project for another owner's agents, who would
+// foreignProject is why Ken does not look at the project for another owner's agents, who would
 // learn from the answer what is there.
-const notTheirs = "the files of this project are not those of this caller's owner"
+const foreignProject = "the files of this project are not those of this caller's owner"
 
 // piece reads one piece. why says what Ken could not see for itself.
-func (c *Call) piece(ctx context.Context, w *witness, g *evidenceIn, field string) (e ken.Evidence, why string, err error) {
+func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
 			return true
@@ -112,8 +112,8 @@ func (c *Call) piece(ctx context.Context, w *witness, g *evidenceIn, field strin
 		if !need("path", g.Path, "internal/retry.go") {
 			break
 		}
-		if c.owned() != nil {
-			return e, notTheirs, nil
+		if c.checkOwner() != nil {
+			return e, foreignProject, nil
 		}
 		if e, err = c.file(g.Path, field); err == nil {
 			e.Line, e.Detail = g.Line, g.Detail
@@ -122,17 +122,17 @@ func (c *Call) piece(ctx context.Context, w *witness, g *evidenceIn, field strin
 		if !need("commit", g.Commit, "4f9a2c71") {
 			break
 		}
-		if c.owned() != nil {
-			return e, notTheirs, nil
+		if c.checkOwner() != nil {
+			return e, foreignProject, nil
 		}
 		e, why, err = c.commit(ctx, g.Commit, field)
 	case ken.EvidenceExitCode:
 		if need("command", g.Command, "go test ./...") {
-			e, why, err = w.exit(ctx, g.Command, g.ExitCode)
+			e, why, err = w.exitCode(ctx, g.Command, g.ExitCode)
 		}
 	case ken.EvidenceTestResult:
 		if need("test", g.Test, "TestRetry") {
-			e, why, err = w.test(ctx, g.Test)
+			e, why, err = w.testResult(ctx, g.Test)
 		}
 	default:
 		e = ken.FromAgentAssertion(c.Agent, g.Detail)
@@ -157,8 +157,8 @@ func assertion(g *evidenceIn) string {
 	return said + " (not seen by Ken)"
 }
 
-// hard counts the distinct hard pieces of a claim's evidence.
-func hard(evidence []ken.Evidence) int {
+// countHard counts the distinct hard pieces of a claim's evidence.
+func countHard(evidence []ken.Evidence) int {
 	seen := map[string]bool{}
 	for _, e := range evidence {
 		if e.Hard() {
@@ -168,8 +168,8 @@ func hard(evidence []ken.Evidence) int {
 	return len(seen)
 }
 
-// lacking are the pieces that a claim does not have yet.
-func lacking(have, more []ken.Evidence) []ken.Evidence {
+// newEvidence are the pieces that a claim does not have yet.
+func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 	seen := map[string]bool{}
 	name := func(e ken.Evidence) string {
 		return string(e.Kind) + "\x00" + e.Reference() + "\x00" + e.ContentHash
@@ -204,7 +204,7 @@ var commitHash = lazyregexp.New(`^[0-9a-fA-F]{7,64}$`)
 // commit is a commit of the project's repository, if git knows it.
 func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, why string, err error) {
 	if hash = strings.TrimSpace(hash); !commitHash.MatchString(hash) {
-		return e, "", invalid(field+".commit", clipped(hash)+" is not the hash of a commit", "Give at least 7 hexadecimal digits, as git log shows them.")
+		return e, "", invalid(field+".commit", clip(hash)+" is not the hash of a commit", "Give at least 7 hexadecimal digits, as git log shows them.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -213,22 +213,22 @@ func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, 
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1")
 	out, err := cmd.Output()
 	if err != nil {
-		return e, "git does not know commit " + clipped(hash) + " in the project", nil
+		return e, "git does not know commit " + clip(hash) + " in the project", nil
 	}
 	full, subject, _ := strings.Cut(strings.TrimSpace(string(out)), "\x00")
-	return ken.FromGitHistory("", full, bounded(subject, 200)), "", nil
+	return ken.FromGitHistory("", full, truncate(subject, 200)), "", nil
 }
 
-// witness has seen what ran in the caller's session, if its messages are journaled:
+// recordedRuns has seen what ran in the caller's session, if its messages are journaled:
 // what an agent says of a run is its word, what the journal says is not.
-type witness struct {
+type recordedRuns struct {
 	c     *Call
 	read  bool
 	calls []finding.Call
 }
 
-// runs returns the commands of the session that ran.
-func (w *witness) runs(ctx context.Context) ([]finding.Call, error) {
+// commands returns the commands of the session that ran.
+func (w *recordedRuns) commands(ctx context.Context) ([]finding.Call, error) {
 	if w.read || w.c.Session == "" {
 		return w.calls, nil
 	}
@@ -237,7 +237,7 @@ func (w *witness) runs(ctx context.Context) ([]finding.Call, error) {
 		return nil, err
 	}
 	w.read = true
-	for _, call := range finding.Calls(&tr, w.c.r.known) {
+	for _, call := range finding.Calls(&tr, w.c.r.findingTools) {
 		if call.Role == finding.Run {
 			w.calls = append(w.calls, call)
 		}
@@ -245,16 +245,16 @@ func (w *witness) runs(ctx context.Context) ([]finding.Call, error) {
 	return w.calls, nil
 }
 
-// exit is the exit code of a command's last run in the session. A command that only
+// exitCode is the exit code of a command's last run in the session. A command that only
 // looks at something, or whose status is that of something behind a pipe, proves nothing.
-func (w *witness) exit(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
-	calls, err := w.runs(ctx)
+func (w *recordedRuns) exitCode(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
+	calls, err := w.commands(ctx)
 	if err != nil {
 		return e, "", err
 	}
 	for _, call := range slices.Backward(calls) {
 		sh := call.Shell()
-		if call.Exit == nil || squeeze(call.Command) != squeeze(command) && squeeze(sh.Text) != squeeze(command) {
+		if call.Exit == nil || collapseSpaces(call.Command) != collapseSpaces(command) && collapseSpaces(sh.Text) != collapseSpaces(command) {
 			continue
 		}
 		if said != nil && *said != *call.Exit {
@@ -268,9 +268,9 @@ func (w *witness) exit(ctx context.Context, command string, said *int) (e ken.Ev
 	return e, "Ken has not seen this command run in this session", nil
 }
 
-// test is a test that passed when it ran last in the session.
-func (w *witness) test(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
-	calls, err := w.runs(ctx)
+// testResult is a test that passed when it ran last in the session.
+func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
+	calls, err := w.commands(ctx)
 	if err != nil {
 		return e, "", err
 	}
@@ -284,7 +284,7 @@ func (w *witness) test(ctx context.Context, name string) (e ken.Evidence, why st
 			case !t.Passed:
 				return e, "the test failed when it ran last", nil
 			default:
-				return ken.FromTestResult(t.Name, bounded(squeeze(call.Command), 200)), "", nil
+				return ken.FromTestResult(t.Name, truncate(collapseSpaces(call.Command), 200)), "", nil
 			}
 		}
 	}
@@ -294,4 +294,4 @@ func (w *witness) test(ctx context.Context, name string) (e ken.Evidence, why st
 // proves reports a command whose outcome is its own, and says something.
 func proves(sh shell.Command) bool { return sh.Text != "" && sh.Honest && !sh.Trivial }
 
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -64,7 +64,7 @@ func (e *explainResult) Write(p *Page) {
 		p.claim(e.Claim)
 	}
 	if e.Verdict == "" {
-		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), counted(e.Cut)))
+		p.Line(fmt.Sprintf("%d injected, cut: %s", len(e.Injected), countsText(e.Cut)))
 		for i := range e.Injected {
 			it := &e.Injected[i]
 			p.Line(fmt.Sprintf("%s %s %s %s, score %.3f, found by %s", shortID(it.ID), it.Tier, it.Trust, it.Kind, it.Score, strings.Join(it.Found, ", ")))
@@ -101,7 +101,7 @@ func knowledgeExplain() Tool {
 					continue
 				}
 				out.Injected = append(out.Injected, explainedItem{ID: it.ID, Kind: string(it.Kind), Tier: it.Tier.String(), Trust: it.Trust.String(),
-					Score: it.Fused, Found: legs(it.Legs)})
+					Score: it.Fused, Found: foundBy(it.Legs)})
 			}
 			return out, nil
 		})
@@ -143,7 +143,7 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 		shown := c.show(k)
 		out.Claim = &shown
 	case errors.Is(err, ken.ErrNotFound), errors.Is(err, ken.ErrRefused): // forgotten, or a piece of the repository
-		if whole, err = c.named(ctx, rec, id, err); err != nil {
+		if whole, err = c.idInReceipt(ctx, rec, id, err); err != nil {
 			return err
 		}
 	default:
@@ -161,9 +161,9 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 	return nil
 }
 
-// named finds an id that the receipt names: of a claim that is gone, or of a piece of
+// idInReceipt finds an id that the receipt names: of a claim that is gone, or of a piece of
 // the repository. What the caller may not see stays not found.
-func (c *Call) named(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
+func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
 	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
 	for i := range rec.Items {
 		ids = append(ids, rec.Items[i].ID)
@@ -176,7 +176,7 @@ func (c *Call) named(ctx context.Context, rec *receipt.Record, id string, otherw
 	for _, s := range ids {
 		if len(id) >= 6 && (strings.HasPrefix(s, id) || strings.HasSuffix(s, id)) && s != found {
 			if found != "" {
-				return "", invalid("claim", clipped(id)+" names more than one", "Give the whole id.")
+				return "", invalid("claim", clip(id)+" names more than one", "Give the whole id.")
 			}
 			found = s
 		}
@@ -198,9 +198,9 @@ func (c *Call) seesID(ctx context.Context, id string) bool {
 }
 
 // legs names the searches that found an item, with its rank.
-func legs(m map[string]ken.LegScore) []string {
+func foundBy(m map[string]ken.LegScore) []string {
 	out := []string{}
-	for _, name := range sorted(m) {
+	for _, name := range sortedKeys(m) {
 		out = append(out, fmt.Sprintf("%s #%d", name, m[name].Rank))
 	}
 	return out

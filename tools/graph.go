@@ -32,14 +32,14 @@ const (
 )
 
 func showNode(n *codegraph.Node) nodeView {
-	return nodeView{ID: lineOf(n.ID, maxID), Kind: string(n.Kind), Path: lineOf(n.Path, maxID), Line: n.Line, Signature: lineOf(n.Signature, maxSignature),
+	return nodeView{ID: fileLine(n.ID, maxID), Kind: string(n.Kind), Path: fileLine(n.Path, maxID), Line: n.Line, Signature: fileLine(n.Signature, maxSignature),
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
 // line is a node in one line.
 func (n *nodeView) line() string {
 	s := n.ID
-	if at := placed(n.Path, n.Line); at != "" {
+	if at := location(n.Path, n.Line); at != "" {
 		s += " at " + at
 	}
 	if n.Signature != "" {
@@ -48,7 +48,7 @@ func (n *nodeView) line() string {
 	return s
 }
 
-func placed(path string, line int) string {
+func location(path string, line int) string {
 	if line == 0 {
 		return path
 	}
@@ -100,16 +100,16 @@ func edgeKinds(names []string) (out []codegraph.EdgeKind) {
 	return out
 }
 
-// nextOf is the offset of the page behind one with so many; 0 when there is none.
-func nextOf(offset, shown, total int) int {
+// nextOffset is the offset of the page behind one with so many; 0 when there is none.
+func nextOffset(offset, shown, total int) int {
 	if n := offset + shown; shown > 0 && n < total {
 		return n
 	}
 	return 0
 }
 
-// unnamed tells a model what to do about a name that stands for nothing, or for several.
-func unnamed(err error) error {
+// nameError tells a model what to do about a name that stands for nothing, or for several.
+func nameError(err error) error {
 	var e *ken.Error
 	if !errors.As(err, &e) || e.Field != "id" {
 		return err
@@ -123,7 +123,7 @@ func unnamed(err error) error {
 }
 
 // listed adds lines under a title, some at a time, so that the first fit where all don't.
-func listed(p *Page, title string, lines []string) {
+func addList(p *Page, title string, lines []string) {
 	for some := range slices.Chunk(lines, 6) {
 		p.Part(title, some)
 	}
@@ -160,7 +160,7 @@ func (f *graphSearchResult) Write(p *Page) {
 	for i := range f.Nodes {
 		lines[i] = fmt.Sprintf("%s (%d edges in)", f.Nodes[i].line(), f.Nodes[i].Uses)
 	}
-	listed(p, "in the code", lines)
+	addList(p, "in the code", lines)
 }
 
 func graphSearch() Tool {
@@ -178,7 +178,7 @@ func graphSearch() Tool {
 			}
 			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
 				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
-			out := &graphSearchResult{Nodes: []nodeView{}, Total: found.Total, Next: nextOf(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
+			out := &graphSearchResult{Nodes: []nodeView{}, Total: found.Total, Next: nextOffset(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
 			for i := range found.Results {
 				out.Nodes = append(out.Nodes, showNode(&found.Results[i].Node))
 			}
@@ -227,11 +227,11 @@ func (f *graphRefsResult) Write(p *Page) {
 	for i := range f.Refs {
 		r := &f.Refs[i]
 		if i > 0 && f.Refs[i-1].Kind != r.Kind {
-			listed(p, f.Refs[i-1].Kind, lines)
+			addList(p, f.Refs[i-1].Kind, lines)
 			lines = nil
 		}
 		s := r.From.ID
-		if at := placed(r.Path, r.Line); at != "" {
+		if at := location(r.Path, r.Line); at != "" {
 			s += " at " + at
 		}
 		if r.How != string(codegraph.Exact) {
@@ -240,7 +240,7 @@ func (f *graphRefsResult) Write(p *Page) {
 		lines = append(lines, s)
 	}
 	if n := len(f.Refs); n > 0 {
-		listed(p, f.Refs[n-1].Kind, lines)
+		addList(p, f.Refs[n-1].Kind, lines)
 	}
 }
 
@@ -259,13 +259,13 @@ func graphRefs() Tool {
 			}
 			refs, err := code.View().Refs(in.Name, edgeKinds(in.Kinds), codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			if err != nil {
-				return nil, unnamed(err)
+				return nil, nameError(err)
 			}
 			out := &graphRefsResult{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []refView{}, Total: refs.Total,
-				Next: nextOf(in.Offset, len(refs.Refs), refs.Total)}
+				Next: nextOffset(in.Offset, len(refs.Refs), refs.Total)}
 			for i := range refs.Refs {
 				r := &refs.Refs[i]
-				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})
+				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), fileLine(r.Path, maxID), r.Line, showNode(&r.From)})
 			}
 			return out, nil
 		})
@@ -315,11 +315,11 @@ func (f *graphDependentsResult) Write(p *Page) {
 	for i := range f.Dependents {
 		d := &f.Dependents[i]
 		if i > 0 && f.Dependents[i-1].Step != d.Step {
-			listed(p, steps(f.Dependents[i-1].Step), lines)
+			addList(p, steps(f.Dependents[i-1].Step), lines)
 			lines = nil
 		}
 		s := d.Node.ID
-		if at := placed(d.Node.Path, d.Node.Line); at != "" {
+		if at := location(d.Node.Path, d.Node.Line); at != "" {
 			s += " at " + at
 		}
 		s += ", " + d.Kind + " " + d.Via
@@ -329,7 +329,7 @@ func (f *graphDependentsResult) Write(p *Page) {
 		lines = append(lines, s)
 	}
 	if n := len(f.Dependents); n > 0 {
-		listed(p, steps(f.Dependents[n-1].Step), lines)
+		addList(p, steps(f.Dependents[n-1].Step), lines)
 	}
 }
 
@@ -358,13 +358,13 @@ func graphDependents() Tool {
 			}
 			deps, err := code.View().Dependents(in.Name, in.Depth, codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			if err != nil {
-				return nil, unnamed(err)
+				return nil, nameError(err)
 			}
 			out := &graphDependentsResult{Node: showNode(&deps.Node), Dependents: []dependentView{}, Total: deps.Total, Further: deps.More,
-				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total)}
+				Next: nextOffset(in.Offset, len(deps.Dependents), deps.Total)}
 			for i := range deps.Dependents {
 				d := &deps.Dependents[i]
-				out.Dependents = append(out.Dependents, dependentView{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})
+				out.Dependents = append(out.Dependents, dependentView{showNode(&d.Node), d.Depth, string(d.Kind), fileLine(d.Via, maxID), string(d.How)})
 			}
 			return out, nil
 		})

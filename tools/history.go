@@ -74,7 +74,7 @@ func (h *historyResult) Write(p *Page) {
 		if len(more) == 0 {
 			more = []string{"no details"}
 		}
-		p.Part(safe(line), more)
+		p.Part(neutralize(line), more)
 	}
 }
 

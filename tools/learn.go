@@ -81,7 +81,7 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnRe
 	if echo {
 		return c.outcome(ctx, outcomeEcho, id, notes)
 	}
-	release, err := c.r.writing.Take(ctx, c.Owner)
+	release, err := c.r.writeLocks.Take(ctx, c.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnRe
 
 // learnKey makes learning the same twice one claim, also from two processes at once.
 func learnKey(k *ken.Claim) string {
-	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(squeeze(k.Text))))
+	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(collapseSpaces(k.Text))))
 	return "tool:" + hex.EncodeToString(sum[:16])
 }
 
@@ -115,13 +115,13 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	a := consolidate.Plan(k, known)
 	switch own := a.Own; {
 	case own != "" && a.Do == consolidate.Skip:
-		return c.again(ctx, own, k.Evidence, notes)
+		return c.reinforce(ctx, own, k.Evidence, notes)
 	case a.Do == consolidate.Skip:
-		return c.skipped(ctx, a, notes)
+		return c.skipOutcome(ctx, a, notes)
 	case a.Do == consolidate.Reinforce:
-		return c.again(ctx, a.IDs[0], a.Evidence, notes)
+		return c.reinforce(ctx, a.IDs[0], a.Evidence, notes)
 	}
-	res, err := consolidate.Apply(ctx, recorded{c.Store, c.handle()}, k, known)
+	res, err := consolidate.Apply(ctx, auditedStore{c.Store, c.handle()}, k, known)
 	if err != nil {
 		return nil, err
 	}
@@ -147,15 +147,15 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	return out, nil
 }
 
-// again is for a claim that says so already. It gets what backs it beside words: an
+// reinforce is for a claim that says so already. It gets what backs it beside words: an
 // agent that repeats what it was told must not make it look surer.
-func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
+func (c *Call) reinforce(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
 	k, err := c.Store.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	trust := k.Support(nil).Trust
-	more := slices.DeleteFunc(lacking(k.Evidence, evidence), func(e ken.Evidence) bool {
+	more := slices.DeleteFunc(newEvidence(k.Evidence, evidence), func(e ken.Evidence) bool {
 		return !e.Hard() && !e.Backed() || e.Speaker() < trust
 	})
 	if len(more) == 0 || !slices.Contains(ken.RecallStatuses(), k.Status) {
@@ -168,7 +168,7 @@ func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, no
 	return c.outcome(ctx, outcomeReinforced, id, notes)
 }
 
-func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string) (*learnResult, error) {
+func (c *Call) skipOutcome(ctx context.Context, a consolidate.Action, notes []string) (*learnResult, error) {
 	what := map[string]string{consolidate.Rejected: outcomeRejected, consolidate.Outdated: outcomeOutdated}[a.Reason]
 	if what == "" {
 		what = outcomeKnown
@@ -201,14 +201,14 @@ func (c *Call) handle() *session.Session {
 	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
-// recorded is a store whose new claims go through a session's handle.
-type recorded struct {
+// auditedStore is a store whose new claims go through a session's handle.
+type auditedStore struct {
 	consolidate.Store
 	h *session.Session
 }
 
 // WriteClaim implements ken.Store.
-func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
+func (r auditedStore) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 	return r.h.Learn(ctx, k.Text, k.Evidence, func(o *ken.Claim) {
 		k.ID = o.ID
 		*o = k
@@ -216,7 +216,7 @@ func (r recorded) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 }
 
 // SupersedeFor implements consolidate.Superseder where the store does.
-func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (r auditedStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	if s, ok := r.Store.(consolidate.Superseder); ok {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
 	}
@@ -224,7 +224,7 @@ func (r recorded) SupersedeFor(ctx context.Context, oldID, newID, reason string,
 }
 
 // ByKey implements consolidate.Keyed where the store does.
-func (r recorded) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+func (r auditedStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if s, ok := r.Store.(consolidate.Keyed); ok {
 		return s.ByKey(ctx, key)
 	}
@@ -259,7 +259,7 @@ func knowledgeLearn() Tool {
 			if in.Kind != "" {
 				k.Kind = ken.Kind(in.Kind)
 			}
-			if only(ev.pieces, ken.EvidenceModelInference) {
+			if onlyKind(ev.pieces, ken.EvidenceModelInference) {
 				k.Status, k.Confidence = ken.StatusHypothesis, 0.4
 			}
 			if in.Status != "" {
@@ -272,8 +272,8 @@ func knowledgeLearn() Tool {
 		})
 }
 
-// only reports evidence of nothing but one kind.
-func only(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
+// onlyKind reports evidence of nothing but one kind.
+func onlyKind(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
 	for _, e := range pieces {
 		if e.Kind != kind {
 			return false

@@ -42,7 +42,7 @@ const maxTaskText = 500
 
 // noRule refuses a title or a step of an objective that reads as a rule: every turn of
 // every session is told both, and a rule of an agent waits for a person.
-func (d *draft) noRule(field, s string) {
+func (d *draft) refuseRule(field, s string) {
 	if d.err == nil && reading.Read(&ken.Claim{Text: s, Evidence: []ken.Evidence{ken.FromAgentAssertion("", "")}}, nil).Constraint {
 		d.err = refused(field, "it reads as a rule, and an objective is told to every turn without a person's approval",
 			"Word it as what is to be reached, or propose the rule with constraint_add.")
@@ -50,16 +50,16 @@ func (d *draft) noRule(field, s string) {
 }
 
 // goal cleans the title or a step of an objective, and refuses a rule.
-func (d *draft) goal(field, s string) string {
+func (d *draft) objectiveText(field, s string) string {
 	s = d.line(field, s)
-	d.noRule(field, s)
+	d.refuseRule(field, s)
 	return s
 }
 
-func (d *draft) goals(field string, list []string) []string {
+func (d *draft) objectiveTexts(field string, list []string) []string {
 	var out []string
 	for _, s := range list {
-		if s = d.goal(field, s); s != "" {
+		if s = d.objectiveText(field, s); s != "" {
 			out = append(out, s)
 		}
 	}
@@ -69,19 +69,19 @@ func (d *draft) goals(field string, list []string) []string {
 // showObjective makes an objective fit to be shown, and notes that it was.
 func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) objectiveView {
 	progress := o.Progress()
-	out := objectiveView{ID: lineOf(o.ID, maxName), Title: lineOf(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
-		Tasks: []stepView{}, Decisions: linesOf(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: linesOf(o.Tags[:min(len(o.Tags), maxListed)], maxName),
-		Path: lineOf(o.Path, maxID), CreatedAt: seconds(o.Created), UpdatedAt: seconds(o.Updated)}
+	out := objectiveView{ID: fileLine(o.ID, maxName), Title: fileLine(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
+		Tasks: []stepView{}, Decisions: fileLines(o.Decisions[:min(len(o.Decisions), maxListed)], maxName), Tags: fileLines(o.Tags[:min(len(o.Tags), maxListed)], maxName),
+		Path: fileLine(o.Path, maxID), CreatedAt: seconds(o.Created), UpdatedAt: seconds(o.Updated)}
 	if !o.Status.Valid() { // which its file's problems tell
 		out.Status = string(objective.Paused)
 	}
-	out.Description, _ = fromFile(o.Description, maxSection)
+	out.Description, _ = fileText(o.Description, maxSection)
 	for i, t := range o.Tasks {
-		out.Tasks = append(out.Tasks, stepView{i + 1, lineOf(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), lineOf(t.By, maxName)})
+		out.Tasks = append(out.Tasks, stepView{i + 1, fileLine(t.Text, maxTaskText), t.Done, seconds(t.DoneAt), fileLine(t.By, maxName)})
 	}
 	for _, p := range problems {
 		if p.Path == o.Path && len(out.Problems) < 10 {
-			out.Problems = append(out.Problems, lineOf(placed(p.Path, p.Line)+": "+p.Text, maxEntry))
+			out.Problems = append(out.Problems, fileLine(location(p.Path, p.Line)+": "+p.Text, maxEntry))
 		}
 	}
 	c.showFile("objective:"+out.ID, ken.KindObjective, out.Title)
@@ -114,7 +114,7 @@ func (o *objectiveView) write(p *Page) {
 		p.Line("problem: " + s)
 	}
 	if o.Description != "" {
-		p.Part("description", []string{bounded(o.Description, maxItem)})
+		p.Part("description", []string{truncate(o.Description, maxItem)})
 	}
 	var left, done []string
 	for i := range o.Tasks {
@@ -124,8 +124,8 @@ func (o *objectiveView) write(p *Page) {
 			left = append(left, t.line())
 		}
 	}
-	listed(p, "remaining", left)
-	listed(p, "done", done)
+	addList(p, "remaining", left)
+	addList(p, "done", done)
 	if len(o.Decisions) > 0 {
 		p.Part("decisions", []string{strings.Join(o.Decisions, ", ")})
 	}
@@ -202,10 +202,10 @@ func (l *objectiveListResult) Write(p *Page) {
 		o := &l.Objectives[i]
 		lines[i] = o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 		if o.Next != "" {
-			lines[i] += "; next: " + bounded(o.Next, maxName)
+			lines[i] += "; next: " + truncate(o.Next, maxName)
 		}
 	}
-	listed(p, "objectives", lines)
+	addList(p, "objectives", lines)
 }
 
 func objectiveList() Tool {
@@ -213,7 +213,7 @@ func objectiveList() Tool {
 		Description: "List this project's long goals with how far each has come and what comes next.",
 		Example:     `{"statuses":["active"]}`},
 		func(ctx context.Context, c *Call, in objectiveListIn) (*objectiveListResult, error) {
-			goals, err := c.goals()
+			goals, err := c.objectives()
 			if err != nil {
 				return nil, err
 			}
@@ -233,7 +233,7 @@ func objectiveList() Tool {
 			}
 			page := all[min(in.Offset, len(all)):]
 			page = page[:min(in.Limit, len(page))]
-			out := &objectiveListResult{Objectives: []objectiveSummary{}, Total: len(all), Next: nextOf(in.Offset, len(page), len(all))}
+			out := &objectiveListResult{Objectives: []objectiveSummary{}, Total: len(all), Next: nextOffset(in.Offset, len(page), len(all))}
 			for i := range page {
 				o := c.showObjective(&page[i], nil)
 				l := objectiveSummary{ID: o.ID, Title: o.Title, Status: o.Status, Done: o.Done, Total: o.Total, Tags: o.Tags}
@@ -246,7 +246,7 @@ func objectiveList() Tool {
 				out.Objectives = append(out.Objectives, l)
 			}
 			for _, p := range problems[:min(len(problems), 10)] {
-				out.Problems = append(out.Problems, lineOf(placed(p.Path, p.Line)+": "+p.Text, maxEntry))
+				out.Problems = append(out.Problems, fileLine(location(p.Path, p.Line)+": "+p.Text, maxEntry))
 			}
 			return out, nil
 		})
@@ -262,7 +262,7 @@ func objectiveRead() Tool {
 		Description: "Read one objective whole: what is aimed at, which steps remain, and which are done, when and by whom.",
 		Example:     `{"id":"OBJ-0001"}`},
 		func(ctx context.Context, c *Call, in objectiveReadIn) (*objectiveResult, error) {
-			goals, err := c.goals()
+			goals, err := c.objectives()
 			if err != nil {
 				return nil, err
 			}

@@ -22,20 +22,20 @@ func objectiveCreate() Tool {
 			"is active. An open one with the same title is not created again. For small things use task_create.",
 		Example: `{"title":"Ship the new login","tasks":["Design","Implement","Test"]}`},
 		func(ctx context.Context, c *Call, in objectiveCreateIn) (*objectiveResult, error) {
-			goals, err := c.goals()
+			goals, err := c.objectives()
 			if err != nil {
 				return nil, err
 			}
 			d := &draft{}
-			want := objective.Draft{Title: d.goal("title", in.Title), Description: d.text("description", in.Description), Tasks: d.goals("tasks", in.Tasks),
+			want := objective.Draft{Title: d.objectiveText("title", in.Title), Description: d.text("description", in.Description), Tasks: d.objectiveTexts("tasks", in.Tasks),
 				Decisions: d.lines("decisions", in.Decisions), Tags: d.lines("tags", in.Tags)}
 			if c.Session != "" {
 				want.Sessions = []string{c.Session}
 			}
-			if err := c.ours(ctx, d); err != nil {
+			if err := c.checkDraft(ctx, d); err != nil {
 				return nil, err
 			}
-			release, err := c.r.writing.Take(ctx, c.Owner)
+			release, err := c.r.writeLocks.Take(ctx, c.Owner)
 			if err != nil {
 				return nil, err
 			}
@@ -45,7 +45,7 @@ func objectiveCreate() Tool {
 				return nil, err
 			}
 			for i := range had {
-				if strings.EqualFold(squeeze(had[i].Title), want.Title) {
+				if strings.EqualFold(collapseSpaces(had[i].Title), want.Title) {
 					return &objectiveResult{c.showObjective(&had[i], problems), append(d.notes(), "it is there already")}, nil
 				}
 			}
@@ -80,7 +80,7 @@ func objectiveUpdate() Tool {
 			"not when all steps are.",
 		Example: `{"id":"OBJ-0001","status":"paused"}`},
 		func(ctx context.Context, c *Call, in objectiveUpdateIn) (*objectiveResult, error) {
-			goals, err := c.goals()
+			goals, err := c.objectives()
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +93,7 @@ func objectiveUpdate() Tool {
 			}
 			d := &draft{}
 			change := in.change(d, &o, c)
-			if err := c.ours(ctx, d); err != nil {
+			if err := c.checkDraft(ctx, d); err != nil {
 				return nil, err
 			}
 			if o, err = goals.Update(ctx, o.ID, change); err != nil {
@@ -110,7 +110,7 @@ func (in *objectiveUpdateIn) change(d *draft, was *objective.Objective, c *Call)
 		u.Status = &s
 	}
 	if in.Title != "" {
-		s := d.goal("title", in.Title)
+		s := d.objectiveText("title", in.Title)
 		u.Title = &s
 	}
 	if in.Description != "" {
@@ -140,7 +140,7 @@ func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) 
 		}
 		known := false
 		for _, had := range was.Tasks {
-			if known = strings.EqualFold(squeeze(had.Text), t.Text); known {
+			if known = strings.EqualFold(collapseSpaces(had.Text), t.Text); known {
 				t.Claim = had.Claim
 				if had.Done && t.Done {
 					t.DoneAt, t.By = had.DoneAt, had.By
@@ -149,7 +149,7 @@ func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) 
 			}
 		}
 		if !known {
-			d.noRule("tasks", t.Text)
+			d.refuseRule("tasks", t.Text)
 		}
 		if t.Done && t.DoneAt.IsZero() {
 			t.DoneAt, t.By = c.Now(), c.by()
@@ -172,7 +172,7 @@ func objectiveLinkTask() Tool {
 		Description: "Complete a step of an objective, or add one. Call it as soon as a step is done: every turn shows the progress.",
 		Example:     `{"id":"OBJ-0001","task":"Design","action":"complete"}`},
 		func(ctx context.Context, c *Call, in objectiveLinkTaskIn) (*objectiveResult, error) {
-			goals, err := c.goals()
+			goals, err := c.objectives()
 			if err != nil {
 				return nil, err
 			}
@@ -181,13 +181,13 @@ func objectiveLinkTask() Tool {
 			if link.Done {
 				link.Task = d.line("task", in.Task)
 			} else {
-				link.Task = d.goal("task", in.Task)
+				link.Task = d.objectiveText("task", in.Task)
 			}
 			if d.err != nil {
 				return nil, d.err
 			}
 			if !link.Done { // what is done is there already
-				if err := c.ours(ctx, d); err != nil {
+				if err := c.checkDraft(ctx, d); err != nil {
 					return nil, err
 				}
 			}

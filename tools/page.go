@@ -36,7 +36,7 @@ type Page struct {
 // Line adds a line in Ken's own words; of words of others, it takes those that can't
 // close the frame. Lines come before all items.
 func (p *Page) Line(s string) {
-	s = bounded(safe(strings.Join(strings.Fields(s), " ")), maxItem)
+	s = truncate(neutralize(strings.Join(strings.Fields(s), " ")), maxItem)
 	n := utf8.RuneCountInString(s) + 1
 	if p.chars+n > MaxText-reserved {
 		return
@@ -69,7 +69,7 @@ func (p *Page) add(s string) bool {
 func (p *Page) Part(title string, texts []string) bool {
 	s := title + ":"
 	for _, t := range texts {
-		s += "\n- " + safe(strings.Join(strings.Fields(t), " "))
+		s += "\n- " + neutralize(strings.Join(strings.Fields(t), " "))
 	}
 	return p.add(s)
 }
@@ -120,10 +120,10 @@ func (c *claimView) item() string {
 }
 
 // safe makes words of others harmless in a line of ours.
-func safe(s string) string { return guardrail.Neutralize(guardrail.Sanitize(s)) }
+func neutralize(s string) string { return guardrail.Neutralize(guardrail.Sanitize(s)) }
 
-// bounded returns at most so many code points.
-func bounded(s string, most int) string {
+// truncate returns at most so many code points.
+func truncate(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
 	}
@@ -141,7 +141,7 @@ func Explain(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "The call was stopped before it was done."
-	case internal(err):
+	case isInternal(err):
 		return "The tool failed (internal). Go on without it, or try it again later; the operator's log says why."
 	}
 	errors.As(err, &e)
@@ -153,11 +153,11 @@ func Explain(err error) string {
 	if hint := ken.Hint(err); hint != "" {
 		b.WriteString("\nTry: " + hint)
 	}
-	return bounded(safe(b.String()), maxExplained)
+	return truncate(neutralize(b.String()), maxExplained)
 }
 
-// internal reports a fault of ours.
-func internal(err error) bool {
+// isInternal reports a fault of ours.
+func isInternal(err error) bool {
 	var e *ken.Error
 	return !errors.As(err, &e) || e.Code == ken.CodeInternal || e.Code == ken.CodeCorrupt
 }
@@ -165,8 +165,8 @@ func internal(err error) bool {
 // maxExplained bounds an error's text, in code points.
 const maxExplained = 2000
 
-// unfit is the error of arguments that do not fit.
-func unfit(t *Tool, faults []fault) error {
+// argumentError is the error of arguments that do not fit.
+func argumentError(t *Tool, faults []argumentFault) error {
 	msgs := make([]string, len(faults))
 	for i, f := range faults {
 		msgs[i] = f.String()
@@ -187,6 +187,6 @@ func refused(field, msg, try string) error {
 }
 
 func notFound(id string) error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "there is no claim " + clipped(id),
+	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "there is no claim " + clip(id),
 		Try: "Take the id from memory_recall, or the letters after k: in a block."}
 }

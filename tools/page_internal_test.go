@@ -77,7 +77,7 @@ func FuzzItem(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, source, heading string) {
 		c := claim(1, "")
-		c.Text, c.Source, c.Heading = bounded(strings.TrimSpace(safe(text)), maxItem), oneLine(source, maxSource), oneLine(heading, maxHeading)
+		c.Text, c.Source, c.Heading = truncate(strings.TrimSpace(neutralize(text)), maxItem), oneLine(source, maxSource), oneLine(heading, maxHeading)
 		p := &Page{}
 		p.claim(c)
 		got := p.text()
@@ -89,7 +89,7 @@ func FuzzItem(f *testing.F) {
 
 // A server that runs for months must not remember every session.
 func TestShownMemoryIsBounded(t *testing.T) {
-	m := newShownMemory()
+	m := newShownHistory()
 	m.add("first", []claimView{{ID: "a", Text: "x"}})
 	for i := range maxShownSessions - 1 {
 		m.add(fmt.Sprint("session ", i), []claimView{{ID: "b", Text: "y"}})

@@ -15,15 +15,15 @@ import (
 
 // owned refuses a caller whose project this is not: the files are those of the
 // configured owner, as their pieces are that a search finds.
-func (c *Call) owned() error {
+func (c *Call) checkOwner() error {
 	if c.r.layer.RootOf(c.Owner) == "" {
-		return refused("", notTheirs, "Go on without them: what is known is found by memory_recall.")
+		return refused("", foreignProject, "Go on without them: what is known is found by memory_recall.")
 	}
 	return nil
 }
 
-// codeLook is when somebody last looked whether the project's files have changed.
-type codeLook struct {
+// codeRefresh is when somebody last looked whether the project's files have changed.
+type codeRefresh struct {
 	mu    sync.Mutex
 	at    time.Time
 	after time.Duration // from when on it is looked again
@@ -32,21 +32,21 @@ type codeLook struct {
 // Bounds of how long an answer about code may be behind the files, where nobody follows
 // them: so long that looking costs a twentieth of the time at most.
 const (
-	lookAgain  = time.Second
-	lookShare  = 20
-	lookLatest = time.Minute
+	refreshMin   = time.Second
+	refreshShare = 20
+	refreshMax   = time.Minute
 )
 
 // code is the project's code, up to date with its files as far as that is cheap.
 func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
-	if err := c.owned(); err != nil {
+	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
 	code, err := c.r.layer.ReadCode(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &c.r.look
+	l := &c.r.refresh
 	if !l.mu.TryLock() {
 		return code, nil // somebody looks just now
 	}
@@ -59,14 +59,14 @@ func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 		return nil, err
 	}
 	l.at = c.Now()
-	l.after = min(max(lookShare*l.at.Sub(begun), lookAgain), lookLatest)
+	l.after = min(max(refreshShare*l.at.Sub(begun), refreshMin), refreshMax)
 	return code, nil
 }
 
-// decided is the project's code with its decisions as their files are now. Its graph
+// decisions is the project's code with its decisions as their files are now. Its graph
 // may not have been read.
-func (c *Call) decided(ctx context.Context) (*codebase.Codebase, error) {
-	if err := c.owned(); err != nil {
+func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
+	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
 	code := c.r.layer.Codebase()
@@ -76,9 +76,9 @@ func (c *Call) decided(ctx context.Context) (*codebase.Codebase, error) {
 	return code, code.Govern(ctx)
 }
 
-// goals are the project's objectives.
-func (c *Call) goals() (*objective.Store, error) {
-	if err := c.owned(); err != nil {
+// objectives are the project's objectives.
+func (c *Call) objectives() (*objective.Store, error) {
+	if err := c.checkOwner(); err != nil {
 		return nil, err
 	}
 	if s := c.r.layer.Objectives(); s != nil {
@@ -117,7 +117,7 @@ func (d *draft) text(field, s string) string {
 }
 
 // line is text for what must stand on one line.
-func (d *draft) line(field, s string) string { return squeeze(d.text(field, s)) }
+func (d *draft) line(field, s string) string { return collapseSpaces(d.text(field, s)) }
 
 func (d *draft) lines(field string, list []string) []string {
 	var out []string
@@ -137,16 +137,16 @@ func (d *draft) notes() []string {
 	return nil
 }
 
-// outside returns the id of a claim of an external source that says what a draft says;
+// externalRepeat returns the id of a claim of an external source that says what a draft says;
 // "" when there is none. What somebody else wrote must not become the project's own word
 // by being copied into its files.
-func (c *Call) outside(ctx context.Context, d *draft) (string, error) {
+func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
 	const most = 2000 // bytes that are compared
 	for _, text := range d.words {
 		if len(text) > most {
 			text = strings.ToValidUTF8(text[:most], "")
 		}
-		ids, err := c.repeats(ctx, text)
+		ids, err := c.claimsSaying(ctx, text)
 		if err != nil {
 			return "", err
 		}
@@ -167,11 +167,11 @@ func (c *Call) outside(ctx context.Context, d *draft) (string, error) {
 }
 
 // ours refuses a draft that an external source says already.
-func (c *Call) ours(ctx context.Context, d *draft) error {
+func (c *Call) checkDraft(ctx context.Context, d *draft) error {
 	if d.err != nil {
 		return d.err
 	}
-	id, err := c.outside(ctx, d)
+	id, err := c.externalRepeat(ctx, d)
 	if err == nil && id != "" {
 		err = refused("", "claim "+shortID(id)+" of an external source says so, and nobody here has decided it",
 			"Tell a person, who can write it with the ken command.")

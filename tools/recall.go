@@ -192,7 +192,7 @@ func (s *statsResult) Write(p *Page) {
 		of   map[string]int
 	}{{"kinds", s.Kinds}, {"statuses", s.Statuses}, {"tiers", s.Tiers}, {"trust", s.Trust}} {
 		if len(m.of) > 0 {
-			p.Line(m.name + ": " + counted(m.of))
+			p.Line(m.name + ": " + countsText(m.of))
 		}
 	}
 	if !s.Newest.IsZero() {
@@ -201,9 +201,9 @@ func (s *statsResult) Write(p *Page) {
 }
 
 // counted writes counts, and none for none.
-func counted(m map[string]int) string {
+func countsText(m map[string]int) string {
 	var parts []string
-	for _, k := range sorted(m) {
+	for _, k := range sortedKeys(m) {
 		parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
 	}
 	if len(parts) == 0 {
@@ -212,7 +212,7 @@ func counted(m map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // reportEvery is how many claims are counted between two reports of progress.
 const reportEvery = 1000
@@ -225,13 +225,13 @@ func memoryStats() Tool {
 			f := c.filter(ken.Statuses())
 			f.Structural, f.Now = true, c.Now()
 			out.Embedded, out.Records = c.Store.Coverage()
-			for k, err := range c.Store.Scan(ctx, &f, every) {
+			for k, err := range c.Store.Scan(ctx, &f, allClaims) {
 				if err != nil {
 					return nil, err
 				}
 				v := c.r.layer.View(k)
 				out.Claims++
-				out.Kinds[bounded(string(k.Kind), 64)]++
+				out.Kinds[truncate(string(k.Kind), 64)]++
 				out.Statuses[string(k.Status)]++
 				out.Tiers[v.Tier.String()]++
 				out.Trust[v.Trust.String()]++

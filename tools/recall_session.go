@@ -48,14 +48,14 @@ func (s *sessionResult) Write(p *Page) {
 	for _, part := range []struct {
 		title string
 		texts []string
-	}{{"goal", filled(s.Goal)}, {"last step", filled(s.LastStep)}, {"open questions", s.Open}, {"files", s.Files}} {
+	}{{"goal", nonEmpty(s.Goal)}, {"last step", nonEmpty(s.LastStep)}, {"open questions", s.Open}, {"files", s.Files}} {
 		if len(part.texts) > 0 {
 			p.Part(part.title, part.texts)
 		}
 	}
 }
 
-func filled(s string) []string {
+func nonEmpty(s string) []string {
 	if s == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func recallSession() Tool {
 			if len(claims) == 0 && !journaled {
 				return nil, noSession(in.Session)
 			}
-			slices.SortStableFunc(claims, func(a, b ken.Claim) int { return rankIn(&a) - rankIn(&b) })
+			slices.SortStableFunc(claims, func(a, b ken.Claim) int { return sessionOrder(&a) - sessionOrder(&b) })
 			if out.NotShown = len(claims) - in.Limit; out.NotShown > 0 {
 				claims = claims[:in.Limit]
 			}
@@ -105,7 +105,7 @@ func recallSession() Tool {
 }
 
 // rankIn puts a session's summary first.
-func rankIn(k *ken.Claim) int {
+func sessionOrder(k *ken.Claim) int {
 	if k.Kind == ken.KindEpisode {
 		return 0
 	}
@@ -113,7 +113,7 @@ func rankIn(k *ken.Claim) int {
 }
 
 func noSession(id string) error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "there is no session " + clipped(id),
+	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "there is no session " + clip(id),
 		Try: "Leave session out for the last one, or take the id from knowledge_history of a claim."}
 }
 
@@ -138,7 +138,7 @@ func (c *Call) session(ctx context.Context, id string) (info session.Info, journ
 	case errors.Is(err, ken.ErrNotFound), err == nil && !c.seesSession(&info):
 		return session.Info{About: session.About{ID: id}}, false, nil
 	case errors.Is(err, ken.ErrInvalid):
-		return info, false, invalid("session", clipped(id)+" does not name one session", "Give the whole id.")
+		return info, false, invalid("session", clip(id)+" does not name one session", "Give the whole id.")
 	}
 	return info, true, err
 }
@@ -179,7 +179,7 @@ func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Cla
 		return nil, nil
 	}
 	o := info.Outcome
-	ids := slices.Concat(filled(o.Episode), o.Learned, o.Findings, o.Patterns)
+	ids := slices.Concat(nonEmpty(o.Episode), o.Learned, o.Findings, o.Patterns)
 	for _, id := range ids {
 		k, err := c.Store.Get(ctx, id)
 		if errors.Is(err, ken.ErrNotFound) {
@@ -199,7 +199,7 @@ func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Cla
 func (c *Call) learnedIn(ctx context.Context, id string) (out []ken.Claim, err error) {
 	f := c.filter(ken.RecallStatuses())
 	f.Now = c.Now()
-	for k, err := range c.Store.Scan(ctx, &f, every) {
+	for k, err := range c.Store.Scan(ctx, &f, allClaims) {
 		if err != nil {
 			return nil, err
 		}

@@ -27,16 +27,16 @@ type Options struct {
 // Registry holds the tools of a layer. It is safe for concurrent use, once every
 // tool was added.
 type Registry struct {
-	layer  *middleware.Layer
-	o      Options
-	tools  []Tool   // in the order in which they are listed
-	offer  []string // tools that are listed to a caller without an Offer
-	known  finding.Tools
-	memory *shownMemory
+	layer        *middleware.Layer
+	o            Options
+	tools        []Tool   // in the order in which they are listed
+	offer        []string // tools that are listed to a caller without an Offer
+	findingTools finding.Tools
+	shown        *shownHistory
 	// writing lets one call at a time learn for an owner: two that say the same at once
 	// would each find the other missing.
-	writing locks.Locks
-	look    codeLook
+	writeLocks locks.Locks
+	refresh    codeRefresh
 }
 
 // New returns the tools of a layer, which stays the caller's to close. change sets
@@ -52,10 +52,10 @@ func New(l *middleware.Layer, change ...func(*Options)) *Registry {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{layer: l, o: o, memory: newShownMemory()}
+	r := &Registry{layer: l, o: o, shown: newShownHistory()}
 	var err error
-	if r.known, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
-		r.known = finding.Defaults() // Open refuses such a configuration
+	if r.findingTools, err = finding.Parse(l.Config().Harvest.Tools); err != nil {
+		r.findingTools = finding.Defaults() // Open refuses such a configuration
 	}
 	if r.offer, err = Select("tools.profile", l.Config().Tools.Profile); err != nil {
 		o.Log.Warn("tools.profile is not valid, profile "+DefaultProfile+" is listed", "cause", err, "try", ken.Hint(err))
@@ -100,7 +100,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 			return t, nil
 		}
 	}
-	return Tool{}, &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "there is no tool " + shown(name) + meant(name, names),
+	return Tool{}, &ken.Error{Code: ken.CodeNotFound, Field: "name", Msg: "there is no tool " + quoteValue(name) + suggest(name, names),
 		Try: "Use one of " + strings.Join(names, ", ") + "."}
 }
 
@@ -125,9 +125,9 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 		return Result{}, refused("", "this caller lacks the right "+string(t.Right)+" for "+t.Name,
 			"Go on without it, or ask the operator for the right.")
 	}
-	args, faults := t.in.read(args)
+	args, faults := t.in.decode(args)
 	if len(faults) > 0 {
-		return Result{}, unfit(&t, faults)
+		return Result{}, argumentError(&t, faults)
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -146,7 +146,7 @@ func (r *Registry) Call(ctx context.Context, c Caller, name string, args json.Ra
 	call := &Call{Caller: c, Store: s, r: r}
 	out, err := call.run(ctx, &t, args)
 	if err != nil {
-		if ctx.Err() == nil && internal(err) {
+		if ctx.Err() == nil && isInternal(err) {
 			r.o.Log.Error("a tool failed", "tool", t.Name, "owner", c.Owner, "cause", err)
 		}
 		return Result{}, err
@@ -162,7 +162,7 @@ type Call struct {
 
 	r       *Registry
 	changed []string
-	shows   []claimView // that the answer shows, for the echo guard
+	shown   []claimView // that the answer shows, for the echo guard
 }
 
 // Layer is the layer that the call works on.
@@ -187,8 +187,8 @@ func (c *Call) run(ctx context.Context, t *Tool, args json.RawMessage) (out Outp
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if out, err = t.do(ctx, c, args); err == nil && len(c.shows) > 0 {
-		c.r.showed(ctx, c)
+	if out, err = t.do(ctx, c, args); err == nil && len(c.shown) > 0 {
+		c.r.rememberShown(ctx, c)
 	}
 	return out, err
 }

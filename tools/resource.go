@@ -72,7 +72,7 @@ func (r *Registry) ReadResource(ctx context.Context, c Caller, uri string) (text
 	case isTurn && turn != "":
 		text, err = r.turnResource(ctx, c, turn)
 	default:
-		err = &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no resource " + clipped(uri), Try: "List the resources and their templates."}
+		err = &ken.Error{Code: ken.CodeNotFound, Field: "uri", Msg: "there is no resource " + clip(uri), Try: "List the resources and their templates."}
 	}
 	return text, "application/json", err
 }
@@ -87,7 +87,7 @@ func (r *Registry) memoryFile() (string, error) {
 	}
 	defer f.Close() // nothing was written
 	b, err := io.ReadAll(io.LimitReader(f, maxMemory))
-	return note + "\n\n" + safe(strings.ToValidUTF8(string(b), "\uFFFD")), err
+	return note + "\n\n" + neutralize(strings.ToValidUTF8(string(b), "\uFFFD")), err
 }
 
 func (r *Registry) claimResource(ctx context.Context, c Caller, id string) (string, error) {
@@ -116,7 +116,7 @@ func (c *Caller) seesTurn(rec *receipt.Record) bool {
 }
 
 func noTurn(id string) error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no receipt of turn " + clipped(id) + " is kept",
+	return &ken.Error{Code: ken.CodeNotFound, Field: "turn", Msg: "no receipt of turn " + clip(id) + " is kept",
 		Try: "Leave turn out for the last one of this session, or take it from the response header X-Ken-Turn."}
 }
 
@@ -129,7 +129,7 @@ func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (strin
 		return "", err
 	}
 	b, err := json.Marshal(rec)
-	return string(noteJSON) + strings.TrimPrefix(safe(string(b)), "{"), err
+	return string(noteJSON) + strings.TrimPrefix(neutralize(string(b)), "{"), err
 }
 
 // RecallPrompt is the name of the prompt that asks with what is known; its argument is

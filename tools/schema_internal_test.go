@@ -83,7 +83,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, args []byte) {
-		clean, faults := s.read(args)
+		clean, faults := s.decode(args)
 		var in sample
 		if len(faults) == 0 {
 			if err := json.Unmarshal(clean, &in); err != nil {

@@ -21,16 +21,16 @@ func (c *Call) editor(tool string, evidence []ken.Evidence) *edit.Editor {
 }
 
 // seen admits what stands now, is within the caller's scopes and trusted enough.
-func (c *Call) seen() *ken.Filter {
+func (c *Call) visibleFilter() *ken.Filter {
 	f := c.filter(nil)
 	f.MinTrust, f.Now = c.r.layer.Config().Retrieval.MinTrust, c.Now()
 	return &f
 }
 
-// backed is the evidence of something that an agent says: what it gives, or its word.
+// evidenceFor is the evidence of something that an agent says: what it gives, or its word.
 // Where the words are those of an external claim, that claim is evidence too, and so
 // they stay external: to say again what a page says must not make it the agent's.
-func (c *Call) backed(ctx context.Context, text string, given []evidenceIn) (evidenceRead, error) {
+func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn) (checkedEvidence, error) {
 	if len(given) == 0 {
 		given = []evidenceIn{{Kind: string(ken.EvidenceAgentAssertion)}}
 	}
@@ -38,7 +38,7 @@ func (c *Call) backed(ctx context.Context, text string, given []evidenceIn) (evi
 	if err != nil {
 		return ev, err
 	}
-	ids, err := c.repeats(ctx, text)
+	ids, err := c.claimsSaying(ctx, text)
 	if err != nil {
 		return ev, err
 	}
@@ -60,9 +60,9 @@ func (c *Call) backed(ctx context.Context, text string, given []evidenceIn) (evi
 	return ev, nil
 }
 
-// repeats are the claims that say what a text says: that the caller was shown in this
+// claimsSaying are the claims that say what a text says: that the caller was shown in this
 // session, or that are known.
-func (c *Call) repeats(ctx context.Context, text string) ([]string, error) {
+func (c *Call) claimsSaying(ctx context.Context, text string) ([]string, error) {
 	var ids []string
 	id, echo, err := c.echo(ctx, text)
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *Call) repeats(ctx context.Context, text string) ([]string, error) {
 	return ids, nil
 }
 
-// when reads a date or a time; zero for nothing.
-func when(field, s string) (time.Time, error) {
+// parseTime reads a date or a time; zero for nothing.
+func parseTime(field, s string) (time.Time, error) {
 	if s = strings.TrimSpace(s); s == "" || s == "never" {
 		return time.Time{}, nil
 	}
@@ -98,11 +98,11 @@ func when(field, s string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, invalid(field, clipped(s)+" is no time", "Write it as in 2026-12-31 or 2026-12-31T18:00:00Z.")
+	return time.Time{}, invalid(field, clip(s)+" is no time", "Write it as in 2026-12-31 or 2026-12-31T18:00:00Z.")
 }
 
 // names makes names fit to be shown in a line.
-func names(list []string) string {
+func nameList(list []string) string {
 	out := make([]string, len(list))
 	for i, n := range list {
 		out[i] = oneLine(n, maxName)
@@ -154,7 +154,7 @@ func (a *constraintResult) Write(p *Page) {
 	if what := "Approved, it is"; a.Outcome == outcomeCandidate && len(a.Entities) == 0 {
 		p.Line(what + " in every turn, since it is about nothing in particular. Name entities to narrow it.")
 	} else if a.Outcome == outcomeCandidate {
-		p.Line(what + " in every turn about " + names(a.Entities) + " and what is one dependency away.")
+		p.Line(what + " in every turn about " + nameList(a.Entities) + " and what is one dependency away.")
 	}
 	p.Line("id " + a.ID + ", " + a.Status + ", tier " + a.Tier + ", trust " + a.Trust)
 	for _, d := range a.Dependencies {
@@ -171,15 +171,15 @@ func constraintAdd() Tool {
 			"it; then it is in every turn about its entities. For facts use knowledge_learn. An external source cannot set rules.",
 		Example: `{"text":"Never deploy the payments service on Fridays.","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`},
 		func(ctx context.Context, c *Call, in constraintIn) (*constraintResult, error) {
-			until, err := when("expires_at", in.ExpiresAt)
+			until, err := parseTime("expires_at", in.ExpiresAt)
 			if err != nil {
 				return nil, err
 			}
-			ev, err := c.backed(ctx, in.Text, in.Evidence)
+			ev, err := c.evidenceFor(ctx, in.Text, in.Evidence)
 			if err != nil {
 				return nil, err
 			}
-			release, err := c.r.writing.Take(ctx, c.Owner)
+			release, err := c.r.writeLocks.Take(ctx, c.Owner)
 			if err != nil {
 				return nil, err
 			}
@@ -241,7 +241,7 @@ func dependencyAdd() Tool {
 		Description: "Record that one thing uses, requires, is owned by, blocks or informs another. Turns about one then show the rules of the other.",
 		Example:     `{"source":"payments","type":"requires","target":"ledger"}`},
 		func(ctx context.Context, c *Call, in dependencyIn) (*dependencyResult, error) {
-			ev, err := c.backed(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
+			ev, err := c.evidenceFor(ctx, structure.Sentence(in.Source, in.Type, in.Target), in.Evidence)
 			if err != nil {
 				return nil, err
 			}

@@ -86,26 +86,26 @@ func taskCreate() Tool {
 			"An open one in the same words is not created again.",
 		Example: `{"title":"Move the ledger to PostgreSQL 15","about":["ledger"]}`},
 		func(ctx context.Context, c *Call, in taskCreateIn) (*taskResult, error) {
-			until, err := when("expires_at", in.ExpiresAt)
+			until, err := parseTime("expires_at", in.ExpiresAt)
 			if err != nil {
 				return nil, err
 			}
-			ev, err := c.backed(ctx, in.Title, nil)
+			ev, err := c.evidenceFor(ctx, in.Title, nil)
 			if err != nil {
 				return nil, err
 			}
-			release, err := c.r.writing.Take(ctx, c.Owner)
+			release, err := c.r.writeLocks.Take(ctx, c.Owner)
 			if err != nil {
 				return nil, err
 			}
 			defer release()
 			e := c.editor("task_create", ev.pieces)
-			had, err := e.Tasks(ctx, edit.TaskFilter{Contains: squeeze(in.Title)})
+			had, err := e.Tasks(ctx, edit.TaskFilter{Contains: collapseSpaces(in.Title)})
 			if err != nil {
 				return nil, err
 			}
 			for _, t := range had {
-				if strings.EqualFold(t.Title, squeeze(in.Title)) && t.Claim.Scope == c.scope() {
+				if strings.EqualFold(t.Title, collapseSpaces(in.Title)) && t.Claim.Scope == c.scope() {
 					return &taskResult{c.showTask(t), append(ev.notes, "it is there already")}, nil
 				}
 			}
@@ -199,7 +199,7 @@ func taskUpdate() Tool {
 				change.About = &in.About
 			}
 			if in.ExpiresAt != "" {
-				until, err := when("expires_at", in.ExpiresAt)
+				until, err := parseTime("expires_at", in.ExpiresAt)
 				if err != nil {
 					return nil, err
 				}
@@ -212,7 +212,7 @@ func taskUpdate() Tool {
 			if change == (edit.TaskChange{}) {
 				return nil, invalid("status", "nothing is to be changed", "Give status, title, about or expires_at.")
 			}
-			ev, err := c.backed(ctx, words, nil)
+			ev, err := c.evidenceFor(ctx, words, nil)
 			if err != nil {
 				return nil, err
 			}

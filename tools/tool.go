@@ -71,7 +71,7 @@ func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in
 	case !slices.Contains(Rights(), s.Right):
 		err = fmt.Errorf("unknown right %q", s.Right)
 	default:
-		if _, faults := t.in.read(json.RawMessage(s.Example)); len(faults) > 0 {
+		if _, faults := t.in.decode(json.RawMessage(s.Example)); len(faults) > 0 {
 			err = fmt.Errorf("the example does not fit: %s", faults[0])
 		}
 	}

@@ -80,7 +80,7 @@ func knowledgeVerify() Tool {
 			if words > 0 {
 				v.Notes = append(v.Notes, "words alone verify nothing, and were not added")
 			}
-			return v, c.verify(ctx, &k, lacking(k.Evidence, more), v)
+			return v, c.verify(ctx, &k, newEvidence(k.Evidence, more), v)
 		})
 }
 
@@ -101,7 +101,7 @@ func verifiable(k *ken.Claim) error {
 // verify adds what the claim lacks, and moves it as far as its evidence goes.
 func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyResult) error {
 	all := slices.Concat(k.Evidence, more)
-	v.Hard, v.Added = hard(all), len(more)
+	v.Hard, v.Added = countHard(all), len(more)
 	run := slices.ContainsFunc(all, func(e ken.Evidence) bool {
 		return e.Kind == ken.EvidenceExitCode || e.Kind == ken.EvidenceTestResult || e.Kind == ken.EvidenceValidator
 	})
