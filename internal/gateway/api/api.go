@@ -87,7 +87,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer finds the route, checks all that its description promises, and runs it.
 func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
-	found, err := find(c.r)
+	found, err := findRoute(c.r)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (c *call) attention(s store.Engine, all bool) ([]attention.Item, []string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings, err := missing(unread)
+	warnings, err := warningsOf(unread)
 	return items, warnings, err
 }
 
@@ -53,8 +53,8 @@ func (a *API) listAttention(c *call) (*reply, error) {
 			return nil, err
 		}
 		out := AttentionList{Warnings: warnings}
-		out.Attention, out.Next, err = page(c, items, func(i *attention.Item) place {
-			p := place{at: i.At.UnixNano(), id: i.ID}
+		out.Attention, out.Next, err = page(c, items, func(i *attention.Item) position {
+			p := position{at: i.At.UnixNano(), id: i.ID}
 			if i.Severity != ken.SeverityWarning {
 				p.rank = 1
 			}
@@ -81,13 +81,13 @@ func (a *API) dismiss(c *call) (*reply, error) {
 
 // missing makes warnings of what a list could not read, since the rest of it is good;
 // any other error stays one.
-func missing(err error) (warnings []string, other error) {
+func warningsOf(err error) (warnings []string, other error) {
 	if err == nil {
 		return nil, nil
 	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {
-			w, other := missing(e)
+			w, other := warningsOf(e)
 			if other != nil {
 				return nil, err
 			}

@@ -39,10 +39,10 @@ func (c *call) permitted() error {
 		p.Try, p.header = "Send a key of the gateway.", map[string]string{"WWW-Authenticate": `Bearer realm="ken"`}
 		return p
 	}
-	return c.lacks(c.route.right)
+	return c.missingRight(c.route.right)
 }
 
-func (c *call) lacks(right access.Right) error {
+func (c *call) missingRight(right access.Right) error {
 	p := problemf(codeForbidden, "This needs the right %q.", string(right))
 	p.Try = ken.Hint(c.who.Need(right))
 	return p
@@ -72,8 +72,8 @@ func (c *call) withStore(fn func(store.Engine) (*reply, error)) (*reply, error) 
 	return fn(s)
 }
 
-// given returns what was given for a parameter of the route.
-func (c *call) given(p *param) []string {
+// paramValues returns what was given for a parameter of the route.
+func (c *call) paramValues(p *param) []string {
 	if !slices.Contains(c.route.params, p) {
 		panic("api: route " + c.route.id + " reads parameter " + p.name + ", which it does not declare")
 	}
@@ -83,7 +83,7 @@ func (c *call) given(p *param) []string {
 
 // text is a parameter's value, or its default.
 func (c *call) text(p *param) string {
-	if v := c.given(p); len(v) > 0 {
+	if v := c.paramValues(p); len(v) > 0 {
 		return v[0]
 	}
 	return p.def
@@ -101,8 +101,8 @@ func (c *call) flag(p *param) bool {
 	return on
 }
 
-// all are a parameter's values; nil for none.
-func (c *call) all(p *param) []string { return c.given(p) }
+// values are a parameter's values; nil for none.
+func (c *call) values(p *param) []string { return c.paramValues(p) }
 
 // claimID is the path's {id}, if it can be one. Anything else is no claim's: an id is
 // given whole here, so that a beginning finds nothing.
@@ -143,10 +143,10 @@ func (c *call) desk(s store.Engine) *operator.Desk {
 // Who may write but not operate speaks as an agent: nothing that it sends is taken
 // for a person's word, and nothing that it sends gets into every turn.
 
-// vouched returns evidence as the caller may give it. A piece without a time is from
+// callerEvidence returns evidence as the caller may give it. A piece without a time is from
 // now; a person's word without a name is the caller's; an agent's pieces speak with
 // an agent's voice at most; a file of the project gets its hash.
-func (c *call) vouched(evidence []ken.Evidence) []ken.Evidence {
+func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
 		e := &out[i]
@@ -160,36 +160,36 @@ func (c *call) vouched(evidence []ken.Evidence) []ken.Evidence {
 			e.Trust = min(max(e.Speaker(), ken.TrustExternal), ken.TrustAgent)
 		}
 	}
-	c.hash(out)
+	c.hashFiles(out)
 	return out
 }
 
-// spoken reports evidence that only a person can give.
-func (c *call) spoken(evidence []ken.Evidence) error {
+// refuseHumanEvidence reports evidence that only a person can give.
+func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
 	if c.operator() {
 		return nil
 	}
 	for _, e := range evidence {
 		if e.Kind == ken.EvidenceHumanAssertion || e.Kind == ken.EvidenceUserStatement {
-			return c.personal("evidence", "evidence of kind "+string(e.Kind)+" is a person's word")
+			return c.needsOperator("evidence", "evidence of kind "+string(e.Kind)+" is a person's word")
 		}
 	}
 	return nil
 }
 
-// modest reports what of a claim is not an agent's to say.
-func (c *call) modest(want *ken.Claim) error {
+// refuseOperatorClaim reports what of a claim is not an agent's to say.
+func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	switch {
 	case want.Constraint:
-		return c.personal("constraint", "a constraint surfaces in every turn that it is about")
+		return c.needsOperator("constraint", "a constraint surfaces in every turn that it is about")
 	case store.Pinned(want.Kind) && want.Status != ken.StatusHypothesis:
-		return c.personal("status", "a claim of kind "+string(want.Kind)+" is in every turn unless it is a hypothesis")
+		return c.needsOperator("status", "a claim of kind "+string(want.Kind)+" is in every turn unless it is a hypothesis")
 	}
-	return c.spoken(want.Evidence)
+	return c.refuseHumanEvidence(want.Evidence)
 }
 
 // personal refuses what needs a person.
-func (c *call) personal(field, why string) error {
+func (c *call) needsOperator(field, why string) error {
 	p := problemf(codeForbidden, "This needs the right %q: %s.", string(access.Operate), why)
 	p.Try, p.field = ken.Hint(c.who.Need(access.Operate)), field
 	return p

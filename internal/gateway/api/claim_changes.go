@@ -40,31 +40,31 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// move is a change of a claim: the routes are alike.
-func move(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn moveFunc) *route {
+// claimChangeRoute is a change of a claim: the routes are alike.
+func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
-		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), matched: true,
-		fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: moving(fn)}
+		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), usesIfMatch: true,
+		fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: serveClaimChange(fn)}
 }
 
 // moveFunc changes a claim.
-type moveFunc func(a *API, c *call, s store.Engine, had *ken.Claim) error
+type claimChange func(a *API, c *call, s store.Engine, had *ken.Claim) error
 
 func lifeRoutes() []*route {
-	verify := move("verify", "verify", access.Write, "Vouch for a claim",
+	verify := claimChangeRoute("verify", "verify", access.Write, "Vouch for a claim",
 		"Mark a claim as verified. With the right operate it is a person's verification, and again for one that is verified keeps it from "+
 			"decaying; without it, an agent's, which needs evidence and raises the tier as far as that goes.",
 		`{"note":"read the handler and its tests"}`, reflect.TypeFor[VerifyRequest](), verifyClaim)
-	dispute := move("dispute", "dispute", access.Write, "Contest a claim",
+	dispute := claimChangeRoute("dispute", "dispute", access.Write, "Contest a claim",
 		"Mark a claim as contested: no turn and no search gets it any more, unless it asks for disputed ones. What a person put into every "+
 			"turn is not taken out on an agent's word: the claim stays, and a person is asked to look at it.",
 		`{"reason":"the timeout is 5 s since March"}`, reflect.TypeFor[DisputeRequest](), disputeClaim)
 	dispute.also = map[int]string{http.StatusAccepted: "The claim stays for now; a person was asked."}
 	return []*route{learnRoute, verify, dispute,
-		move("supersede", "supersede", access.Operate, "Replace a claim by another",
+		claimChangeRoute("supersede", "supersede", access.Operate, "Replace a claim by another",
 			"Mark a claim as replaced. It stays in the log with a link to the one that replaces it. Doing it again changes nothing.",
 			`{"by":"0198c0de-0000-7000-8000-000000000002"}`, reflect.TypeFor[SupersedeRequest](), supersedeClaim),
-		move("archive", "archive", access.Operate, "Put a claim away", "Put away a claim that was superseded or has expired.",
+		claimChangeRoute("archive", "archive", access.Operate, "Put a claim away", "Put away a claim that was superseded or has expired.",
 			`{"reason":"superseded for a year"}`, reflect.TypeFor[ReasonRequest](), archiveClaim),
 		{
 			method: http.MethodDelete, path: "/api/claims/{id}", id: "forget", tag: "claims", right: access.Operate,
@@ -72,17 +72,17 @@ func lifeRoutes() []*route {
 			about: "Erase a claim, every claim that was derived from it or says the same again, and the messages of sessions that it came from: " +
 				"texts, evidence, vectors and index entries, in the log and on the disk. An episode that tells it is written anew without it. " +
 				"What is left is a note of when, by whom and why. It can't be undone.",
-			params: []*param{pReason}, status: http.StatusOK, answer: reflect.TypeFor[middleware.Forgotten](), matched: true,
+			params: []*param{pReason}, status: http.StatusOK, answer: reflect.TypeFor[middleware.Forgotten](), usesIfMatch: true,
 			fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: (*API).forget,
 		}}
 }
 
 // moving changes a claim and answers with what it has become.
-func moving(fn moveFunc) func(*API, *call) (*reply, error) {
+func serveClaimChange(fn claimChange) func(*API, *call) (*reply, error) {
 	return func(a *API, c *call) (*reply, error) {
 		return a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) {
 			err := fn(a, c, s, had)
-			if err != nil && !errors.Is(err, errAsked) {
+			if err != nil && !errors.Is(err, errPersonAsked) {
 				return nil, err
 			}
 			rep, failed := a.view(c, s, had.ID)
@@ -114,7 +114,7 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 		if err != nil {
 			return nil, err
 		}
-		if err := c.current(a.l.View(had)); err != nil {
+		if err := c.checkIfMatch(a.l.View(had)); err != nil {
 			return nil, err
 		}
 		return fn(s, &had)
@@ -122,21 +122,21 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 }
 
 // errAsked says that a person has to decide.
-var errAsked = errors.New("a person was asked")
+var errPersonAsked = errors.New("a person was asked")
 
 func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	req := c.body.(*VerifyRequest)
-	evidence := c.vouched(req.Evidence)
+	evidence := c.callerEvidence(req.Evidence)
 	if c.operator() {
 		return c.desk(s).Verify(c.ctx(), had.ID, req.Note, evidence...)
 	}
-	switch err := c.spoken(evidence); {
+	switch err := c.refuseHumanEvidence(evidence); {
 	case err != nil:
 		return err
 	case len(evidence) == 0:
 		return invalid("evidence", "empty: an agent's verification needs evidence", "Say what it was checked with, such as a test result.")
 	case store.Pinned(had.Kind):
-		return c.personal("id", "a verified claim of kind "+string(had.Kind)+" is in every turn")
+		return c.needsOperator("id", "a verified claim of kind "+string(had.Kind)+" is in every turn")
 	case had.Status == ken.StatusVerified:
 		return s.Reinforce(c.ctx(), had.ID, evidence, c.actor())
 	}
@@ -149,17 +149,17 @@ func disputeClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
 	if reason == "" {
 		return invalid("reason", "empty: a dispute needs a reason", "Say what contradicts the claim.")
 	}
-	evidence := c.vouched(req.Evidence)
+	evidence := c.callerEvidence(req.Evidence)
 	if c.operator() {
 		return c.desk(s).Dispute(c.ctx(), had.ID, reason, evidence...)
 	}
-	if err := c.spoken(evidence); err != nil {
+	if err := c.refuseHumanEvidence(evidence); err != nil {
 		return err
 	}
 	if store.Pinned(had.Kind) && had.Status != ken.StatusHypothesis && ken.CheckTransition(had.Status, ken.StatusDisputed, "") == nil {
 		_, err := attention.PutMark(c.ctx(), s.Shelf(), attention.Mark{Event: attention.DisputeRequested, Claim: had.ID, Reason: reason,
 			Session: req.Session, Actor: c.actor(), At: a.o.Now()})
-		return cmp.Or(err, errAsked)
+		return cmp.Or(err, errPersonAsked)
 	}
 	return a.handle(c, req.Session, "").Dispute(c.ctx(), had.ID, reason, evidence...)
 }
@@ -209,17 +209,17 @@ func (a *API) forget(c *call) (*reply, error) {
 func reviewRoutes() []*route {
 	empty := reflect.TypeFor[struct{}]()
 	return []*route{
-		move("approve", "approve", access.Operate, "Approve a hypothesis",
+		claimChangeRoute("approve", "approve", access.Operate, "Approve a hypothesis",
 			"Take a hypothesis for true, on a person's word. A pattern or a hot fact is in every turn from then on. One that was approved before stays as it is.",
-			`{}`, empty, reviewing(operator.Approve)),
-		move("reject", "reject", access.Operate, "Reject a hypothesis",
+			`{}`, empty, reviewChange(operator.Approve)),
+		claimChangeRoute("reject", "reject", access.Operate, "Reject a hypothesis",
 			"Turn a claim down, on a person's word. It stays known, so that seeing it again does not make it a candidate again.",
-			`{}`, empty, reviewing(operator.Reject)),
+			`{}`, empty, reviewChange(operator.Reject)),
 	}
 }
 
 // reviewing carries a verdict out.
-func reviewing(decision operator.Decision) moveFunc {
+func reviewChange(decision operator.Decision) claimChange {
 	return func(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 		out, err := c.desk(s).Review(c.ctx(), []operator.Verdict{{ID: had.ID, Decision: decision}})
 		if errors.Is(out[0].Err, ken.ErrNotFound) { // what MEMORY.md says was read meanwhile

@@ -49,23 +49,23 @@ func claimRoutes() []*route {
 		method: http.MethodGet, path: "/api/claims", id: "listClaims", tag: "claims", right: access.Read,
 		summary: "List claims", about: "List claims, the newest first, whatever their status and whether they have expired. Pieces of the repository are left out.",
 		params: []*param{pKind, pStatus, pScope, pTag, pSession, pProject, pConstraint, pArchived, pLimit, pCursor},
-		status: http.StatusOK, answer: reflect.TypeFor[ClaimList](), tagged: true, serve: (*API).listClaims,
+		status: http.StatusOK, answer: reflect.TypeFor[ClaimList](), hasETag: true, serve: (*API).listClaims,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}", id: "getClaim", tag: "claims", right: access.Read,
 		summary: "Read a claim", about: "Read a claim, or a piece of the repository; or a claim that another owner shares, which its owner alone can change. The ETag is its version: send it as If-Match with a change.",
-		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), tagged: true,
+		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getClaim,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}/history", id: "getHistory", tag: "claims", right: access.Read,
 		summary: "Read what happened to a claim",
 		about:   "Read what happened to a claim, oldest first. Of a forgotten one, only when what happened is left.",
 		params:  []*param{pLimit, pCursor},
-		status:  http.StatusOK, answer: reflect.TypeFor[History](), tagged: true,
+		status:  http.StatusOK, answer: reflect.TypeFor[History](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getHistory,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}/evidence", id: "getEvidence", tag: "claims", right: access.Read,
 		summary: "Read what backs a claim", about: "Read the evidence of a claim, with who speaks through each piece and what it is worth.",
-		status: http.StatusOK, answer: reflect.TypeFor[EvidenceList](), tagged: true,
+		status: http.StatusOK, answer: reflect.TypeFor[EvidenceList](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getEvidence,
 	}}
 }
@@ -85,7 +85,7 @@ func (a *API) getClaim(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return tagged(a.l.View(found))
+		return withETag(a.l.View(found))
 	})
 }
 
@@ -105,11 +105,11 @@ func (a *API) getHistory(c *call) (*reply, error) {
 		out := History{ID: id}
 		// An imported life has events without a place in the log, before those with one.
 		n := slices.IndexFunc(events, func(e ken.ClaimEvent) bool { return e.Seq > 0 })
-		at := func(i *int) place {
+		at := func(i *int) position {
 			if seq := events[*i].Seq; n >= 0 && *i >= n {
-				return place{rank: 1, at: -int64(seq), id: string([]byte{byte(*i >> 8), byte(*i)})}
+				return position{rank: 1, at: -int64(seq), id: string([]byte{byte(*i >> 8), byte(*i)})}
 			}
-			return place{at: -int64(*i)}
+			return position{at: -int64(*i)}
 		}
 		all := make([]int, len(events))
 		for i := range all {
@@ -123,13 +123,13 @@ func (a *API) getHistory(c *call) (*reply, error) {
 		for i, j := range shown {
 			out.History[i] = events[j]
 		}
-		return paged(out, out.Next)
+		return withETagAndNext(out, out.Next)
 	})
 }
 
-// paged is tagged, with the next page.
-func paged(v any, next string) (*reply, error) {
-	rep, err := tagged(v)
+// withETagAndNext is tagged, with the next page.
+func withETagAndNext(v any, next string) (*reply, error) {
+	rep, err := withETag(v)
 	if err == nil {
 		rep.next = next
 	}
@@ -158,12 +158,12 @@ func (a *API) getEvidence(c *call) (*reply, error) {
 			}
 			out.Evidence[i] = EvidenceView{Evidence: e, Speaker: e.Speaker(), Worth: worth}
 		}
-		return tagged(out)
+		return withETag(out)
 	})
 }
 
 func (a *API) listClaims(c *call) (*reply, error) {
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
@@ -175,20 +175,20 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
 	}
-	want := c.wanted()
+	want := c.claimMatcher()
 	limit := c.number(pLimit)
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		tag := c.listTag(s) // before it is read: what is written meanwhile makes it stale, not wrong
-		if unchanged(c.r, tag) {
+		if notModified(c.r, tag) {
 			return &reply{etag: tag}, nil
 		}
-		w := walk{s: s, f: &f}
+		w := claimScan{s: s, f: &f}
 		if given {
-			w.from, w.skip = &from, claimsShown(from)
+			w.from, w.skip = &from, claimsBefore(from)
 		}
 		out := ClaimList{Claims: make([]middleware.ClaimView, 0, limit)}
-		var last place
-		err := w.each(c, func(at place, found *ken.Claim) bool {
+		var last position
+		err := w.each(c, func(at position, found *ken.Claim) bool {
 			if !want(found) {
 				return true
 			}
@@ -206,9 +206,9 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	})
 }
 
-// wanted tells the claims that the parameters ask for beyond what a filter knows.
-func (c *call) wanted() func(*ken.Claim) bool {
-	tags, session, project := c.all(pTag), c.text(pSession), c.text(pProject)
+// claimMatcher tells the claims that the parameters ask for beyond what a filter knows.
+func (c *call) claimMatcher() func(*ken.Claim) bool {
+	tags, session, project := c.values(pTag), c.text(pSession), c.text(pProject)
 	archived, constraint := c.flag(pArchived), c.flag(pConstraint)
 	return func(found *ken.Claim) bool {
 		for _, t := range tags {
@@ -222,35 +222,35 @@ func (c *call) wanted() func(*ken.Claim) bool {
 }
 
 // walk goes through a store's claims from the newest on.
-type walk struct {
+type claimScan struct {
 	s    store.Engine
 	f    *ken.Filter
-	from *place // after which it begins; nil begins with the newest
-	skip int    // how many come before it, more or less
+	from *position // after which it begins; nil begins with the newest
+	skip int       // how many come before it, more or less
 }
 
-// claimPlace is a claim's, with how many come before it, which is a hint: it saves
+// claimPosition is a claim's, with how many come before it, which is a hint: it saves
 // looking for the place among all of them.
-func claimPlace(row *store.Row, before int) place {
-	return place{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
+func claimPosition(row *store.Row, before int) position {
+	return position{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
 }
 
-func claimsShown(p place) (n int) {
+func claimsBefore(p position) (n int) {
 	_, text, _ := strings.Cut(p.id, " ")
 	_, _ = fmt.Sscan(text, &n) // a hint: 0 will do
 	return min(max(n, 0), 1<<30)
 }
 
-// earlier reports whether a stands before b in the list, the hints apart.
-func earlier(a, b place) int {
+// compareScan reports whether a stands before b in the list, the hints apart.
+func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")
-	return order(a, b)
+	return comparePositions(a, b)
 }
 
 // each yields claims until fn has enough. Claims of one moment are in the order of
 // their ids, so that the order is the same in every process.
-func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
+func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) error {
 	const some = 256
 	done := w.from // the place of the last one that was looked at
 	for ask := w.skip + 2*some; ; ask *= 4 {
@@ -259,14 +259,14 @@ func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
 			return err
 		}
 		whole := len(res.Hits) < ask
-		for at := w.begin(res.Hits, done); at < len(res.Hits); {
-			group, end := w.moment(res.Hits, at)
+		for at := w.firstAfter(res.Hits, done); at < len(res.Hits); {
+			group, end := w.sameTime(res.Hits, at)
 			if end == len(res.Hits) && !whole {
 				break // the rest of the moment may be missing
 			}
 			at = end
 			for i := range group {
-				if done != nil && earlier(group[i].at, *done) <= 0 {
+				if done != nil && compareScan(group[i].at, *done) <= 0 {
 					continue
 				}
 				done = &group[i].at
@@ -291,8 +291,8 @@ func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
 	}
 }
 
-// begin is the index of the first record that may stand after a place.
-func (w *walk) begin(hits []store.Hit, after *place) int {
+// firstAfter is the index of the first record that may stand after a place.
+func (w *claimScan) firstAfter(hits []store.Hit, after *position) int {
 	if after == nil {
 		return 0
 	}
@@ -306,26 +306,26 @@ func (w *walk) begin(hits []store.Hit, after *place) int {
 	})
 }
 
-type stop struct {
-	at  place
+type scanHit struct {
+	at  position
 	ref store.Ref
 }
 
-// moment returns the records from begin on that are as old as the first, by id, and
+// sameTime returns the records from begin on that are as old as the first, by id, and
 // where they end.
-func (w *walk) moment(hits []store.Hit, begin int) (group []stop, end int) {
+func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end int) {
 	for end = begin; end < len(hits); end++ {
 		row, ok := w.s.Row(hits[end].Ref)
 		if !ok {
 			continue
 		}
-		at := claimPlace(&row, end)
+		at := claimPosition(&row, end)
 		if len(group) > 0 && at.at != group[0].at.at {
 			break
 		}
-		group = append(group, stop{at, hits[end].Ref})
+		group = append(group, scanHit{at, hits[end].Ref})
 	}
-	slices.SortFunc(group, func(a, b stop) int { return earlier(a.at, b.at) })
+	slices.SortFunc(group, func(a, b scanHit) int { return compareScan(a.at, b.at) })
 	return group, end
 }
 
@@ -354,7 +354,7 @@ func provenanceRoutes() []*route {
 }
 
 func (a *API) getProvenance(c *call) (*reply, error) {
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (a *API) getProvenance(c *call) (*reply, error) {
 		}
 		out := ProvenanceView{View: v}
 		if n := v.Offset + len(v.Claims); n < v.Total && len(v.Claims) > 0 {
-			out.Next = c.cursor(place{at: -int64(n)})
+			out.Next = c.cursor(position{at: -int64(n)})
 		}
 		return &reply{body: out, next: out.Next}, nil
 	})

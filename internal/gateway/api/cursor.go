@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// place is where an entry stands in a list: by rank, then by time, the latest first,
+// position is where an entry stands in a list: by rank, then by time, the latest first,
 // then by id. It does not change while the entry is there, so a page goes on after a
 // place whatever was written meanwhile.
-type place struct {
+type position struct {
 	rank uint8
 	at   int64
 	id   string
 }
 
 // order says which of two places comes first.
-func order(a, b place) int {
+func comparePositions(a, b position) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.at, a.at), strings.Compare(a.id, b.id))
 }
 
@@ -29,15 +29,15 @@ const cursorVersion = 1
 const sumBytes = 8
 
 // cursor writes a place for whoever asked this query, and for no other.
-func (c *call) cursor(p place) string {
+func (c *call) cursor(p position) string {
 	b := append([]byte{cursorVersion}, c.querySum()...)
 	b = append(b, p.rank)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.at))
 	return base64.RawURLEncoding.EncodeToString(append(b, p.id...))
 }
 
-// after reads the cursor that was given; ok is false when there was none.
-func (c *call) after() (p place, ok bool, err error) {
+// startPosition reads the cursor that was given; ok is false when there was none.
+func (c *call) startPosition() (p position, ok bool, err error) {
 	text := c.text(pCursor)
 	if text == "" {
 		return p, false, nil
@@ -52,13 +52,13 @@ func (c *call) after() (p place, ok bool, err error) {
 	return p, true, nil
 }
 
-func parseCursor(text string) (p place, sum string, ok bool) {
+func parseCursor(text string) (p position, sum string, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	const head = 1 + sumBytes + 1 + 8
 	if err != nil || len(b) < head || b[0] != cursorVersion {
 		return p, "", false
 	}
-	p = place{rank: b[1+sumBytes], at: int64(binary.BigEndian.Uint64(b[2+sumBytes:])), id: string(b[head:])}
+	p = position{rank: b[1+sumBytes], at: int64(binary.BigEndian.Uint64(b[2+sumBytes:])), id: string(b[head:])}
 	return p, string(b[1 : 1+sumBytes]), true
 }
 
@@ -85,15 +85,15 @@ func (c *call) querySum() []byte {
 
 // page cuts the page that was asked for out of all entries, which it sorts. next is
 // "" after the last one.
-func page[T any](c *call, all []T, at func(*T) place) (out []T, next string, err error) {
+func page[T any](c *call, all []T, at func(*T) position) (out []T, next string, err error) {
 	limit := c.number(pLimit)
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(all, func(a, b T) int { return order(at(&a), at(&b)) })
+	slices.SortFunc(all, func(a, b T) int { return comparePositions(at(&a), at(&b)) })
 	if given {
-		i, found := slices.BinarySearchFunc(all, from, func(e T, p place) int { return order(at(&e), p) })
+		i, found := slices.BinarySearchFunc(all, from, func(e T, p position) int { return comparePositions(at(&e), p) })
 		if found {
 			i++
 		}

@@ -56,13 +56,13 @@ func entityRoutes() []*route {
 		about: "Read what is known of an entity, under any of its names: every rule that holds for it and for what is one dependency away, its " +
 			"aspects by weight with their claims, dependencies, tasks, and counts of evidence.",
 		params: []*param{pScope, pSuperseded},
-		status: http.StatusOK, answer: reflect.TypeFor[entity.View](), tagged: true, fails: []problemCode{codeNotFound}, serve: (*API).getEntity,
+		status: http.StatusOK, answer: reflect.TypeFor[entity.View](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).getEntity,
 	}, {
 		method: http.MethodGet, path: "/api/entities/{name}/graph", id: "getEntityGraph", tag: "structure", right: access.Read,
 		summary: "Read the graph around an entity",
 		about:   "Read what depends on what around an entity, at most 60 nodes: of what does not fit, the nearest and then the strongest is taken.",
 		params:  []*param{pScope, pDepth},
-		status:  http.StatusOK, answer: reflect.TypeFor[entity.Graph](), tagged: true, fails: []problemCode{codeNotFound}, serve: (*API).getEntityGraph,
+		status:  http.StatusOK, answer: reflect.TypeFor[entity.Graph](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).getEntityGraph,
 	},
 		alias("mergeEntity", "merge", "Merge an entity into another", "Make it another name of a second one: all that is known of either is found under both.",
 			`{"into":"payments","reason":"one service"}`, reflect.TypeFor[MergeRequest](), []problemCode{codeNotFound, codeRefused}, (*API).mergeEntity),
@@ -75,18 +75,18 @@ func entityRoutes() []*route {
 	}
 }
 
-// known is the filter of what stands, within the scopes that were asked for.
-func (c *call) known() (*ken.Filter, error) {
-	f, err := c.within()
+// checkFields is the filter of what stands, within the scopes that were asked for.
+func (c *call) currentFilter() (*ken.Filter, error) {
+	f, err := c.scopeFilter()
 	f.Now = c.api.o.Now().UTC()
 	return &f, err
 }
 
-// within is a filter with the scopes that were asked for; what has no scope applies
+// scopeFilter is a filter with the scopes that were asked for; what has no scope applies
 // in each of them.
-func (c *call) within() (f ken.Filter, err error) {
+func (c *call) scopeFilter() (f ken.Filter, err error) {
 	f.Unscoped = true
-	for _, text := range c.all(pScope) {
+	for _, text := range c.values(pScope) {
 		scope, err := ken.ParseScope(text)
 		if err != nil {
 			return f, err
@@ -97,11 +97,11 @@ func (c *call) within() (f ken.Filter, err error) {
 }
 
 func (a *API) listEntities(c *call) (*reply, error) {
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.known()
+	f, err := c.currentFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +113,11 @@ func (a *API) listEntities(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		found, err := entity.SearchFrom(c.ctx(), s, c.text(pName), f, skip, limit)
 		if err != nil {
-			return nil, named(err, pName.name)
+			return nil, nameField(err, pName.name)
 		}
 		out := EntityList{Entities: found.Hits, Total: found.Total}
 		if n := skip + len(found.Hits); n < found.Total && len(found.Hits) > 0 {
-			out.Next = c.cursor(place{at: -int64(n)})
+			out.Next = c.cursor(position{at: -int64(n)})
 		}
 		return &reply{body: out, next: out.Next}, nil
 	})
@@ -129,7 +129,7 @@ func (a *API) entityOptions(o *entity.Options) {
 }
 
 func (a *API) getEntity(c *call) (*reply, error) {
-	f, err := c.known()
+	f, err := c.currentFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +139,12 @@ func (a *API) getEntity(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return tagged(v)
+		return withETag(v)
 	})
 }
 
 func (a *API) getEntityGraph(c *call) (*reply, error) {
-	f, err := c.known()
+	f, err := c.currentFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (a *API) getEntityGraph(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return tagged(g)
+		return withETag(g)
 	})
 }
 
@@ -204,7 +204,7 @@ func (a *API) describeEntity(c *call) (*reply, error) {
 }
 
 // named says of an error of ours in which parameter the fault was.
-func named(err error, field string) error {
+func nameField(err error, field string) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Field == "name" {
 		own := *e

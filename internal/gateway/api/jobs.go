@@ -40,15 +40,15 @@ func jobRoutes() []*route {
 
 func (a *API) listJobs(c *call) (*reply, error) {
 	var states []jobs.State
-	for _, s := range c.all(pJobState) {
+	for _, s := range c.values(pJobState) {
 		states = append(states, jobs.State(s))
 	}
 	all, err := a.l.Jobs(c.who.Owner).List(c.ctx(), states...)
 	out := JobList{}
-	if out.Warnings, err = missing(err); err != nil {
+	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
 	}
-	out.Jobs, out.Next, err = page(c, all, func(j *jobs.Job) place { return place{at: j.Created.UnixNano(), id: j.ID} })
+	out.Jobs, out.Next, err = page(c, all, func(j *jobs.Job) position { return position{at: j.Created.UnixNano(), id: j.ID} })
 	return &reply{body: out, next: out.Next}, err
 }
 
@@ -102,7 +102,7 @@ func (a *API) export(c *call) (*reply, error) {
 				return err
 			}
 			defer release()
-			if _, err := jsonl.Export(ctx, s, f, &flushing{w: w, flush: flush}, nil); err != nil {
+			if _, err := jsonl.Export(ctx, s, f, &flushingWriter{w: w, flush: flush}, nil); err != nil {
 				return err
 			}
 			flush()
@@ -112,13 +112,13 @@ func (a *API) export(c *call) (*reply, error) {
 }
 
 // flushing hands on what was written every now and then.
-type flushing struct {
+type flushingWriter struct {
 	w     io.Writer
 	flush func()
 	held  int
 }
 
-func (f *flushing) Write(b []byte) (int, error) {
+func (f *flushingWriter) Write(b []byte) (int, error) {
 	n, err := f.w.Write(b)
 	if f.held += n; f.held >= flushBytes {
 		f.flush()

@@ -62,7 +62,7 @@ func (a *API) learn(c *call) (*reply, error) {
 	if want.Kind == ken.KindDocument {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
-	want.Evidence = c.vouched(want.Evidence)
+	want.Evidence = c.callerEvidence(want.Evidence)
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		want.Owner = s.Owner()
 		known := false
@@ -72,7 +72,7 @@ func (a *API) learn(c *call) (*reply, error) {
 				return nil, err
 			}
 			if known = err == nil; known && !c.operator() && had.Support(nil).Trust == ken.TrustOperator {
-				return nil, c.personal("key", "a person wrote what has this key")
+				return nil, c.needsOperator("key", "a person wrote what has this key")
 			}
 		}
 		id, err := a.write(c, s, &want)
@@ -96,7 +96,7 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
 		return s.WriteClaim(c.ctx(), *want)
 	}
-	if err := c.modest(want); err != nil {
+	if err := c.refuseOperatorClaim(want); err != nil {
 		return "", err
 	}
 	return a.handle(c, want.Session, want.Branch).Learn(c.ctx(), want.Text, want.Evidence, func(into *ken.Claim) {
@@ -118,7 +118,7 @@ func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tagged(a.l.View(now))
+	return withETag(a.l.View(now))
 }
 
 // claim is what the request says.
@@ -149,7 +149,7 @@ func (r *LearnRequest) claim() ken.Claim {
 // have changed. One that the caller hashed, or that is of a named repository or commit, is
 // left as it is; any other is a name, and so is every file where the project is another
 // owner's. Each file is read once, and none for a caller that is gone.
-func (c *call) hash(evidence []ken.Evidence) {
+func (c *call) hashFiles(evidence []ken.Evidence) {
 	root := c.api.l.RootOf(c.who.Owner)
 	if root == "" {
 		return

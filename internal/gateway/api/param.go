@@ -182,7 +182,7 @@ var (
 		about: "The most entries of a page."}
 	pCursor = &param{name: "cursor", about: "Where to go on: the value of next in the page before, with the same other parameters."}
 	pKind   = &param{name: "kind", form: formKind, many: true, about: "Only claims of this kind.", example: "fact"}
-	pStatus = &param{name: "status", many: true, enum: texts(ken.Statuses()), about: "Only claims of this status."}
+	pStatus = &param{name: "status", many: true, enum: stringsOf(ken.Statuses()), about: "Only claims of this status."}
 	pScope  = &param{name: "scope", form: formScope, many: true, about: "Only claims of exactly this scope, as type:id.",
 		example: "repo:github.com/acme/payments"}
 	pTrust = &param{name: "min_trust", enum: []string{"external", "agent", "operator"},
@@ -214,12 +214,12 @@ var (
 	pRelation   = &param{name: "relation", must: true, enum: structure.DependencyTypes(), about: "How it depends."}
 	pTarget     = &param{name: "target", must: true, about: "What it depends on.", example: "ledger"}
 	pAbout      = &param{name: "about", about: "Only tasks about this entity.", example: "ledger"}
-	pTaskStatus = &param{name: "task_status", many: true, enum: texts(task.Statuses()), about: "Only tasks in this state; by default those that are not over."}
+	pTaskStatus = &param{name: "task_status", many: true, enum: stringsOf(task.Statuses()), about: "Only tasks in this state; by default those that are not over."}
 
 	pClaim    = &param{name: "claim", must: true, about: "The id of the claim that is asked about."}
 	pAll      = &param{name: "all", form: formFlag, def: "false", about: "What was dismissed, too."}
 	pDays     = &param{name: "days", form: formNumber, low: 1, high: maxDays, def: "30", about: "How many days, today included."}
-	pJobState = &param{name: "state", many: true, enum: texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead}),
+	pJobState = &param{name: "state", many: true, enum: stringsOf([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead}),
 		about: "Only jobs in this state."}
 )
 
@@ -235,7 +235,7 @@ var pathParams = map[string]string{
 	"code":    "The last part of a problem's type.",
 }
 
-func texts[T ~string](list []T) []string {
+func stringsOf[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = string(v)

@@ -15,13 +15,13 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// bodied reports a method whose requests have a body.
-func bodied(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
+// hasBody reports a method whose requests have a body.
+func hasBody(method string) bool { return method == http.MethodPost || method == http.MethodPatch }
 
 // readBody reads the request's body as the route has it. It is marked as JSON even
 // when it is empty, since a form of another site's page can't be.
 func (c *call) readBody(w http.ResponseWriter) error {
-	if !bodied(c.r.Method) {
+	if !hasBody(c.r.Method) {
 		return nil
 	}
 	if !isJSON(c.r.Header.Get("Content-Type")) {
@@ -56,7 +56,7 @@ func (c *call) readBody(w http.ResponseWriter) error {
 func decodeStrict(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
-	if err := known(dec, reflect.TypeOf(v), "", maxDepth); err != nil {
+	if err := checkFields(dec, reflect.TypeOf(v), "", maxDepth); err != nil {
 		var e *ken.Error
 		if errors.As(err, &e) {
 			return err
@@ -71,7 +71,7 @@ func decodeStrict(b []byte, v any) error {
 		var e *ken.Error
 		switch {
 		case errors.As(err, &typ):
-			return invalid(typ.Field, "a JSON "+typ.Value+" where "+wanted(typ.Type)+" is expected", "See /api/openapi.json.")
+			return invalid(typ.Field, "a JSON "+typ.Value+" where "+expectedJSON(typ.Type)+" is expected", "See /api/openapi.json.")
 		case errors.As(err, &e):
 			return err
 		}
@@ -80,7 +80,7 @@ func decodeStrict(b []byte, v any) error {
 	return nil
 }
 
-func wanted(t reflect.Type) string {
+func expectedJSON(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
 		return "an array"
@@ -97,8 +97,8 @@ func wanted(t reflect.Type) string {
 // maxDepth bounds how deep a body nests: its own few levels, and a claim's body.
 const maxDepth = 64
 
-// known reads one value and reports an object's member that t has no field for.
-func known(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+// checkFields reads one value and reports an object's member that t has no field for.
+func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	tok, err := dec.Token()
 	if err != nil {
 		return err
@@ -111,14 +111,14 @@ func known(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	}
 	switch tok {
 	case json.Delim('{'):
-		return knownMembers(dec, t, path, depth)
+		return checkMembers(dec, t, path, depth)
 	case json.Delim('['):
 		var elem reflect.Type
-		if t != nil && t.Kind() == reflect.Slice && !free(t) {
+		if t != nil && t.Kind() == reflect.Slice && !hasOwnJSON(t) {
 			elem = t.Elem()
 		}
 		for i := 0; dec.More(); i++ {
-			if err := known(dec, elem, path+"["+strconv.Itoa(i)+"]", depth-1); err != nil {
+			if err := checkFields(dec, elem, path+"["+strconv.Itoa(i)+"]", depth-1); err != nil {
 				return err
 			}
 		}
@@ -127,9 +127,9 @@ func known(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	return err
 }
 
-func knownMembers(dec *json.Decoder, t reflect.Type, path string, depth int) error {
+func checkMembers(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	var fields map[string]reflect.Type
-	if t != nil && t.Kind() == reflect.Struct && !free(t) {
+	if t != nil && t.Kind() == reflect.Struct && !hasOwnJSON(t) {
 		fields = fieldsOf(t)
 	}
 	seen := map[string]bool{}
@@ -148,7 +148,7 @@ func knownMembers(dec *json.Decoder, t reflect.Type, path string, depth int) err
 		if !ok && fields != nil {
 			return unknownField(at, name, fields)
 		}
-		if err := known(dec, ft, at, depth-1); err != nil {
+		if err := checkFields(dec, ft, at, depth-1); err != nil {
 			return err
 		}
 	}
@@ -168,8 +168,8 @@ func unknownField(at, name string, fields map[string]reflect.Type) error {
 	return invalid(printable(at, 120), "unknown field", try)
 }
 
-// free reports a type that reads its own JSON: what is in it is its own affair.
-func free(t reflect.Type) bool {
+// hasOwnJSON reports a type that reads its own JSON: what is in it is its own affair.
+func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

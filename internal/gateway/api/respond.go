@@ -56,7 +56,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, c *call, rep *reply) 
 	}
 	if rep.etag != "" {
 		h.Set("ETag", rep.etag)
-		if !bodied(r.Method) && r.Method != http.MethodDelete && unchanged(r, rep.etag) {
+		if !hasBody(r.Method) && r.Method != http.MethodDelete && notModified(r, rep.etag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -98,12 +98,12 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	out := &started{w: w}
+	out := &startedWriter{w: w}
 	err := rep.stream(r.Context(), out, out.flush)
 	switch {
-	case err == nil && !out.yes:
+	case err == nil && !out.started:
 		w.WriteHeader(http.StatusOK)
-	case err != nil && !out.yes:
+	case err != nil && !out.started:
 		a.refuse(w, r, c, err)
 	case err != nil:
 		if r.Context().Err() == nil {
@@ -114,19 +114,19 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply
 }
 
 // started knows whether anything was written.
-type started struct {
-	w   http.ResponseWriter
-	yes bool
+type startedWriter struct {
+	w       http.ResponseWriter
+	started bool
 }
 
-func (s *started) Write(b []byte) (int, error) {
-	s.yes = true
+func (s *startedWriter) Write(b []byte) (int, error) {
+	s.started = true
 	return s.w.Write(b)
 }
 
 // flush sends what was written, and the header before it.
-func (s *started) flush() {
-	s.yes = true
+func (s *startedWriter) flush() {
+	s.started = true
 	_ = http.NewResponseController(s.w).Flush() // a writer that can't flush sends at the end
 }
 
@@ -164,19 +164,19 @@ func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	}
 }
 
-// tagOf is the strong version of a body: a hash of it.
-func tagOf(body []byte) string {
+// etagOf is the strong version of a body: a hash of it.
+func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// tagged is a reply with its body's version.
-func tagged(v any) (*reply, error) {
+// withETag is a reply with its body's version.
+func withETag(v any) (*reply, error) {
 	body, err := encode(v)
 	if err != nil {
 		return nil, err
 	}
-	return &reply{raw: body, etag: tagOf(body)}, nil
+	return &reply{raw: body, etag: etagOf(body)}, nil
 }
 
 // listTag is the weak version of what follows from the log and the query alone, known
@@ -187,9 +187,9 @@ func (c *call) listTag(s store.Engine) string {
 	return fmt.Sprintf(`W/"%d-%d-%s"`, s.Seq(), c.api.o.Now().Unix()/int64(time.Hour/time.Second), hex.EncodeToString(sum[:8]))
 }
 
-// unchanged reports whether If-None-Match names this version, by weak comparison.
-func unchanged(r *http.Request, etag string) bool {
-	for _, t := range tags(r.Header.Values("If-None-Match")) {
+// notModified reports whether If-None-Match names this version, by weak comparison.
+func notModified(r *http.Request, etag string) bool {
+	for _, t := range parseETags(r.Header.Values("If-None-Match")) {
 		if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") {
 			return true
 		}
@@ -197,9 +197,9 @@ func unchanged(r *http.Request, etag string) bool {
 	return false
 }
 
-// current reports an If-Match that does not name the claim's present version, by
+// checkIfMatch reports an If-Match that does not name the claim's present version, by
 // strong comparison. Without the header, every version will do.
-func (c *call) current(v middleware.ClaimView) error {
+func (c *call) checkIfMatch(v middleware.ClaimView) error {
 	given := c.r.Header.Values("If-Match")
 	if len(given) == 0 {
 		return nil
@@ -208,8 +208,8 @@ func (c *call) current(v middleware.ClaimView) error {
 	if err != nil {
 		return err
 	}
-	etag := tagOf(body)
-	for _, t := range tags(given) {
+	etag := etagOf(body)
+	for _, t := range parseETags(given) {
 		if t == "*" || t == etag {
 			return nil
 		}
@@ -219,8 +219,8 @@ func (c *call) current(v middleware.ClaimView) error {
 	return p
 }
 
-// tags reads a list of versions. What is none is left out.
-func tags(lines []string) (out []string) {
+// parseETags reads a list of versions. What is none is left out.
+func parseETags(lines []string) (out []string) {
 	for _, line := range lines {
 		for line != "" {
 			line = strings.TrimLeft(line, " \t,")

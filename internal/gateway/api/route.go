@@ -14,24 +14,24 @@ import (
 
 // route is one line of the table: what is served, and what is said of it.
 type route struct {
-	method  string
-	path    string // with {name} for a part that varies
-	id      string // operationId
-	tag     string
-	summary string
-	about   string
-	right   access.Right // that it needs; "" for none
-	params  []*param
-	body    reflect.Type   // of the request; nil for none
-	example string         // of the request's body, as JSON
-	status  int            // of success
-	also    map[int]string // other statuses of success with the same body, and when
-	answer  reflect.Type   // of success; nil for none
-	media   string         // of success; "" is JSON
-	fails   []problemCode
-	tagged  bool // the answer has an ETag, and If-None-Match is honoured
-	matched bool // If-Match is honoured
-	serve   func(*API, *call) (*reply, error)
+	method      string
+	path        string // with {name} for a part that varies
+	id          string // operationId
+	tag         string
+	summary     string
+	about       string
+	right       access.Right // that it needs; "" for none
+	params      []*param
+	body        reflect.Type   // of the request; nil for none
+	example     string         // of the request's body, as JSON
+	status      int            // of success
+	also        map[int]string // other statuses of success with the same body, and when
+	answer      reflect.Type   // of success; nil for none
+	media       string         // of success; "" is JSON
+	fails       []problemCode
+	hasETag     bool // the answer has an ETag, and If-None-Match is honoured
+	usesIfMatch bool // If-Match is honoured
+	serve       func(*API, *call) (*reply, error)
 }
 
 func (r *route) mediaType() string { return cmp.Or(r.media, mediaJSON) }
@@ -81,18 +81,18 @@ func (*API) Serves(path string) bool {
 		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
 }
 
-// finding is what a request's method and path lead to.
-type finding struct {
+// routeMatch is what a request's method and path lead to.
+type routeMatch struct {
 	route *route
 	path  map[string]string
 	allow string // of an OPTIONS request
 }
 
-// find looks a request up in the table.
-func find(r *http.Request) (finding, error) {
+// findRoute looks a request up in the table.
+func findRoute(r *http.Request) (routeMatch, error) {
 	given, ok := split(r.URL.EscapedPath())
 	if !ok {
-		return finding{}, problemf(codeNoRoute, "There is nothing at this path.")
+		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
 	}
 	method := r.Method
 	if method == http.MethodHead {
@@ -105,20 +105,20 @@ func find(r *http.Request) (finding, error) {
 			continue
 		}
 		if rt.method == method {
-			return finding{route: rt, path: vars}, nil
+			return routeMatch{route: rt, path: vars}, nil
 		}
 		allow = append(allow, rt.method)
 	}
 	if allow == nil {
-		return finding{}, problemf(codeNoRoute, "There is nothing at this path.")
+		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
 	}
 	list := allowed(allow)
 	if method == http.MethodOptions {
-		return finding{allow: list}, nil
+		return routeMatch{allow: list}, nil
 	}
 	p := problemf(codeMethod, "This path does not serve %s.", printable(r.Method, 20))
 	p.Try, p.header = "Use "+list+".", map[string]string{"Allow": list}
-	return finding{}, p
+	return routeMatch{}, p
 }
 
 func allowed(methods []string) string {

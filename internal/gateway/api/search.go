@@ -61,7 +61,7 @@ func searchRoutes() []*route {
 }
 
 func (a *API) search(c *call) (*reply, error) {
-	from, _, err := c.after()
+	from, _, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (a *API) search(c *call) (*reply, error) {
 		}
 	}
 	limit := c.number(pLimit)
-	shown := shownBefore(from)
+	shown := shownOnEarlierPages(from)
 	q.Limit = min(len(shown)+limit+1, maxFound)
 	got, err := a.l.Recall(c.ctx(), q)
 	if err != nil {
@@ -99,14 +99,14 @@ func (a *API) search(c *call) (*reply, error) {
 	seen := from.id
 	for i := range got.Claims {
 		r := &got.Claims[i]
-		if shown[mark(r.ID)] {
+		if shown[resultHash(r.ID)] {
 			continue
 		}
 		if len(out.Results) == limit {
-			out.Next = c.cursor(place{id: seen})
+			out.Next = c.cursor(position{id: seen})
 			break
 		}
-		out.Results, seen = append(out.Results, found(r, explain)), seen+mark(r.ID)
+		out.Results, seen = append(out.Results, found(r, explain)), seen+resultHash(r.ID)
 	}
 	return &reply{body: out, next: out.Next}, nil
 }
@@ -122,35 +122,35 @@ func found(r *middleware.Recalled, explain bool) Found {
 	return f
 }
 
-// markBytes is how much of a hash names a result in a cursor: of a thousand results two
+// resultHashBytes is how much of a hash names a result in a cursor: of a thousand results two
 // are alike once in two million searches.
-const markBytes = 5
+const resultHashBytes = 5
 
-// mark is a result's name in a cursor. Scores change with every write, so that no score
+// resultHash is a result's name in a cursor. Scores change with every write, so that no score
 // and no number says where a page ended; what was shown does.
-func mark(id string) string {
+func resultHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return string(sum[:markBytes])
+	return string(sum[:resultHashBytes])
 }
 
-// shownBefore are the marks that a cursor holds.
-func shownBefore(p place) map[string]bool {
-	out := make(map[string]bool, len(p.id)/markBytes)
-	for id := p.id; len(id) >= markBytes && len(out) < maxFound; id = id[markBytes:] {
-		out[id[:markBytes]] = true
+// shownOnEarlierPages are the marks that a cursor holds.
+func shownOnEarlierPages(p position) map[string]bool {
+	out := make(map[string]bool, len(p.id)/resultHashBytes)
+	for id := p.id; len(id) >= resultHashBytes && len(out) < maxFound; id = id[resultHashBytes:] {
+		out[id[:resultHashBytes]] = true
 	}
 	return out
 }
 
 // filter is what the shared parameters say.
 func (c *call) filter() (f ken.Filter, err error) {
-	for _, s := range c.all(pStatus) {
+	for _, s := range c.values(pStatus) {
 		f.Statuses = append(f.Statuses, ken.Status(s))
 	}
-	for _, k := range c.all(pKind) {
+	for _, k := range c.values(pKind) {
 		f.Kinds = append(f.Kinds, ken.Kind(k))
 	}
-	for _, s := range c.all(pScope) {
+	for _, s := range c.values(pScope) {
 		scope, err := ken.ParseScope(s)
 		if err != nil {
 			return f, err

@@ -74,10 +74,10 @@ func sessionRoutes() []*route {
 func (a *API) listSessions(c *call) (*reply, error) {
 	all, err := a.l.Journal(c.who.Owner).List(c.ctx())
 	out := SessionList{}
-	if out.Warnings, err = missing(err); err != nil {
+	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
 	}
-	out.Sessions, out.Next, err = page(c, all, func(s *session.Info) place { return place{at: s.Started.UnixNano(), id: s.ID} })
+	out.Sessions, out.Next, err = page(c, all, func(s *session.Info) position { return position{at: s.Started.UnixNano(), id: s.ID} })
 	return &reply{body: out, next: out.Next}, err
 }
 
@@ -191,7 +191,7 @@ func (a *API) getMessages(c *call) (*reply, error) {
 	for i, in := range tr.Injected {
 		out.Injected[i] = Injected{in.ID, in.Kind, in.At}
 	}
-	shown, next, err := page(c, tr.Entries, func(e *session.Entry) place { return place{at: -int64(e.Seq)} })
+	shown, next, err := page(c, tr.Entries, func(e *session.Entry) position { return position{at: -int64(e.Seq)} })
 	if err != nil {
 		return nil, err
 	}

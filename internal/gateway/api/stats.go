@@ -49,7 +49,7 @@ func statsRoutes() []*route {
 func (a *API) stats(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		out := Stats{Sessions: map[string]int{}, Jobs: map[string]int{}}
-		n, err := a.counts.of(c, s)
+		n, err := a.counts.get(c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (a *API) stats(c *call) (*reply, error) {
 			out.Embedder = e.Model()
 		}
 		infos, err := a.l.Journal(c.who.Owner).List(c.ctx())
-		if out.Warnings, err = missing(err); err != nil {
+		if out.Warnings, err = warningsOf(err); err != nil {
 			return nil, err
 		}
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
@@ -71,7 +71,7 @@ func (a *API) stats(c *call) (*reply, error) {
 			out.Sessions[string(infos[i].State)]++
 		}
 		list, err := a.l.Jobs(c.who.Owner).List(c.ctx())
-		warnings, err := missing(err)
+		warnings, err := warningsOf(err)
 		if err != nil {
 			return nil, err
 		}
@@ -93,17 +93,17 @@ func (a *API) stats(c *call) (*reply, error) {
 // counts remembers what was counted in a log that has not grown since.
 type counts struct {
 	mu sync.Mutex
-	by map[string]*counted // by owner
+	by map[string]*ownerCounts // by owner
 }
 
-// counted is not changed once it is there.
-type counted struct {
+// ownerCounts is not changed once it is there.
+type ownerCounts struct {
 	seq             uint64
 	claims          int
 	kinds, statuses map[string]int
 }
 
-func (k *counts) of(c *call, s store.Engine) (*counted, error) {
+func (k *counts) get(c *call, s store.Engine) (*ownerCounts, error) {
 	seq := s.Seq()
 	k.mu.Lock()
 	had := k.by[c.who.Owner]
@@ -111,7 +111,7 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 	if had != nil && had.seq == seq {
 		return had, nil
 	}
-	n := &counted{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
+	n := &ownerCounts{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
 	res, err := s.Newest(c.ctx(), &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true}, s.Refs()+1)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.by == nil || len(k.by) >= maxCounted {
-		k.by = map[string]*counted{}
+		k.by = map[string]*ownerCounts{}
 	}
 	k.by[c.who.Owner] = n
 	return n, nil
@@ -161,7 +161,7 @@ func (a *API) listUsage(c *call) (*reply, error) {
 		return &reply{body: out}, nil
 	}
 	rows, err := a.o.Usage.Rows(c.number(pDays))
-	out.Warnings, err = missing(err)
+	out.Warnings, err = warningsOf(err)
 	out.Usage = append(out.Usage, slices.DeleteFunc(rows, func(r usage.Row) bool {
 		return !usage.Visible(&r, c.who, a.l.Config().Knowledge.Owner)
 	})...)
@@ -172,7 +172,7 @@ func aboutRoutes() []*route {
 	return []*route{{
 		method: http.MethodGet, path: "/api/openapi.json", id: "getDescription", tag: "about",
 		summary: "Read this description", about: "Read the OpenAPI description of these routes. It needs no right.",
-		status: http.StatusOK, tagged: true, serve: (*API).description,
+		status: http.StatusOK, hasETag: true, serve: (*API).description,
 	}, {
 		method: http.MethodGet, path: "/api/problems/{code}", id: "getProblem", tag: "about",
 		summary: "Read what a problem means", about: "Read what a problem's type means. It needs no right.",

@@ -60,18 +60,18 @@ func constraintRoutes() []*route {
 }
 
 func (a *API) listConstraints(c *call) (*reply, error) {
-	f, err := c.known()
+	f, err := c.currentFilter()
 	if err != nil {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		v, err := entity.Show(c.ctx(), s, c.text(pEntity), f, a.entityOptions)
 		if err != nil {
-			return nil, named(err, pEntity.name)
+			return nil, nameField(err, pEntity.name)
 		}
 		out := ConstraintList{}
-		out.Constraints, out.Next, err = page(c, v.Constraints, func(r *entity.Constraint) place {
-			return place{rank: uint8(r.Distance), at: r.CreatedAt.UnixNano(), id: r.ID}
+		out.Constraints, out.Next, err = page(c, v.Constraints, func(r *entity.Constraint) position {
+			return position{rank: uint8(r.Distance), at: r.CreatedAt.UnixNano(), id: r.ID}
 		})
 		return &reply{body: out, next: out.Next}, err
 	})
@@ -80,7 +80,7 @@ func (a *API) listConstraints(c *call) (*reply, error) {
 func (a *API) addConstraint(c *call) (*reply, error) {
 	req := c.body.(*ConstraintRequest)
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		got, err := c.editor(s, c.vouched(req.Evidence)).AddConstraint(c.ctx(), edit.NewConstraint{Text: req.Text, Entities: req.Entities, Aspect: req.Aspect,
+		got, err := c.editor(s, c.callerEvidence(req.Evidence)).AddConstraint(c.ctx(), edit.NewConstraint{Text: req.Text, Entities: req.Entities, Aspect: req.Aspect,
 			Scope: req.Scope, Project: req.Project, ExpiresAt: req.ExpiresAt})
 		if err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func dependencyRoutes() []*route {
 		summary: "List the dependencies of an entity",
 		about:   "List what an entity depends on and what depends on it, the strongest first, at most 1000 of each.",
 		params:  []*param{pEntity, pScope},
-		status:  http.StatusOK, answer: reflect.TypeFor[DependencyList](), tagged: true, fails: []problemCode{codeNotFound}, serve: (*API).listDependencies,
+		status:  http.StatusOK, answer: reflect.TypeFor[DependencyList](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).listDependencies,
 	}, {
 		method: http.MethodPost, path: "/api/dependencies", id: "addDependency", tag: "structure", right: access.Write,
 		summary: "Add a dependency",
@@ -141,26 +141,26 @@ func dependencyRoutes() []*route {
 }
 
 func (a *API) listDependencies(c *call) (*reply, error) {
-	f, err := c.known()
+	f, err := c.currentFilter()
 	if err != nil {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		v, err := entity.Show(c.ctx(), s, c.text(pEntity), f, a.entityOptions, func(o *entity.Options) { o.Links = maxLinks })
 		if err != nil {
-			return nil, named(err, pEntity.name)
+			return nil, nameField(err, pEntity.name)
 		}
-		return tagged(DependencyList{v.Name, v.Dependencies, v.Dependents})
+		return withETag(DependencyList{v.Name, v.Dependencies, v.Dependents})
 	})
 }
 
 func (a *API) addDependency(c *call) (*reply, error) {
 	req := c.body.(*DependencyRequest)
-	if err := c.spoken(req.Evidence); err != nil {
+	if err := c.refuseHumanEvidence(req.Evidence); err != nil {
 		return nil, err
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
-		got, err := c.editor(s, c.vouched(req.Evidence)).AddDependency(c.ctx(), req.Source, req.Type, req.Target, req.Strength)
+		got, err := c.editor(s, c.callerEvidence(req.Evidence)).AddDependency(c.ctx(), req.Source, req.Type, req.Target, req.Strength)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func taskRoutes() []*route {
 	}, {
 		method: http.MethodGet, path: "/api/tasks/{task}", id: "getTask", tag: "tasks", right: access.Read,
 		summary: "Read a task", about: "Read a task as it stands now.",
-		status: http.StatusOK, answer: reflect.TypeFor[task.Task](), tagged: true, fails: []problemCode{codeNotFound}, serve: (*API).getTask,
+		status: http.StatusOK, answer: reflect.TypeFor[task.Task](), hasETag: true, fails: []problemCode{codeNotFound}, serve: (*API).getTask,
 	}, {
 		method: http.MethodPatch, path: "/api/tasks/{task}", id: "updateTask", tag: "tasks", right: access.Write,
 		summary: "Change a task",
@@ -237,21 +237,21 @@ func (c *call) taskID() (string, error) {
 }
 
 func (a *API) listTasks(c *call) (*reply, error) {
-	f, err := c.within()
+	f, err := c.scopeFilter()
 	if err != nil {
 		return nil, err
 	}
 	want := edit.TaskFilter{About: c.text(pAbout)}
-	for _, s := range c.all(pTaskStatus) {
+	for _, s := range c.values(pTaskStatus) {
 		want.Statuses = append(want.Statuses, task.Status(s))
 	}
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		all, err := edit.New(s, edit.Options{Now: a.o.Now, Scopes: f.Scopes}).Tasks(c.ctx(), want)
 		if err != nil {
-			return nil, named(err, pAbout.name)
+			return nil, nameField(err, pAbout.name)
 		}
 		out := TaskList{}
-		out.Tasks, out.Next, err = page(c, all, func(t *task.Task) place { return place{at: -int64(task.Number(t.ID)), id: t.ID} })
+		out.Tasks, out.Next, err = page(c, all, func(t *task.Task) position { return position{at: -int64(task.Number(t.ID)), id: t.ID} })
 		return &reply{body: out, next: out.Next}, err
 	})
 }
@@ -263,7 +263,7 @@ func (a *API) createTask(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		rep, err := tagged(t)
+		rep, err := withETag(t)
 		if err == nil {
 			rep.header = map[string]string{"Location": Prefix + "tasks/" + t.ID}
 		}
@@ -281,7 +281,7 @@ func (a *API) getTask(c *call) (*reply, error) {
 		if err != nil {
 			return nil, gone(err)
 		}
-		return tagged(t)
+		return withETag(t)
 	})
 }
 

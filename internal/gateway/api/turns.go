@@ -42,9 +42,9 @@ func turnRoutes() []*route {
 func (a *API) listTurns(c *call) (*reply, error) {
 	q := receipt.Query{Session: c.text(pSession), Limit: c.number(pLimit)}
 	if q.Session == "" && !c.operator() {
-		return nil, c.personal("session", "without session, the receipts of all turns are listed")
+		return nil, c.needsOperator("session", "without session, the receipts of all turns are listed")
 	}
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (a *API) listTurns(c *call) (*reply, error) {
 	out := TurnList{}
 	var before string
 	out.Turns, before, err = a.l.Receipts(c.who.Owner).List(c.ctx(), q)
-	if out.Warnings, err = missing(err); err != nil {
+	if out.Warnings, err = warningsOf(err); err != nil {
 		return nil, err
 	}
 	if out.Turns == nil {
 		out.Turns = []receipt.Record{}
 	}
 	if before != "" {
-		out.Next = c.cursor(place{id: before})
+		out.Next = c.cursor(position{id: before})
 	}
 	return &reply{body: out, next: out.Next}, nil
 }

@@ -38,10 +38,10 @@ func (s *Server) serve(c net.Conn, number int) {
 			}
 			more <- err == nil
 		}()
-		a := s.keep(req)
-		if a.Status == http.StatusSwitchingProtocols && asksSocket(req) {
+		a := s.record(req)
+		if a.Status == http.StatusSwitchingProtocols && isHandshake(req) {
 			if send(c, a, req) == nil && <-more {
-				s.talk(c, r, req, number)
+				s.serveMessages(c, r, req, number)
 			}
 			return
 		}
@@ -163,7 +163,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	stop := context.AfterFunc(r.Context(), func() { close(req.gone) })
 	defer stop()
-	if err := respond(w, s.keep(req), req); err != nil {
+	if err := respond(w, s.record(req), req); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Server) Control() {
 }
 
 // obey answers a control request.
-func (s *Server) obey(r *Request) Answer {
+func (s *Server) serveControl(r *Request) Answer {
 	switch r.Method + " " + strings.TrimPrefix(r.Path(), ControlPath) {
 	case "GET requests":
 		return jsonAnswer(http.StatusOK, append([]*Request{}, s.Requests()...))

@@ -200,7 +200,7 @@ const anchor = 48
 // counts as sent.
 func Added(sent, got []byte) (spans []string, ok bool) {
 	for len(sent) > 0 {
-		n := shared(sent, got)
+		n := commonPrefix(sent, got)
 		sent, got = sent[n:], got[n:]
 		if len(sent) == 0 {
 			break
@@ -221,8 +221,8 @@ func Added(sent, got []byte) (spans []string, ok bool) {
 	return spans, true
 }
 
-// shared is the length of the longest common beginning.
-func shared(a, b []byte) (n int) {
+// commonPrefix is the length of the longest common beginning.
+func commonPrefix(a, b []byte) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}

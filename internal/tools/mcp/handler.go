@@ -65,8 +65,8 @@ type view struct {
 	name string // of the caller, without what the address asks for: sessions belong to it
 }
 
-// asked reads the query of the address.
-func (v *view) asked(q url.Values) (err error) {
+// parseQuery reads the query of the address.
+func (v *view) parseQuery(q url.Values) (err error) {
 	if q.Has("tools") {
 		if v.Offer, err = tools.Select("tools", q.Get("tools")); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, tools.Explain(err), status)
 		return
 	}
-	if h.over() {
+	if h.isClosed() {
 		http.Error(w, "Ken is shutting down", http.StatusServiceUnavailable)
 		return
 	}
@@ -119,14 +119,14 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := view{Caller: c, Structured: h.o.Structured, name: nameOf(c)}
-	if err := v.asked(req.URL.Query()); err != nil {
+	if err := v.parseQuery(req.URL.Query()); err != nil {
 		http.Error(w, tools.Explain(err), http.StatusBadRequest)
 		return
 	}
 	h.next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), viewKey{}, v)))
 }
 
-func (h *HTTP) over() bool {
+func (h *HTTP) isClosed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.closed

@@ -51,19 +51,19 @@ func NewServer(r *tools.Registry, c tools.Caller, o Options) *mcp.Server {
 
 // server joins a registry to a server of the SDK.
 type server struct {
-	r      *tools.Registry
-	caller tools.Caller
-	o      Options
-	s      *mcp.Server
-	alone  string          // the session of a connection that has no id
-	listed map[string]bool // tools by name; not changed once the server runs
+	r              *tools.Registry
+	caller         tools.Caller
+	o              Options
+	s              *mcp.Server
+	defaultSession string          // the session of a connection that has no id
+	listed         map[string]bool // tools by name; not changed once the server runs
 }
 
 // newServer makes a server whose sessions are named by newSession; nil leaves that to
 // the SDK.
 func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() string) *mcp.Server {
 	none := func(context.Context) error { return nil }
-	s := &server{r: r, caller: c, o: o, alone: "mcp-" + o.NewID(), listed: map[string]bool{}}
+	s := &server{r: r, caller: c, o: o, defaultSession: "mcp-" + o.NewID(), listed: map[string]bool{}}
 	s.s = mcp.NewServer(&mcp.Implementation{Name: "ken", Title: "Ken", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: r.Instructions(c), Logger: o.Log, GetSessionID: newSession,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{},
@@ -71,12 +71,12 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
 		UnsubscribeHandler: func(ctx context.Context, _ *mcp.UnsubscribeRequest) error { return none(ctx) },
 	})
-	s.s.AddReceivingMiddleware(s.alive)
+	s.s.AddReceivingMiddleware(s.recoverPanics)
 	for _, t := range r.Tools(c) {
 		s.addTool(t)
 		s.listed[t.Name] = true
 	}
-	s.s.AddReceivingMiddleware(s.unlisted)
+	s.s.AddReceivingMiddleware(s.callUnlisted)
 	for _, res := range r.Resources(c) {
 		s.addResource(res)
 	}
@@ -86,9 +86,9 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 	return s.s
 }
 
-// alive has a request fail alone: the SDK handles each on a goroutine of its own, where a
+// recoverPanics has a request fail alone: the SDK handles each on a goroutine of its own, where a
 // panic would end the process, and closes the connection over an error that it can't write.
-func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		err = caught.Run(func() (err error) {
 			res, err = next(ctx, method, req)
@@ -96,7 +96,7 @@ func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
 		})
 		if caught.Is(err) {
 			s.o.Log.ErrorContext(ctx, "a request panicked", "method", method, "cause", err, "stack", caught.Stack(err))
-			return nil, protocol(err)
+			return nil, protocolError(err)
 		}
 		var e *jsonrpc.Error
 		if errors.As(err, &e) && e.Data != nil && !json.Valid(e.Data) { // the SDK writes a URI in quotes as Go does
@@ -112,7 +112,7 @@ func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
 	if c.Session == "" {
-		c.Session = cmp.Or(ss.ID(), s.alone)
+		c.Session = cmp.Or(ss.ID(), s.defaultSession)
 	}
 	if p := ss.InitializeParams(); c.Agent == "" && p != nil && p.ClientInfo != nil {
 		c.Agent = agentName(p.ClientInfo.Name)
@@ -127,8 +127,8 @@ func agentName(s string) string {
 	return string(r[:min(len(r), 80)])
 }
 
-// protocol is the error of something that is no tool's: the client's program reads it.
-func protocol(err error) error {
+// protocolError is the error of something that is no tool's: the client's program reads it.
+func protocolError(err error) error {
 	var e *ken.Error
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -155,7 +155,7 @@ func (s *server) addTool(t tools.Tool) {
 
 // unlisted answers calls of tools that the registry has and the list leaves out: old names,
 // and what the caller's profile does not offer. The SDK refuses them.
-func (s *server) unlisted(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *server) callUnlisted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok || call.Params == nil || s.listed[call.Params.Name] {
@@ -220,7 +220,7 @@ func (s *server) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.R
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	if err != nil {
-		return nil, protocol(err)
+		return nil, protocolError(err)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}}, nil
 }
@@ -233,7 +233,7 @@ func (s *server) addPrompt() {
 	}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		text, err := s.r.Prompt(ctx, s.callerOf(req.Session), req.Params.Arguments["question"])
 		if err != nil {
-			return nil, protocol(err)
+			return nil, protocolError(err)
 		}
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
 	})
