@@ -216,9 +216,9 @@ type Options struct {
 	// Keys are keys beside those of Config, looked up again before each request. The
 	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
 	Keys *operator.Keys
-	// Admitted is told of the keys in force: by New, and whenever they change; nil for
+	// KeysChanged is told of the keys in force: by New, and whenever they change; nil for
 	// none at all. It must not take long.
-	Admitted func(*access.Ring)
+	KeysChanged func(*access.Ring)
 	// Usage counts what keys use, and their budgets of the day. Nil counts nothing, and
 	// no budget is enforced.
 	Usage *usage.Store

@@ -81,8 +81,8 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	}
 	g.settings.Store(&settings{cfg, authenticator{ring: ring, owner: old.owner}})
 	g.limits.set(all)
-	if g.o.Admitted != nil {
-		g.o.Admitted(ring)
+	if g.o.KeysChanged != nil {
+		g.o.KeysChanged(ring)
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func TestKeysThatAreHandedOut(t *testing.T) {
 	inFile, fileKey := keyFor("configured", "")
 	g := start(t, l, up.URL, func(o *gateway.Options) {
 		o.Keys = operator.OpenKeys(path, nil)
-		o.Admitted = func(r *access.Ring) { rings = append(rings, r) }
+		o.KeysChanged = func(r *access.Ring) { rings = append(rings, r) }
 	})
 	list := func(key string) int {
 		return do(t, request(t, http.MethodGet, g.URL+"/v1/models", "", "X-Ken-Key", key)).StatusCode
