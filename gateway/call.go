@@ -72,7 +72,7 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// done notes that the call is over, however it ended.
+// done records the end of the call, however it ended.
 func (c *call) done() {
 	end := c.g.o.Now()
 	var first time.Duration
@@ -164,7 +164,7 @@ func stages(spent map[string]float64) slog.Attr {
 	return slog.GroupAttrs("stage_ms", of...)
 }
 
-// method is one of the usual ones; a client may send anything.
+// method returns the request's method for the log; a client may send anything.
 func method(m string) string {
 	if len(m) > 16 {
 		return "other"

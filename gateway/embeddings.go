@@ -22,7 +22,7 @@ import (
 // an answer says which one it was.
 const EmbeddingModel = "ken"
 
-// embeddingsRequest is what is read of an embeddings request.
+// embeddingsRequest holds the fields of an embeddings request that Ken reads.
 type embeddingsRequest struct {
 	Model      string          `json:"model"`
 	Input      json.RawMessage `json:"input"`
@@ -38,7 +38,7 @@ const (
 	maxInputBytes = 8 << 20
 )
 
-// embed serves an embeddings request when it is for Ken's own model or there is no
+// serveEmbeddings serves an embeddings request when it is for Ken's own model or there is no
 // upstream; otherwise it is to be passed on.
 func (c *call) serveEmbeddings() (done bool, f *fault) {
 	if c.body == nil || c.skipReason() != "" {
@@ -78,7 +78,7 @@ func (c *call) writeJSON(b []byte) {
 	_, _ = c.w.Write(b) // a client that is gone is no concern of ours
 }
 
-// vectors is the answer to an embeddings request, of Ken's own model.
+// vectors returns the answer to an embeddings request, from Ken's own model.
 func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 	m, err := builtin.Open()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 	return w.answer(m, vs), nil
 }
 
-// check reads what is to be embedded.
+// check validates the request and reads its texts.
 func (w *embeddingsRequest) check(m *table.Model) error {
 	if w.Dimensions != nil && *w.Dimensions != m.Dim() {
 		return refuse("dimensions", "this model has "+strconv.Itoa(m.Dim())+" and no others", "Leave dimensions out.")
@@ -188,10 +188,10 @@ func modelList() ([]byte, error) {
 	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(EmbeddingModel), entry(m.Model())}})
 }
 
-// instead says how to answer where the upstream has no such path; nil passes its
-// answer on. An upstream that is down, or that has the path and not the model, is no
-// reason: vectors of another model would be compared with those of the right one,
-// and nobody would see why nothing is found.
+// localAnswer returns the function that answers in place of an upstream that has no such
+// path; nil passes the upstream's answer on. An upstream that is down, or that has the path
+// but not the model, is not replaced: vectors of another model would be compared with its
+// own, and searches would silently find nothing.
 func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
 		return nil
@@ -217,8 +217,8 @@ func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	return func() ([]byte, *fault) { return c.vectors(c.r.Context()) }
 }
 
-// modelMissing reports an error that names the model, or says that it is about one:
-// the upstream embeds, with other models. What was read is put back.
+// modelMissing reports an error about the model: the upstream embeds, with other models.
+// What was read is put back.
 func (c *call) modelMissing(resp *http.Response) bool {
 	const enough = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(resp.Body, enough))
@@ -233,7 +233,7 @@ func (c *call) modelMissing(resp *http.Response) bool {
 	return strings.Contains(text, "model_not_found") || c.embeddings.Model != "" && strings.Contains(text, c.embeddings.Model)
 }
 
-// replace puts an answer of Ken's own in the place of the upstream's.
+// replace replaces the upstream's answer by Ken's own.
 func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
 	_ = resp.Body.Close() // of what nobody wants
 	b, f := instead()
@@ -251,7 +251,7 @@ func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) err
 	return nil
 }
 
-// memoryResponse is an answer in memory.
+// memoryResponse is a response in memory.
 type memoryResponse struct {
 	bytes.Buffer
 	header http.Header

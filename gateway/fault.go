@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// errorFormat is whose errors a client can read.
+// errorFormat is the API whose error format the client expects.
 type errorFormat uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	problem // RFC 9457, for Ken's own paths
 )
 
-// errorFormatOf is the dialect that a request's client speaks.
+// errorFormatOf returns the error format that the client of a request expects.
 func errorFormatOf(r route, path string, h http.Header) errorFormat {
 	switch {
 	case r.own():
@@ -33,7 +33,7 @@ func errorFormatOf(r route, path string, h http.Header) errorFormat {
 	return openAI
 }
 
-// fault is an answer of the gateway's own to a request that it can't serve.
+// fault is an error answer that the gateway itself gives to a request.
 type fault struct {
 	status int
 	code   string // a word for programs: the header X-Ken-Error
@@ -42,7 +42,7 @@ type fault struct {
 	retry  int // seconds; 0 says nothing about when to come back
 }
 
-// faultOf makes a fault of an error; the message of one that is not a ken.Error
+// faultOf converts an error to a fault. The message of an error that is not a ken.Error
 // stays in the log.
 func faultOf(err error) *fault {
 	f := &fault{status: http.StatusInternalServerError, code: string(ken.CodeInternal), msg: "the gateway failed", try: ken.Hint(err)}

@@ -117,7 +117,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers, or returns why it can't.
+// serve answers the request, or returns the fault that prevents it.
 func (c *call) serve() *fault {
 	switch c.route {
 	case health:
@@ -152,7 +152,7 @@ func (c *call) serve() *fault {
 	return c.proxy()
 }
 
-// authenticate finds out who asks, and whether they may come in.
+// authenticate identifies the caller and refuses a request that may not come in.
 func (c *call) authenticate() *fault {
 	if c.r.Method == http.MethodConnect {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
@@ -176,7 +176,7 @@ func (c *call) authenticate() *fault {
 	return c.g.limits.spend(c.who.Name)
 }
 
-// mounted serves one of Ken's own paths.
+// serveMounted serves one of Ken's own paths.
 func (c *call) serveMounted(h http.Handler) *fault {
 	if h == nil {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
@@ -259,8 +259,8 @@ func (o Options) withDefaults(c config.Config) Options {
 	return o
 }
 
-// metricsHandler serves what who may see: the configured owner's keys, and whoever comes
-// where there are none, see all.
+// metricsHandler returns the metrics that the caller may see. The configured owner's keys,
+// and every caller of a gateway without keys, see all of them.
 func (c *call) metricsHandler() http.Handler {
 	m := c.g.o.Metrics
 	switch {

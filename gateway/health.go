@@ -15,24 +15,24 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// lastResponse is the last that was seen of an upstream.
+// lastResponse records the last response of an upstream.
 type lastResponse struct {
 	at     time.Time
 	status int
 	fault  string
 }
 
-// note remembers how the upstream answered: a status, or what went wrong.
+// note records the upstream's last response: a status, or a fault.
 func (u *upstream) note(at time.Time, status int, fault string) {
 	u.last.Store(&lastResponse{at, status, fault})
 }
 
-// health says that the process lives.
+// health answers that the process lives.
 func (c *call) health() *fault {
 	return c.reply(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readiness is what /readyz answers.
+// readiness is the answer of /readyz.
 type readiness struct {
 	Status   string                    `json:"status"` // ok, degraded or stopping
 	Reasons  []string                  `json:"reasons,omitempty"`
@@ -49,8 +49,8 @@ type upstreamState struct {
 // storeWait bounds what the question whether the store is open may take.
 const storeWait = time.Second
 
-// ready says whether requests should come here. Without knowledge they still
-// should: they are passed on. No upstream is asked for it.
+// ready answers whether requests should be sent here. Without knowledge they should: they
+// are passed on. It asks no upstream.
 func (c *call) ready() *fault {
 	out := readiness{Status: "ok", Store: "open", Upstream: map[string]*upstreamState{}}
 	ctx, cancel := context.WithTimeout(c.r.Context(), storeWait)
@@ -91,7 +91,7 @@ func (c *call) ready() *fault {
 	return c.reply(status, out)
 }
 
-// owners are those whose stores are looked at: the configured one, and those of keys.
+// owners returns the owners whose stores are checked: the configured one and those of keys.
 func (t *settings) owners() []string {
 	out := []string{t.owner}
 	for _, k := range t.cfg.Keys {
@@ -119,7 +119,7 @@ var faultWords = map[store.FaultName]string{
 	store.FaultDisk:     "the last write failed: the disk is full, or fails",
 }
 
-// told says what is wrong with a store, whose owner is not named.
+// faultTexts returns the faults of a store as texts for anybody. It does not name the owner.
 func faultTexts(faults []store.Fault, err error) (out []string) {
 	if err != nil {
 		return []string{"store: " + publicReason(err)}
@@ -130,7 +130,7 @@ func faultTexts(faults []store.Fault, err error) (out []string) {
 	return out
 }
 
-// losses remember when records of turns were seen to be lost.
+// losses remembers the last time at which records of turns were lost.
 type losses struct {
 	mu   sync.Mutex
 	seen uint64
@@ -140,7 +140,8 @@ type losses struct {
 // lossWindow is how long a loss is told of.
 const lossWindow = 5 * time.Minute
 
-// recent reports whether some of the records that were ever lost were lost lately.
+// recent reports whether records were lost within lossWindow. lost counts all that were ever
+// lost.
 func (l *losses) recent(lost uint64, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +151,7 @@ func (l *losses) recent(lost uint64, now time.Time) bool {
 	return l.seen > 0 && now.Sub(l.at) < lossWindow
 }
 
-// publicReason is what may be told of an error to whoever asks: never a path.
+// publicReason returns the part of an error that anybody may read: never a path.
 func publicReason(err error) string {
 	switch {
 	case errors.Is(err, ken.ErrHeld):

@@ -17,15 +17,14 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// doors decides who may come in.
+// authenticator identifies the caller of a request by its key.
 type authenticator struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none
 }
 
-// Ring is the keys that a configuration lets in, nil for none at all. owner is whose
-// knowledge a key opens that names nobody. Errors: ErrInvalid for a hash or a right
-// that can't be read.
+// Ring returns the keys of a configuration, nil when there are none. owner is the owner of
+// keys that name none. Errors: ErrInvalid for a hash or a right that can't be read.
 func Ring(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -59,9 +58,8 @@ const maxName = 256
 
 var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
-// identify says who a request comes from. With keys the owner is the key's,
-// whatever a header says; without, everybody may do everything, and names the
-// owner.
+// identify returns the caller of a request. With keys, the owner is the key's, whatever a
+// header says. Without keys, every caller has every right and names the owner.
 func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 	project, f := nameHeader(h, "X-Ken-Project")
 	if f != nil {
@@ -93,7 +91,7 @@ func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
 	return p, nil
 }
 
-// nameHeader reads a header that names something.
+// nameHeader reads a header that holds a name.
 func nameHeader(h http.Header, name string) (string, *fault) {
 	v := strings.TrimSpace(h.Get(name))
 	if len(v) > maxName || !utf8.ValidString(v) {
@@ -106,7 +104,7 @@ func badHeader(name, try string) *fault {
 	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
 }
 
-// turnHeaders is what a request's headers say about its turn.
+// turnHeaders holds the headers of a request that describe its turn.
 type turnHeaders struct {
 	session   string // "" when no header names it
 	parent    string // of a sub-agent's session
@@ -117,7 +115,7 @@ type turnHeaders struct {
 	incognito bool
 }
 
-// parse reads the headers about a turn; allowed are the configured scopes.
+// parse reads the headers that describe a turn. allowed are the configured scopes.
 func (a *turnHeaders) parse(h http.Header, allowed []ken.Scope) *fault {
 	var f *fault
 	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
@@ -137,7 +135,8 @@ func (a *turnHeaders) parse(h http.Header, allowed []ken.Scope) *fault {
 	return f
 }
 
-// addAgentNames takes what the agent says by itself, where Ken's own headers say nothing.
+// addAgentNames fills in the names that the agent sends by itself, where Ken's own headers
+// give none.
 func (a *turnHeaders) addAgentNames(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
@@ -148,7 +147,7 @@ func (a *turnHeaders) addAgentNames(h http.Header) {
 	}
 }
 
-// headerIs reports whether a header is one of some words.
+// headerIs reports whether a header has one of some values.
 func headerIs(h http.Header, name string, words ...string) bool {
 	v := strings.TrimSpace(h.Get(name))
 	for _, w := range words {
@@ -159,10 +158,10 @@ func headerIs(h http.Header, name string, words ...string) bool {
 	return false
 }
 
-// TurnOf is what a request's headers say about its turn, for a handler that is
-// mounted beside the proxy: project, session, agent, branch and scopes, the owner
-// being who's. allowed are the configured scopes, nil for all. The error is
-// ErrRefused, for a header that can't be read.
+// TurnOf returns the turn that a request's headers describe, for a handler that is mounted
+// beside the proxy: project, session, agent, branch and scopes. The owner is who's. allowed
+// are the configured scopes, nil for all. The error is ErrRefused, for a header that can't
+// be read.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
 	var a turnHeaders
 	if f := a.parse(h, allowed); f != nil {
@@ -175,8 +174,8 @@ func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
-// noScope is a scope that nothing has: of a turn that may see none of the scopes
-// that it asked for, what has no scope is left.
+// noScope is a scope that no claim has. A turn that asks only for scopes that it may not see
+// gets it, and so only unscoped claims.
 var noScope = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
 
 // parseScopes returns the scopes asked for that are allowed; nil allowed means all. A
@@ -203,11 +202,11 @@ func parseScopes(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 	return out, nil
 }
 
-// credentialHeaders are where clients put the key of an API.
+// credentialHeaders are the headers in which clients send an API key.
 var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// requestKey is the key of Ken that a request brings, "" for none: in X-Ken-Key, or
-// where the API's own key would be.
+// requestKey returns the Ken key of a request, "" for none. It is in X-Ken-Key or in a
+// header for an API key.
 func requestKey(h http.Header) string {
 	if key := h.Get("X-Ken-Key"); key != "" {
 		return strings.TrimSpace(key)
@@ -222,7 +221,7 @@ func requestKey(h http.Header) string {
 	return ""
 }
 
-// credential takes the scheme off a header's value.
+// credential returns a header's value without its scheme.
 func credential(name, value string) string {
 	value = strings.TrimSpace(value)
 	if name != "Authorization" {
@@ -237,9 +236,8 @@ func credential(name, value string) string {
 
 func isKey(s string) bool { return strings.HasPrefix(s, access.KeyPrefix) }
 
-// stripHeaders takes out of the headers for the upstream what is for Ken alone, its keys
-// first. brought reports whether one of them stood where the API's key would be, or
-// in X-Ken-Key.
+// stripHeaders removes Ken's headers and keys from the headers for the upstream. brought
+// reports whether the request had a Ken key.
 func stripHeaders(h http.Header) (brought bool) {
 	for name, values := range h {
 		switch {
@@ -265,7 +263,7 @@ func anyKey(name string, values []string) bool {
 	return false
 }
 
-// lend puts the upstream's key into a request that brings none of its own.
+// addKey sets the upstream's key on a request that has none of its own.
 func (u *upstream) addKey(h http.Header) {
 	if u.key == "" {
 		return
@@ -287,8 +285,8 @@ func (u *upstream) addKey(h http.Header) {
 // sending a request without asking for the answer. Both tell on themselves in the
 // headers Host and Origin.
 
-// checkHost reports whether a request is meant for this machine, or for one of the
-// names configured. What came over a Unix socket is: no browser can open one.
+// checkHost refuses a request whose Host is neither this machine nor a configured name. A
+// request over a Unix socket passes: no browser can open one.
 func checkHost(r *http.Request, names []string) *fault {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
 		return nil
@@ -300,7 +298,7 @@ func checkHost(r *http.Request, names []string) *fault {
 		try: "Use localhost, add the name to gateway.hosts, or configure gateway.keys."}
 }
 
-// checkOrigin refuses what a browser sends for a page that came from elsewhere.
+// checkOrigin refuses a request that a browser sends for a page of another origin.
 func checkOrigin(r *http.Request, names []string) *fault {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -314,7 +312,7 @@ func checkOrigin(r *http.Request, names []string) *fault {
 		try: "Call it from a program, or configure gateway.keys."}
 }
 
-// hostOf is a Host header without its port, in lower case.
+// hostOf returns a Host header without its port, in lower case.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

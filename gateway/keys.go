@@ -11,8 +11,8 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/operator"
 )
 
-// settings are what a request is served on, and what Reload changes: the configuration,
-// and who may come in.
+// settings are the parts of the configuration that Reload can change, with the keys in
+// force.
 type settings struct {
 	cfg config.Gateway
 	authenticator
@@ -43,8 +43,8 @@ func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
 	return cfg, nil
 }
 
-// fileKeys returns the keys of a file. A key that was revoked is one that ended then, so
-// that whoever brings it is told so.
+// fileKeys returns the keys of the key file. A revoked key is returned as expired, so that
+// its bearer is told so.
 func fileKeys(keys *operator.Keys) ([]config.GatewayKey, error) {
 	if keys == nil {
 		return nil, nil
@@ -60,8 +60,8 @@ func fileKeys(keys *operator.Keys) ([]config.GatewayKey, error) {
 	return out, err
 }
 
-// admitKeys puts cfg in force, with the keys of its own and those that were handed out.
-// With keyed, nobody comes in where there are none. The caller holds g.reload, or is New.
+// setKeys puts cfg in force with its own keys and those of the key file. With keyed, a
+// gateway without keys admits no request. The caller holds g.reload, or is New.
 func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	old, all := g.settings.Load(), cfg
 	all.Keys = slices.Clone(cfg.Keys)
@@ -87,8 +87,8 @@ func (g *Gateway) setKeys(cfg config.Gateway, keyed bool) error {
 	return nil
 }
 
-// refreshKeys takes up the keys that were handed out, or revoked, since it last looked. A
-// file that can't be read changes nothing.
+// refreshKeys reads the key file again if it has changed. A file that can't be read changes
+// nothing.
 func (g *Gateway) refreshKeys() {
 	if g.o.Keys == nil || !g.o.Keys.Changed() {
 		return

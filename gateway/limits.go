@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/config"
 )
 
-// limits decides whether a request may come in now.
+// limits enforces the number of concurrent requests and the rate of each key.
 type limits struct {
 	inFlight atomic.Int64
 	most     atomic.Int64
@@ -59,7 +59,7 @@ func (l *limits) enter() *fault {
 
 func (l *limits) leave() { l.inFlight.Add(-1) }
 
-// spendBudget takes one request off what a key may make.
+// spend counts one request against a key's rate.
 func (l *limits) spend(name string) *fault {
 	k := l.of(name)
 	if k == nil {
@@ -76,7 +76,7 @@ func (l *limits) spend(name string) *fault {
 		try: "Wait a little, or have gateway.rate raised.", retry: max(1, int(math.Ceil(wait.Seconds())))}
 }
 
-// of is what a key may make; nil when that has no limit.
+// of returns the rate limiter of a key, nil when the rate has no limit.
 func (l *limits) of(name string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// meter reads what an answer says of itself: its model and its tokens. It gets the
-// upstream's bytes while they pass, and changes none.
+// meter reads the model and the token counts of an answer. It gets the upstream's bytes as
+// they pass and changes none.
 type meter struct {
 	answer     *wire.Meter   // of a model call; nil for embeddings, and for what can't be read
 	compressed *bytes.Buffer // a compressed answer; nil for one that is not
@@ -73,13 +73,13 @@ func (m *meter) addPlain(p []byte) {
 	}
 }
 
-// Write is for what is unpacked.
+// Write takes bytes that were decompressed.
 func (m *meter) Write(p []byte) (int, error) {
 	m.addPlain(p)
 	return len(p), nil
 }
 
-// parse returns what the answer has said so far.
+// read returns the counts that the answer has given so far.
 func (m *meter) read() (name string, u wire.Usage, ok bool) {
 	if m.compressed != nil {
 		if z, err := gzip.NewReader(m.compressed); err == nil {
@@ -96,7 +96,7 @@ func (m *meter) read() (name string, u wire.Usage, ok bool) {
 	return "", wire.Usage{Input: int(n)}, n > 0
 }
 
-// account adds up what a request used, once it is over.
+// recordUsage records the usage of a request, once it is over.
 func (c *call) recordUsage() {
 	if m := c.meter; m != nil {
 		c.answeringModel, c.used, c.usageKnown = m.read()
@@ -142,7 +142,8 @@ func (c *call) estimate() int64 {
 	}
 }
 
-// validModelPath is the model of a call: as the answer names it, else as the request does.
+// modelName returns the model of a call: the one that the answer names, else the one that
+// the request names.
 func (c *call) modelName() string {
 	if c.answeringModel != "" {
 		return c.answeringModel

@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// inspect reads a call that may get what Ken knows; whole tells that there is all of it.
-// Only headers that can't be read are a fault, because they may ask for less than what
-// would be shown.
+// inspect reads the body of a call that may get knowledge. isWhole is set when all of the
+// body was read. Only headers that can't be read are a fault, because they may ask for less
+// than would be shown.
 func (c *call) inspect() *fault {
 	if f := c.headers.parse(c.r.Header, c.g.scopes); f != nil {
 		return f
@@ -46,7 +46,7 @@ func (c *call) turn(r *wire.Request) ken.Turn {
 	return t
 }
 
-// preview puts into a request that counts tokens what the model call would carry.
+// previewCount adds to a token count request the blocks that the model call would carry.
 func (c *call) previewCount() *fault {
 	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
@@ -58,8 +58,8 @@ func (c *call) previewCount() *fault {
 	return nil
 }
 
-// extend puts what Ken knows into a model call. Whatever goes wrong with knowledge,
-// the call goes on without.
+// injectKnowledge adds knowledge to a model call. If that fails, the call goes on without
+// it.
 func (c *call) injectKnowledge() *fault {
 	if f := c.inspect(); f != nil || !c.isWhole || c.untouched != "" {
 		return f
@@ -71,8 +71,8 @@ func (c *call) injectKnowledge() *fault {
 	return nil
 }
 
-// reserveForMessages takes room for what many short messages need beyond their bytes. Without it,
-// the body is not looked into.
+// reserveForMessages reserves memory for the parsed form of many short messages. Without it,
+// the body is not inspected.
 func (c *call) reserveForMessages() bool {
 	if more := messageBytes*bytes.Count(c.whole, []byte(`"role"`)) - len(c.whole); more > 0 && !c.reserve(more) {
 		c.untouched = tooMany
@@ -81,8 +81,9 @@ func (c *call) reserveForMessages() bool {
 	return true
 }
 
-// beginExchange has the layer look into the body, and sets exchange unless the body is no request of
-// its dialect. change, which may be nil, can change the request and its turn before.
+// beginExchange has the layer read the body, and sets exchange unless the body is not a
+// request of its dialect. change, which may be nil, can change the request and its turn
+// first.
 func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	var model string
 	var stream bool
@@ -115,8 +116,8 @@ func (c *call) beginExchange(change func(*wire.Request, *ken.Turn)) {
 	}
 }
 
-// callLayer is the layer's part; nil when the body is none of its dialect, and when
-// the layer failed in a way that it should not.
+// callLayer begins the layer's exchange. It returns nil when the body is not a request of
+// the dialect, and when the layer failed unexpectedly.
 func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchange) {
 	defer c.recoverLayer()
 	x, err := c.g.layer.Begin(c.r.Context(), c.dialect, c.whole, who)
@@ -126,14 +127,14 @@ func (c *call) callLayer(who func(*wire.Request) ken.Turn) (x *middleware.Exchan
 	return x
 }
 
-// recoverLayer keeps a failure of the layer from the call, which goes on without knowledge.
+// recoverLayer recovers from a panic of the layer. The call goes on without knowledge.
 func (c *call) recoverLayer() {
 	if p := recover(); p != nil {
 		c.g.o.Log.Error("the request goes on without knowledge", "cause", fmt.Sprint(p))
 	}
 }
 
-// modify adds to the upstream's answer what Ken has to say, and listens to it.
+// modifyResponse adds Ken's headers to the upstream's answer and observes its body.
 func (g *Gateway) modifyResponse(resp *http.Response) error {
 	c := callOf(resp.Request.Context())
 	c.up.note(g.o.Now(), resp.StatusCode, "")
@@ -192,9 +193,9 @@ func (c *call) suppressDefaults(from http.Header) {
 	}
 }
 
-// annotate adds what Ken has to say to the answer's headers. Of the names that
-// are Ken's alone the upstream's are replaced: a client looks up its turn by them. In
-// Server-Timing the upstream's entries stay, first.
+// setHeaders adds Ken's headers to the answer. They replace headers of the same name from
+// the upstream, because a client looks up its turn by them. In Server-Timing the upstream's
+// entries stay, first.
 func (c *call) setHeaders(h http.Header) {
 	r := &c.exchange.Receipt
 	h.Del("X-Ken-Policy")
@@ -217,8 +218,8 @@ func (c *call) setHeaders(h http.Header) {
 	h.Add("Server-Timing", timing(spent))
 }
 
-// timing writes what the layer spent as Server-Timing does: ken is all of it, and
-// ken-STAGE a part.
+// timing formats the durations of the layer for Server-Timing: ken is the total, ken-STAGE a
+// part.
 func timing(spent map[string]float64) string {
 	b := make([]byte, 0, 128)
 	b = append(b, "ken;dur="...)
@@ -239,7 +240,7 @@ func timing(spent map[string]float64) string {
 	return string(b)
 }
 
-// headerSafe reports a name that can stand in a header as it is.
+// headerSafe reports whether a name can stand in a header unquoted.
 func headerSafe(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -250,7 +251,7 @@ func headerSafe(s string) bool {
 	return s != ""
 }
 
-// listener ends the call's span with what the model answered, once the client has it.
+// spanEnder returns a function that ends the call's span with the model's answer.
 func spanEnder(span *trace.Span, status int) func(middleware.Heard) {
 	return func(h middleware.Heard) {
 		u := h.Answer.Usage
@@ -263,9 +264,9 @@ func spanEnder(span *trace.Span, status int) func(middleware.Heard) {
 	}
 }
 
-// decide says what a model call gets and leaves: by the first rule of the configuration
-// that fits it; else nothing of either for a side call, unless its header X-Ken is on. Any
-// other call gets and leaves what it asks for. A rule never takes back what a client asks
+// applyPolicy decides whether a model call gets knowledge and is learned from. The first
+// rule of the configuration that matches decides. Otherwise a side call gets nothing and
+// leaves nothing, unless its header X-Ken is on. A rule never overrides a client that asks
 // for less.
 func (c *call) applyPolicy(r *wire.Request, t *ken.Turn) {
 	rules := c.settings.cfg.Policy
@@ -301,7 +302,7 @@ func (c *call) matchesRule(p *config.PolicyRule, r *wire.Request, t *ken.Turn) b
 
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-// matches is access.Match without regard to case.
+// matches is access.Match, ignoring case.
 func matches(pattern, s string) bool {
 	return access.Match(strings.ToLower(pattern), strings.ToLower(s))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 )
 
-// permit checks what a key may ask of the upstream, and counts the request.
+// authorize checks that the key may send this request to the upstream, and counts it.
 func (c *call) authorize() *fault {
 	if !c.who.Can(access.Upstream) && c.usesUpstreamKey() && !c.mayUseUpstreamKey() {
 		return missingRight(access.Upstream)
@@ -28,8 +28,8 @@ func (c *call) authorize() *fault {
 	return c.spendBudget()
 }
 
-// usesUpstreamKey reports whether the request will carry the gateway's own key of the upstream: it
-// brings a key of Ken and no other.
+// usesUpstreamKey reports whether the request will carry the gateway's own key for the
+// upstream: it has a Ken key and no other.
 func (c *call) usesUpstreamKey() bool {
 	if c.up == nil || c.up.key == "" {
 		return false
@@ -46,7 +46,7 @@ func (c *call) usesUpstreamKey() bool {
 	return brought
 }
 
-// modelPaths are paths beside those of routes that ask a model, or count for one.
+// modelPaths are paths without a route of their own that ask a model or count its tokens.
 var modelPaths = []string{compact, countMessages, countInput}
 
 const (
@@ -55,8 +55,8 @@ const (
 	countInput    = "/v1/responses/input_tokens"
 )
 
-// mayUseUpstreamKey reports the requests for which every key is lent the upstream's: model calls,
-// embeddings, the list of models and counting tokens.
+// mayUseUpstreamKey reports whether every key may use the upstream's key for this request: a
+// model call, embeddings, the list of models or a token count.
 func (c *call) mayUseUpstreamKey() bool {
 	switch {
 	case c.route == model, c.route == embeddings, c.route == models:
@@ -72,14 +72,15 @@ func (c *call) mayUseUpstreamKey() bool {
 	return false
 }
 
-// leavesHTTP reports a request that leaves HTTP, after which the gateway does not see what is
-// asked.
+// leavesHTTP reports a request to switch protocols. The gateway does not see what is sent
+// afterwards.
 func (c *call) leavesHTTP() bool {
 	to := c.r.Header.Get("Upgrade")
 	return to != "" && !strings.EqualFold(to, "h2c") // which is not passed on
 }
 
-// validModelPath reports a name that is no way to another path, however the upstream reads it.
+// validModelPath reports whether a model's name in a path can't lead to another path,
+// however the upstream reads it.
 func validModelPath(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || strings.Trim(part, ".") == "" || strings.ContainsFunc(part, func(r rune) bool {
@@ -91,8 +92,8 @@ func validModelPath(s string) bool {
 	return true
 }
 
-// permitModel refuses a model that the key may not ask. Where it can't be known which one
-// is asked, nothing is.
+// authorizeModel refuses a model that the key may not use, and a request whose model is
+// unclear.
 func (c *call) authorizeModel() *fault {
 	if len(c.who.Models) == 0 || c.body == nil {
 		return nil
@@ -113,7 +114,7 @@ func (c *call) authorizeModel() *fault {
 	return c.checkModel(name)
 }
 
-// permits refuses a model that the key may not ask.
+// checkModel refuses a model that the key may not use.
 func (c *call) checkModel(name string) *fault {
 	c.requestedModel = name
 	if c.who.Allows(name) {
@@ -128,8 +129,8 @@ func (c *call) unknownModel() *fault {
 		try: "Send JSON with one field called model, not compressed; models that this key may ask: " + strings.Join(c.who.Models, ", ") + "."}
 }
 
-// modelInBody is the model that a request names. ok is false unless there is exactly one name,
-// whatever the upstream makes of upper and lower case: of two it might take the other one.
+// modelInBody returns the model that a request names. ok is false unless there is exactly
+// one name, in any case: of two, the upstream might take the other.
 func modelInBody(body []byte) (name string, ok bool) {
 	if !gjson.ValidBytes(body) {
 		return "", false
@@ -150,7 +151,7 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
-// spendBudget counts a request towards the key's budget of the day, and towards its usage.
+// spendBudget counts a request against the key's daily budget and its usage.
 func (c *call) spendBudget() *fault {
 	counting := c.raw == countMessages || c.raw == countInput
 	if c.g.o.Usage == nil || counting || c.route == models || c.route == socketRoute || c.route == pass && c.r.Method != http.MethodPost {

@@ -56,7 +56,7 @@ func (c *call) proxy() *fault {
 	return nil
 }
 
-// upstreamFor is where a request goes, nil for nowhere.
+// upstreamFor returns the upstream of a request, nil for none.
 func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 	if g.anthropic != nil && (h.Get("Anthropic-Version") != "" || raw == "/v1/messages" || strings.HasPrefix(raw, "/v1/messages/")) {
 		return g.anthropic
@@ -64,12 +64,12 @@ func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
 	return g.upstream
 }
 
-// incoming is the request's body with its limits.
+// incoming returns the request's body with its limits.
 func (c *call) incoming() *requestBody {
 	return &requestBody{ReadCloser: c.r.Body, control: c.w.control, stall: c.settings.cfg.Stall, left: int64(c.settings.cfg.BodyBytes)}
 }
 
-// take puts limits on the request's body.
+// limitBody puts limits on the request's body.
 func (c *call) limitBody() *fault {
 	if c.r.ContentLength > int64(c.settings.cfg.BodyBytes) {
 		return tooLong(c.settings.cfg.BodyBytes)
@@ -89,14 +89,14 @@ func (c *call) limitBody() *fault {
 	return nil
 }
 
-// set makes b the body to send.
+// setBody makes b the body to send.
 func (c *call) setBody(b []byte) {
 	c.whole, c.isWhole = b, true
 	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
 	c.r.Body = io.NopCloser(bytes.NewReader(b))
 }
 
-// bodyFault says why the request's body can't be read.
+// bodyFault returns the fault for a request body that can't be read.
 func (c *call) bodyFault(err error) *fault {
 	c.err = err
 	var timeout net.Error
@@ -114,11 +114,11 @@ func tooLong(limit int) *fault {
 		try: "Send less, or raise gateway.body_bytes."}
 }
 
-// forwarded are what httputil.ReverseProxy takes out; the client sent them.
+// forwarded are headers of the client that httputil.ReverseProxy would remove.
 var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// rewrite makes the upstream's request of the client's: the same, without what is
-// for Ken.
+// rewrite makes the upstream's request from the client's: the same request without Ken's
+// headers.
 func rewrite(p *httputil.ProxyRequest) {
 	c := callOf(p.In.Context())
 	h := p.Out.Header
@@ -152,7 +152,7 @@ func rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// failed answers when there is no answer from the upstream.
+// upstreamFailed answers when the upstream gave no answer.
 func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	c.err = err

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// memoryBudget is the bytes that bodies which are looked into may still take, all together. It
-// is below zero after it was made smaller while they held more.
+// memoryBudget limits the memory of all bodies that are being inspected. left is below zero
+// after the limit was lowered while they held more.
 type memoryBudget struct {
 	left    atomic.Int64
 	freeing atomic.Bool
@@ -37,19 +37,18 @@ const (
 	tooBusy    = "turns"    // retrieval.at_once turns are composed
 )
 
-// maxLook bounds the bodies that are looked into: 32 MiB, well above what any model
+// maxInspected bounds the bodies that are looked into: 32 MiB, well above what any model
 // reads.
 const maxInspected = 32 << 20
 
-// initialRead is as much as room is made for before anything has arrived: a client may
-// announce what it never sends.
+// initialRead is the most memory to reserve before anything has arrived: a client may
+// announce a body that it never sends.
 const initialRead = 1 << 20
 
-// messageBytes is about what a message takes while it is looked into, in bytes, however
-// little it says.
+// messageBytes is about the memory that a parsed message takes, however short it is.
 const messageBytes = 1 << 10
 
-// unlookable says why the body is not even begun to be read.
+// skipReason returns the reason not to read the body at all, "" for none.
 func (c *call) skipReason() string {
 	switch encoding := c.r.Header.Get("Content-Encoding"); {
 	case c.body == nil:
@@ -62,7 +61,7 @@ func (c *call) skipReason() string {
 	return ""
 }
 
-// reserve takes room for n bytes more until the call is done.
+// reserve reserves n more bytes until the call is done.
 func (c *call) reserve(n int) bool {
 	if !c.g.bodyMemory.take(int64(n)) {
 		return false
@@ -74,8 +73,8 @@ func (c *call) reserve(n int) bool {
 // largeBody is a body, in bytes, after which it is worth to give memory back at once.
 const largeBody = 8 << 20
 
-// release gives back the room that a call had. After a large body its memory goes back
-// to the system, which otherwise would take minutes.
+// release returns reserved memory. After a large body it also returns memory to the system,
+// which otherwise would take minutes.
 func (g *Gateway) release(held int64) {
 	g.bodyMemory.left.Add(held)
 	if held < largeBody || !g.bodyMemory.freeing.CompareAndSwap(false, true) {
@@ -87,8 +86,8 @@ func (g *Gateway) release(held int64) {
 	}()
 }
 
-// parse reads the body into whole. One that turns out to be longer than maxLook, or for
-// which there is no room, is left to be passed on as it comes.
+// readBody reads the body into whole. A body that is longer than maxInspected, or for which
+// there is no memory, is passed on as it comes.
 func (c *call) readBody() *fault {
 	if c.isWhole {
 		return nil
@@ -124,7 +123,7 @@ func (c *call) readBody() *fault {
 	return nil
 }
 
-// passBody has the body passed on as it comes, after what was read of it.
+// passBody has the body passed on as it comes, after the part that was read.
 func (c *call) passBody(begun []byte, why string) {
 	c.untouched = why
 	c.r.Body = struct {

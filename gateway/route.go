@@ -8,7 +8,7 @@ import (
 	"github.com/kenlayer/ken/internal/websocket"
 )
 
-// route is what is done with a request.
+// route is the way in which a request is handled.
 type route uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	ready
 )
 
-// own reports the routes that are never passed on.
+// own reports a route that is never passed on.
 func (r route) own() bool { return r >= api }
 
 // ownsAPI reports whether a path is one of Ken's API. Ollama's API is under /api as well:

@@ -107,7 +107,8 @@ func (h *handlers) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// close lets no handler begin; what it returns is closed when the last has ended.
+// close prevents new handlers. The channel it returns is closed when the last handler has
+// ended.
 func (h *handlers) close() <-chan struct{} {
 	h.mu.Lock()
 	h.closed = true
@@ -157,7 +158,7 @@ func listen(cfg config.Gateway) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable refuses an address that others could reach while there are no keys.
+// reachable refuses an address that other machines could reach while there are no keys.
 func reachable(at net.Addr, keyed bool) error {
 	if tcp, ok := at.(*net.TCPAddr); !ok || keyed || tcp.IP.IsLoopback() {
 		return nil
@@ -167,7 +168,7 @@ func reachable(at net.Addr, keyed bool) error {
 		Try: "Make a key with ken key create NAME, or listen on 127.0.0.1."}
 }
 
-// maxSocketPath is the longest path that a socket can have on every system.
+// maxSocketPath is the longest path of a socket that every system allows.
 const maxSocketPath = 103
 
 // listenUnix opens a socket that only this user can connect to. It is made in a
@@ -264,7 +265,7 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// mayDebug says why a request gets no profile; nil when it may.
+// mayDebug returns the fault of a request that may not read profiles, nil for one that may.
 func (g *Gateway) mayDebug(r *http.Request) *fault {
 	t := g.settings.Load()
 	if t.ring == nil {

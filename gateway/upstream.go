@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// upstream is an API that requests are passed on to.
+// upstream is an API to which requests are passed on.
 type upstream struct {
 	base      *url.URL
 	prefix    string // the base's path, which stands for /v1
@@ -27,8 +27,8 @@ type upstream struct {
 
 var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
 
-// parseUpstream reads a base URL as clients know it: version included, or left out
-// when the path is empty.
+// parseUpstream reads a base URL as clients write it: with the version, or without it when
+// the path is empty.
 func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -46,8 +46,8 @@ func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
 	return up, nil
 }
 
-// path is where a request for this path goes: /v1 and what is below it to the
-// base, all else beside it. Nothing is decoded or cleaned.
+// path returns the upstream's path for a request. A path below /v1 goes below the base; any
+// other goes beside it. Nothing is decoded or cleaned.
 func (u *upstream) path(raw string) string {
 	if rest, ok := strings.CutPrefix(raw, "/v1"); ok && (rest == "" || rest[0] == '/') {
 		return u.prefix + rest
@@ -69,7 +69,7 @@ func (u *upstream) point(out *http.Request, raw string, in *url.URL) {
 	out.URL, out.Host = to, ""
 }
 
-// rawPath is a request's path as it came, without the query.
+// rawPath returns a request's path as it came, without the query.
 func rawPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // as a client sends it to a proxy
@@ -122,7 +122,7 @@ func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.g.o.Transport.RoundTrip(req)
 }
 
-// buffers are what answers are copied through.
+// buffers provides the buffers through which answers are copied.
 type buffers struct{}
 
 const bufferSize = 32 << 10

@@ -63,7 +63,7 @@ var errEnded = errors.New("no more requests on this connection")
 // policyViolation is a close code.
 const policyViolation = 1008
 
-// upgrade prepares a request for a WebSocket on a path of model calls.
+// prepareSocket prepares a request for a WebSocket on a path of model calls.
 func (c *call) prepareSocket() *fault {
 	if f := c.headers.parse(c.r.Header, c.g.scopes); f != nil {
 		return f
@@ -84,7 +84,7 @@ func (c *call) prepareSocket() *fault {
 	return nil
 }
 
-// open begins to look into what goes over the connection.
+// open starts to inspect the messages of the connection.
 func (s *socket) open(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	s.conn, s.wire = conn, bufio.NewWriterSize(conn, bufferSize)
 	s.up = messageFilter{inspect: s.clientMessage, grow: s.reserve, skipped: s.clientSkipped, out: s.wire, maxText: min(maxInspected, s.c.settings.cfg.BodyBytes)}
@@ -173,7 +173,7 @@ func (s *socket) end(why error) {
 	s.held = 0
 }
 
-// reserve takes room for n bytes more of the message that is collected.
+// reserve reserves n more bytes for the message that is being collected.
 func (s *socket) reserve(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *socket) reserve(n int) bool {
 	return true
 }
 
-// takeReserved is the room that the collected message has; it is the caller's to release now.
+// takeReserved returns the memory of the collected message, which the caller must release.
 func (s *socket) takeReserved() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *socket) takeReserved() (n int64) {
 	return n
 }
 
-// requestedModel takes up a message of the client's.
+// clientMessage handles a message of the client.
 func (s *socket) clientMessage(text []byte) (instead [][]byte, replace bool) {
 	if !asksForResponse(text) {
 		s.c.g.release(s.takeReserved())
@@ -211,7 +211,7 @@ func (s *socket) clientMessage(text []byte) (instead [][]byte, replace bool) {
 	return [][]byte{r.exchange.Body}, true
 }
 
-// clientSkipped is told of a message of the client's that goes on without being looked into.
+// clientSkipped handles a client's message that is passed on without inspection.
 func (s *socket) clientSkipped(text []byte, why string) {
 	asks := asksForResponse(text)
 	if why != compressed && !asks {
@@ -234,7 +234,8 @@ func asksForResponse(text []byte) bool {
 	return gjson.GetBytes(text, "type").Str == "response.create"
 }
 
-// admit asks again what was asked when the connection was made: keys and limits change.
+// authorize repeats the checks of the handshake for a message, because keys and limits
+// change.
 func (s *socket) authorize(r *response) error {
 	var f *fault
 	if r.who, f = r.settings.identify(r.r.Header); f == nil {
@@ -253,7 +254,7 @@ func (s *socket) authorize(r *response) error {
 	return errEnded
 }
 
-// enqueue has a call wait for its events.
+// enqueue adds a call to those that wait for their events.
 func (s *socket) enqueue(r *response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +265,7 @@ func (s *socket) enqueue(r *response) {
 	s.waiting = append(s.waiting, r)
 }
 
-// upstreamMessage takes up a message of the upstream's.
+// upstreamMessage handles a message of the upstream.
 func (s *socket) upstreamMessage(text []byte) (instead [][]byte, replace bool) {
 	if s.refused {
 		return nil, true
@@ -284,7 +285,7 @@ func (s *socket) upstreamMessage(text []byte) (instead [][]byte, replace bool) {
 	return instead, replace
 }
 
-// upstreamSkipped is told of a message of the upstream's that goes on without being looked into.
+// upstreamSkipped handles an upstream's message that is passed on without inspection.
 func (s *socket) upstreamSkipped(text []byte, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

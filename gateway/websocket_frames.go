@@ -43,7 +43,7 @@ type textPart struct {
 	end  int // of its payload in the text
 }
 
-// write takes up the next bytes.
+// write processes the next bytes.
 func (f *messageFilter) write(p []byte) {
 	for len(p) > 0 {
 		switch {
@@ -75,7 +75,7 @@ func (f *messageFilter) write(p []byte) {
 	}
 }
 
-// callLayer takes up a frame's header.
+// begin processes a frame's header.
 func (f *messageFilter) begin(h websocket.Header, head []byte) {
 	f.frame, f.left = h, h.Length
 	if f.belongs(h) {
@@ -89,7 +89,7 @@ func (f *messageFilter) begin(h websocket.Header, head []byte) {
 	}
 }
 
-// belongs reports whether a frame is of a text that is collected.
+// belongs reports whether a frame is part of a text that is collected.
 func (f *messageFilter) belongs(h websocket.Header) bool {
 	switch {
 	case h.Opcode.Control():
@@ -105,7 +105,7 @@ func (f *messageFilter) belongs(h websocket.Header) bool {
 	return h.Opcode == websocket.Text && h.RSV == 0
 }
 
-// payload takes up a part of a frame's payload.
+// payload processes a part of a frame's payload.
 func (f *messageFilter) payload(p []byte) {
 	if f.collecting && !f.frame.Opcode.Control() {
 		f.reserve(len(p))
@@ -125,7 +125,7 @@ func (f *messageFilter) payload(p []byte) {
 	}
 }
 
-// reserve makes room for n more bytes of text, or lets go of it.
+// reserve makes room for n more bytes of text, or stops collecting the text.
 func (f *messageFilter) reserve(n int) {
 	size := len(f.text) + n
 	switch {
@@ -141,7 +141,7 @@ func (f *messageFilter) reserve(n int) {
 	}
 }
 
-// end is told that a frame is whole.
+// end handles the end of a frame.
 func (f *messageFilter) end() {
 	if !f.collecting || f.frame.Opcode.Control() || !f.frame.Fin {
 		return
@@ -179,7 +179,7 @@ func (f *messageFilter) release(why string) {
 	}
 }
 
-// passBody passes on what was collected, as it came.
+// pass passes on what was collected, as it came.
 func (f *messageFilter) pass() {
 	at := 0
 	for i := range f.parts {
@@ -209,7 +209,7 @@ func (f *messageFilter) writeText(text []byte, as *textPart) {
 	}
 }
 
-// forget lets go of the text: somebody else may hold it now.
+// forget drops the text: its new owner may still hold it.
 func (f *messageFilter) forget() {
 	f.collecting, f.text, f.parts = false, nil, nil
 }

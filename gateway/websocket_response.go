@@ -16,8 +16,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// response is a model call on a WebSocket: with a line in the log, a turn and an answer of
-// its own.
+// response is a model call on a WebSocket. It has its own log line, turn and answer.
 type response struct {
 	*call
 	stream    *eventStream // nil: nobody listens
@@ -33,7 +32,7 @@ func (s *socket) response() *response {
 		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
-// inspect has the layer look into the request, and listen to its answer.
+// begin has the layer read the request and observe its answer.
 func (r *response) begin(text []byte) {
 	r.whole = text
 	if !r.reserveForMessages() {
@@ -61,8 +60,8 @@ func (r *response) begin(text []byte) {
 	r.stream.start(resp.Body)
 }
 
-// event takes up an event of the response: whether it is the last one, and what the client
-// gets instead.
+// event handles one event of the response. It returns whether the event is the last one, and
+// the events that the client gets instead.
 func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	if r.endStream == nil {
 		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
@@ -91,7 +90,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	return instead, replace, last || r.refused
 }
 
-// serverSent returns an event as a stream over HTTP has it.
+// serverSent returns an event in the form of a stream over HTTP.
 func serverSent(text []byte) []byte {
 	out := make([]byte, 0, len(text)+8)
 	out = append(out, "data: "...)
@@ -104,7 +103,7 @@ func serverSent(text []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// passBody has the layer hear an event, and hold it back or refuse it where it must.
+// filterEvent passes an event through the layer, which may hold it back or refuse it.
 func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replace bool) {
 	got := r.stream.feed(sent, false)
 	if r.refused = r.stream.ended; last && !r.refused {
@@ -124,7 +123,7 @@ func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replac
 	return instead, true
 }
 
-// refusal is the event of a stream that says why it ends, as a WebSocket's clients read it.
+// refusal converts a stream's closing error event to the form that WebSocket clients read.
 func refusal(event []byte) []byte {
 	e := gjson.ParseBytes(event)
 	b, _ := json.Marshal(map[string]any{"type": "error", "status": http.StatusForbidden, "error": map[string]any{
@@ -132,7 +131,7 @@ func refusal(event []byte) []byte {
 	return b
 }
 
-// end is told that no more events come, and why; nil after the last one.
+// end ends the response. why is nil after the last event.
 func (r *response) end(why error) {
 	if r.err = why; r.endStream != nil {
 		r.endStream()
@@ -145,9 +144,9 @@ func (r *response) end(why error) {
 	r.done()
 }
 
-// eventStream is the body of a response whose events come one by one from somewhere else. It
-// hands each to whatever reads the body, and gets back what that makes of it. It is not safe
-// for concurrent use.
+// eventStream is a response body whose events come one by one from elsewhere. It passes each
+// event to the body's reader and returns what that reader produced. It is not safe for
+// concurrent use.
 type eventStream struct {
 	in    []byte
 	eof   bool
@@ -157,7 +156,8 @@ type eventStream struct {
 	ended bool
 }
 
-// start has body, which reads from the stream, be read to where it needs more.
+// start begins to read body, which reads from the stream, up to the point where it needs
+// more.
 func (s *eventStream) start(body io.ReadCloser) {
 	s.next, s.stop = iter.Pull(func(yield func([]byte) bool) {
 		on := true
@@ -178,7 +178,7 @@ func (s *eventStream) start(body io.ReadCloser) {
 	s.ended = !s.ended
 }
 
-// feed adds to the body, perhaps to its end, and returns what its reader read then.
+// feed adds bytes to the body, or its end, and returns what its reader produced.
 func (s *eventStream) feed(p []byte, eof bool) (out []byte) {
 	s.in, s.eof = p, eof
 	for !s.ended {

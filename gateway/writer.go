@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// writer is a response on its way to the client. It gives each write a time limit
-// of its own, so that a client that takes nothing is let go, and a stream may go on
-// as long as it flows. It notes what the log wants to know.
+// writer is a response on its way to the client. It gives each write its own time limit: a
+// client that reads nothing is dropped, and a stream may run as long as it flows. It also
+// records facts for the log.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -35,8 +35,8 @@ func newWriter(w http.ResponseWriter, stall time.Duration, now func() time.Time)
 	return rw
 }
 
-// expect gives a body that may never be read a time limit all the same: net/http
-// reads what is left of it.
+// limitRead gives a body that may never be read a time limit, because net/http reads the
+// rest of it.
 func (w *writer) limitRead(r *http.Request) {
 	if r.ContentLength != 0 {
 		_ = w.control.SetReadDeadline(time.Now().Add(w.stall))
@@ -86,9 +86,9 @@ func (w *writer) FlushError() error {
 	return w.control.Flush()
 }
 
-// requestBody is a request's body on its way in. It gives each read a time limit, notes
-// the error that ended it, and refuses to grow beyond max bytes. http.Transport may
-// still read it when the upstream's answer, or the lack of one, is known.
+// requestBody is a request's body on its way in. It gives each read a time limit, records
+// the error that ended it, and refuses to grow beyond its limit. http.Transport may still
+// read it after the upstream has answered or failed.
 type requestBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -98,7 +98,7 @@ type requestBody struct {
 	ended   atomic.Bool
 }
 
-// err is what ended the body before its end, nil if nothing did.
+// err returns the error that ended the body early, nil for none.
 func (b *requestBody) err() error {
 	if err := b.broken.Load(); err != nil {
 		return *err
@@ -132,7 +132,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// upstreamBody is the upstream's body on its way to the client. It notes how it ended.
+// upstreamBody is the upstream's body on its way to the client. It records how it ended.
 type upstreamBody struct {
 	io.ReadCloser
 	c      *call
