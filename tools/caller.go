@@ -19,8 +19,8 @@ const (
 // Rights lists every right. The caller owns the slice.
 func Rights() []Right { return []Right{Read, Write} }
 
-// Caller is who calls a tool. It comes from the process, the configuration or a
-// key, never from what a model wrote.
+// Caller identifies the caller of a tool and what it may do. It comes from the process, the
+// configuration or a key, never from text that a model wrote.
 type Caller struct {
 	Owner   string // the isolation boundary; "" is the configured one
 	Project string // what is learned carries it
@@ -42,7 +42,7 @@ type Caller struct {
 // Can reports whether the caller has a right.
 func (c Caller) Can(r Right) bool { return slices.Contains(c.Rights, r) }
 
-// scope is what a new claim applies to.
+// scope returns the scope of a new claim.
 func (c *Caller) scope() ken.Scope {
 	if len(c.Scopes) == 1 {
 		return c.Scopes[0]
@@ -50,10 +50,10 @@ func (c *Caller) scope() ken.Scope {
 	return ken.Scope{}
 }
 
-// actor is who stands in a claim's history.
+// actor returns the caller as a claim's history names it.
 func (c *Caller) actor() ken.Actor { return ken.Actor{Type: "agent", ID: c.Agent} }
 
-// filter admits what the caller may see of these statuses; nil means
+// filter admits claims of these statuses that the caller may see; nil means
 // ken.RecallStatuses.
 func (c *Caller) filter(statuses []ken.Status) ken.Filter {
 	return ken.Filter{Scopes: c.Scopes, Unscoped: true, Statuses: statuses, ClaimsOnly: true}

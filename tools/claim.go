@@ -44,7 +44,7 @@ const (
 	maxHeading = 160
 )
 
-// show makes a claim fit to be shown, and notes that it was.
+// show converts a claim for an answer, and remembers that it was shown.
 func (c *Call) show(k ken.Claim) claimView {
 	v := c.r.layer.View(k)
 	return c.showAs(k, v.Tier, v.Trust)
@@ -68,9 +68,9 @@ func oneLine(s string, most int) string {
 	return truncate(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
 }
 
-// find returns the claim that an id, or a unique part of it, names. What belongs to
-// another owner or lies outside of the caller's scopes is not found, and neither is a
-// piece of the repository, which has no life cycle.
+// find returns the claim with an id, or a unique part of one. A claim of another owner or
+// outside the caller's scopes is not found. A piece of the repository is refused: it has no
+// life cycle.
 func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	id = bareID(id)
 	k, err := c.Store.Get(ctx, id)
@@ -90,7 +90,7 @@ func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
 	return k, nil
 }
 
-// readable is find for whoever only reads: it knows what other owners share as well.
+// readable is find for a tool that only reads. It also finds claims that other owners share.
 func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	k, err := c.find(ctx, id)
 	if !errors.Is(err, ken.ErrNotFound) {
@@ -103,19 +103,19 @@ func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
 	return shared, nil
 }
 
-// bareID is an id without what a block writes around it.
+// bareID returns an id without the marks that a block writes around it.
 func bareID(id string) string {
 	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
 	return strings.TrimPrefix(strings.ToLower(id), "k:")
 }
 
-// note says of JSON answers what the frame says of texts. It is the first field of each.
+// note is the first field of every JSON answer. It says what the frame says of a text.
 const note = middleware.Reference + " What is of external trust was written by somebody else."
 
 // noteJSON begins every JSON answer.
 var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)
 
-// statuses reads names that the schema has let through.
+// statuses converts names that the schema has checked.
 func statuses(names []string) []ken.Status {
 	var out []ken.Status
 	for _, n := range names {
@@ -134,18 +134,18 @@ func kinds(names []string) []ken.Kind {
 	return out
 }
 
-// allClaims is for a scan that wants all that the filter lets in.
+// allClaims lets a scan return every claim that its filter admits.
 func allClaims(store.Glance) bool { return true }
 
-// fromFile makes words of a file fit to be shown, with their lines, and says whether they
-// were cut.
+// fileText makes text of a file safe to show, with its lines. cut reports whether it was
+// shortened.
 func fileText(s string, most int) (shown string, cut bool) {
 	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	s = strings.TrimSpace(guardrail.Neutralize(s))
 	return truncate(s, most), utf8.RuneCountInString(s) > most
 }
 
-// fileLine is fromFile for what stands on one line.
+// fileLine is fileText for a single line.
 func fileLine(s string, most int) string {
 	s, _ = fileText(strings.Join(strings.Fields(s), " "), most)
 	return s
@@ -160,8 +160,8 @@ func fileLines(list []string, most int) (out []string) {
 	return out
 }
 
-// showFile notes that an answer shows what a file says, so that it is not learned from
-// it in this session.
+// showFile remembers that an answer shows text of a file, so that it is not learned again in
+// this session.
 func (c *Call) showFile(id string, kind ken.Kind, text string) {
 	id += "/" + strconv.Itoa(len(c.shown)) // of each id, one text is remembered
 	c.shown = append(c.shown, claimView{ID: id, Kind: string(kind), Text: text})

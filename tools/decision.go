@@ -31,7 +31,7 @@ type decisionView struct {
 // maxListed bounds what is shown of a list of a decision.
 const maxListed = 50
 
-// showDecision makes a record fit to be shown, and notes that it was.
+// showDecision converts a decision for an answer, and remembers that it was shown.
 func (c *Call) showDecision(r *decision.Record) decisionView {
 	out := decisionView{Handle: fileLine(r.Handle, maxName), Title: fileLine(r.Title.Text, maxHeading), Status: string(r.Status), Path: fileLine(r.Path, maxID),
 		Tags: valueTexts(r.Tags), Governs: valueTexts(r.Governs), Supersedes: referenceNames(r.Supersedes), SupersededBy: referenceNames(r.SupersededBy), Archived: r.Archived}
@@ -61,7 +61,7 @@ func valueTexts(list []decision.Value) (out []string) {
 	return out
 }
 
-// referenceNames are the records that references name.
+// referenceNames returns the names of the decisions that are referred to.
 func referenceNames(refs []decision.Reference) (out []string) {
 	for _, r := range refs[:min(len(refs), maxListed)] {
 		s := r.ID
@@ -76,7 +76,7 @@ func referenceNames(refs []decision.Reference) (out []string) {
 	return out
 }
 
-// decisionResult is a decision as it is now, after a change.
+// decisionResult is a decision after a change.
 type decisionResult struct {
 	Outcome  string       `json:"outcome" rule:"enum=created|known|superseded"`
 	Decision decisionView `json:"decision"`
@@ -110,7 +110,7 @@ type decisionSearchIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// decisionSearchResult are what a search found, best first.
+// decisionSearchResult holds the decisions that a search found, best first.
 type decisionSearchResult struct {
 	Decisions []decisionView `json:"decisions"`
 	Total     int            `json:"total"`
@@ -173,7 +173,7 @@ type alternativeView struct {
 	Chosen bool     `json:"chosen,omitempty"`
 }
 
-// decisionReadResult is all of a decision.
+// decisionReadResult is a decision with all of its sections.
 type decisionReadResult struct {
 	Decision     decisionView      `json:"decision"`
 	Deciders     []string          `json:"deciders,omitempty"`

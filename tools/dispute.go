@@ -15,7 +15,7 @@ type disputeIn struct {
 	Evidence []evidenceIn `json:"evidence,omitempty" rule:"items=10"`
 }
 
-// disputeResult is what came of a dispute.
+// disputeResult is the outcome of a dispute.
 type disputeResult struct {
 	ID       string   `json:"id"`
 	Status   string   `json:"status"`
@@ -38,7 +38,7 @@ func (d *disputeResult) Write(p *Page) {
 	}
 }
 
-// alwaysInjected are kinds that people put into every turn.
+// alwaysInjected reports whether a person has put a claim into every turn.
 func alwaysInjected(k *ken.Claim) bool {
 	switch k.Kind {
 	case ken.KindHot, ken.KindPattern, ken.KindPlaybook, ken.KindDecision, ken.KindObjective:
@@ -85,7 +85,7 @@ func knowledgeDispute() Tool {
 		})
 }
 
-// label names a piece of evidence in a reason.
+// label names a piece of evidence in the reason of a dispute.
 func label(e ken.Evidence) string {
 	parts := []string{string(e.Kind)}
 	for _, s := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
@@ -100,13 +100,13 @@ func label(e ken.Evidence) string {
 	return strings.Join(parts, " ")
 }
 
-// markIn are forget_memory's arguments.
+// markIn holds forget_memory's arguments.
 type markIn struct {
 	ID     string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
 	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
 }
 
-// markResult is what came of a request that a person has to agree to.
+// markResult is the outcome of a request that a person has to confirm.
 type markResult struct {
 	ID      string `json:"id"`
 	Marked  bool   `json:"marked" jsonschema:"it is in the operator's attention queue"`
@@ -140,7 +140,7 @@ func forgetMemory() Tool {
 		})
 }
 
-// mark asks a person about a claim.
+// mark adds a claim to the operator's attention queue.
 func (c *Call) mark(ctx context.Context, e attention.Event, id, reason string) (fresh bool, err error) {
 	c.Touch(id)
 	return attention.PutMark(ctx, c.Store.Shelf(), attention.Mark{Event: e, Claim: id, Reason: reason, Session: c.Session,

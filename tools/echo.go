@@ -16,8 +16,8 @@ const (
 	maxShown         = 1000 // claims of one session
 )
 
-// shownHistory is what tools showed, by session: most sessions of agents that call
-// tools have no journal that could know it.
+// shownHistory remembers what tools showed, by session. Most sessions of agents that call
+// tools have no journal to ask.
 type shownHistory struct {
 	mu       sync.Mutex // guards the rest
 	sessions map[string]map[string]session.Injection
@@ -62,12 +62,12 @@ func (m *shownHistory) get(name string) (out []session.Injection) {
 	return out
 }
 
-// place names a caller's session in the memory. Without a session, it is all that its
-// agent does.
+// sessionKey is the key of the caller's session in shownHistory. Without a session it covers
+// all that its agent does.
 func (c *Call) sessionKey() string { return c.Owner + "\x00" + c.Session + "\x00" + c.Agent }
 
-// rememberShown remembers what an answer shows, so that it is not learned again from this
-// session: here, and in the session's journal if it has one.
+// rememberShown records what an answer shows, here and in the session's journal if it has
+// one. It is not learned again from this session.
 func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 	r.shown.add(c.sessionKey(), c.shown)
 	if c.Session == "" {
@@ -83,8 +83,8 @@ func (r *Registry) rememberShown(ctx context.Context, c *Call) {
 	}
 }
 
-// echo returns the claim or chunk that Ken itself put before the model in this
-// session, if text says nothing but that.
+// echo returns the claim or chunk that text repeats, if Ken itself showed it to the model in
+// this session.
 func (c *Call) echo(ctx context.Context, text string) (id string, is bool, err error) {
 	injected := c.r.shown.get(c.sessionKey())
 	if c.Session != "" {

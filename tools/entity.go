@@ -26,7 +26,7 @@ type entityHit struct {
 	Constraints int      `json:"constraints,omitempty" jsonschema:"how many of these are rules"`
 }
 
-// entitySearchResult are what a search found, best first.
+// entitySearchResult holds the entities that a search found, best first.
 type entitySearchResult struct {
 	Entities []entityHit `json:"entities"`
 	Total    int         `json:"total"`
@@ -99,7 +99,7 @@ type ruleView struct {
 	Via   string    `json:"via,omitempty" jsonschema:"the entity one dependency away that the rule is about; none when it is this one"`
 }
 
-// aspectView is a side of an entity.
+// aspectView is an aspect of an entity with its claims.
 type aspectView struct {
 	Name   string      `json:"name" jsonschema:"empty for what has no aspect yet"`
 	Weight float64     `json:"weight" jsonschema:"how much it counts, 0 to 1"`
@@ -107,7 +107,7 @@ type aspectView struct {
 	Claims []claimView `json:"claims" jsonschema:"without rules"`
 }
 
-// dependencyView is a dependency.
+// dependencyView is one dependency of an entity.
 type dependencyView struct {
 	Name     string  `json:"name" jsonschema:"the other end"`
 	Type     string  `json:"type"`
@@ -116,7 +116,7 @@ type dependencyView struct {
 	Trust    string  `json:"trust"`
 }
 
-// entityResult is what is known of an entity.
+// entityResult is everything that is known about an entity.
 type entityResult struct {
 	Name         string           `json:"name"`
 	Display      string           `json:"display,omitempty" jsonschema:"as people write it"`

@@ -18,7 +18,7 @@ import (
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
-// evidenceIn is what an agent gives for a claim.
+// evidenceIn is a piece of evidence as an agent gives it.
 type evidenceIn struct {
 	Kind string `json:"kind" rule:"enum=agent_assertion|user_statement|message|tool_result|url|file|git_history|exit_code|test_result|model_inference" jsonschema:"file needs path; git_history: commit; exit_code: a command that ran in this session; test_result: a test that passed in it; tool_result: tool_call_id; url: url. agent_assertion is your own word, model_inference your conclusion"`
 
@@ -34,17 +34,17 @@ type evidenceIn struct {
 	Message  string `json:"message_id,omitempty" rule:"chars=200"`
 }
 
-// decode is what evidence amounts to: the pieces as they may be kept, and what was not
-// taken at its word.
+// checkedEvidence is evidence that may be kept, with notes on what was not accepted as
+// given.
 type checkedEvidence struct {
 	pieces []ken.Evidence
 	notes  []string
 }
 
-// evidence turns what an agent gives into evidence. Nothing has more than an agent's
-// trust. Hard evidence that Ken can't see for itself is kept as the agent's assertion,
-// and a note says why. Errors: ErrInvalid for a piece without its reference, and for a
-// file that is not there. Of another owner's project nothing is seen.
+// evidence converts what an agent gives into evidence, with an agent's trust at most. Hard
+// evidence that Ken can't check is kept as the agent's assertion, and a note says why.
+// Errors: ErrInvalid for a piece without its reference, and for a file that does not exist.
+// Files of another owner's project are never read.
 func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidence, error) {
 	var out checkedEvidence
 	w := recordedRuns{c: c}
@@ -68,8 +68,8 @@ func (c *Call) evidence(ctx context.Context, given []evidenceIn) (checkedEvidenc
 	return out, nil
 }
 
-// sessionOf is the session that a piece carries. A check's reference must stay the same
-// in every session, or the same check twice would be two.
+// sessionOf returns the session that a piece of evidence carries. The reference of a check
+// must be the same in every session, or the same check twice would count as two.
 func sessionOf(k ken.EvidenceKind, session string) string {
 	switch k {
 	case ken.EvidenceAgentAssertion, ken.EvidenceToolResult:
@@ -78,11 +78,11 @@ func sessionOf(k ken.EvidenceKind, session string) string {
 	return ""
 }
 
-// foreignProject is why Ken does not look at the project for another owner's agents, who would
+// foreignProject is the reason not to read the project for another owner's agents, who would
 // learn from the answer what is there.
 const foreignProject = "the files of this project are not those of this caller's owner"
 
-// piece reads one piece. why says what Ken could not see for itself.
+// piece converts one piece of evidence. why is the reason that Ken could not check it.
 func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field string) (e ken.Evidence, why string, err error) {
 	need := func(name, value, example string) bool {
 		if strings.TrimSpace(value) != "" {
@@ -140,7 +140,7 @@ func (c *Call) piece(ctx context.Context, w *recordedRuns, g *evidenceIn, field 
 	return e, why, err
 }
 
-// assertion is a piece that Ken could not see, in the agent's words.
+// assertion returns the words for evidence that Ken could not check.
 func assertion(g *evidenceIn) string {
 	said := g.Kind
 	for _, s := range []string{g.Path, g.Command, g.Test, g.Commit} {
@@ -157,7 +157,7 @@ func assertion(g *evidenceIn) string {
 	return said + " (not seen by Ken)"
 }
 
-// countHard counts the distinct hard pieces of a claim's evidence.
+// countHard counts the distinct hard pieces of evidence.
 func countHard(evidence []ken.Evidence) int {
 	seen := map[string]bool{}
 	for _, e := range evidence {
@@ -168,7 +168,7 @@ func countHard(evidence []ken.Evidence) int {
 	return len(seen)
 }
 
-// newEvidence are the pieces that a claim does not have yet.
+// newEvidence returns the pieces that a claim does not have yet.
 func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 	seen := map[string]bool{}
 	name := func(e ken.Evidence) string {
@@ -190,7 +190,7 @@ func newEvidence(have, more []ken.Evidence) []ken.Evidence {
 // commitTimeout bounds what git may take to look a commit up.
 const commitTimeout = 3 * time.Second
 
-// file is a file of the project with the hash of its whole content.
+// file returns a file of the project as evidence, with the hash of its content.
 func (c *Call) file(name, field string) (ken.Evidence, error) {
 	e, err := provenance.Evidence(c.r.layer.Root(), name)
 	if why, ok := errors.AsType[*ken.Error](err); ok {
@@ -201,7 +201,7 @@ func (c *Call) file(name, field string) (ken.Evidence, error) {
 
 var commitHash = lazyregexp.New(`^[0-9a-fA-F]{7,64}$`)
 
-// commit is a commit of the project's repository, if git knows it.
+// commit returns a commit of the project's repository as evidence, if git knows it.
 func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, why string, err error) {
 	if hash = strings.TrimSpace(hash); !commitHash.MatchString(hash) {
 		return e, "", invalid(field+".commit", clip(hash)+" is not the hash of a commit", "Give at least 7 hexadecimal digits, as git log shows them.")
@@ -219,15 +219,16 @@ func (c *Call) commit(ctx context.Context, hash, field string) (e ken.Evidence, 
 	return ken.FromGitHistory("", full, truncate(subject, 200)), "", nil
 }
 
-// recordedRuns has seen what ran in the caller's session, if its messages are journaled:
-// what an agent says of a run is its word, what the journal says is not.
+// recordedRuns finds the commands that ran in the caller's session, if its messages are
+// journaled. What an agent says of a run is only its word; what the journal says is
+// evidence.
 type recordedRuns struct {
 	c     *Call
 	read  bool
 	calls []finding.Call
 }
 
-// commands returns the commands of the session that ran.
+// commands returns the commands that ran in the session.
 func (w *recordedRuns) commands(ctx context.Context) ([]finding.Call, error) {
 	if w.read || w.c.Session == "" {
 		return w.calls, nil
@@ -245,8 +246,8 @@ func (w *recordedRuns) commands(ctx context.Context) ([]finding.Call, error) {
 	return w.calls, nil
 }
 
-// exitCode is the exit code of a command's last run in the session. A command that only
-// looks at something, or whose status is that of something behind a pipe, proves nothing.
+// exitCode returns the exit code of a command's last run in the session as evidence. A
+// command that only looks at something, or whose status is that of a pipe, proves nothing.
 func (w *recordedRuns) exitCode(ctx context.Context, command string, said *int) (e ken.Evidence, why string, err error) {
 	calls, err := w.commands(ctx)
 	if err != nil {
@@ -268,7 +269,7 @@ func (w *recordedRuns) exitCode(ctx context.Context, command string, said *int) 
 	return e, "Ken has not seen this command run in this session", nil
 }
 
-// testResult is a test that passed when it ran last in the session.
+// testResult returns a test as evidence if it passed when it last ran in the session.
 func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evidence, why string, err error) {
 	calls, err := w.commands(ctx)
 	if err != nil {
@@ -291,7 +292,7 @@ func (w *recordedRuns) testResult(ctx context.Context, name string) (e ken.Evide
 	return e, "Ken has not seen this test pass in this session", nil
 }
 
-// proves reports a command whose outcome is its own, and says something.
+// proves reports whether a command's exit status is its own and says something.
 func proves(sh shell.Command) bool { return sh.Text != "" && sh.Honest && !sh.Trivial }
 
 func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -17,7 +17,7 @@ type explainIn struct {
 	Claim string `json:"claim,omitempty" rule:"chars=80" jsonschema:"its id; left out, everything injected is listed"`
 }
 
-// Explained says what a turn was given and why, or what became of one claim in it.
+// explainResult says what a turn was given and why, or what became of one claim in it.
 type explainResult struct {
 	Turn     string          `json:"turn"`
 	At       time.Time       `json:"at"`
@@ -34,7 +34,7 @@ type explainResult struct {
 	Degraded []string        `json:"degraded,omitempty" jsonschema:"what had failed in that turn"`
 }
 
-// explainedItem is a claim that was injected, and what brought it there.
+// explainedItem is a claim that was injected, with the searches that found it.
 type explainedItem struct {
 	ID    string   `json:"id"`
 	Kind  string   `json:"kind"`
@@ -107,9 +107,8 @@ func knowledgeExplain() Tool {
 		})
 }
 
-// turnOrLast returns the receipt of a turn, the last one of the caller's session
-// without one. A program whose calls are in no session of a conversation has the last
-// turn of its owner.
+// turnOrLast returns the receipt of a turn, or without one that of the last turn of the
+// caller's session. A caller without a session gets the last turn of its owner.
 func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, error) {
 	if err := c.r.layer.Recorded(ctx); err != nil { // the turn that calls may be the one that is asked for
 		return receipt.Record{}, err
@@ -133,7 +132,7 @@ func (c *Call) turnOrLast(ctx context.Context, turn string) (receipt.Record, err
 	return receipt.Record{}, noTurn("of this session")
 }
 
-// explain fills in what became of a claim.
+// explain sets the verdict on a claim in a turn.
 func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out *explainResult) error {
 	var whole string
 	k, err := c.readable(ctx, id)
@@ -161,8 +160,8 @@ func (c *Call) explain(ctx context.Context, rec *receipt.Record, id string, out 
 	return nil
 }
 
-// idInReceipt finds an id that the receipt names: of a claim that is gone, or of a piece of
-// the repository. What the caller may not see stays not found.
+// idInReceipt finds an id in a receipt: of a forgotten claim, or of a piece of the
+// repository. An id that the caller may not see is not found.
 func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, otherwise error) (string, error) {
 	ids := make([]string, 0, len(rec.Items)+len(rec.Cut))
 	for i := range rec.Items {
@@ -187,8 +186,8 @@ func (c *Call) idInReceipt(ctx context.Context, rec *receipt.Record, id string, 
 	return found, nil
 }
 
-// seesID reports whether the caller may know of an id that a receipt names. Within
-// scopes, what is gone is nobody's.
+// seesID reports whether the caller may know of an id in a receipt. A caller with scopes may
+// not know of forgotten claims.
 func (c *Call) seesID(ctx context.Context, id string) bool {
 	if len(c.Scopes) == 0 {
 		return true
@@ -197,7 +196,7 @@ func (c *Call) seesID(ctx context.Context, id string) bool {
 	return err == nil && c.sees(&k)
 }
 
-// legs names the searches that found an item, with its rank.
+// foundBy lists the searches that found an item, each with its rank.
 func foundBy(m map[string]ken.LegScore) []string {
 	out := []string{}
 	for _, name := range sortedKeys(m) {

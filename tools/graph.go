@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// nodeView is a thing in the project's code as an answer shows it.
+// nodeView is a symbol, file or decision of the project as an answer shows it.
 type nodeView struct {
 	ID        string `json:"id" jsonschema:"names it in other calls"`
 	Kind      string `json:"kind"`
@@ -36,7 +36,7 @@ func showNode(n *codegraph.Node) nodeView {
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
-// line is a node in one line.
+// line returns a node as one line.
 func (n *nodeView) line() string {
 	s := n.ID
 	if at := location(n.Path, n.Line); at != "" {
@@ -55,7 +55,7 @@ func location(path string, line int) string {
 	return path + ":" + strconv.Itoa(line)
 }
 
-// edgeCount is how many edges of a kind there are.
+// edgeCount counts the edges of one kind.
 type edgeCount struct {
 	Kind    string `json:"kind"`
 	Exact   int    `json:"exact" jsonschema:"by syntax, types or a compiler's index"`
@@ -81,7 +81,7 @@ func edgeWords(counts []edgeCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// nodeKinds and edgeKinds make kinds of what the schema has let through.
+// nodeKinds and edgeKinds convert kinds that the schema has checked.
 func nodeKinds(names []string) (out []codegraph.Kind) {
 	for _, n := range names {
 		if k := codegraph.Kind(n); !slices.Contains(out, k) {
@@ -100,7 +100,7 @@ func edgeKinds(names []string) (out []codegraph.EdgeKind) {
 	return out
 }
 
-// nextOffset is the offset of the page behind one with so many; 0 when there is none.
+// nextOffset returns the offset of the next page, 0 when there is none.
 func nextOffset(offset, shown, total int) int {
 	if n := offset + shown; shown > 0 && n < total {
 		return n
@@ -108,7 +108,7 @@ func nextOffset(offset, shown, total int) int {
 	return 0
 }
 
-// nameError tells a model what to do about a name that stands for nothing, or for several.
+// nameError adds advice for the model to an error about an unknown or ambiguous name.
 func nameError(err error) error {
 	var e *ken.Error
 	if !errors.As(err, &e) || e.Field != "id" {
@@ -122,7 +122,8 @@ func nameError(err error) error {
 	return &told
 }
 
-// listed adds lines under a title, some at a time, so that the first fit where all don't.
+// addList adds lines under a title, a few at a time, so that the first ones fit when not all
+// do.
 func addList(p *Page, title string, lines []string) {
 	for some := range slices.Chunk(lines, 6) {
 		p.Part(title, some)
@@ -139,7 +140,7 @@ type graphSearchIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=1000" jsonschema:"next of the page before"`
 }
 
-// graphSearchResult are what a search of the code found, best first.
+// graphSearchResult holds the symbols that a search found, best first.
 type graphSearchResult struct {
 	Nodes []nodeView `json:"nodes"`
 	Total int        `json:"total"`
@@ -203,7 +204,7 @@ type refView struct {
 	From nodeView `json:"from"`
 }
 
-// graphRefsResult are what refers to a node.
+// graphRefsResult holds the edges that lead to a node.
 type graphRefsResult struct {
 	Node   nodeView    `json:"node"`
 	Counts []edgeCount `json:"counts"`
@@ -288,7 +289,7 @@ type dependentView struct {
 	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
 }
 
-// graphDependentsResult are what depends on a node, the nearest first.
+// graphDependentsResult holds the dependents of a node, the nearest first.
 type graphDependentsResult struct {
 	Node       nodeView        `json:"node"`
 	Dependents []dependentView `json:"dependents"`

@@ -15,7 +15,7 @@ type historyIn struct {
 	Limit int    `json:"limit,omitempty" rule:"min=1;max=100;default=20"`
 }
 
-// eventView is one thing that happened to a claim.
+// eventView is one event in a claim's history.
 type eventView struct {
 	At       time.Time `json:"at"`
 	Type     string    `json:"type"`
@@ -28,7 +28,7 @@ type eventView struct {
 	Erased   bool      `json:"erased,omitempty" jsonschema:"the details were forgotten"`
 }
 
-// historyResult is what happened to a claim, oldest first.
+// historyResult is the history of a claim, oldest first.
 type historyResult struct {
 	ID     string      `json:"id"`
 	Claim  *claimView  `json:"claim,omitempty" jsonschema:"as it is now; none when it was forgotten"`
@@ -114,8 +114,8 @@ func knowledgeHistory() Tool {
 		})
 }
 
-// forgotten reports the history of a claim that was erased: that of one which is
-// there, but which the caller may not see, is not its business.
+// forgotten reports whether a history is that of an erased claim. The caller may not see the
+// history of a claim that exists outside its scopes.
 func forgotten(events []ken.ClaimEvent) bool {
 	for _, e := range events {
 		if e.Type == ken.EventForgotten {

@@ -25,7 +25,7 @@ const (
 	outcomeDisputed   = "disputed"   // it contradicts a claim that stands; a person decides
 )
 
-// learnResult is what came of something that an agent wanted to be known.
+// learnResult is the outcome of learning a claim.
 type learnResult struct {
 	Outcome    string   `json:"outcome" rule:"enum=learned|known|reinforced|echo|rejected|outdated|disputed"`
 	ID         string   `json:"id,omitempty" jsonschema:"of the claim that says so now"`
@@ -64,8 +64,8 @@ func (l *learnResult) Write(p *Page) {
 	}
 }
 
-// learn consolidates a new claim of the agent's with what is known. The claim's
-// evidence has an agent's trust at most.
+// learn consolidates a new claim of the agent with what is known. The claim's evidence has
+// an agent's trust at most.
 func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
 	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
 	k.CreatedAt = c.Now()
@@ -100,7 +100,8 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnRe
 	return out, nil
 }
 
-// learnKey makes learning the same twice one claim, also from two processes at once.
+// learnKey returns the key that makes learning the same text twice one claim, even from two
+// processes at once.
 func learnKey(k *ken.Claim) string {
 	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(collapseSpaces(k.Text))))
 	return "tool:" + hex.EncodeToString(sum[:16])
@@ -147,8 +148,8 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*l
 	return out, nil
 }
 
-// reinforce is for a claim that says so already. It gets what backs it beside words: an
-// agent that repeats what it was told must not make it look surer.
+// reinforce handles a claim that is known already. The known claim gets the evidence other
+// than words: an agent that repeats what it was told must not make it look surer.
 func (c *Call) reinforce(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
 	k, err := c.Store.Get(ctx, id)
 	if err != nil {
@@ -196,7 +197,7 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*l
 	return out, nil
 }
 
-// handle is the session's handle, which tells the audit trail of what is done.
+// handle returns the session's handle, which writes to the audit trail.
 func (c *Call) handle() *session.Session {
 	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
@@ -272,7 +273,7 @@ func knowledgeLearn() Tool {
 		})
 }
 
-// onlyKind reports evidence of nothing but one kind.
+// onlyKind reports whether all evidence is of one kind.
 func onlyKind(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
 	for _, e := range pieces {
 		if e.Kind != kind {

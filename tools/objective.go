@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 )
 
-// objectiveView is a long goal as an answer shows it.
+// objectiveView is an objective as an answer shows it.
 type objectiveView struct {
 	ID          string     `json:"id" jsonschema:"such as OBJ-0001"`
 	Title       string     `json:"title"`
@@ -40,8 +40,8 @@ type stepView struct {
 // maxTaskText bounds what is shown of a task, in code points.
 const maxTaskText = 500
 
-// noRule refuses a title or a step of an objective that reads as a rule: every turn of
-// every session is told both, and a rule of an agent waits for a person.
+// refuseRule refuses an objective's title or step that reads as a rule. Every turn shows
+// both, and an agent's rule needs a person's approval.
 func (d *draft) refuseRule(field, s string) {
 	if d.err == nil && reading.Read(&ken.Claim{Text: s, Evidence: []ken.Evidence{ken.FromAgentAssertion("", "")}}, nil).Constraint {
 		d.err = refused(field, "it reads as a rule, and an objective is told to every turn without a person's approval",
@@ -49,7 +49,7 @@ func (d *draft) refuseRule(field, s string) {
 	}
 }
 
-// goal cleans the title or a step of an objective, and refuses a rule.
+// objectiveText cleans the title or a step of an objective, and refuses a rule.
 func (d *draft) objectiveText(field, s string) string {
 	s = d.line(field, s)
 	d.refuseRule(field, s)
@@ -66,7 +66,7 @@ func (d *draft) objectiveTexts(field string, list []string) []string {
 	return out
 }
 
-// showObjective makes an objective fit to be shown, and notes that it was.
+// showObjective converts an objective for an answer, and remembers that it was shown.
 func (c *Call) showObjective(o *objective.Objective, problems []objective.Problem) objectiveView {
 	progress := o.Progress()
 	out := objectiveView{ID: fileLine(o.ID, maxName), Title: fileLine(o.Title, maxHeading+40), Status: string(o.Status), Done: progress.Done, Total: progress.Total,
@@ -91,7 +91,7 @@ func (c *Call) showObjective(o *objective.Objective, problems []objective.Proble
 	return out
 }
 
-// line is an objective in one line.
+// line returns an objective as one line.
 func (o *objectiveView) line() string {
 	return o.ID + " " + o.Status + ", " + strconv.Itoa(o.Done) + " of " + strconv.Itoa(o.Total) + " tasks: " + o.Title
 }
@@ -107,7 +107,7 @@ func (t *stepView) line() string {
 	return s
 }
 
-// write writes an objective whole: what remains before what is done.
+// write writes an objective with its open steps before its finished ones.
 func (o *objectiveView) write(p *Page) {
 	p.Part("objective", []string{o.line()})
 	for _, s := range o.Problems {
@@ -131,7 +131,7 @@ func (o *objectiveView) write(p *Page) {
 	}
 }
 
-// objectiveResult is an objective as it is now.
+// objectiveResult is an objective after a call.
 type objectiveResult struct {
 	Objective objectiveView `json:"objective"`
 	Notes     []string      `json:"notes,omitempty"`
@@ -147,7 +147,7 @@ func (r *objectiveResult) Write(p *Page) {
 	r.Objective.write(p)
 }
 
-// by is who stands in an objective for what the caller did.
+// by returns the name under which an objective records the caller.
 func (c *Call) by() string {
 	switch {
 	case c.Agent == "":
@@ -176,7 +176,7 @@ type objectiveSummary struct {
 	Tags   []string `json:"tags,omitempty"`
 }
 
-// objectiveListResult is a page of objectives, by their ids.
+// objectiveListResult is a page of objectives, ordered by id.
 type objectiveListResult struct {
 	Objectives []objectiveSummary `json:"objectives"`
 	Total      int                `json:"total"`

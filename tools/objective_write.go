@@ -130,7 +130,7 @@ func (in *objectiveUpdateIn) change(d *draft, was *objective.Objective, c *Call)
 	return u
 }
 
-// tasks are the steps that are wanted, each with what is known of it already.
+// tasks returns the steps of an update, each with what is known of it already.
 func (in *objectiveUpdateIn) tasks(d *draft, was *objective.Objective, c *Call) []objective.Task {
 	out := []objective.Task{}
 	for i := range in.Tasks {

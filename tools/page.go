@@ -33,8 +33,8 @@ type Page struct {
 	missed int // items that did not fit
 }
 
-// Line adds a line in Ken's own words; of words of others, it takes those that can't
-// close the frame. Lines come before all items.
+// Line adds a line in Ken's own words. Other people's words in it can't close the frame.
+// Lines come before all items.
 func (p *Page) Line(s string) {
 	s = truncate(neutralize(strings.Join(strings.Fields(s), " ")), maxItem)
 	n := utf8.RuneCountInString(s) + 1
@@ -48,7 +48,7 @@ func (p *Page) Line(s string) {
 // reserved is room for the frame, and for the line that tells what is missing.
 const reserved = 300
 
-// Item adds what a claim says, and reports whether it fitted.
+// claim adds a claim, and reports whether it fitted.
 func (p *Page) claim(c *claimView) bool {
 	return p.add(c.item())
 }
@@ -64,8 +64,8 @@ func (p *Page) add(s string) bool {
 	return true
 }
 
-// Part adds words of others that are no claim, under a title of ours, and reports
-// whether they fitted.
+// Part adds other people's words that are not a claim, under one of Ken's titles, and
+// reports whether they fitted.
 func (p *Page) Part(title string, texts []string) bool {
 	s := title + ":"
 	for _, t := range texts {
@@ -74,7 +74,7 @@ func (p *Page) Part(title string, texts []string) bool {
 	return p.add(s)
 }
 
-// text is the page: one block if claims speak in it, plain lines otherwise.
+// text returns the page: one block if it holds claims, plain lines otherwise.
 func (p *Page) text() string {
 	var b strings.Builder
 	framed := len(p.items) > 0
@@ -97,7 +97,7 @@ func (p *Page) text() string {
 	return b.String()
 }
 
-// item is a claim as a block shows it: a header line and its text.
+// item returns a claim as a block shows it: a header line and its text.
 func (c *claimView) item() string {
 	head := guardrail.ItemMark + shortID(c.ID) + "] " + c.Tier + " " + c.Status + " " + c.Kind
 	if c.Constraint {
@@ -119,10 +119,10 @@ func (c *claimView) item() string {
 	return head + guardrail.Neutralize(tail+"\n"+c.Text)
 }
 
-// safe makes words of others harmless in a line of ours.
+// neutralize makes other people's words harmless in one of Ken's lines.
 func neutralize(s string) string { return guardrail.Neutralize(guardrail.Sanitize(s)) }
 
-// truncate returns at most so many code points.
+// truncate returns at most that many code points.
 func truncate(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
@@ -130,12 +130,12 @@ func truncate(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// shortID is the end of an id, which names it as well: its front is the time.
+// shortID returns the end of an id, which is unique enough: its front is the time.
 func shortID(id string) string { return id[max(0, len(id)-8):] }
 
-// Explain is an error of a call as a text for the model that made it: what is wrong
-// and how to mend it. What went wrong within Ken is not told in detail, because it may
-// name paths and addresses that are no model's business; the registry's log has it.
+// Explain returns an error of a call as a text for the model: what is wrong and how to
+// correct the call. It does not tell faults within Ken in detail, because they may name
+// paths and addresses; the registry's log has them.
 func Explain(err error) string {
 	var e *ken.Error
 	switch {
@@ -156,7 +156,7 @@ func Explain(err error) string {
 	return truncate(neutralize(b.String()), maxExplained)
 }
 
-// isInternal reports a fault of ours.
+// isInternal reports whether an error is Ken's fault.
 func isInternal(err error) bool {
 	var e *ken.Error
 	return !errors.As(err, &e) || e.Code == ken.CodeInternal || e.Code == ken.CodeCorrupt
@@ -165,7 +165,7 @@ func isInternal(err error) bool {
 // maxExplained bounds an error's text, in code points.
 const maxExplained = 2000
 
-// argumentError is the error of arguments that do not fit.
+// argumentError is the error for arguments that do not fit the schema.
 func argumentError(t *Tool, faults []argumentFault) error {
 	msgs := make([]string, len(faults))
 	for i, f := range faults {

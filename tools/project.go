@@ -13,8 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/objective"
 )
 
-// owned refuses a caller whose project this is not: the files are those of the
-// configured owner, as their pieces are that a search finds.
+// checkOwner refuses a caller of another owner than the project's.
 func (c *Call) checkOwner() error {
 	if c.r.layer.RootOf(c.Owner) == "" {
 		return refused("", foreignProject, "Go on without them: what is known is found by memory_recall.")
@@ -22,7 +21,7 @@ func (c *Call) checkOwner() error {
 	return nil
 }
 
-// codeRefresh is when somebody last looked whether the project's files have changed.
+// codeRefresh records when the project's files were last checked for changes.
 type codeRefresh struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -37,7 +36,7 @@ const (
 	refreshMax   = time.Minute
 )
 
-// code is the project's code, up to date with its files as far as that is cheap.
+// code returns the project's code graph, as fresh as is cheap.
 func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
@@ -63,8 +62,8 @@ func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
 	return code, nil
 }
 
-// decisions is the project's code with its decisions as their files are now. Its graph
-// may not have been read.
+// decisions returns the project's code with its current decisions. Its graph may not have
+// been read.
 func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
 	return code, code.Govern(ctx)
 }
 
-// objectives are the project's objectives.
+// objectives returns the project's objectives.
 func (c *Call) objectives() (*objective.Store, error) {
 	if err := c.checkOwner(); err != nil {
 		return nil, err
@@ -88,16 +87,16 @@ func (c *Call) objectives() (*objective.Store, error) {
 		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
 }
 
-// draft is what an agent wants written into a file: without what can't be seen and
-// without reasoning. The first fault stays.
+// draft is text of an agent for a file, without invisible characters and reasoning. It keeps
+// the first error.
 type draft struct {
 	changed bool
 	words   []string // what it says, for whoever asks where that is from
 	err     error
 }
 
-// text cleans a text. A secret in it is refused and not taken out: a file is shared, and
-// whoever wrote the secret must know that it was about to be.
+// text cleans a text. It refuses a secret instead of removing it: files are shared, and the
+// author must know about it.
 func (d *draft) text(field, s string) string {
 	clean := strings.TrimSpace(guardrail.StripReasoning(guardrail.Sanitize(s)))
 	if found := guardrail.Secrets(clean); len(found) > 0 && d.err == nil {
@@ -116,7 +115,7 @@ func (d *draft) text(field, s string) string {
 	return clean
 }
 
-// line is text for what must stand on one line.
+// line is text for a single line.
 func (d *draft) line(field, s string) string { return collapseSpaces(d.text(field, s)) }
 
 func (d *draft) lines(field string, list []string) []string {
@@ -129,7 +128,7 @@ func (d *draft) lines(field string, list []string) []string {
 	return out
 }
 
-// notes say what was done to what an agent wrote.
+// notes says how the text was changed.
 func (d *draft) notes() []string {
 	if d.changed {
 		return []string{"a model's reasoning or characters that can't be seen were taken out"}
@@ -137,9 +136,8 @@ func (d *draft) notes() []string {
 	return nil
 }
 
-// externalRepeat returns the id of a claim of an external source that says what a draft says;
-// "" when there is none. What somebody else wrote must not become the project's own word
-// by being copied into its files.
+// externalRepeat returns the id of an external claim that a draft repeats, "" for none. An
+// external text must not become the project's own word by being copied into its files.
 func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
 	const most = 2000 // bytes that are compared
 	for _, text := range d.words {
@@ -166,7 +164,7 @@ func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
 	return "", nil
 }
 
-// ours refuses a draft that an external source says already.
+// checkDraft refuses a draft that repeats an external claim.
 func (c *Call) checkDraft(ctx context.Context, d *draft) error {
 	if d.err != nil {
 		return d.err

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// recallResult is what a recall found, best first.
+// recallResult holds the claims that a recall found, best first.
 type recallResult struct {
 	Mode   string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
 	Cause  string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
@@ -41,7 +41,7 @@ func (f *recallResult) Write(p *Page) {
 	}
 }
 
-// recall asks what is known. Nothing of the question is kept.
+// recall searches what is known. It keeps nothing of the question.
 func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 	f := c.filter(statuses(in.Statuses))
 	f.Kinds, f.ClaimsOnly = kinds(in.Kinds), !in.Documents
@@ -79,7 +79,7 @@ type recallOptions struct {
 	MinTrust  string   `json:"min_trust,omitempty" rule:"enum=external|agent|operator"`
 }
 
-// defaultLimit is how many claims a recall finds unless it says otherwise.
+// defaultLimit is the number of claims that a recall finds by default.
 const defaultLimit = 5
 
 func memoryRecall() Tool {
@@ -114,7 +114,7 @@ type listIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
 }
 
-// listResult is a page of a list, newest first.
+// listResult is a page of claims, newest first.
 type listResult struct {
 	Claims []claimView `json:"claims"`
 	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
@@ -171,7 +171,7 @@ func memoryList() Tool {
 // statsIn are memory_stats' arguments: none.
 type statsIn struct{}
 
-// statsResult counts what is known, as far as the caller sees it.
+// statsResult counts the claims that the caller may see.
 type statsResult struct {
 	Claims   int            `json:"claims" jsonschema:"whatever their status, expired ones apart"`
 	Kinds    map[string]int `json:"kinds"`
@@ -200,7 +200,7 @@ func (s *statsResult) Write(p *Page) {
 	}
 }
 
-// counted writes counts, and none for none.
+// countsText formats counts, "none" for none.
 func countsText(m map[string]int) string {
 	var parts []string
 	for _, k := range sortedKeys(m) {
@@ -214,7 +214,7 @@ func countsText(m map[string]int) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// reportEvery is how many claims are counted between two reports of progress.
+// reportEvery is the number of claims between two progress reports.
 const reportEvery = 1000
 
 func memoryStats() Tool {

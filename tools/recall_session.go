@@ -16,7 +16,7 @@ type sessionIn struct {
 	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
 }
 
-// sessionResult is what is left of a session.
+// sessionResult is what is kept of a session.
 type sessionResult struct {
 	Session  string      `json:"session_id"`
 	State    string      `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
@@ -104,7 +104,7 @@ func recallSession() Tool {
 		})
 }
 
-// rankIn puts a session's summary first.
+// sessionOrder puts a session's summary first.
 func sessionOrder(k *ken.Claim) int {
 	if k.Kind == ken.KindEpisode {
 		return 0
@@ -117,8 +117,8 @@ func noSession(id string) error {
 		Try: "Leave session out for the last one, or take the id from knowledge_history of a claim."}
 }
 
-// session finds a session that the caller may see: one with a journal, or just the id
-// that claims may carry.
+// session finds a session that the caller may see. It may have a journal, or be only an id
+// that claims carry.
 func (c *Call) session(ctx context.Context, id string) (info session.Info, journaled bool, err error) {
 	j := c.r.layer.Journal(c.Owner)
 	if id == "" {
@@ -156,7 +156,7 @@ func (c *Caller) seesSession(i *session.Info) bool {
 	return true
 }
 
-// checkpoint fills in where the session stopped.
+// checkpoint sets where the session stopped.
 func (c *Call) checkpoint(ctx context.Context, out *sessionResult) error {
 	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
 	if err != nil || !ok {
@@ -173,7 +173,7 @@ func (c *Call) checkpoint(ctx context.Context, out *sessionResult) error {
 	return nil
 }
 
-// outcomeOf reads what a harvest wrote.
+// outcomeOf returns the claims that a session's harvest wrote.
 func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Claim, err error) {
 	if info.Outcome == nil {
 		return nil, nil
@@ -195,7 +195,7 @@ func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Cla
 	return out, nil
 }
 
-// learnedIn looks for the claims that carry a session.
+// learnedIn returns the claims that carry a session's id.
 func (c *Call) learnedIn(ctx context.Context, id string) (out []ken.Claim, err error) {
 	f := c.filter(ken.RecallStatuses())
 	f.Now = c.Now()

@@ -76,7 +76,7 @@ func (r *Registry) Add(tools ...Tool) {
 	}
 }
 
-// Layer is whose tools they are.
+// Layer returns the layer of the tools.
 func (r *Registry) Layer() *middleware.Layer { return r.layer }
 
 // Tools lists the tools that are offered to a caller and that it may use, always in the
@@ -165,13 +165,13 @@ type Call struct {
 	shown   []claimView // that the answer shows, for the echo guard
 }
 
-// Layer is the layer that the call works on.
+// Layer returns the layer that the call works on.
 func (c *Call) Layer() *middleware.Layer { return c.r.layer }
 
-// Now is the time.
+// Now returns the time of the registry's clock.
 func (c *Call) Now() time.Time { return c.r.o.Now().Round(0).UTC() }
 
-// Touch notes that the call changed claims.
+// Touch records that the call changed claims.
 func (c *Call) Touch(ids ...string) {
 	for _, id := range ids {
 		if id != "" && !slices.Contains(c.changed, id) {
@@ -180,7 +180,7 @@ func (c *Call) Touch(ids ...string) {
 	}
 }
 
-// run runs the tool. Its panic must not cost the process, which may serve others.
+// run runs the tool and turns its panic into an error.
 func (c *Call) run(ctx context.Context, t *Tool, args json.RawMessage) (out Output, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -210,7 +210,7 @@ func (c *Call) result(out Output) (Result, error) {
 	return Result{JSON: b, Text: text, Changed: c.changed}, nil
 }
 
-// builtin are the tools of every registry, in the order in which they are listed.
+// builtin returns the tools of every registry, in the order of lists.
 func builtin() []Tool {
 	return []Tool{
 		memoryRecall(),
@@ -247,7 +247,7 @@ func builtin() []Tool {
 	}
 }
 
-// Progress is told how far a call is: done of total, 0 for unknown.
+// Progress is called with the progress of a call: done of total, 0 for unknown.
 type Progress func(stage string, done, total int)
 
 type progressKey struct{}
@@ -273,8 +273,8 @@ type function struct {
 	} `json:"function"`
 }
 
-// OpenAI is the value of tools in a chat completions request: what the caller may
-// use, for function calling. Package openaitools has it in go-openai's types.
+// OpenAI returns the value of tools in a chat completions request: the tools that the caller
+// may use. Package openaitools has it in go-openai's types.
 func (r *Registry) OpenAI(c Caller) json.RawMessage {
 	list := []function{}
 	for _, t := range r.Tools(c) {

@@ -48,8 +48,8 @@ func (r *Registry) Resources(c Caller) []Resource {
 // maxMemory bounds what is read of MEMORY.md: 1 MiB.
 const maxMemory = 1 << 20
 
-// hasMemory reports a caller who sees all of the configured owner's knowledge, which
-// is what MEMORY.md is made of.
+// hasMemory reports whether the caller may see all of the configured owner's knowledge,
+// which MEMORY.md is made of.
 func (r *Registry) hasMemory(c Caller) bool {
 	cfg := r.layer.Config()
 	return (c.Owner == "" || c.Owner == cfg.Knowledge.Owner) && len(c.Scopes) == 0 && len(cfg.Retrieval.Scopes) == 0
@@ -99,9 +99,8 @@ func (r *Registry) claimResource(ctx context.Context, c Caller, id string) (stri
 	return string(res.JSON), err
 }
 
-// turn returns the receipt of a turn as far as the caller may know it: one within
-// scopes knows the turns of its own session alone, because a receipt has words of what
-// was asked.
+// turn returns the receipt of a turn that the caller may see. A caller with scopes sees only
+// the turns of its own session, because a receipt has words of the question.
 func (c *Call) turn(ctx context.Context, id string) (receipt.Record, error) {
 	rec, err := c.r.layer.Receipts(c.Owner).Get(ctx, id)
 	switch {
@@ -136,8 +135,8 @@ func (r *Registry) turnResource(ctx context.Context, c Caller, id string) (strin
 // question.
 const RecallPrompt = "recall"
 
-// Prompt is the text of the recall prompt: what is known that bears on a question, and
-// the question. Errors: as of Call.
+// Prompt returns the text of the recall prompt: what is known about a question, and the
+// question. It has the errors of Call.
 func (r *Registry) Prompt(ctx context.Context, c Caller, question string) (string, error) {
 	if strings.TrimSpace(question) == "" {
 		return "", invalid("question", "is missing", "Give the question that the prompt is to ask.")

@@ -99,7 +99,7 @@ func dropNull(s *jsonschema.Schema) {
 	}
 }
 
-// narrow applies the rule tags of a struct's fields.
+// applyRules applies the rule tags of a struct's fields.
 func applyRules(s *jsonschema.Schema, t reflect.Type) error {
 	for f := range fields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -182,10 +182,10 @@ func applyRule(p *jsonschema.Schema, tag string) error {
 // should write, and little enough to be read for nothing.
 const maxArguments = 256 << 10
 
-// maxFaults is how many faults of one call are told.
+// maxFaults is the most faults of one call that are reported.
 const maxFaults = 8
 
-// argumentFault is one thing that is wrong with arguments.
+// argumentFault is one fault in the arguments of a call.
 type argumentFault struct {
 	field string // as in evidence[0].kind; "" is the whole
 	msg   string
@@ -198,7 +198,7 @@ func (f argumentFault) String() string {
 	return f.field + ": " + f.msg
 }
 
-// read decodes arguments and checks them against the schema. What it returns decodes
+// decode decodes arguments and checks them against the schema. What it returns decodes
 // into the struct that the schema is of; nothing at all stands for an empty object.
 func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault) {
 	if len(args) > maxArguments {
@@ -228,8 +228,8 @@ func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault)
 	return args, c.faults
 }
 
-// checker collects what is wrong with a value: everything, so that a model can mend a
-// call at once. It knows the keywords that schemaFor writes.
+// checker collects all faults of a value, so that a model can correct a call at once. It
+// knows the keywords that schemaFor writes.
 type checker struct{ faults []argumentFault }
 
 func (c *checker) add(field, format string, args ...any) {
@@ -315,7 +315,7 @@ func (c *checker) object(s *jsonschema.Schema, field string, m map[string]any) {
 	}
 }
 
-// fits reports a number within its bounds.
+// fits reports whether a number is within its bounds.
 func fits(s *jsonschema.Schema, v any) bool {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -333,7 +333,7 @@ func fits(s *jsonschema.Schema, v any) bool {
 	return (s.Minimum == nil || f >= *s.Minimum) && (s.Maximum == nil || f <= *s.Maximum)
 }
 
-// expected says in words what a value must look like.
+// expected describes the values that a schema allows.
 func expected(s *jsonschema.Schema) string {
 	switch s.Type {
 	case "string":
@@ -358,7 +358,7 @@ func expected(s *jsonschema.Schema) string {
 	return "an object"
 }
 
-// suggest is a hint at the name that somebody may have had in mind; "" without one.
+// suggest returns a hint at the name that was probably meant, "" for none.
 func suggest(got string, names []string) string {
 	if len(got) > 64 {
 		return ""
@@ -383,7 +383,7 @@ func enumNames(enum []any) []string {
 	return out
 }
 
-// quoteValue is a value in a message, shortened.
+// quoteValue returns a value for a message, shortened.
 func quoteValue(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -13,23 +13,23 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/edit"
 )
 
-// editor changes the structure for the caller. What it writes is the agent's, whatever
-// it cites, and a rule only where no external source says so.
+// editor returns an editor of the knowledge structure for the caller. What it writes has an
+// agent's trust at most, and a rule is refused when an external source says it.
 func (c *Call) editor(tool string, evidence []ken.Evidence) *edit.Editor {
 	return edit.New(c.Store, edit.Options{Now: c.Now, Actor: c.actor(), Evidence: evidence, By: ken.AssignedByModel, Scope: c.scope(), Scopes: c.Scopes,
 		Project: c.Project, Session: c.Session, Branch: c.Branch, SourceType: "tool:" + tool})
 }
 
-// seen admits what stands now, is within the caller's scopes and trusted enough.
+// visibleFilter admits current claims within the caller's scopes that are trusted enough.
 func (c *Call) visibleFilter() *ken.Filter {
 	f := c.filter(nil)
 	f.MinTrust, f.Now = c.r.layer.Config().Retrieval.MinTrust, c.Now()
 	return &f
 }
 
-// evidenceFor is the evidence of something that an agent says: what it gives, or its word.
-// Where the words are those of an external claim, that claim is evidence too, and so
-// they stay external: to say again what a page says must not make it the agent's.
+// evidenceFor returns the evidence for a text of an agent: what it gives, or its word. If
+// the text repeats an external claim, that claim is evidence too, and the text stays
+// external.
 func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn) (checkedEvidence, error) {
 	if len(given) == 0 {
 		given = []evidenceIn{{Kind: string(ken.EvidenceAgentAssertion)}}
@@ -60,8 +60,8 @@ func (c *Call) evidenceFor(ctx context.Context, text string, given []evidenceIn)
 	return ev, nil
 }
 
-// claimsSaying are the claims that say what a text says: that the caller was shown in this
-// session, or that are known.
+// claimsSaying returns the ids of claims that say the same as a text: shown in this session,
+// or known.
 func (c *Call) claimsSaying(ctx context.Context, text string) ([]string, error) {
 	var ids []string
 	id, echo, err := c.echo(ctx, text)
@@ -88,7 +88,7 @@ func (c *Call) claimsSaying(ctx context.Context, text string) ([]string, error) 
 	return ids, nil
 }
 
-// parseTime reads a date or a time; zero for nothing.
+// parseTime reads a date or a time; zero for an empty text.
 func parseTime(field, s string) (time.Time, error) {
 	if s = strings.TrimSpace(s); s == "" || s == "never" {
 		return time.Time{}, nil
@@ -101,7 +101,7 @@ func parseTime(field, s string) (time.Time, error) {
 	return time.Time{}, invalid(field, clip(s)+" is no time", "Write it as in 2026-12-31 or 2026-12-31T18:00:00Z.")
 }
 
-// names makes names fit to be shown in a line.
+// nameList formats names for one line.
 func nameList(list []string) string {
 	out := make([]string, len(list))
 	for i, n := range list {
@@ -122,7 +122,7 @@ type constraintIn struct {
 	Evidence  []evidenceIn `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// constraintResult is what came of a rule.
+// constraintResult is the outcome of adding a rule.
 type constraintResult struct {
 	Outcome      string   `json:"outcome" rule:"enum=candidate|rule|known" jsonschema:"candidate: a person has to approve it; rule: it is one already"`
 	ID           string   `json:"id"`
@@ -216,7 +216,7 @@ type dependencyIn struct {
 	Evidence []evidenceIn `json:"evidence,omitempty" rule:"items=20" jsonschema:"who or what says so; default: your own word"`
 }
 
-// dependencyResult is a dependency as it stands.
+// dependencyResult is a dependency after it was added.
 type dependencyResult struct {
 	ID       string   `json:"id"`
 	Text     string   `json:"text"`

@@ -10,7 +10,7 @@ import (
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 )
 
-// taskView is a work item as an answer shows it.
+// taskView is a task as an answer shows it.
 type taskView struct {
 	ID          string    `json:"id" jsonschema:"such as T-0001"`
 	Title       string    `json:"title"`
@@ -26,7 +26,7 @@ type taskView struct {
 	ClaimID     string    `json:"claim_id"`
 }
 
-// showTask makes a task fit to be shown, and notes that it was.
+// showTask converts a task for an answer, and remembers that it was shown.
 func (c *Call) showTask(t task.Task) taskView {
 	k := c.show(t.Claim)
 	out := taskView{ID: t.ID, Title: k.Text, Status: string(t.Status), Expired: t.Expired, ExpiresAt: seconds(t.ExpiresAt), CompletedAt: seconds(t.CompletedAt),
@@ -39,7 +39,7 @@ func (c *Call) showTask(t task.Task) taskView {
 
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// line is a task in one line, in words that are its author's.
+// line returns a task as one line, in its author's words.
 func (t *taskView) line() string {
 	s := t.ID + " " + t.Status
 	if t.Expired {
@@ -58,7 +58,7 @@ func (t *taskView) line() string {
 	return s
 }
 
-// taskResult is a task as it is now.
+// taskResult is a task after a call.
 type taskResult struct {
 	Task  taskView `json:"task"`
 	Notes []string `json:"notes,omitempty"`
@@ -126,7 +126,7 @@ type taskListIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// taskListResult is a page of tasks, by their numbers.
+// taskListResult is a page of tasks, ordered by number.
 type taskListResult struct {
 	Tasks []taskView `json:"tasks"`
 	Total int        `json:"total"`

@@ -9,7 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Effect is what a call does to what is known.
+// Effect is the effect of a call on the knowledge.
 type Effect string
 
 // Effects.
@@ -19,7 +19,7 @@ const (
 	Marks  Effect = "mark"  // asks a person for something; changes no claim
 )
 
-// Spec says what a tool is, in words for a model and for people.
+// Spec describes a tool to a model and to people.
 type Spec struct {
 	Name        string // lower case with underscores
 	Title       string // for people, a few words
@@ -40,17 +40,17 @@ type Tool struct {
 	do      func(ctx context.Context, c *Call, args json.RawMessage) (Output, error)
 }
 
-// Output is what a tool returns. Its JSON must fit the tool's output schema.
+// Output is the answer of a tool. Its JSON must fit the tool's output schema.
 type Output interface {
 	// Write writes the answer for a model: what is most important first, because what
 	// does not fit on the page is left out.
 	Write(p *Page)
 }
 
-// Define makes a tool of a function. In and Out are structs; their JSON names, types
-// and jsonschema tags (descriptions) make the schemas, and a rule tag narrows a field:
-// see schema.go. do gets arguments that fit. It panics over a Spec or types that no
-// tool can have, which the first test shows.
+// Define makes a tool from a function. In and Out are structs; their JSON names, types and
+// jsonschema tags (descriptions) make the schemas, and a rule tag narrows a field: see
+// schema.go. do gets checked arguments. Define panics for an invalid Spec or types that have
+// no schema.
 func Define[In any, Out Output](s Spec, do func(ctx context.Context, c *Call, in In) (Out, error)) Tool {
 	t := Tool{Spec: s}
 	var err error
@@ -96,7 +96,7 @@ func (t Tool) InputSchema() json.RawMessage { return slices.Clone(t.in.json) }
 // owns it.
 func (t Tool) OutputSchema() json.RawMessage { return slices.Clone(t.out.json) }
 
-// toolName reports a name that every protocol and model takes.
+// toolName reports whether every protocol and model accepts a name.
 func toolName(s string) bool {
 	for i, r := range s {
 		if (r < 'a' || r > 'z') && (i == 0 || r != '_' && (r < '0' || r > '9')) {

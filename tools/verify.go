@@ -14,10 +14,10 @@ type verifyIn struct {
 	Evidence []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"exit_code, test_result, git_history or file"`
 }
 
-// hardNeeded is how many distinct hard pieces verify a claim: see ken.Verified.
+// hardNeeded is the number of distinct hard pieces that verify a claim: see ken.Verified.
 const hardNeeded = 2
 
-// verifyResult is what came of an attempt to verify.
+// verifyResult is the outcome of an attempt to verify a claim.
 type verifyResult struct {
 	ID       string   `json:"id"`
 	Verified bool     `json:"verified"`
@@ -84,7 +84,7 @@ func knowledgeVerify() Tool {
 		})
 }
 
-// verifiable reports a claim that only a person may verify.
+// verifiable refuses a claim that only a person may verify.
 func verifiable(k *ken.Claim) error {
 	by := "The operator does so with: ken verify " + k.ID
 	switch {
@@ -98,7 +98,7 @@ func verifiable(k *ken.Claim) error {
 	return nil
 }
 
-// verify adds what the claim lacks, and moves it as far as its evidence goes.
+// verify adds the missing evidence to a claim, and moves it as far as its evidence goes.
 func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v *verifyResult) error {
 	all := slices.Concat(k.Evidence, more)
 	v.Hard, v.Added = countHard(all), len(more)
@@ -136,7 +136,7 @@ func (c *Call) verify(ctx context.Context, k *ken.Claim, more []ken.Evidence, v 
 	return nil
 }
 
-// missing says what it takes to verify a claim.
+// missing returns what is needed to verify a claim.
 func missing(hard int, run bool) []string {
 	var out []string
 	if n := hardNeeded - hard; n > 0 {
