@@ -16,7 +16,8 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// DefaultRounds is how often a model may call tools before it has to answer.
+// DefaultRounds is the number of answers with tool calls after which a model has to answer
+// in words.
 const DefaultRounds = 8
 
 // maxCalls bounds the calls of one answer that are run; the rest are told to wait.
@@ -62,10 +63,11 @@ func Client(c interface {
 	}
 }
 
-// Run asks until the model answers in words, and returns all messages that came of
-// it, the answer last: append them to the conversation. messages is not changed. An
-// error of Ask is returned with what came before it, in which no call is without its
-// answer, and with what it had of an answer that broke off; so is ctx's. A tool's error is none: the model is told, and may mend its call.
+// Run asks until the model answers in words. It returns the messages that were added, the
+// answer last: append them to the conversation. messages is not changed. An error of Ask, or
+// ctx's, is returned with the messages before it and with the part of an answer that broke
+// off; every call in them has its result. A tool's error is not an error of Run: the model
+// is told, and may correct its call.
 func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage) (added []openai.ChatCompletionMessage, err error) {
 	all := slices.Clip(messages)
 	offered := append(Tools(l.Registry, l.Caller), l.Offered...)
@@ -100,7 +102,7 @@ func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage)
 	}
 }
 
-// run runs one call and returns what the model is told.
+// run runs one call and returns its result for the model.
 func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 	if l.Refuse != nil {
 		if err := l.Refuse(call); err != nil {
@@ -132,7 +134,7 @@ func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 	return res.Text
 }
 
-// Tools are what a caller may use, as a chat completions request names them.
+// Tools returns the caller's tools as a chat completions request names them.
 func Tools(r *tools.Registry, c tools.Caller) []openai.Tool {
 	var out []openai.Tool
 	for _, t := range r.Tools(c) {

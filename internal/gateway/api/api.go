@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Prefix is what the path of every route begins with.
+// Prefix begins the path of every route.
 const Prefix = "/api/"
 
 // DefaultMaxBody bounds a request's body in bytes: a claim's text of the greatest
@@ -113,7 +113,7 @@ func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
 	return c.route.serve(a, c)
 }
 
-// secure sets what keeps a browser from making more of an answer than data.
+// secure sets headers that keep a browser from treating an answer as more than data.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -11,14 +11,14 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// AttentionList is what a person should look at, warnings first.
+// AttentionList lists items for a person to look at, warnings first.
 type AttentionList struct {
 	Attention []attention.Item `json:"attention"`
 	Next      string           `json:"next,omitempty"`
 	Warnings  []string         `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// Dismissed is what was dismissed.
+// Dismissed names the item that was dismissed.
 type Dismissed struct {
 	Dismissed []string `json:"dismissed"`
 }
@@ -79,8 +79,8 @@ func (a *API) dismiss(c *call) (*reply, error) {
 	})
 }
 
-// missing makes warnings of what a list could not read, since the rest of it is good;
-// any other error stays one.
+// warningsOf converts errors about unreadable entries to warnings, because the rest of the
+// list is good. Any other error stays one.
 func warningsOf(err error) (warnings []string, other error) {
 	if err == nil {
 		return nil, nil

@@ -29,7 +29,7 @@ type call struct {
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// permitted reports a principal without the route's right.
+// permitted refuses a principal without the route's right.
 func (c *call) permitted() error {
 	switch {
 	case c.route.right == "" || c.who.Can(c.route.right):
@@ -48,10 +48,10 @@ func (c *call) missingRight(right access.Right) error {
 	return p
 }
 
-// operator reports whether the call speaks with a person's voice.
+// operator reports whether the call has a person's authority.
 func (c *call) operator() bool { return c.who.Can(access.Operate) }
 
-// actor is who a change is put down to.
+// actor returns the actor that a change is attributed to.
 func (c *call) actor() ken.Actor {
 	if c.operator() {
 		return ken.Actor{Type: "user", ID: c.who.Name}
@@ -72,7 +72,7 @@ func (c *call) withStore(fn func(store.Engine) (*reply, error)) (*reply, error) 
 	return fn(s)
 }
 
-// paramValues returns what was given for a parameter of the route.
+// paramValues returns the values of a parameter that the route declares.
 func (c *call) paramValues(p *param) []string {
 	if !slices.Contains(c.route.params, p) {
 		panic("api: route " + c.route.id + " reads parameter " + p.name + ", which it does not declare")
@@ -81,7 +81,7 @@ func (c *call) paramValues(p *param) []string {
 	return c.query[p.name]
 }
 
-// text is a parameter's value, or its default.
+// text returns a parameter's value, or its default.
 func (c *call) text(p *param) string {
 	if v := c.paramValues(p); len(v) > 0 {
 		return v[0]
@@ -89,23 +89,22 @@ func (c *call) text(p *param) string {
 	return p.def
 }
 
-// number is an integer parameter's value, or its default.
+// number returns an integer parameter's value, or its default.
 func (c *call) number(p *param) int {
 	n, _ := strconv.Atoi(c.text(p)) // parseQuery has checked it
 	return n
 }
 
-// flag is a yes or no, by default no.
+// flag returns a boolean parameter's value, false by default.
 func (c *call) flag(p *param) bool {
 	on, _ := strconv.ParseBool(c.text(p)) // parseQuery has checked it
 	return on
 }
 
-// values are a parameter's values; nil for none.
+// values returns all values of a parameter, nil for none.
 func (c *call) values(p *param) []string { return c.paramValues(p) }
 
-// claimID is the path's {id}, if it can be one. Anything else is no claim's: an id is
-// given whole here, so that a beginning finds nothing.
+// claimID returns the path's {id}. An id must be whole: the beginning of one finds nothing.
 func (c *call) claimID() (string, error) {
 	id, ok := wholeID(c.path["id"])
 	if !ok {
@@ -120,8 +119,8 @@ func wholeID(s string) (string, bool) {
 	return u.String(), err == nil && len(s) == length
 }
 
-// noClaim is the answer to every id that is not one of the owner's claims, whatever
-// the reason.
+// noClaim is the error for every id that is not one of the owner's claims, whatever the
+// reason.
 func noClaim() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
 }
@@ -135,7 +134,7 @@ func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	return c, err
 }
 
-// desk is where the caller decides with a person's voice.
+// desk returns the desk on which a person's decisions are carried out.
 func (c *call) desk(s store.Engine) *operator.Desk {
 	return operator.New(c.api.l, s, operator.Options{Name: c.who.Name, Project: c.who.Project, Source: "api", Now: c.api.o.Now})
 }
@@ -144,8 +143,8 @@ func (c *call) desk(s store.Engine) *operator.Desk {
 // for a person's word, and nothing that it sends gets into every turn.
 
 // callerEvidence returns evidence as the caller may give it. A piece without a time is from
-// now; a person's word without a name is the caller's; an agent's pieces speak with
-// an agent's voice at most; a file of the project gets its hash.
+// now; a person's word without a name is the caller's; an agent's pieces have an agent's
+// trust at most; a file of the project gets its hash.
 func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -164,7 +163,7 @@ func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
 	return out
 }
 
-// refuseHumanEvidence reports evidence that only a person can give.
+// refuseHumanEvidence refuses evidence that only a person can give.
 func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
 	if c.operator() {
 		return nil
@@ -177,7 +176,7 @@ func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
 	return nil
 }
 
-// refuseOperatorClaim reports what of a claim is not an agent's to say.
+// refuseOperatorClaim refuses a claim that an agent may not make.
 func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	switch {
 	case want.Constraint:
@@ -188,7 +187,7 @@ func (c *call) refuseOperatorClaim(want *ken.Claim) error {
 	return c.refuseHumanEvidence(want.Evidence)
 }
 
-// personal refuses what needs a person.
+// needsOperator is the error for something that needs a person's authority.
 func (c *call) needsOperator(field, why string) error {
 	p := problemf(codeForbidden, "This needs the right %q: %s.", string(access.Operate), why)
 	p.Try, p.field = ken.Hint(c.who.Need(access.Operate)), field

@@ -40,14 +40,14 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// claimChangeRoute is a change of a claim: the routes are alike.
+// claimChangeRoute returns a route that changes a claim; these routes are alike.
 func claimChangeRoute(id, verb string, right access.Right, summary, about, example string, body reflect.Type, fn claimChange) *route {
 	return &route{method: http.MethodPost, path: "/api/claims/{id}/" + verb, id: id, tag: "claims", right: right, summary: summary,
 		about: about, body: body, example: example, status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), usesIfMatch: true,
 		fails: []problemCode{codeNotFound, codeRefused, codePrecondition}, serve: serveClaimChange(fn)}
 }
 
-// moveFunc changes a claim.
+// claimChange changes a claim.
 type claimChange func(a *API, c *call, s store.Engine, had *ken.Claim) error
 
 func lifeRoutes() []*route {
@@ -77,7 +77,7 @@ func lifeRoutes() []*route {
 		}}
 }
 
-// moving changes a claim and answers with what it has become.
+// serveClaimChange changes a claim and answers with its new version.
 func serveClaimChange(fn claimChange) func(*API, *call) (*reply, error) {
 	return func(a *API, c *call) (*reply, error) {
 		return a.changeClaim(c, func(s store.Engine, had *ken.Claim) (*reply, error) {
@@ -94,7 +94,7 @@ func serveClaimChange(fn claimChange) func(*API, *call) (*reply, error) {
 	}
 }
 
-// changeClaim runs fn on the claim of the path if it is the version that the caller knows.
+// changeClaim runs fn on the claim of the path, if it is the version that the caller knows.
 // One call at a time changes a claim.
 func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*reply, error)) (*reply, error) {
 	id, err := c.claimID()
@@ -121,7 +121,7 @@ func (a *API) changeClaim(c *call, fn func(s store.Engine, had *ken.Claim) (*rep
 	})
 }
 
-// errAsked says that a person has to decide.
+// errPersonAsked reports that a person has to decide.
 var errPersonAsked = errors.New("a person was asked")
 
 func verifyClaim(a *API, c *call, s store.Engine, had *ken.Claim) error {
@@ -218,7 +218,7 @@ func reviewRoutes() []*route {
 	}
 }
 
-// reviewing carries a verdict out.
+// reviewChange carries out a person's verdict.
 func reviewChange(decision operator.Decision) claimChange {
 	return func(_ *API, c *call, s store.Engine, had *ken.Claim) error {
 		out, err := c.desk(s).Review(c.ctx(), []operator.Verdict{{ID: had.ID, Decision: decision}})

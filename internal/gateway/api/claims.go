@@ -22,14 +22,14 @@ type ClaimList struct {
 	Next   string                 `json:"next,omitempty" jsonschema:"the cursor of the next page"`
 }
 
-// History is what happened to a claim, oldest first.
+// History is the history of a claim, oldest first.
 type History struct {
 	ID      string           `json:"id"`
 	History []ken.ClaimEvent `json:"history"`
 	Next    string           `json:"next,omitempty"`
 }
 
-// EvidenceList is what backs a claim, and what it amounts to.
+// EvidenceList is the evidence of a claim, with the resulting tier and trust.
 type EvidenceList struct {
 	ID       string         `json:"id"`
 	Tier     ken.Tier       `json:"tier"`
@@ -37,7 +37,7 @@ type EvidenceList struct {
 	Evidence []EvidenceView `json:"evidence"`
 }
 
-// EvidenceView is a piece of evidence with what it is worth.
+// EvidenceView is a piece of evidence with its speaker and worth.
 type EvidenceView struct {
 	ken.Evidence
 	Speaker ken.Trust `json:"speaker" jsonschema:"who speaks through it"`
@@ -127,7 +127,7 @@ func (a *API) getHistory(c *call) (*reply, error) {
 	})
 }
 
-// withETagAndNext is tagged, with the next page.
+// withETagAndNext is withETag with the cursor of the next page.
 func withETagAndNext(v any, next string) (*reply, error) {
 	rep, err := withETag(v)
 	if err == nil {
@@ -206,7 +206,7 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	})
 }
 
-// claimMatcher tells the claims that the parameters ask for beyond what a filter knows.
+// claimMatcher returns a test for the parameters that a filter does not cover.
 func (c *call) claimMatcher() func(*ken.Claim) bool {
 	tags, session, project := c.values(pTag), c.text(pSession), c.text(pProject)
 	archived, constraint := c.flag(pArchived), c.flag(pConstraint)
@@ -221,7 +221,7 @@ func (c *call) claimMatcher() func(*ken.Claim) bool {
 	}
 }
 
-// walk goes through a store's claims from the newest on.
+// claimScan goes through a store's claims, newest first.
 type claimScan struct {
 	s    store.Engine
 	f    *ken.Filter
@@ -229,8 +229,8 @@ type claimScan struct {
 	skip int       // how many come before it, more or less
 }
 
-// claimPosition is a claim's, with how many come before it, which is a hint: it saves
-// looking for the place among all of them.
+// claimPosition returns a claim's position. before is a hint at the number of claims before
+// it: it saves a search for the position.
 func claimPosition(row *store.Row, before int) position {
 	return position{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
 }
@@ -241,15 +241,15 @@ func claimsBefore(p position) (n int) {
 	return min(max(n, 0), 1<<30)
 }
 
-// compareScan reports whether a stands before b in the list, the hints apart.
+// compareScan compares two positions without their hints.
 func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")
 	return comparePositions(a, b)
 }
 
-// each yields claims until fn has enough. Claims of one moment are in the order of
-// their ids, so that the order is the same in every process.
+// each yields claims until fn returns false. Claims of one moment are ordered by id, so that
+// the order is the same in every process.
 func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) error {
 	const some = 256
 	done := w.from // the place of the last one that was looked at
@@ -291,7 +291,7 @@ func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) e
 	}
 }
 
-// firstAfter is the index of the first record that may stand after a place.
+// firstAfter returns the index of the first record that may stand after a position.
 func (w *claimScan) firstAfter(hits []store.Hit, after *position) int {
 	if after == nil {
 		return 0
@@ -311,8 +311,8 @@ type scanHit struct {
 	ref store.Ref
 }
 
-// sameTime returns the records from begin on that are as old as the first, by id, and
-// where they end.
+// sameTime returns the records from begin on that are as old as the first, ordered by id,
+// and the index of the next one.
 func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end int) {
 	for end = begin; end < len(hits); end++ {
 		row, ok := w.s.Row(hits[end].Ref)
@@ -329,7 +329,7 @@ func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end 
 	return group, end
 }
 
-// ProvenanceView is what stands behind a thing, and where to go on.
+// ProvenanceView holds the claims about a thing, with the cursor of the next page.
 type ProvenanceView struct {
 	provenance.View
 	Next string `json:"next,omitempty"`

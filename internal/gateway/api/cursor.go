@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// position is where an entry stands in a list: by rank, then by time, the latest first,
-// then by id. It does not change while the entry is there, so a page goes on after a
-// place whatever was written meanwhile.
+// position is an entry's place in a list: ordered by rank, then by time, the latest first,
+// then by id. It never changes, so a page can go on after it whatever was written meanwhile.
 type position struct {
 	rank uint8
 	at   int64
 	id   string
 }
 
-// order says which of two places comes first.
+// comparePositions orders two positions.
 func comparePositions(a, b position) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.at, a.at), strings.Compare(a.id, b.id))
 }
 
 const cursorVersion = 1
 
-// sumBytes is how much of a hash ties a cursor to its query.
+// sumBytes is the length of the hash that ties a cursor to its query.
 const sumBytes = 8
 
-// cursor writes a place for whoever asked this query, and for no other.
+// cursor encodes a position for the same owner and query only.
 func (c *call) cursor(p position) string {
 	b := append([]byte{cursorVersion}, c.querySum()...)
 	b = append(b, p.rank)
@@ -36,7 +35,7 @@ func (c *call) cursor(p position) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, p.id...))
 }
 
-// startPosition reads the cursor that was given; ok is false when there was none.
+// startPosition reads the cursor parameter; ok is false when there is none.
 func (c *call) startPosition() (p position, ok bool, err error) {
 	text := c.text(pCursor)
 	if text == "" {
@@ -62,7 +61,7 @@ func parseCursor(text string) (p position, sum string, ok bool) {
 	return p, string(b[1 : 1+sumBytes]), true
 }
 
-// querySum is what a query asks for, the page apart.
+// querySum hashes the query without its page.
 func (c *call) querySum() []byte {
 	h := sha256.New()
 	add := func(s string) {
@@ -83,8 +82,8 @@ func (c *call) querySum() []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
-// page cuts the page that was asked for out of all entries, which it sorts. next is
-// "" after the last one.
+// page sorts all entries and returns the page that was asked for. next is "" after the last
+// page.
 func page[T any](c *call, all []T, at func(*T) position) (out []T, next string, err error) {
 	limit := c.number(pLimit)
 	from, given, err := c.startPosition()

@@ -75,15 +75,15 @@ func entityRoutes() []*route {
 	}
 }
 
-// checkFields is the filter of what stands, within the scopes that were asked for.
+// currentFilter admits what is current within the scopes that were asked for.
 func (c *call) currentFilter() (*ken.Filter, error) {
 	f, err := c.scopeFilter()
 	f.Now = c.api.o.Now().UTC()
 	return &f, err
 }
 
-// scopeFilter is a filter with the scopes that were asked for; what has no scope applies
-// in each of them.
+// scopeFilter is a filter with the scopes that were asked for. Unscoped claims apply in each
+// of them.
 func (c *call) scopeFilter() (f ken.Filter, err error) {
 	f.Unscoped = true
 	for _, text := range c.values(pScope) {
@@ -123,7 +123,7 @@ func (a *API) listEntities(c *call) (*reply, error) {
 	})
 }
 
-// view sets how entities are shown.
+// entityOptions sets how entities are shown.
 func (a *API) entityOptions(o *entity.Options) {
 	o.Now, o.DecayDays = a.o.Now, a.l.Config().Knowledge.DecayDays
 }
@@ -158,8 +158,8 @@ func (a *API) getEntityGraph(c *call) (*reply, error) {
 	})
 }
 
-// editor changes the structure with the caller's voice: a person's with the right
-// operate, an agent's without.
+// editor returns an editor of the knowledge structure: with a person's authority for the
+// right operate, with an agent's otherwise.
 func (c *call) editor(s store.Engine, evidence []ken.Evidence) *edit.Editor {
 	if c.operator() {
 		return c.desk(s).Editor(evidence...)
@@ -203,7 +203,7 @@ func (a *API) describeEntity(c *call) (*reply, error) {
 	})
 }
 
-// named says of an error of ours in which parameter the fault was.
+// nameField sets the parameter at fault in an error about a name.
 func nameField(err error, field string) error {
 	var e *ken.Error
 	if errors.As(err, &e) && e.Field == "name" {

@@ -86,7 +86,7 @@ func exportRoutes() []*route {
 	}}
 }
 
-// flushBytes is how much of an export is held back at most.
+// flushBytes is the most of an export that is held back.
 const flushBytes = 32 << 10
 
 func (a *API) export(c *call) (*reply, error) {
@@ -111,7 +111,7 @@ func (a *API) export(c *call) (*reply, error) {
 	}, nil
 }
 
-// flushing hands on what was written every now and then.
+// flushingWriter flushes after every flushBytes.
 type flushingWriter struct {
 	w     io.Writer
 	flush func()

@@ -106,13 +106,13 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	})
 }
 
-// handle is the session's, with the caller as the agent: what is done through it is
-// in the audit trail.
+// handle returns the session's handle with the caller as the agent. It writes to the audit
+// trail.
 func (a *API) handle(c *call, session, branch string) *session.Session {
 	return a.l.Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
 }
 
-// view is the answer to a change of a claim: as it is now, with its version.
+// view answers a change of a claim with its new version.
 func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	now, err := claim(c.ctx(), s, id)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	return withETag(a.l.View(now))
 }
 
-// claim is what the request says.
+// claim returns the claim that the request describes.
 func (r *LearnRequest) claim() ken.Claim {
 	c := ken.Claim{Text: r.Text, Evidence: slices.Clone(r.Evidence), Kind: r.Kind, Heading: r.Heading, Body: r.Body, Status: r.Status,
 		Confidence: 1, Importance: 0.5, Scope: r.Scope, Project: r.Project, Session: r.Session, Branch: r.Branch, Domain: r.Domain,
@@ -145,10 +145,10 @@ func (r *LearnRequest) claim() ken.Claim {
 	return c
 }
 
-// hash gives files of the project the hash that they have now, so that it shows when they
-// have changed. One that the caller hashed, or that is of a named repository or commit, is
-// left as it is; any other is a name, and so is every file where the project is another
-// owner's. Each file is read once, and none for a caller that is gone.
+// hashFiles adds the current hash to evidence that names a file of the project, so that a
+// later change shows. A hash that the caller gave, and files of a named repository or
+// commit, stay as they are. For another owner's project every file is only a name. Each file
+// is read once, and none after the client has gone.
 func (c *call) hashFiles(evidence []ken.Evidence) {
 	root := c.api.l.RootOf(c.who.Owner)
 	if root == "" {

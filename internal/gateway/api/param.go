@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/spelling"
 )
 
-// form is what a parameter's value has to look like.
+// form is the syntax of a parameter's value.
 type form uint8
 
 const (
@@ -44,7 +44,7 @@ type param struct {
 	example string
 }
 
-// values are what a query gives for each parameter, checked.
+// values holds the checked values of a query's parameters.
 type values map[string][]string
 
 // parseQuery reads a query for a route with these parameters. Errors are problems
@@ -131,8 +131,8 @@ func unknownParam(name string, params []*param) error {
 	return invalid(printable(name, 60), "unknown parameter", try)
 }
 
-// nearest is the name that is few slips away from what was given, of several the one
-// that begins like it; "" for none.
+// nearest returns the most similar name, "" for none; of equals, the one that shares the
+// longest beginning.
 func nearest(given string, names []string) (best string) {
 	if len(given) > 64 {
 		return ""
@@ -150,8 +150,7 @@ func nearest(given string, names []string) (best string) {
 	return best
 }
 
-// printable is a text that was sent, fit to be shown in an answer: cut, and without
-// anything that a terminal obeys.
+// printable returns text of a request for an answer: shortened, without control characters.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !strconv.IsPrint(r) {

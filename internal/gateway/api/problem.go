@@ -55,7 +55,7 @@ type ProblemType struct {
 
 const typePrefix = Prefix + "problems/"
 
-// problems is the one place where errors become statuses.
+// problems maps each error code to its status and texts.
 var problems = map[problemCode]ProblemType{
 	codeInvalid:      {"", "The request is wrong", http.StatusBadRequest, "Something in the request can't be as it is; field says what, try says what to do."},
 	codeUnauthorized: {"", "Nobody is named", http.StatusUnauthorized, "The request carries no key of the gateway, or one that it does not know."},
@@ -76,14 +76,14 @@ var problems = map[problemCode]ProblemType{
 	codeInternal:     {"", "A fault of ours", http.StatusInternalServerError, "The log says more."},
 }
 
-// typeOf is a problem type as it is shown.
+// typeOf returns a problem type with its full reference.
 func typeOf(code problemCode) (ProblemType, bool) {
 	t, ok := problems[code]
 	t.Type = typePrefix + string(code)
 	return t, ok
 }
 
-// failure is an error that is a problem already.
+// failure is an error with a problem code.
 type failure struct {
 	code   problemCode
 	detail string
@@ -98,8 +98,7 @@ func problemf(code problemCode, format string, args ...any) *failure {
 	return &failure{code: code, detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf makes a problem of an error, and says with which headers and whether the
-// log must hear of it.
+// problemOf converts an error to a problem. tell reports whether the error must be logged.
 func problemOf(err error) (p Problem, header map[string]string, tell bool) {
 	code := codeInternal
 	var f *failure
@@ -128,8 +127,8 @@ func problemOf(err error) (p Problem, header map[string]string, tell bool) {
 	return p, header, tell
 }
 
-// sentence joins the messages of an error and of the errors of ours that caused it.
-// What others say in a cause is for operators.
+// sentence joins the messages of an error and of the ken.Errors that caused it. Other causes
+// are for operators only.
 func sentence(e *ken.Error) string {
 	var parts []string
 	for e != nil {

@@ -97,7 +97,7 @@ func expectedJSON(t reflect.Type) string {
 // maxDepth bounds how deep a body nests: its own few levels, and a claim's body.
 const maxDepth = 64
 
-// checkFields reads one value and reports an object's member that t has no field for.
+// checkFields reads one value and reports a member for which t has no field.
 func checkFields(dec *json.Decoder, t reflect.Type, path string, depth int) error {
 	tok, err := dec.Token()
 	if err != nil {
@@ -168,13 +168,13 @@ func unknownField(at, name string, fields map[string]reflect.Type) error {
 	return invalid(printable(at, 120), "unknown field", try)
 }
 
-// hasOwnJSON reports a type that reads its own JSON: what is in it is its own affair.
+// hasOwnJSON reports a type that decodes its own JSON.
 func hasOwnJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// fieldsOf are the members that a struct has in JSON.
+// fieldsOf returns a struct's JSON members.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {

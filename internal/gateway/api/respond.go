@@ -25,7 +25,7 @@ const (
 	mediaProblem = "application/problem+json"
 )
 
-// reply is what a handler wants to be sent.
+// reply is the answer of a handler.
 type reply struct {
 	status int    // 0 is the route's
 	body   any    // encoded as JSON; nil for none
@@ -113,7 +113,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, c *call, rep *reply
 	}
 }
 
-// started knows whether anything was written.
+// startedWriter records whether anything was written.
 type startedWriter struct {
 	w       http.ResponseWriter
 	started bool
@@ -164,13 +164,13 @@ func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	}
 }
 
-// etagOf is the strong version of a body: a hash of it.
+// etagOf returns the strong ETag of a body: a hash of it.
 func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// withETag is a reply with its body's version.
+// withETag returns a reply with the ETag of its body.
 func withETag(v any) (*reply, error) {
 	body, err := encode(v)
 	if err != nil {
@@ -179,15 +179,15 @@ func withETag(v any) (*reply, error) {
 	return &reply{raw: body, etag: etagOf(body)}, nil
 }
 
-// listTag is the weak version of what follows from the log and the query alone, known
-// without making it. Tiers decay as time passes, so an hour is part of it; so is the
-// process, whose configuration has a say in them.
+// listTag returns the weak ETag of a list, which follows from the log and the query alone.
+// Tiers decay over time, so an hour is part of it; so is the process, whose configuration
+// affects them.
 func (c *call) listTag(s store.Engine) string {
 	sum := sha256.Sum256([]byte(c.who.Owner + "\x00" + c.r.URL.RequestURI() + "\x00" + c.api.instance))
 	return fmt.Sprintf(`W/"%d-%d-%s"`, s.Seq(), c.api.o.Now().Unix()/int64(time.Hour/time.Second), hex.EncodeToString(sum[:8]))
 }
 
-// notModified reports whether If-None-Match names this version, by weak comparison.
+// notModified reports whether If-None-Match names this ETag, by weak comparison.
 func notModified(r *http.Request, etag string) bool {
 	for _, t := range parseETags(r.Header.Values("If-None-Match")) {
 		if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(etag, "W/") {
@@ -197,8 +197,8 @@ func notModified(r *http.Request, etag string) bool {
 	return false
 }
 
-// checkIfMatch reports an If-Match that does not name the claim's present version, by
-// strong comparison. Without the header, every version will do.
+// checkIfMatch refuses a request whose If-Match does not name the claim's current version,
+// by strong comparison. Without the header, every version will do.
 func (c *call) checkIfMatch(v middleware.ClaimView) error {
 	given := c.r.Header.Values("If-Match")
 	if len(given) == 0 {
@@ -219,7 +219,7 @@ func (c *call) checkIfMatch(v middleware.ClaimView) error {
 	return p
 }
 
-// parseETags reads a list of versions. What is none is left out.
+// parseETags reads a list of ETags. Anything else in it is left out.
 func parseETags(lines []string) (out []string) {
 	for _, line := range lines {
 		for line != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/internal/access"
 )
 
-// route is one line of the table: what is served, and what is said of it.
+// route describes one route: how it is served and documented.
 type route struct {
 	method      string
 	path        string // with {name} for a part that varies
@@ -56,7 +56,8 @@ func variable(segment string) (string, bool) {
 	return "", false
 }
 
-// table is every route, made once: a handler of the table serves its description.
+// table returns every route. It is made once, because a handler of the table serves its
+// description.
 func table() []*route {
 	routes.once.Do(func() {
 		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
@@ -81,14 +82,14 @@ func (*API) Serves(path string) bool {
 		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
 }
 
-// routeMatch is what a request's method and path lead to.
+// routeMatch is the route of a request, with its path variables.
 type routeMatch struct {
 	route *route
 	path  map[string]string
 	allow string // of an OPTIONS request
 }
 
-// findRoute looks a request up in the table.
+// findRoute finds the route of a request.
 func findRoute(r *http.Request) (routeMatch, error) {
 	given, ok := split(r.URL.EscapedPath())
 	if !ok {
@@ -121,6 +122,7 @@ func findRoute(r *http.Request) (routeMatch, error) {
 	return routeMatch{}, p
 }
 
+// allowed formats the header Allow.
 func allowed(methods []string) string {
 	if slices.Contains(methods, http.MethodGet) {
 		methods = append(methods, http.MethodHead)
@@ -130,8 +132,7 @@ func allowed(methods []string) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
-// split takes a path apart before it is unescaped, so that an escaped slash is a
-// part of an id and not a border.
+// split cuts a path before unescaping it, so that an escaped slash stays part of an id.
 func split(escaped string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(escaped, Prefix)
 	if !ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// namedTypes are the types that have a schema of their own name. The bodies and answers of
-// routes are added to them.
+// namedTypes are the types with a schema of their own. The bodies and answers of routes are
+// added to them.
 var namedTypes = map[reflect.Type]string{
 	reflect.TypeFor[ken.Evidence]():         "Evidence",
 	reflect.TypeFor[ken.Scope]():            "Scope",
@@ -57,7 +57,7 @@ var namedTypes = map[reflect.Type]string{
 	reflect.TypeFor[struct{}]():             "Nothing",
 }
 
-// scalarSchemas are the schemas of types that are written as one value.
+// scalarSchemas returns the schemas of types that are encoded as one value.
 func scalarSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():        {Type: "string", Format: "date-time"},
@@ -154,8 +154,8 @@ func embeds(t, other reflect.Type) bool {
 	return false
 }
 
-// tidy mends what the types don't say: a reference is never null, since such a field
-// is left out when it is empty, and a map that was never made is.
+// fixNullable corrects nullability that the types don't express: a reference is never null,
+// because an empty field is left out, and a map that was never made is null.
 func fixNullable(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -173,8 +173,8 @@ func fixNullable(s *jsonschema.Schema) {
 	fixNullable(s.AdditionalProperties)
 }
 
-// open lets the objects of answers have further fields, since some may be added later.
-// What is sent may have none: it would be lost.
+// allowNewFields lets the objects of answers have more fields, which later versions may add.
+// Objects of requests may not: an unknown field would be lost.
 func (s *schemas) allowNewFields() {
 	closed := map[string]bool{}
 	var visit func(*jsonschema.Schema)
@@ -210,7 +210,7 @@ func cutRef(ref string) (string, bool) {
 	return ref[len(schemaPrefix):], true
 }
 
-// isFalse reports the schema that nothing fits.
+// isFalse reports the schema that no value fits.
 func isFalse(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && slices.Equal(s.Types, nil) && s.Type == ""
 }

@@ -17,7 +17,7 @@ const (
 	typeAll       = "all"
 )
 
-// maxFound is how deep a search can be paged.
+// maxFound is the most results that the pages of a search can reach.
 const maxFound = 1000
 
 // Found is one result of a search.
@@ -122,18 +122,18 @@ func found(r *middleware.Recalled, explain bool) Found {
 	return f
 }
 
-// resultHashBytes is how much of a hash names a result in a cursor: of a thousand results two
-// are alike once in two million searches.
+// resultHashBytes is the length of a result's hash in a cursor. Of a thousand results, two
+// collide once in two million searches.
 const resultHashBytes = 5
 
-// resultHash is a result's name in a cursor. Scores change with every write, so that no score
-// and no number says where a page ended; what was shown does.
+// resultHash identifies a result in a cursor. Scores change with every write, so no score
+// and no offset can say where a page ended.
 func resultHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return string(sum[:resultHashBytes])
 }
 
-// shownOnEarlierPages are the marks that a cursor holds.
+// shownOnEarlierPages returns the result hashes in a cursor.
 func shownOnEarlierPages(p position) map[string]bool {
 	out := make(map[string]bool, len(p.id)/resultHashBytes)
 	for id := p.id; len(id) >= resultHashBytes && len(out) < maxFound; id = id[resultHashBytes:] {
@@ -142,7 +142,7 @@ func shownOnEarlierPages(p position) map[string]bool {
 	return out
 }
 
-// filter is what the shared parameters say.
+// filter returns the filter that the shared parameters describe.
 func (c *call) filter() (f ken.Filter, err error) {
 	for _, s := range c.values(pStatus) {
 		f.Statuses = append(f.Statuses, ken.Status(s))

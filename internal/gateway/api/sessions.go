@@ -29,12 +29,12 @@ type SessionView struct {
 	Claims []middleware.ClaimView `json:"claims"`
 }
 
-// HarvestAnswer is what came of a harvest.
+// HarvestAnswer is the outcome of a harvest.
 type HarvestAnswer struct {
 	Outcome session.Outcome `json:"outcome"`
 }
 
-// ForgottenSession is what was deleted.
+// ForgottenSession names the session that was deleted.
 type ForgottenSession struct {
 	Forgotten []string `json:"forgotten"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Stats is what an owner has.
+// Stats counts an owner's knowledge, sessions and jobs.
 type Stats struct {
 	Seq       uint64         `json:"seq" jsonschema:"the number of the log's last event"`
 	Claims    int            `json:"claims" jsonschema:"that are not forgotten, whatever their status"`
@@ -32,7 +32,7 @@ type Stats struct {
 	Warnings  []string       `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// Coverage is how many records have a vector of the present model.
+// Coverage counts the records that have a vector of the current embedder.
 type Coverage struct {
 	Embedded int `json:"embedded"`
 	Total    int `json:"total"`
@@ -90,13 +90,13 @@ func (a *API) stats(c *call) (*reply, error) {
 	})
 }
 
-// counts remembers what was counted in a log that has not grown since.
+// counts caches the counts of a log until the log grows.
 type counts struct {
 	mu sync.Mutex
 	by map[string]*ownerCounts // by owner
 }
 
-// ownerCounts is not changed once it is there.
+// ownerCounts holds the counts of one owner. It is immutable.
 type ownerCounts struct {
 	seq             uint64
 	claims          int
@@ -141,7 +141,7 @@ type UsageList struct {
 	Warnings []string    `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// maxDays bounds how far back usage is told.
+// maxDays is the most days of usage that are listed.
 const maxDays = 366
 
 func usageRoutes() []*route {

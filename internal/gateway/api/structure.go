@@ -97,8 +97,7 @@ func (a *API) addConstraint(c *call) (*reply, error) {
 	})
 }
 
-// DependencyList is what an entity depends on and what depends on it, the strongest
-// first.
+// DependencyList holds an entity's dependencies and dependents, the strongest first.
 type DependencyList struct {
 	Entity       string              `json:"entity"`
 	Dependencies []entity.Dependency `json:"dependencies"`
@@ -189,7 +188,7 @@ type TaskRequest struct {
 	Project   string    `json:"project,omitempty"`
 }
 
-// TaskChange is what is to be changed of a task; what is left out stays.
+// TaskChange lists new values for a task's fields; a field that is left out stays unchanged.
 type TaskChange struct {
 	Status    *task.Status `json:"status,omitempty" jsonschema:"open, in_progress, blocked, done or cancelled"`
 	Title     *string      `json:"title,omitempty"`

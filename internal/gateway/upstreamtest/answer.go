@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Framing is how an answer says where its body ends.
+// Framing is the way in which an answer marks the end of its body.
 type Framing uint8
 
 // Framings.
@@ -20,7 +20,7 @@ const (
 	ToClose                // by the end of the connection
 )
 
-// Ending is what happens once an answer's pieces are sent.
+// Ending is the way in which the connection ends after an answer's pieces.
 type Ending uint8
 
 // Endings.
@@ -38,9 +38,9 @@ type Interim struct {
 	Header []Field
 }
 
-// Answer is what a server sends for a request. The zero value is an empty answer
-// with status 200. Header is written in its order and spelling; the headers of
-// the framing are added behind it unless Header has them.
+// Answer is a server's answer to a request. The zero value is an empty answer with status
+// 200. Header is written in its order and spelling; the headers of the framing are added
+// behind it unless Header has them.
 type Answer struct {
 	Interim []Interim
 	Status  int    // 0 is 200
@@ -118,7 +118,7 @@ func writeFields(b *bytes.Buffer, fields []Field) {
 	}
 }
 
-// framed is a piece as it goes over the wire.
+// framed returns a piece as it is sent.
 func (a Answer) framed(piece []byte) []byte {
 	if a.Framing != Chunked {
 		return piece
@@ -130,7 +130,7 @@ func (a Answer) framed(piece []byte) []byte {
 	return append(append(out, piece...), "\r\n"...)
 }
 
-// tail is what ends a body.
+// tail returns the bytes that end a body.
 func (a Answer) tail() []byte {
 	if a.Framing != Chunked {
 		return nil
@@ -142,20 +142,20 @@ func (a Answer) tail() []byte {
 	return b.Bytes()
 }
 
-// Hang takes a request and says nothing until the client leaves.
+// Hang is an answer that never comes: the server waits until the client leaves.
 func Hang() Answer { return Answer{Nothing: true, Ending: Stall} }
 
-// HangUp takes a request and closes the connection without a word.
+// HangUp closes the connection without an answer.
 func HangUp() Answer { return Answer{Nothing: true, Ending: Drop} }
 
-// Stalled is a with nothing behind its first n pieces until the client leaves.
+// Stalled is answer a that stops after its first n pieces, until the client leaves.
 func Stalled(a Answer, n int) Answer {
 	a.Pieces, a.Ending = a.Pieces[:n], Stall
 	return a
 }
 
-// CutAt is a whose connection ends behind the first n bytes of its body. What was
-// sent before arrives. It panics when the body is shorter.
+// CutAt is answer a whose connection ends after the first n bytes of its body. Everything
+// before arrives. It panics when the body is shorter.
 func CutAt(a Answer, n int) Answer {
 	var pieces [][]byte
 	rest := a.Body()[:n]
@@ -180,7 +180,7 @@ func HalfEvent(a Answer) Answer {
 	return a
 }
 
-// Gzipped is a with its body compressed as one, whatever the client accepts.
+// Gzipped is answer a with its whole body compressed, whatever the client accepts.
 func Gzipped(a Answer) Answer {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

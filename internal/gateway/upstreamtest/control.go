@@ -32,7 +32,7 @@ func (s *Server) Control() {
 	s.control = true
 }
 
-// obey answers a control request.
+// serveControl answers a control request.
 func (s *Server) serveControl(r *Request) Answer {
 	switch r.Method + " " + strings.TrimPrefix(r.Path(), ControlPath) {
 	case "GET requests":

@@ -179,7 +179,7 @@ func variant(body []byte, messages string) (name string) {
 	return name
 }
 
-// uncompressed is a request's body without its compression.
+// uncompressed returns a request's body without its compression.
 func uncompressed(r *Request) []byte {
 	if r.Get("Content-Encoding") == "gzip" {
 		return Gunzip(r.Body)

@@ -190,8 +190,8 @@ func (req *Request) readChunks(r *bufio.Reader, raw *bytes.Buffer) error {
 	}
 }
 
-// anchor is how many bytes have to agree for what was sent to go on: more than
-// what two messages of a request begin with alike.
+// anchor is the number of bytes that must agree to find the sent text again: more than the
+// common beginning of two messages.
 const anchor = 48
 
 // Added returns what got has that sent has not, span by span, and whether got is
@@ -221,7 +221,7 @@ func Added(sent, got []byte) (spans []string, ok bool) {
 	return spans, true
 }
 
-// commonPrefix is the length of the longest common beginning.
+// commonPrefix returns the length of the longest common beginning.
 func commonPrefix(a, b []byte) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

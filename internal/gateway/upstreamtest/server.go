@@ -148,7 +148,7 @@ func (s *Server) Last(t testing.TB) *Request {
 	return all[len(all)-1]
 }
 
-// keep records a request and returns its answer.
+// record records a request and returns its answer.
 func (s *Server) record(r *Request) Answer {
 	s.mu.Lock()
 	if s.control && strings.HasPrefix(r.Target, ControlPath) {
@@ -168,8 +168,7 @@ func (s *Server) record(r *Request) Answer {
 	return handle(r)
 }
 
-// admit takes a connection in and numbers it, or closes it when the server is
-// closed.
+// admit registers a connection and numbers it, or closes it when the server is closed.
 func (s *Server) admit(c net.Conn) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Server) release(c net.Conn) {
 	_ = c.Close()
 }
 
-// shut closes every connection and lets no other in.
+// closeConns closes every connection and refuses new ones.
 func (s *Server) closeConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,18 +28,18 @@ func Switching(r *Request) Answer {
 		{"Sec-WebSocket-Accept", websocket.AcceptKey(r.Get("Sec-WebSocket-Key"))}, {"X-Request-Id", "req_websocket"}}}
 }
 
-// isHandshake reports a handshake on the path of responses.
+// isHandshake reports a WebSocket handshake on the path of responses.
 func isHandshake(r *Request) bool {
 	return r.Method == http.MethodGet && r.Proto != WebSocket && strings.HasSuffix(r.Path(), "/responses") &&
 		strings.EqualFold(r.Get("Upgrade"), "websocket")
 }
 
-// opensSocket reports a handshake, and a message that only fills the provider's cache.
+// opensSocket reports a handshake, or a message that only fills the provider's cache.
 func opensSocket(r *Request) bool {
 	return isHandshake(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
 }
 
-// talk answers the messages of a WebSocket until it is closed.
+// serveMessages answers the messages of a WebSocket until it is closed.
 func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Request, number int) {
 	var text []byte
 	for {

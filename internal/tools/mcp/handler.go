@@ -57,7 +57,7 @@ func Handler(r *tools.Registry, who func(*http.Request) (tools.Caller, error), o
 
 type viewKey struct{}
 
-// view is a caller, with what its address asks for.
+// view is a caller with the options of its address.
 type view struct {
 	tools.Caller
 	Structured bool
@@ -80,7 +80,7 @@ func (v *view) parseQuery(q url.Values) (err error) {
 	return nil
 }
 
-// HTTP is what Handler returns.
+// HTTP is the handler that Handler returns.
 type HTTP struct {
 	r      *tools.Registry
 	who    func(*http.Request) (tools.Caller, error)
@@ -178,7 +178,7 @@ func (h *HTTP) Close() error {
 	return errors.Join(errs...)
 }
 
-// nameOf tells callers and views apart by all that is in them.
+// nameOf identifies a caller or view by all of its fields.
 func nameOf(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil { // it is strings
@@ -187,7 +187,7 @@ func nameOf(v any) string {
 	return string(b)
 }
 
-// sign makes an id of a session that names its caller without telling who it is.
+// sign returns a session id that is bound to its caller without revealing it.
 func (h *HTTP) sign(caller, text string) string {
 	m := hmac.New(sha256.New, h.secret)
 	m.Write([]byte(text + "\x00" + caller))

@@ -86,8 +86,8 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 	return s.s
 }
 
-// recoverPanics has a request fail alone: the SDK handles each on a goroutine of its own, where a
-// panic would end the process, and closes the connection over an error that it can't write.
+// recoverPanics keeps a panic from ending the process: the SDK handles each request on its
+// own goroutine. It also drops error data that the SDK can't encode.
 func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		err = caught.Run(func() (err error) {
@@ -108,7 +108,7 @@ func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callerOf is who calls within a connection.
+// callerOf returns the caller of a connection.
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
 	if c.Session == "" {
@@ -127,7 +127,7 @@ func agentName(s string) string {
 	return string(r[:min(len(r), 80)])
 }
 
-// protocolError is the error of something that is no tool's: the client's program reads it.
+// protocolError returns a protocol error, which the client's program reads.
 func protocolError(err error) error {
 	var e *ken.Error
 	switch {
@@ -153,8 +153,8 @@ func (s *server) addTool(t tools.Tool) {
 	})
 }
 
-// unlisted answers calls of tools that the registry has and the list leaves out: old names,
-// and what the caller's profile does not offer. The SDK refuses them.
+// callUnlisted answers calls of tools that are not listed: old names, and tools outside the
+// caller's profile. The SDK refuses them.
 func (s *server) callUnlisted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)

@@ -45,8 +45,8 @@ func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader,
 	return err
 }
 
-// filter hands on the lines that are messages, and answers the others itself: one bad
-// line must not end the session, as it would end the SDK's.
+// filterLines passes on the lines that are messages and answers the others itself: one bad
+// line would end the SDK's session.
 func filterLines(in io.Reader, to io.Writer, answer io.Writer) error {
 	br := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -82,7 +82,7 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// rejectLine is the answer to a line that is no message, nil for one that is.
+// rejectLine returns the answer to a line that is not a message, nil for one that is.
 func rejectLine(line []byte, tooLong bool) []byte {
 	code := jsonrpc.CodeInvalidRequest
 	var msg string
@@ -133,12 +133,12 @@ func (l *lockedWriter) failed() error {
 	return l.err
 }
 
-// drainTime bounds how long calls may go on when their client has sent its last: one
-// that was piped in reads on, one that died does not.
+// drainTime bounds how long calls may go on after the end of input: a piped client reads on,
+// a dead one does not.
 const drainTime = 5 * time.Second
 
-// drainTransport is a transport whose end of input waits for the calls that are under way.
-// The SDK drops them.
+// drainTransport is a transport that waits at the end of input for the calls under way. The
+// SDK drops them.
 type drainTransport struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.
@@ -197,7 +197,7 @@ func (c *drainConn) busy() bool {
 	return len(c.open) > 0 && !c.broken
 }
 
-// wait returns when nothing is open, or nobody can be answered, or it takes too long.
+// wait returns when no call is open, when the client is gone, or after drainTime.
 func (c *drainConn) wait(ctx context.Context) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
