@@ -18,7 +18,7 @@ import (
 // call is one request on its way through the gateway.
 type call struct {
 	g        *Gateway
-	settings *settings // as they were when it came
+	settings *settings // in force when the request came
 	w        *writer
 	r        *http.Request
 	start    time.Time
@@ -32,22 +32,22 @@ type call struct {
 	who        access.Principal
 	headers    turnHeaders
 	up         *upstream
-	body       *requestBody // as it comes; nil when there is none
-	whole      []byte       // the body to send; nil when it is passed on as it comes
-	isWhole    bool
-	reserved   int64                // of the room for bodies
-	untouched  string               // why it is not looked into
+	body       *requestBody         // as it comes; nil when there is none
+	whole      []byte               // the body to send; nil when it is passed on as it comes
+	isWhole    bool                 // whole is the complete body
+	reserved   int64                // bytes of bodyMemory
+	untouched  string               // why the body is not inspected
 	side       bool                 // an agent's call for itself
 	exchange   *middleware.Exchange // nil when the layer has no part in it
-	socket     *socket              // nil when it asks for none, or none that is looked into
+	socket     *socket              // nil unless a WebSocket is inspected
 	embeddings embeddingsRequest    // of embeddings
 
-	requestedModel string // the model, as far as the request was read for it
+	requestedModel string // the model that the request names, if it was read
 	countUsage     bool   // towards the key's usage
 	meter          *meter // of the upstream's answer; nil when nothing is read of it
 	answeringModel string // the model that answered; "" when it does not say
 	used           wire.Usage
-	usageKnown     bool // the answer said what was used
+	usageKnown     bool // the answer has token counts
 
 	fault  *fault // of the gateway's own
 	err    error  // what went wrong, for the log

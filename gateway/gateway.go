@@ -22,12 +22,12 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Gateway is an http.Handler. It is safe for concurrent use.
+// Gateway is the proxy, an http.Handler. It is safe for concurrent use.
 type Gateway struct {
 	layer      *middleware.Layer
 	o          Options
 	settings   atomic.Pointer[settings]
-	reload     sync.Mutex // held while terms and handed change
+	reload     sync.Mutex // guards changes of settings and fileKeys
 	fileKeys   []config.GatewayKey
 	scopes     []ken.Scope // configured
 	limits     *limits
@@ -93,9 +93,9 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends what would go on until its client leaves, such as event streams of
-// MCP, and closes idle connections to the upstream. Requests that are under way go
-// on. It may be called more than once.
+// Close ends requests that would last until their client leaves, such as event streams of
+// MCP, and closes idle connections to the upstream. Other requests go on. It may be called
+// more than once.
 func (g *Gateway) Close() error {
 	g.closers.Do(func() {
 		g.stopping()
@@ -216,22 +216,22 @@ type Options struct {
 	// Keys are keys beside those of Config, looked up again before each request. The
 	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
 	Keys *operator.Keys
-	// KeysChanged is told of the keys in force: by New, and whenever they change; nil for
-	// none at all. It must not take long.
+	// KeysChanged is called with the keys in force by New, and whenever they change; nil
+	// means none. It must not block.
 	KeysChanged func(*access.Ring)
 	// Usage counts what keys use, and their budgets of the day. Nil counts nothing, and
 	// no budget is enforced.
 	Usage *usage.Store
 
-	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
+	// API and MCP serve /api/ and /mcp. They find the caller in access.From. Nil: not
 	// found. An API with a method Serves(path string) bool gets the paths of which that
 	// is true; the others under /api/ are passed on, as Ollama's.
 	API, MCP http.Handler
 	// Console serves /console/. Where there are keys, a request without one reaches it
-	// with nobody in access.From: it asks for a key by itself. Nil: not found.
+	// without a caller in access.From: it asks for a key by itself. Nil: not found.
 	Console http.Handler
-	// Metrics counts requests and serves /metrics, with keys only to who may operate,
-	// and to another than the configured owner their own figures alone.
+	// Metrics counts requests and serves /metrics. With keys, only those with the right
+	// operate may read it, and another owner than the configured one sees only its own.
 	// Nil counts nothing.
 	Metrics *metrics.Metrics
 	// Tracer records requests and model calls. Nil records nothing.

@@ -1,6 +1,6 @@
-// Package openaitools offers the tools of a registry to a model through go-openai:
-// [Tools] are what a request names, and a [Loop] runs what the model calls, hands the
-// answers back and asks again until it answers in words.
+// Package openaitools offers Ken's tools to a model through go-openai. [Tools] returns the
+// tools for a request. A [Loop] runs the calls of the model, returns their results to it,
+// and asks again until it answers in words.
 package openaitools
 
 import (
@@ -20,26 +20,26 @@ import (
 // in words.
 const DefaultRounds = 8
 
-// maxCalls bounds the calls of one answer that are run; the rest are told to wait.
+// maxCalls is the most calls of one answer that are run; the model must repeat the rest.
 const maxCalls = 16
 
 // Ask asks a model once. offered is empty when it is to answer in words.
 type Ask func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error)
 
-// Loop answers with tools. It is safe for concurrent use if its functions are.
+// Loop runs a chat with tools. It is safe for concurrent use if its functions are.
 type Loop struct {
 	Registry *tools.Registry
 	Caller   tools.Caller // who the agent is; see tools.Caller
 	Ask      Ask
 	Rounds   int // most answers that call tools; <= 0 means DefaultRounds
-	// Refuse is asked about each call before it runs; the model is told its error instead
-	// of a result. May be nil.
+	// Refuse is called before each call runs. If it returns an error, the call does not run
+	// and the model gets the error. May be nil.
 	Refuse func(call openai.ToolCall) error
-	// Called is told of each call once it has ended, in order; result is the zero
-	// value with an error. May be nil.
+	// Called is called after each call has ended, in order; result is the zero value with
+	// an error. May be nil.
 	Called func(call openai.ToolCall, result tools.Result, err error)
 	// Others runs a tool that the registry does not have, for a program with tools of its
-	// own, which are offered as well. May be nil.
+	// own: those in Offered. May be nil.
 	Others  func(ctx context.Context, call openai.ToolCall) (string, error)
 	Offered []openai.Tool
 }
