@@ -2,8 +2,12 @@ package embed
 
 import (
 	"container/list"
+	"context"
 	"crypto/sha256"
+	"fmt"
 	"sync"
+
+	"github.com/kenlayer/ken"
 )
 
 // Hash identifies a text by its content: the first 16 bytes of its SHA-256.
@@ -85,4 +89,132 @@ func (m *Memory) Put(model string, hashes [][16]byte, vectors [][]float32) {
 			delete(m.byKey, oldest.key)
 		}
 	}
+}
+
+// Cached returns an embedder that asks e only for the texts that c lacks, each
+// once however often it occurs, and keeps the answers in c. Cached vectors of a
+// dimension that e doesn't answer any more are asked for again.
+func Cached(e Embedder, c Cache) Embedder { return &cached{e, c} }
+
+type cached struct {
+	Embedder
+	cache Cache
+}
+
+// Local reports whether the embedder behind the cache is.
+func (c *cached) Local() bool { return IsLocal(c.Embedder) }
+
+// Embed implements Embedder.
+func (c *cached) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := ctx.Err(); err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	b := newBatch(texts)
+	b.look(c.cache, c.Model(), c.Dim())
+	if err := b.ask(ctx, c.Embedder, c.cache); err != nil {
+		return nil, err
+	}
+	// The dimension may be known only now. If it shows what was cached to be of
+	// another, ask for that part too.
+	if b.forget(c.Dim()) {
+		if err := b.ask(ctx, c.Embedder, c.cache); err != nil {
+			return nil, err
+		}
+	}
+	return b.result(), nil
+}
+
+// lookup answers from the cache alone, or reports that it can't.
+func lookup(e Embedder, c Cache, texts []string) ([][]float32, bool) {
+	b := newBatch(texts)
+	b.look(c, e.Model(), e.Dim())
+	for _, v := range b.vectors {
+		if v == nil {
+			return nil, false
+		}
+	}
+	return b.result(), true
+}
+
+// batch is one call's texts without duplicates.
+type batch struct {
+	texts   []string // distinct
+	hashes  [][16]byte
+	vectors [][]float32 // nil: not known
+	place   []int       // for each text of the call, its index in texts
+}
+
+func newBatch(texts []string) *batch {
+	b := &batch{place: make([]int, len(texts))}
+	seen := make(map[string]int, len(texts))
+	for i, t := range texts {
+		at, ok := seen[t]
+		if !ok {
+			at = len(b.texts)
+			seen[t] = at
+			b.texts = append(b.texts, t)
+			b.hashes = append(b.hashes, Hash(t))
+		}
+		b.place[i] = at
+	}
+	return b
+}
+
+// look fills in what the cache holds.
+func (b *batch) look(c Cache, model string, dim int) {
+	b.vectors = make([][]float32, len(b.texts))
+	copy(b.vectors, c.Get(model, b.hashes))
+	b.forget(dim)
+}
+
+// forget drops vectors of a dimension other than dim and reports whether there
+// were any; 0 is a dimension that isn't known.
+func (b *batch) forget(dim int) bool {
+	dropped := false
+	for i, v := range b.vectors {
+		if v != nil && dim != 0 && len(v) != dim {
+			b.vectors[i], dropped = nil, true
+		}
+	}
+	return dropped
+}
+
+// ask embeds what is missing and keeps it.
+func (b *batch) ask(ctx context.Context, e Embedder, c Cache) error {
+	var missing []string
+	var at []int
+	for i, v := range b.vectors {
+		if v == nil {
+			missing, at = append(missing, b.texts[i]), append(at, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	fresh, err := e.Embed(ctx, missing)
+	if err != nil {
+		return err
+	}
+	if len(fresh) != len(missing) {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the embedder answered %d vectors for %d texts", len(fresh), len(missing))}
+	}
+	var hashes [][16]byte
+	var keep [][]float32
+	for i, v := range fresh {
+		b.vectors[at[i]] = v
+		if v != nil {
+			hashes, keep = append(hashes, b.hashes[at[i]]), append(keep, v)
+		}
+	}
+	c.Put(e.Model(), hashes, keep)
+	return nil
+}
+
+// result puts the vectors in the order of the call's texts.
+func (b *batch) result() [][]float32 {
+	vectors := make([][]float32, len(b.place))
+	for i, at := range b.place {
+		vectors[i] = b.vectors[at]
+	}
+	return vectors
 }

@@ -3,13 +3,20 @@ package evals
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/evals/dataset"
+	"github.com/kenlayer/ken/internal/evals/metric"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/retriever"
+	"github.com/kenlayer/ken/store"
 )
 
 // heard is what one question's turn did.
@@ -98,4 +105,227 @@ func ask(ctx context.Context, l *middleware.Layer, o *owner, q *dataset.Query) (
 		h.block = append(h.block, o.records[r.Items[i].ID])
 	}
 	return h, nil
+}
+
+// answer is one question in one mode, as WriteAnswers writes it.
+type answer struct {
+	Dataset  string             `json:"dataset"`
+	Mode     string             `json:"mode"`
+	ID       string             `json:"_id"`
+	Category string             `json:"category,omitempty"`
+	Text     string             `json:"text"`
+	Relevant []string           `json:"relevant"`
+	Ranked   []string           `json:"ranked"` // to depth, best first
+	Block    []string           `json:"block"`
+	MS       float64            `json:"ms,omitempty"` // of a turn that was timed
+	Values   map[string]float64 `json:"values"`       // by measure, those of the question's kind
+}
+
+// WriteAnswers writes one JSON line for each mode and question: what was asked,
+// what is relevant, what was ranked and what was in the block. It needs a report
+// from Sweep: one that was read back holds no answers, and yields no lines.
+func (r *Report) WriteAnswers(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i := range r.answers {
+		if err := enc.Encode(&r.answers[i]); err != nil {
+			return fmt.Errorf("write answers: %w", err)
+		}
+	}
+	return nil
+}
+
+func answers(name string, queries []dataset.Query, runs []run) []answer {
+	out := make([]answer, 0, len(queries)*len(runs))
+	for i := range runs {
+		for q := range queries {
+			asked, h := &queries[q], &runs[i].heard[q]
+			a := answer{Dataset: name, Mode: runs[i].name, ID: asked.ID, Category: asked.Category, Text: asked.Text, Relevant: sorted(asked.Relevant),
+				Ranked: append([]string{}, h.ranked[:min(len(h.ranked), depth)]...), Block: append([]string{}, h.block...), MS: round(h.ms, 3), Values: map[string]float64{}}
+			for _, m := range measures {
+				if m.Answerable && asked.Answerable() || !m.Answerable && asked.NoAnswer() {
+					a.Values[m.Name] = round(m.of(&runs[i].judged[q]), 6)
+				}
+			}
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// epoch dates the first record of a set without dates.
+var epoch = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// namespace keeps the ids of a measurement's claims apart from all others.
+var namespace = uuid.MustParse("6d3c0a52-8f7b-5f0e-9d0b-7f1b6f1f4a11")
+
+// clock dates the records of one owner. Sets give one time for a whole session or
+// for its first record only; what follows was said a second later each.
+type clock struct{ last time.Time }
+
+func (c *clock) at(t time.Time) time.Time {
+	if next := c.last.Add(time.Second); t.IsZero() || !c.last.IsZero() && t.Before(next) && next.Sub(t) < 24*time.Hour {
+		t = next
+		if c.last.IsZero() {
+			t = epoch
+		}
+	}
+	c.last = t
+	return t
+}
+
+// incoming makes a claim of a record. The text stays as it is; who said it goes
+// into Actor. The evidence is the message where there is a conversation, and the
+// data set's record else: the same for every record of a set, so that tiers and
+// trust, which a set knows nothing of, don't order anything. Ids follow from the
+// record's, so that every run is the same.
+func incoming(r *dataset.Record, when *clock) store.Incoming {
+	id := uuid.NewSHA1(namespace, []byte(r.Conv+"\x00"+r.ID)).String()
+	if r.Claim != nil {
+		c := *r.Claim
+		c.Owner = ""
+		if c.ID == "" {
+			c.ID = id
+		}
+		c.CreatedAt = when.exact(c.CreatedAt)
+		return store.Incoming{Claim: c, Prior: r.Prior}
+	}
+	c := ken.Claim{ID: id, Key: r.ID, Kind: ken.KindFact, Heading: r.Heading, Text: r.Text, Status: ken.StatusObserved,
+		Confidence: 1, Importance: 0.5, Session: cmp.Or(r.Session, r.Conv), Actor: actor(r), Source: r.Conv, SourceType: "import", CreatedAt: when.at(r.At)}
+	if r.Conv != "" || r.Session != "" {
+		c.Evidence = []ken.Evidence{ken.FromMessage(r.Session, r.ID, "")}
+	} else {
+		c.Evidence = []ken.Evidence{ken.FromArtifact(r.ID, "")}
+	}
+	return store.Incoming{Claim: c}
+}
+
+// exact keeps a claim's own time.
+func (c *clock) exact(t time.Time) time.Time {
+	if t.IsZero() {
+		return c.at(t)
+	}
+	if t.After(c.last) {
+		c.last = t
+	}
+	return t
+}
+
+// actor is who said it, as far as the set tells; a speaker without a role is a
+// person.
+func actor(r *dataset.Record) ken.Actor {
+	a := ken.Actor{ID: r.Speaker}
+	switch {
+	case r.Role == "assistant":
+		a.Type = "agent"
+	case r.Role != "":
+		a.Type = r.Role
+	case r.Speaker != "":
+		a.Type = "user"
+	}
+	return a
+}
+
+// depth is how much of a ranking is looked at.
+const depth = 20
+
+// judged is what one question's turn is worth. What is measured over which
+// questions: see measures.
+type judged struct {
+	grades   []int // at each rank to depth
+	ideal    []int // of all that is relevant
+	inBlock  int   // relevant records or sessions in the block
+	silent   bool  // no block
+	answered bool  // the question has an answer
+}
+
+// judge compares a turn with what is relevant to its question.
+func judge(q *dataset.Query, o *owner, h *heard) judged {
+	relevant := q.Relevant
+	name := func(record string) string { return record }
+	if q.Level == dataset.LevelSession {
+		name = func(record string) string {
+			if s, ok := o.session[record]; ok {
+				return s
+			}
+			return record
+		}
+		relevant = make(map[string]int, len(q.Relevant))
+		for id, grade := range q.Relevant {
+			relevant[name(id)] = max(relevant[name(id)], grade)
+		}
+	}
+	j := judged{silent: h.empty, answered: len(relevant) > 0}
+	for _, grade := range relevant {
+		j.ideal = append(j.ideal, grade)
+	}
+	for _, unit := range distinct(h.ranked, name) {
+		if len(j.grades) < depth {
+			j.grades = append(j.grades, relevant[unit])
+		}
+	}
+	for _, unit := range distinct(h.block, name) {
+		if relevant[unit] > 0 {
+			j.inBlock++
+		}
+	}
+	return j
+}
+
+// distinct names each thing once, at its first place.
+func distinct(list []string, name func(string) string) []string {
+	seen := make(map[string]bool, len(list))
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		if n := name(x); !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Measure is one figure of a report.
+type Measure struct {
+	Name string
+	// Over says which questions it is a mean of: those with an answer, or those
+	// without.
+	Answerable bool
+	// Less says that less of it is better.
+	Less bool
+	// What it says, in a few words.
+	Doc string
+
+	of func(*judged) float64
+}
+
+// measures are all of them, in the order of a report.
+var measures = []Measure{
+	{Name: "hit@1", Answerable: true, Doc: "something relevant is first", of: func(j *judged) float64 { return metric.Hit(j.grades, 1) }},
+	{Name: "hit@5", Answerable: true, Doc: "something relevant is among the first 5", of: func(j *judged) float64 { return metric.Hit(j.grades, 5) }},
+	{Name: "hit@10", Answerable: true, Doc: "something relevant is among the first 10", of: func(j *judged) float64 { return metric.Hit(j.grades, 10) }},
+	{Name: "recall@5", Answerable: true, Doc: "the part of what is relevant among the first 5", of: recall(5)},
+	{Name: "recall@10", Answerable: true, Doc: "the part of what is relevant among the first 10", of: recall(10)},
+	{Name: "recall@20", Answerable: true, Doc: "the part of what is relevant among the first 20", of: recall(20)},
+	{Name: "ndcg@10", Answerable: true, Doc: "how near the first 10 are to the best order", of: func(j *judged) float64 { return metric.NDCG(j.grades, j.ideal, 10) }},
+	{Name: "mrr", Answerable: true, Doc: "1 over the rank of the first relevant record, to rank 20", of: func(j *judged) float64 { return metric.ReciprocalRank(j.grades) }},
+	{Name: "block_recall", Answerable: true, Doc: "the part of what is relevant in the block", of: func(j *judged) float64 {
+		return float64(j.inBlock) / float64(len(j.ideal))
+	}},
+	{Name: "silenced", Answerable: true, Less: true, Doc: "questions with an answer whose turn gets no block", of: silence},
+	{Name: "abstain", Doc: "questions without an answer whose turn gets no block", of: silence},
+}
+
+// Measures lists every measure, in the order of a report.
+func Measures() []Measure { return append([]Measure{}, measures...) }
+
+func recall(k int) func(*judged) float64 {
+	return func(j *judged) float64 { return metric.Recall(j.grades, len(j.ideal), k) }
+}
+
+func silence(j *judged) float64 {
+	if j.silent {
+		return 1
+	}
+	return 0
 }

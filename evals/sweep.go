@@ -1,16 +1,24 @@
 package evals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/evals/dataset"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -220,4 +228,220 @@ func (s *sweep) calibrate(ctx context.Context, l *middleware.Layer) error {
 		}
 	}
 	return nil
+}
+
+// Options configures Sweep. Data is needed.
+type Options struct {
+	Data *dataset.Set
+	// Config is what every variant starts from. Nil: the defaults.
+	Config *config.Config
+	// Root is the folder that relative paths of the configuration start at. Nothing
+	// is written there. Empty: the working directory.
+	Root string
+
+	Modes []Mode    // default keyword, vector and hybrid
+	Set   []Setting // for every variant
+	Vary  []Axis    // every combination of their values is run in every mode
+	// Ablate runs every combination again without each of the ranker's signals,
+	// one at a time.
+	Ablate bool
+
+	// Limit draws so many of the set's questions by Seed; <= 0 asks all. Questions
+	// that were added to the set are always asked.
+	Limit int
+	// Seed is of the draw and of the intervals.
+	Seed uint64
+	// Workers is how many turns run at once; <= 0 means one for each processor.
+	Workers int
+
+	// Embedder is used instead of the configured one.
+	Embedder embed.Embedder
+	// Temp is where the temporary store is made; default os.TempDir.
+	Temp string
+	// Progress is told about long work, from several goroutines.
+	Progress func(stage string, done, total int)
+	// Log hears what the layer logs. Default: nobody.
+	Log *slog.Logger
+}
+
+// Setting is a configuration key with a value, as text that config.Config.Set
+// reads. The key may be short; see Resolve.
+type Setting struct {
+	Key, Value string
+}
+
+// Axis is a configuration key with the values that are tried.
+type Axis struct {
+	Key    string
+	Values []string
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Data == nil {
+		return o, &ken.Error{Code: ken.CodeInvalid, Field: "data", Msg: "there is no data set", Try: "Open one with package dataset."}
+	}
+	if o.Config == nil {
+		c := config.Default()
+		o.Config = &c
+	}
+	if len(o.Modes) == 0 {
+		o.Modes = []Mode{ModeKeyword, ModeVector, ModeHybrid}
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// timed is how many turns of each variant run alone, for the clock: the 99th
+// percentile is then the third slowest.
+const timed = 300
+
+// warmUp is asked before an owner's first timed turn. A store that was opened a
+// moment ago reads its files for the first time; one in use has.
+const warmUp = "What do we know so far?"
+
+// ask runs every question's turn once. Some run one after the other, and only
+// these count for latency; then the rest run side by side.
+func (s *sweep) ask(ctx context.Context, l *middleware.Layer, out *run) error {
+	alone, together := s.schedule()
+	total := len(alone) + len(together)
+	var done atomic.Int64
+	one := func(ctx context.Context, at int) error {
+		q := &s.set.Queries[at]
+		o := s.corpus.owners[ownerOf(q)]
+		h, err := ask(ctx, l, o, q)
+		if err == nil {
+			out.heard[at], out.judged[at] = h, judge(q, o, &h)
+			s.o.Progress(out.name, int(done.Add(1)), total)
+		}
+		return err
+	}
+	warm := ""
+	for _, at := range alone {
+		if o := s.corpus.owners[ownerOf(&s.set.Queries[at])]; o.name != warm {
+			warm = o.name
+			_, release, err := l.Store(ctx, o.name)
+			if err != nil {
+				return err
+			}
+			l.Assemble(ctx, ken.Turn{Owner: o.name, Messages: []ken.Message{{Role: "user", Text: warmUp}}})
+			release()
+		}
+		if err := one(ctx, at); err != nil {
+			return err
+		}
+	}
+	return each(ctx, s.o.Workers, together, func(ctx context.Context, at int) error {
+		err := one(ctx, at)
+		out.heard[at].ms = 0 // others ran beside it
+		return err
+	})
+}
+
+// schedule orders the questions owner by owner, so that few stores are open at a
+// time, and picks those that run alone, evenly from all.
+func (s *sweep) schedule() (alone, together []int) {
+	place := map[string]int{}
+	for i, o := range s.corpus.order {
+		place[o.name] = i
+	}
+	order := make([]int, len(s.set.Queries))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(place[ownerOf(&s.set.Queries[a])], place[ownerOf(&s.set.Queries[b])])
+	})
+	n := min(timed, len(order))
+	for i, at := range order {
+		if (i+1)*n/len(order) > i*n/len(order) {
+			alone = append(alone, at)
+		} else {
+			together = append(together, at)
+		}
+	}
+	return alone, together
+}
+
+// each calls do for every element, workers at a time, until one fails or ctx ends.
+func each[T any](ctx context.Context, workers int, list []T, do func(context.Context, T) error) error {
+	outer := ctx
+	ctx, stop := context.WithCancelCause(outer)
+	defer stop(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, len(list)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				n := int(next.Add(1)) - 1
+				if n >= len(list) {
+					return
+				}
+				if err := do(ctx, list[n]); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	switch {
+	case outer.Err() != nil: // whatever its cause, such as a signal
+		return outer.Err()
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Mode is a way to search.
+type Mode string
+
+// Modes. They set switches and leave the rest of the configuration alone.
+const (
+	ModeKeyword Mode = "keyword" // by words alone
+	ModeVector  Mode = "vector"  // by meaning alone
+	ModeHybrid  Mode = "hybrid"  // both legs, ranked as configured
+	ModeRRF     Mode = "rrf"     // both legs, in the order of reciprocal rank fusion alone
+	ModeWRRF    Mode = "wrrf"    // the same, the vector leg counting retrieval.rrf_weight
+)
+
+// ParseModes reads a list such as "keyword,hybrid". An unknown name and a
+// repeated one are ErrInvalid.
+func ParseModes(list string) ([]Mode, error) {
+	var out []Mode
+	seen := map[Mode]bool{}
+	for name := range strings.SplitSeq(list, ",") {
+		m := Mode(strings.TrimSpace(name))
+		switch m {
+		case ModeKeyword, ModeVector, ModeHybrid, ModeRRF, ModeWRRF:
+		default:
+			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: "unknown mode " + string(m), Try: "Use some of keyword, vector, hybrid, rrf and wrrf."}
+		}
+		if seen[m] {
+			return nil, &ken.Error{Code: ken.CodeInvalid, Field: "modes", Msg: string(m) + " is named twice", Try: "Name every mode once."}
+		}
+		seen[m] = true
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// vectors reports whether the mode has a vector leg.
+func (m Mode) vectors() bool { return m != ModeKeyword }
+
+func (m Mode) apply(c *config.Config) {
+	c.Middleware.Keyword, c.Middleware.Vector = m != ModeVector, m.vectors()
+	switch m {
+	case ModeRRF:
+		c.Retrieval.Rank = config.RankRRF
+	case ModeWRRF:
+		c.Retrieval.Rank = config.RankWeighted
+	}
 }

@@ -121,3 +121,143 @@ func leadsLine(s string, i int) bool {
 	}
 	return i == 0
 }
+
+// knownPasswords are the ones that documentation and test set-ups write, which
+// are no secrets.
+const knownPasswords = "|password|passwd|passw0rd|pass|pswd|secret|root|admin|guest|test|postgres|mysql|hunter2|pass123|port|token|"
+
+// chosen reports whether a password in a place where nothing but a password stands
+// is a secret: however plain it looks, unless it stands for one.
+func chosen(user, pass string) bool {
+	return len(pass) >= 4 && user != pass && !placeholder(pass) && !strings.Contains(knownPasswords, "|"+strings.ToLower(pass)+"|")
+}
+
+// findURLPassword finds the password in scheme://user:password@host.
+func findURLPassword(s string, i int) (Finding, bool) {
+	const maxUserinfo = 256
+	if !strings.HasPrefix(s[i:], "://") || i == 0 || !alnum(s[i-1]) {
+		return Finding{}, false
+	}
+	start := i + len("://")
+	colon := -1
+	at := -1
+scan:
+	for j := start; j < len(s) && j < start+maxUserinfo; j++ {
+		switch c := s[j]; {
+		case c == ':' && colon < 0:
+			colon = j
+		case c == '@':
+			at = j
+		case c <= ' ' || c >= 0x7f || strings.IndexByte("/\"'`<>\\", c) >= 0:
+			break scan
+		}
+	}
+	if colon < 0 || at < colon {
+		return Finding{}, false
+	}
+	user, pass := s[start:colon], s[colon+1:at]
+	if !chosen(user, pass) || strings.ContainsAny(pass, "${}%[]*()") && !strings.Contains(pass, "%2") {
+		return Finding{}, false
+	}
+	return Finding{"url-password", colon + 1, at}, true
+}
+
+// findDSN finds the password in user:password@tcp(host:port)/db, as Go's driver for
+// MySQL has it.
+func findDSN(s string, i int) (Finding, bool) {
+	const maxUserinfo = 256
+	rest := s[i+1:]
+	if s[i] != '@' || !strings.HasPrefix(rest, "tcp(") && !strings.HasPrefix(rest, "tcp6(") && !strings.HasPrefix(rest, "unix(") {
+		return Finding{}, false
+	}
+	start := i
+	for start > 0 && i-start < maxUserinfo && s[start-1] > ' ' && strings.IndexByte("\"'`<>", s[start-1]) < 0 {
+		start--
+	}
+	user, _, ok := strings.Cut(s[start:i], ":")
+	colon := start + len(user)
+	if k := strings.LastIndexByte(user, '='); k >= 0 { // DSN=user:…
+		user = user[k+1:]
+	}
+	if !ok || user == "" || !chosen(user, s[colon+1:i]) {
+		return Finding{}, false
+	}
+	return Finding{"connection-password", colon + 1, i}, true
+}
+
+// findOracle finds the password in jdbc:oracle:thin:user/password@host.
+func findOracle(s string, i int) (Finding, bool) {
+	const maxUserinfo = 128
+	if !strings.HasSuffix(s[:i], "oracle:t") || !strings.HasPrefix(s[i:], "hin:") {
+		return Finding{}, false
+	}
+	start := i + len("hin:")
+	user, rest, ok := strings.Cut(s[start:min(len(s), start+maxUserinfo)], "/")
+	pass, _, more := strings.Cut(rest, "@")
+	if !ok || !more || strings.ContainsAny(user+pass, " \t\n\"'@") || !chosen(user, pass) {
+		return Finding{}, false
+	}
+	return Finding{"connection-password", start + len(user) + 1, start + len(user) + 1 + len(pass)}, true
+}
+
+// connectionKeys are what connection strings name besides the password, without
+// spaces and in lower case.
+var connectionKeys = []string{"server=", "datasource=", "host=", "address=", "addr=", "userid=", "uid=", "user=", "username=",
+	"database=", "dbname=", "initialcatalog=", "port="}
+
+// inConnection reports whether the name at s[from:] is one of a connection string's
+// keys, as ADO.NET, JDBC and ODBC write them (behind ; ? or &) and libpq (behind a
+// space): two other keys stand beside it. The arguments of a call are told from one
+// by their commas and brackets.
+func inConnection(s string, from int) bool {
+	const reach = 256
+	const borders = "\n\"'`<>"
+	lo, hi := max(0, from-reach), min(len(s), from+reach)
+	if k := strings.LastIndexAny(s[lo:from], borders); k >= 0 {
+		lo += k + 1
+	}
+	if k := strings.IndexAny(s[from:hi], borders); k >= 0 {
+		hi = from + k
+	}
+	before := strings.TrimRight(s[lo:from], " ")
+	listed := before != "" && strings.IndexByte(";?&", before[len(before)-1]) >= 0 || before == "" && strings.Contains(s[from:hi], ";")
+	spaced := before != s[lo:from] || before == ""
+	code := "()[]{}\\"
+	if strings.Contains(strings.ToLower(s[lo:from]), "driver={") {
+		code = "[]\\"
+	}
+	if !listed {
+		code += ",;\t"
+	}
+	if !listed && !spaced || strings.ContainsAny(s[lo:hi], code) || !listed && strings.Contains(s[lo:hi], " = ") {
+		return false
+	}
+	part := strings.ToLower(strings.ReplaceAll(s[lo:hi], " ", ""))
+	found := 0
+	if strings.Contains(part, "jdbc:") {
+		found = 2
+	}
+	for _, k := range connectionKeys {
+		if strings.Contains(part, k) {
+			found++
+		}
+	}
+	return found >= 2
+}
+
+// connectionValue finds the value at s[at:] in a connection string, which & parts in a URL.
+func connectionValue(s string, at int, url bool) (start, end int) {
+	ends := ";\"'`<>"
+	if url {
+		ends += "&"
+	}
+	const maxValue = 256
+	if at < len(s) && (s[at] == '\'' || s[at] == '"') {
+		if n := strings.IndexByte(s[at+1:min(len(s), at+1+maxValue)], s[at]); n >= 0 {
+			return at + 1, at + 1 + n
+		}
+	}
+	for end = at; end < len(s) && end-at < maxValue && s[end] > ' ' && strings.IndexByte(ends, s[end]) < 0; end++ {
+	}
+	return at, end
+}

@@ -1,9 +1,12 @@
 package guardrail
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Sanitize returns text as readers expect it: valid UTF-8 with plain line ends
@@ -143,4 +146,242 @@ func joins(r rune) bool {
 		unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
 		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Balinese,
 		unicode.Javanese)
+}
+
+// What next returns when there is no character to return.
+const (
+	atEnd   rune = -1 // the input is over
+	atChunk rune = -2 // a stream's chunk is over; what follows may change the reading
+)
+
+// next reads the first visible character of s from i on, folded, and returns
+// where it ends. final says that nothing follows s.
+func next(s string, i int, final bool) (rune, int) {
+	for i < len(s) {
+		r, size := fold(s[i:], final)
+		if size == 0 {
+			return atChunk, i
+		}
+		i += size
+		if r != 0 {
+			return r, i
+		}
+	}
+	if !final {
+		return atChunk, i
+	}
+	return atEnd, i
+}
+
+// nextSolid is next, with white space skipped as well.
+func nextSolid(s string, i int, final bool) (rune, int) {
+	r, end := next(s, i, final)
+	for r == ' ' {
+		r, end = next(s, end, final)
+	}
+	return r, end
+}
+
+// fold reads the character at the head of s, which is not empty: its lower-case
+// ASCII look-alike where it has one, ' ' for any white space and 0 for what
+// nobody sees. A size of 0 means that s may be the start of something longer.
+func fold(s string, final bool) (r rune, size int) {
+	switch c := s[0]; {
+	case c == '&' || c == '\\':
+		return foldEscape(s, final)
+	case c < utf8.RuneSelf:
+		return foldRune(rune(c)), 1
+	case !final && !utf8.FullRuneInString(s):
+		return 0, 0
+	}
+	r, size = utf8.DecodeRuneInString(s)
+	return foldRune(r), size
+}
+
+// maxEscape is the length of the longest escape that is read: &#x0000003c;
+const maxEscape = 12
+
+// foldEscape reads an HTML entity or a JSON escape for one of the characters
+// that markers are made of. What is none reads as the character that it starts with.
+func foldEscape(s string, final bool) (rune, int) {
+	if s[0] == '\\' {
+		var digits int
+		switch {
+		case len(s) > 1 && s[1] == '/':
+			return '/', 2
+		case len(s) > 1 && s[1] == 'u':
+			digits = 4
+		case len(s) > 1 && s[1] == 'x':
+			digits = 2
+		case len(s) == 1 && !final:
+			return 0, 0
+		default:
+			return '\\', 1
+		}
+		hex := s[2:min(len(s), 2+digits)]
+		n, err := strconv.ParseUint(hex, 16, 32)
+		switch {
+		case hex != "" && err != nil:
+			return '\\', 1
+		case len(hex) < digits && !final:
+			return 0, 0
+		case len(hex) < digits:
+			return '\\', 1
+		}
+		return foldRune(rune(n)), 2 + digits
+	}
+	for i := 1; i < len(s) && i < maxEscape; i++ {
+		c := s[i]
+		switch {
+		case c == ';':
+			if r := entity(s[1:i]); r != 0 {
+				return foldRune(r), i + 1
+			}
+			return '&', 1
+		case c == '#' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z':
+		default:
+			return '&', 1
+		}
+	}
+	if len(s) < maxEscape && !final {
+		return 0, 0
+	}
+	return '&', 1
+}
+
+// entity decodes what stands between & and ;, and returns 0 for what it does
+// not know.
+func entity(name string) rune {
+	if num, ok := strings.CutPrefix(name, "#"); ok {
+		base := 10
+		if num != "" && num[0]|0x20 == 'x' {
+			num, base = num[1:], 16
+		}
+		n, err := strconv.ParseUint(num, base, 21)
+		if err != nil {
+			return 0
+		}
+		return rune(n)
+	}
+	switch strings.ToLower(name) {
+	case "lt":
+		return '<'
+	case "gt":
+		return '>'
+	case "lbrack", "lsqb":
+		return '['
+	case "rbrack", "rsqb":
+		return ']'
+	case "sol":
+		return '/'
+	case "vert", "verbar", "verticalline":
+		return '|'
+	case "lowbar", "underbar":
+		return '_'
+	case "nbsp":
+		return ' '
+	}
+	return 0
+}
+
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			return r | 0x20
+		case r > ' ' && r < 0x7f:
+			return r
+		case r == ' ' || '\t' <= r && r <= '\r':
+			return ' '
+		}
+		return 0
+	}
+	if b := bracket(r); b != 0 {
+		return b
+	}
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me), r == 'ᅟ', r == 'ᅠ', r == 'ㅤ', r == 'ﾠ':
+		return 0
+	}
+	var buf [utf8.UTFMax]byte
+	n := utf8.EncodeRune(buf[:], r)
+	if d := norm.NFKD.Properties(buf[:n]).Decomposition(); d != nil {
+		r, _ = utf8.DecodeRune(d)
+	}
+	r = unicode.ToLower(r)
+	if a, ok := lookalikes[r]; ok {
+		return a
+	}
+	return r
+}
+
+// bracket returns the ASCII bracket that r looks like, or 0.
+func bracket(r rune) rune {
+	switch r {
+	case '＜', '﹤', '‹', '\u3008', '\u2329', '⟨', '❮', '˂', 'ᐸ', '◁':
+		return '<'
+	case '＞', '﹥', '›', '\u3009', '\u232a', '⟩', '❯', '˃', 'ᐳ', '▷':
+		return '>'
+	case '［', '【', '〔', '⟦', '〚', '﹇', '⁅', '❲':
+		return '['
+	case '］', '】', '〕', '⟧', '〛', '﹈', '⁆', '❳':
+		return ']'
+	}
+	return 0
+}
+
+// opens marks the bytes that the spelling of an opening bracket can start with.
+var opens = func() (t [256]bool) {
+	for _, r := range "<[&\\＜﹤‹\u3008\u2329⟨❮˂ᐸ◁［【〔⟦〚﹇⁅❲" {
+		t[string(r)[0]] = true
+	}
+	return t
+}()
+
+// opener finds the next spelling of '<' or '[' in s from i on. It returns the
+// bracket, where it starts and where it ends; 0 and len(s) when there is none;
+// atChunk and a position when a chunk ends inside what may be one.
+func opener(s string, i int, final bool) (b rune, start, end int) {
+	for ; i < len(s); i++ {
+		if !opens[s[i]] {
+			continue
+		}
+		if b, size := openerAt(s[i:], final); b != 0 {
+			return b, i, i + size
+		}
+	}
+	return 0, len(s), len(s)
+}
+
+// openerAt reads an opening bracket at the head of s, whose first byte opens marks.
+func openerAt(s string, final bool) (b rune, size int) {
+	switch c := s[0]; {
+	case c == '<' || c == '[':
+		return rune(c), 1
+	case c == '&' || c == '\\':
+		b, size = foldEscape(s, final)
+	case !final && !utf8.FullRuneInString(s):
+	default:
+		b, size = utf8.DecodeRuneInString(s)
+		b = bracket(b)
+	}
+	switch {
+	case size == 0:
+		return atChunk, 0
+	case b == '<' || b == '[':
+		return b, size
+	}
+	return 0, 0
+}
+
+// lookalikes maps characters that no compatibility decomposition leads to ASCII,
+// in lower case: the letters of the markers, their bars, strokes and dashes.
+var lookalikes = map[rune]rune{
+	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'ɡ': 'g', 'һ': 'h', 'н': 'h', 'і': 'i', 'ı': 'i',
+	'ј': 'j', 'к': 'k', 'ӏ': 'l', 'ǀ': 'l', 'м': 'm', 'ո': 'n', 'о': 'o', 'օ': 'o', 'р': 'p', 'ԛ': 'q',
+	'ѕ': 's', 'т': 't', 'ԝ': 'w', 'х': 'x', 'у': 'y',
+	'α': 'a', 'ε': 'e', 'η': 'n', 'ι': 'i', 'κ': 'k', 'ν': 'n', 'ο': 'o', 'ρ': 'p', 'τ': 't',
+	'│': '|', '∣': '|', '⁄': '/', '∕': '/', '⧸': '/', '▁': '_', '‐': '-', '–': '-', '—': '-', '−': '-',
 }

@@ -117,7 +117,7 @@ func TestKillNineInTheMiddleOfAHarvest(t *testing.T) {
 		work(t, over(t, c, s))
 	}()
 	kills := 0
-	for !run(t, dir, 1+rng.IntN(9)) {
+	for !harvestRun(t, dir, 1+rng.IntN(9)) {
 		if kills++; kills > 100 {
 			t.Fatal("it never comes to its end")
 		}
@@ -139,7 +139,7 @@ func TestKillNineInTheMiddleOfAHarvest(t *testing.T) {
 
 // run starts a process and kills it after so many writes; true when it came to its
 // end before.
-func run(t *testing.T, dir string, writes int) (done bool) {
+func harvestRun(t *testing.T, dir string, writes int) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "KEN_TEST_DIR="+dir)

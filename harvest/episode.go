@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -31,7 +34,7 @@ type EpisodeBody struct {
 // episode writes the session's summary, one claim a session and part. A session in which
 // nothing was decided, done or found leaves none, and one that tells no more than an
 // earlier one with the same goal reinforces that one's.
-func (r *run) episode(ctx context.Context, d *draft.Draft) error {
+func (r *harvestRun) episode(ctx context.Context, d *draft.Draft) error {
 	summary := strings.TrimSpace(d.Summary)
 	switch {
 	case summary == "" || len(r.tr.Entries) == 0:
@@ -77,7 +80,7 @@ func (r *run) episode(ctx context.Context, d *draft.Draft) error {
 // witnesses are the first and the last message that a person or the model wrote.
 // A summary speaks with the agent's voice; what a tool returned is not what it
 // rests on.
-func (r *run) witnesses() (out []ken.Evidence) {
+func (r *harvestRun) witnesses() (out []ken.Evidence) {
 	var first, last *session.Entry
 	for i := range r.tr.Entries {
 		if e := &r.tr.Entries[i]; e.Message.Role == "user" || e.Message.Role == "assistant" {
@@ -122,7 +125,7 @@ func heading(tr *session.Transcript, summary string) string {
 
 // claim is a claim of this session; text and what follows from its kind are the
 // caller's.
-func (r *run) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
+func (r *harvestRun) claim(kind ken.Kind, text string, at time.Time) ken.Claim {
 	info := &r.tr.Info
 	return ken.Claim{Kind: kind, Text: text, Status: ken.StatusObserved, Confidence: 1, Importance: 0.5,
 		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch,
@@ -158,7 +161,7 @@ func message(sessionID string, e *session.Entry, quote string) ken.Evidence {
 	return ev
 }
 
-func (r *run) note(s string) {
+func (r *harvestRun) note(s string) {
 	if r.out.Note != "" {
 		r.out.Note += "; "
 	}
@@ -174,4 +177,104 @@ func clip(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// Kept says in one line what a harvest has kept, for people.
+func Kept(o *session.Outcome) string {
+	var parts []string
+	count := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	if o.Episode != "" {
+		parts = append(parts, "an episode")
+	}
+	count(len(o.Learned), "fact", "facts")
+	count(len(o.Reinforced), "known fact", "known facts")
+	count(len(o.Superseded), "fact replaced", "facts replaced")
+	count(len(o.Disputed), "fact disputed", "facts disputed")
+	count(len(o.Findings), "finding", "findings")
+	count(len(o.Patterns), "pattern", "patterns")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Describe is an outcome in one line, for people: what was kept, what was not,
+// and what there is to say about it.
+func Describe(o *session.Outcome) string {
+	s := Kept(o)
+	if len(o.Dropped) > 0 {
+		var why []string
+		for _, k := range slices.Sorted(maps.Keys(o.Dropped)) {
+			why = append(why, fmt.Sprintf("%s %d", k, o.Dropped[k]))
+		}
+		s += "; left out: " + strings.Join(why, ", ")
+	}
+	if o.Note != "" {
+		s += "; " + o.Note
+	}
+	return s
+}
+
+// worth reports whether something was decided, done or found in a session: a person
+// stated something, or a tool answered. A session of questions and answers alone is worth
+// no episode, because it would repeat the question to whoever asks it next. Answers of
+// Ken's own tools tell what is known already.
+func worth(tr *session.Transcript, d *draft.Draft) bool {
+	return len(d.Statements) > 0 || extract.States(tr) || slices.ContainsFunc(tr.Entries, func(e session.Entry) bool {
+		m := &e.Message
+		return (m.Role == "tool" || m.Role == "function") && !strings.Contains(m.Text, guardrail.Reference)
+	})
+}
+
+// knownGoal returns an episode of another session that had the same goal and tells all
+// that c tells; ErrNotFound when there is none.
+func (r *harvestRun) knownGoal(ctx context.Context, c *ken.Claim) (ken.Claim, error) {
+	f := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{ken.KindEpisode}, ClaimsOnly: true}
+	found, err := r.o.Store.Query(ctx, ken.Query{Question: c.Heading + "\n" + c.Text, Filter: f, Limit: sameGoals})
+	if err != nil {
+		return ken.Claim{}, fmt.Errorf("find episodes with the same goal: %w", err)
+	}
+	for i := range found {
+		k := &found[i]
+		if k.Heading == c.Heading && k.Session != c.Session && k.Project == c.Project && k.Branch == c.Branch && k.Status == c.Status && extract.Tells(k.Text, c.Text) {
+			return *k, nil
+		}
+	}
+	return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no episode has this goal"}
+}
+
+// sameGoals is the number of episodes that a new one is compared with.
+const sameGoals = 20
+
+// countUp reinforces an episode that tells all that c does, once a session. It returns
+// false when there is none, or when c was written before.
+func (r *harvestRun) countUp(ctx context.Context, c *ken.Claim) (bool, error) {
+	if _, err := r.o.Store.ByKey(ctx, c.Key); !errors.Is(err, ken.ErrNotFound) {
+		return false, err
+	}
+	known, err := r.knownGoal(ctx, c)
+	if errors.Is(err, ken.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	r.out.Episode = known.ID
+	if again, err := r.counted(ctx, &known); err != nil || again {
+		return true, err
+	}
+	evidence := c.Evidence
+	if len(known.Evidence) >= maxWitnesses {
+		evidence = nil
+	}
+	if err := r.o.Store.Reinforce(ctx, known.ID, evidence, r.actor()); err != nil {
+		return true, fmt.Errorf("count an episode up: %w", err)
+	}
+	return true, nil
 }

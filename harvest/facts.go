@@ -12,6 +12,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/harvest/extract"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -26,8 +27,8 @@ const (
 
 // facts writes the statements, in the order in which they were made, each against
 // what is known by then.
-func (r *run) facts(ctx context.Context) error {
-	told := newTold(r.tr.Injected)
+func (r *harvestRun) facts(ctx context.Context) error {
+	told := newInjectedText(r.tr.Injected)
 	at := make(map[uint64]*session.Entry, len(r.tr.Entries))
 	for i := range r.tr.Entries {
 		at[r.tr.Entries[i].Seq] = &r.tr.Entries[i]
@@ -57,7 +58,7 @@ func (r *run) facts(ctx context.Context) error {
 
 // learn consolidates one statement. What a person moved in between is looked at
 // once more.
-func (r *run) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
+func (r *harvestRun) learn(ctx context.Context, s *draft.Statement, e *session.Entry) error {
 	c := r.fact(s, e)
 	res, err := consolidate.Learn(ctx, r.o.Store, c)
 	if errors.Is(err, ken.ErrRefused) {
@@ -72,7 +73,7 @@ func (r *run) learn(ctx context.Context, s *draft.Statement, e *session.Entry) e
 // record takes a result into the outcome. What an earlier run of this harvest did,
 // before it was killed or because the session went on, is the session's doing as
 // well.
-func (r *run) record(ctx context.Context, res *consolidate.Result) error {
+func (r *harvestRun) record(ctx context.Context, res *consolidate.Result) error {
 	if res.Dropped != consolidate.Known || res.ID == "" {
 		if res.Record(&r.out); res.Action.Own != "" {
 			add(&r.out.Learned, res.Action.Own)
@@ -108,7 +109,7 @@ func add(list *[]string, id string) {
 }
 
 // fact is the claim that a statement makes.
-func (r *run) fact(s *draft.Statement, e *session.Entry) ken.Claim {
+func (r *harvestRun) fact(s *draft.Statement, e *session.Entry) ken.Claim {
 	c := r.claim(ken.KindFact, s.Text, e.At)
 	c.Key = key("fact", &r.tr.Info, digest(s.Text))
 	c.Domain = string(s.Sort)
@@ -151,7 +152,7 @@ func about(s *draft.Statement, e *session.Entry) []string {
 // confirm reinforces what the user said of an injected claim in their own words:
 // once a session. What is no claim that could be reinforced, or no longer stands,
 // leaves the user's words to speak for themselves.
-func (r *run) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
+func (r *harvestRun) confirm(ctx context.Context, in *session.Injection, s *draft.Statement, e *session.Entry) error {
 	switch in.Kind {
 	case ken.KindDocument: // the file says so, and will say what becomes of it
 		r.out.Dropped[dropEcho]++
@@ -186,4 +187,44 @@ func (r *run) confirm(ctx context.Context, in *session.Injection, s *draft.State
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(text), " "))))
 	return hex.EncodeToString(sum[:12])
+}
+
+// Stated keeps what a user stated in the last messages of a session, without waiting for
+// its end, and returns the claims with the words that each rests on. tr is the end of the
+// session's transcript, of which the messages from number from on are new. Rules extract,
+// and the same conditions hold as at the session's end; the harvest then finds these claims
+// known. Nothing is kept where facts are switched off.
+//
+// Stated does not wait for a harvest that runs. It ends with an error when something is
+// being erased: the harvest makes up for it.
+func (h *Harvester) Stated(ctx context.Context, tr *session.Transcript, from uint64) (quotes map[string]string, err error) {
+	if h.o.NoFacts {
+		return nil, nil
+	}
+	user := make(map[uint64]bool, len(tr.Entries))
+	for i := range tr.Entries {
+		if e := &tr.Entries[i]; e.Seq >= from && e.Message.Role == "user" {
+			user[e.Seq] = true
+		}
+	}
+	d := extract.Draft(tr, h.o.Rules)
+	d.Statements = slices.DeleteFunc(d.Statements, func(s draft.Statement) bool { return !user[s.Seq] })
+	if len(d.Statements) == 0 {
+		return nil, nil
+	}
+	err = h.early.take(ctx, func(ctx context.Context) error {
+		r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
+		quotes = map[string]string{}
+		for _, s := range d.Statements {
+			r.out.Learned, r.statements = nil, []draft.Statement{s}
+			if err := r.facts(ctx); err != nil {
+				return err
+			}
+			for _, id := range r.out.Learned {
+				quotes[id] = s.Quote
+			}
+		}
+		return nil
+	})
+	return quotes, err
 }

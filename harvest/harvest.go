@@ -2,17 +2,24 @@ package harvest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/harvest/consolidate"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/harvest/extract"
+	"github.com/kenlayer/ken/internal/harvest/finding"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
-// run is one harvest under way.
-type run struct {
+// harvestRun is one harvest under way.
+type harvestRun struct {
 	o          *Options
 	tr         *session.Transcript
 	statements []draft.Statement
@@ -36,7 +43,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 	if progress == nil {
 		progress = func(string, int, int) {}
 	}
-	r := &run{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
+	r := &harvestRun{o: &h.o, tr: tr, out: session.Outcome{Dropped: map[string]int{}}}
 	steps := []struct {
 		name string
 		do   func(context.Context) error
@@ -66,7 +73,7 @@ func (h *Harvester) harvest(ctx context.Context, tr *session.Transcript, progres
 }
 
 // draft asks the model, and the rules where there is none or it failed.
-func (r *run) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
+func (r *harvestRun) draft(ctx context.Context, progress Progress) (draft.Draft, error) {
 	if r.o.Model != nil && len(r.tr.Entries) > 0 {
 		d, err := r.o.Model.Draft(ctx, r.tr, progress)
 		if err == nil {
@@ -88,7 +95,7 @@ func (r *run) draft(ctx context.Context, progress Progress) (draft.Draft, error)
 // refused reports an error that says of one claim that it can't be kept: it is
 // counted and told, and the rest of the session is kept. Which of the session's
 // words it was must not get into a log.
-func (r *run) refused(what string, err error) bool {
+func (r *harvestRun) refused(what string, err error) bool {
 	if !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrInvalid) {
 		return false
 	}
@@ -97,7 +104,7 @@ func (r *run) refused(what string, err error) bool {
 	return true
 }
 
-func (r *run) drop(counts map[string]int) {
+func (r *harvestRun) drop(counts map[string]int) {
 	for why, n := range counts {
 		r.out.Dropped[why] += n
 	}
@@ -111,4 +118,248 @@ func reason(err error) string {
 		return strings.TrimSpace(e.Msg)
 	}
 	return "it failed"
+}
+
+// Store is what a harvest writes to: an owner's.
+type Store interface {
+	consolidate.Store
+	// ByKey returns the claim that holds a key; ErrNotFound when there is none.
+	ByKey(ctx context.Context, key string) (ken.Claim, error)
+	// Get returns a claim by its id; ErrNotFound when there is none.
+	Get(ctx context.Context, id string) (ken.Claim, error)
+	// History returns a claim's events, oldest first.
+	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
+}
+
+// Progress is told how far a harvest is: done of total, in the stage's unit. A
+// total of 0 is unknown.
+type Progress func(stage string, done, total int)
+
+// Model drafts what a session taught. Its error is no reason to lose the session:
+// rules draft then.
+type Model interface {
+	Draft(ctx context.Context, tr *session.Transcript, progress func(stage string, done, total int)) (draft.Draft, error)
+}
+
+// Options configures a Harvester. Store and Journal are needed.
+type Options struct {
+	Store   Store
+	Journal *session.Journal
+	Model   Model // nil: rules alone
+
+	Rules       extract.Options
+	NoFacts     bool          // keep the summary, findings and patterns alone
+	Tools       finding.Tools // of the agents whose sessions these are
+	Ingest      bool          // tool outputs as findings, too
+	IngestChars int           // of one output; 0 is the ingest's own default
+
+	// Tainted lists the tool calls of a session that repeat what an external claim said.
+	// They and their results are not harvested, and what is told of the session is not
+	// trusted more than the claim. Nil knows of none.
+	Tainted func(ctx context.Context, session string) ([]ken.Taint, error)
+
+	// Wrote is told when a session was harvested, with what came of it, before the
+	// journal is. Its error is told, and changes nothing. May be nil.
+	Wrote func(ctx context.Context, info session.Info, out session.Outcome) error
+
+	Log *slog.Logger // default slog.Default()
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// errHeld is why a harvest stopped for a Hold.
+var errHeld = &ken.Error{Code: ken.CodeUnavailable, Msg: "something of the session is being erased", Try: "Harvest it again."}
+
+// harvestLease lets one harvest run at a time, and whoever holds it none.
+type harvestLease struct {
+	token chan struct{} // in it while nobody has the turn
+
+	mu    sync.Mutex              // guards the rest
+	holds int                     // that wait or last
+	held  chan struct{}           // closed while there are any
+	stop  context.CancelCauseFunc // of the harvest that has the turn; nil for none
+}
+
+func newTurn() *harvestLease {
+	t := &harvestLease{token: make(chan struct{}, 1), held: make(chan struct{})}
+	t.token <- struct{}{}
+	return t
+}
+
+// take runs a harvest in its turn, with a context that ends when somebody holds it.
+// It never waits for a hold: whoever erases may itself wait, in another process, until
+// no harvest of this one is under way.
+func (t *harvestLease) take(ctx context.Context, harvest func(context.Context) error) error {
+	t.mu.Lock()
+	held := t.held
+	t.mu.Unlock()
+	select {
+	case <-t.token:
+	case <-held:
+		return errHeld
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { t.token <- struct{}{} }()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if !t.begin(stop) {
+		return errHeld
+	}
+	defer t.end()
+	err := harvest(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errHeld) {
+		return errHeld
+	}
+	return err
+}
+
+func (t *harvestLease) begin(stop context.CancelCauseFunc) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop = stop
+	return t.holds == 0
+}
+
+func (t *harvestLease) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop = nil
+}
+
+// hold stops the harvest that runs and waits for the turn.
+func (t *harvestLease) hold(ctx context.Context) (release func(), err error) {
+	t.mu.Lock()
+	if t.holds++; t.holds == 1 {
+		close(t.held)
+	}
+	if t.stop != nil {
+		t.stop(errHeld)
+	}
+	t.mu.Unlock()
+	over := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.holds--; t.holds == 0 {
+			t.held = make(chan struct{})
+		}
+	}
+	select {
+	case <-t.token:
+	case <-ctx.Done():
+		over()
+		return nil, ctx.Err()
+	}
+	return sync.OnceFunc(func() {
+		over()
+		t.token <- struct{}{}
+	}), nil
+}
+
+// Harvester harvests one owner's sessions, one after another: two at once would
+// each miss what the other is about to write. Safe for concurrent use.
+type Harvester struct {
+	o     Options
+	turn  *harvestLease
+	early *harvestLease // of Stated
+}
+
+// New returns a harvester.
+func New(o Options) *Harvester {
+	return &Harvester{o: o.withDefaults(), turn: newTurn(), early: newTurn()}
+}
+
+// Handle runs a job of kind session.JobHarvest; it is a jobs.Handler. A session
+// that was harvested as far as the job asks for, or whose journal is gone, is
+// done without anything being written. What another attempt would meet again (a
+// journal that can't be read, claims that no store takes) is a permanent error.
+func (h *Harvester) Handle(ctx context.Context, j jobs.Job, progress func(stage string, done, total int)) (note string, err error) {
+	var p session.HarvestJob
+	if err := json.Unmarshal(j.Payload, &p); err != nil {
+		return "", jobs.Permanent(fmt.Errorf("read job: %w", err))
+	}
+	err = h.turn.take(ctx, func(ctx context.Context) error {
+		tr, err := h.o.Journal.Read(ctx, p.Session)
+		switch {
+		case errors.Is(err, ken.ErrNotFound):
+			note = "the journal is gone"
+			return nil
+		case err != nil:
+			return err
+		case tr.Info.Part != p.Part || tr.Info.State == session.Harvested:
+			note = "harvested already"
+			return nil
+		}
+		out, err := h.complete(ctx, &tr, p.Upto, progress)
+		note = Describe(&out)
+		return err
+	})
+	switch {
+	case errors.Is(err, errHeld):
+		return "", jobs.Later(err)
+	case errors.Is(err, ken.ErrCorrupt), errors.Is(err, ken.ErrInvalid):
+		return "", jobs.Permanent(err)
+	case err != nil:
+		return "", err
+	}
+	return note, nil
+}
+
+// Again harvests a session whose messages are still there, whether it was
+// harvested before or not. What is known of it already changes nothing. Errors:
+// ErrNotFound when the messages are gone.
+func (h *Harvester) Again(ctx context.Context, id string, progress Progress) (out session.Outcome, err error) {
+	err = h.turn.take(ctx, func(ctx context.Context) error {
+		tr, err := h.o.Journal.Read(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(tr.Entries) == 0 {
+			return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "the messages of " + id + " are gone",
+				Try: "Raise journal_grace_days in lifecycle.yaml to keep them longer."}
+		}
+		out, err = h.complete(ctx, &tr, 0, progress)
+		return err
+	})
+	return out, err
+}
+
+// Hold keeps harvests from running until release is called, and makes one that is
+// under way stop between two steps; its job is tried again. Whoever erases what
+// was said needs this: a harvest that has read it would write it anew. release
+// may be called more than once.
+func (h *Harvester) Hold(ctx context.Context) (release func(), err error) {
+	end, err := h.turn.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	endEarly, err := h.early.hold(ctx)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return func() { endEarly(); end() }, nil
+}
+
+// complete harvests a transcript and marks the session. upto is how far the
+// journal went when the harvest was asked for.
+func (h *Harvester) complete(ctx context.Context, tr *session.Transcript, upto uint64, progress Progress) (session.Outcome, error) {
+	out, err := h.harvest(ctx, tr, progress)
+	if err != nil {
+		return out, err
+	}
+	if n := len(tr.Entries); n > 0 {
+		upto = tr.Entries[n-1].Seq
+	}
+	if h.o.Wrote != nil {
+		if err := h.o.Wrote(ctx, tr.Info, out); err != nil {
+			h.o.Log.Warn("tell of a harvest", "cause", err, "try", ken.Hint(err))
+		}
+	}
+	return out, h.o.Journal.Harvested(ctx, tr.Info.ID, upto, out)
 }

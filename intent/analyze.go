@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -152,4 +154,161 @@ func body(m ken.Message) string {
 		b.WriteString(p.Text)
 	}
 	return b.String()
+}
+
+const (
+	windowEdge  = 12 << 10 // bytes read at each end of a long message
+	maxQuestion = 2000     // characters of the vector leg's query
+	headShare   = 1000     // of them, the beginning of a long message
+	tailShare   = 600      // and its end; what is left is for failing lines
+)
+
+// window returns what is read of a message: all of it, or its beginning and its
+// end with a line break between. The result is valid UTF-8.
+func window(text string) string {
+	if len(text) > 2*windowEdge {
+		text = text[:windowEdge] + "\n" + text[len(text)-windowEdge:]
+	}
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "")
+	}
+	return text
+}
+
+// question returns the query for the vector leg: the text itself, or of a long
+// one the head, the lines that report failures, and the tail. The words are those
+// of text.
+func question(text string, words []word) string {
+	if trimmed := strings.TrimSpace(text); utf8.RuneCountInString(trimmed) <= maxQuestion {
+		return trimmed
+	}
+	head, tail := clip(text, headShare), clipTail(text, tailShare)
+	from, to := len(head), len(text)-len(tail)
+	left := maxQuestion - headShare - tailShare - 2
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range words {
+		w := &words[i]
+		if w.start < from || w.end > to || !reports(w, exceptionName(w.text) != "") && !errorCode(w.text) {
+			continue
+		}
+		start := from + strings.LastIndexByte(text[from:w.start], '\n') + 1
+		end := to
+		if n := strings.IndexByte(text[w.end:to], '\n'); n >= 0 {
+			end = w.end + n
+		}
+		line := strings.TrimSpace(clip(text[start:end], 200))
+		if n := utf8.RuneCountInString(line) + 1; n <= left {
+			b.WriteByte('\n')
+			b.WriteString(line)
+			left -= n
+		}
+		from = end
+	}
+	b.WriteByte('\n')
+	b.WriteString(tail)
+	return strings.TrimSpace(b.String())
+}
+
+// clip returns the first n characters of s, cut back to a space where one is near.
+func clip(s string, n int) string {
+	end, space := 0, 0
+	for i, r := range s {
+		if n == 0 {
+			break
+		}
+		if r == ' ' || r == '\n' {
+			space = i
+		}
+		n--
+		end = i + utf8.RuneLen(r)
+	}
+	if end < len(s) && end-space < 80 && space > 0 {
+		end = space
+	}
+	return s[:end]
+}
+
+// clipTail returns the last n characters of s, cut forward to a space where one is near.
+func clipTail(s string, n int) string {
+	start := len(s)
+	for ; n > 0 && start > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:start])
+		start -= size
+	}
+	if start > 0 {
+		if i := strings.IndexAny(s[start:], " \n"); i >= 0 && i < 80 {
+			start += i + 1
+		}
+	}
+	return s[start:]
+}
+
+// goingOn are the words of small talk that ask to go on with what was begun.
+var goingOn = set(`continue proceed carry keep going go next`)
+
+// resumes reports small talk that asks to go on.
+func resumes(words []word) bool {
+	for i := range words {
+		if goingOn[words[i].low] {
+			return true
+		}
+	}
+	return false
+}
+
+// answered reports whether anything was answered before: then going on means this
+// conversation.
+func answered(messages []ken.Message) bool {
+	for i := range messages {
+		if r := messages[i].Role; r == "assistant" || r == "tool" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSignal is the longest signal, in bytes: what is longer is a blob that no
+// index has as a term.
+const maxSignal = 400
+
+// ranking collects candidates for one list of signals. It holds at most 64:
+// what comes later in a text must have been seen before to count.
+type ranking struct {
+	items []candidate
+}
+
+type candidate struct {
+	text  string
+	score int
+}
+
+// add counts text with a score. Seen again, the better score stays, and each
+// of the first few repeats is worth one.
+func (r *ranking) add(text string, score int) {
+	if text == "" || len(text) > maxSignal {
+		return
+	}
+	for i := range r.items {
+		if c := &r.items[i]; c.text == text {
+			c.score = max(c.score+1, score)
+			return
+		}
+	}
+	if r.items == nil {
+		r.items = make([]candidate, 0, 8)
+	}
+	if len(r.items) < 64 {
+		r.items = append(r.items, candidate{text, score})
+	}
+}
+
+// top returns the n best, equals in order of first appearance.
+func (r *ranking) top(n int) []string {
+	slices.SortStableFunc(r.items, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	out := make([]string, 0, min(n, len(r.items)))
+	for _, c := range r.items[:min(n, len(r.items))] {
+		out = append(out, c.text)
+	}
+	return out
 }

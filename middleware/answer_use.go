@@ -97,7 +97,7 @@ func (v *verdicts) judge(h *judgedTurn, ended bool) {
 	}
 }
 
-// judgedTurn takes up records of turns and answers, in their order, and judges. It runs on
+// judgeRecords takes up records of turns and answers, in their order, and judges. It runs on
 // the recorder's goroutine.
 func (l *Layer) judgeRecords(owner string, recs []record) (v verdicts) {
 	v.owner = owner

@@ -247,7 +247,7 @@ func (s *activeTurns) yield(ctx context.Context) {
 	}
 }
 
-// behind marks the context of work that nobody waits for: its calls of a store give way to
+// backgroundKey marks the context of work that nobody waits for: its calls of a store give way to
 // turns of this process. Turns of other processes are not known.
 type backgroundKey struct{}
 
@@ -255,7 +255,7 @@ func inBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
 
-// yield has background work give way; work that somebody waits for does not.
+// yieldToTurns has background work give way; work that somebody waits for does not.
 func (l *Layer) yieldToTurns(ctx context.Context) {
 	if ctx.Value(backgroundKey{}) != nil {
 		l.turning.yield(ctx)

@@ -170,7 +170,7 @@ func (l *Layer) keepCode(ctx context.Context) {
 // tooMany is from how many files on they are all looked at: a change of branches.
 const tooMany = 500
 
-// setAnswer takes in files that have changed.
+// follow takes in files that have changed.
 func (l *Layer) follow(ctx context.Context, paths []string) {
 	var err error
 	if len(paths) == 0 || len(paths) > tooMany {

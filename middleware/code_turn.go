@@ -123,7 +123,7 @@ func (t *symbolLookup) wait(ctx context.Context, done <-chan struct{}) bool {
 	return false
 }
 
-// symbolLookup finds what there is to say, again after files have changed under it: what a turn
+// look finds what there is to say, again after files have changed under it: what a turn
 // is told stands in the files as they are.
 func (t *symbolLookup) look(ctx context.Context) {
 	for round := 1; ; round++ {

@@ -30,7 +30,7 @@ type openings struct {
 	m  map[sessionKey]*session.Opening
 }
 
-// opened names conversations that begin alike.
+// sessionKey names conversations that begin alike.
 type sessionKey struct{ owner, session string }
 
 // reply is the model's first answer in a conversation that began under a number. The journal

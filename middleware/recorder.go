@@ -454,7 +454,7 @@ func knowledge(items []ken.Item) []ken.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(it ken.Item) bool { return it.Kind == budgeter.KindCheckpoint })
 }
 
-// addAnswer tells the program's hook of a message. Its panic must not cost the rest.
+// recordAnswer tells the program's hook of a message. Its panic must not cost the rest.
 func (l *Layer) recordAnswer(ctx context.Context, s *session.Session, e session.Entry) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -74,7 +74,7 @@ func (e *responseObserver) awaitJournal() {
 	_ = e.x.layer.recorder.flush(ctx) // an error: it takes longer, and whoever hears it hears it earlier
 }
 
-// tell calls the listener, whose panic must not cost the process.
+// notify calls the listener, whose panic must not cost the process.
 func (e *responseObserver) notify(h Heard) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +84,7 @@ func (e *responseObserver) notify(h Heard) {
 	e.heard(h)
 }
 
-// afterwards runs what follows an answer, each on a goroutine of its own. The zero
+// taskGroup runs what follows an answer, each on a goroutine of its own. The zero
 // value is ready.
 type taskGroup struct {
 	mu      sync.Mutex // guards closed, and Go against Wait

@@ -34,7 +34,7 @@ type ownerSessions struct {
 	quiet  bool // nothing was open or waited when somebody looked last
 }
 
-// ownerSessions returns the owner's, made on first use.
+// sessionsOf returns the owner's, made on first use.
 func (l *Layer) sessionsOf(owner string) *ownerSessions {
 	if owner == "" {
 		owner = l.cfg.Knowledge.Owner
@@ -279,7 +279,7 @@ func (l *Layer) keepTending(ctx context.Context) {
 	}
 }
 
-// symbolLookup looks after one owner's sessions once.
+// look looks after one owner's sessions once.
 func (l *Layer) look(ctx context.Context, owner string) {
 	d := l.sessionsOf(owner)
 	l.setQuiet(d, true) // unless somebody says something meanwhile
@@ -332,7 +332,7 @@ func (l *Layer) left() (owners []string) {
 	return owners
 }
 
-// poke wakes the background.
+// wakeTending wakes the background.
 func (l *Layer) wakeTending() {
 	select {
 	case l.poked <- struct{}{}:

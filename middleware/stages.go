@@ -388,7 +388,7 @@ func lastUser(msgs []ken.Message) int {
 
 func since(start time.Time) float64 { return ms(time.Since(start)) }
 
-// latecomers keeps, for sessions whose last turn went on without its vector leg,
+// lateResults keeps, for sessions whose last turn went on without its vector leg,
 // where the leg's hits will arrive. Sessions that never return are forgotten
 // beyond maxConversations.
 type lateResults struct {

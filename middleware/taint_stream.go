@@ -163,7 +163,7 @@ func (g *guard) announce() {
 	g.trailer = true
 }
 
-// notify keeps the promise.
+// tell keeps the promise.
 func (g *guard) tell(word string, taints []ken.Taint) {
 	if g.trailer {
 		g.resp.Trailer.Set(TaintHeader, taintValue(word, taints))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/store"
 )
@@ -89,4 +90,210 @@ func inContext(p store.Projections, res store.Result, weight float64, limit int)
 	slices.SortFunc(hits, func(a, b store.Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref)) })
 	res.Hits = hits[:min(len(hits), limit)]
 	return res
+}
+
+// compare computes the cosine of every entry, so that none is behind for having
+// been found by its words alone, and what its neighbours' cosines add.
+func (r *Retriever) compare(pool []*entry, answers []answer) {
+	for _, a := range answers {
+		if a.name != LegVector || a.res.Query == nil {
+			continue
+		}
+		refs := make([]store.Ref, len(pool))
+		for i, e := range pool {
+			refs[i] = e.ref
+		}
+		for i, c := range r.p.Cosines(a.res.Query, refs) {
+			pool[i].rank.cosine = r.likeness(c)
+		}
+		if r.o.Weights.Context > 0 {
+			r.compareNear(pool, a.res.Query)
+		}
+	}
+}
+
+// Likeness of the neighbours, against that of the record itself.
+const (
+	nearReach  = 2
+	nearWeight = 1.4 // of Weights.Context
+)
+
+// compareNear adds to each entry the cosines of the records around it, damped
+// like their words: see inContext.
+func (r *Retriever) compareNear(pool []*entry, query []float32) {
+	var refs []store.Ref
+	var weights []float64
+	ends := make([]int, len(pool))
+	for i, e := range pool {
+		before, after := r.p.Around(e.ref, nearReach)
+		w := nearWeight * r.o.Weights.Context * math.Min(1, contextWords/math.Max(1, float64(r.p.Form(e.ref).Words)))
+		for k, ref := range before {
+			refs, weights = append(refs, ref), append(weights, w*math.Pow(contextDecay, float64(k)))
+		}
+		for k, ref := range after {
+			refs, weights = append(refs, ref), append(weights, w*contextAfter*math.Pow(contextDecay, float64(k)))
+		}
+		ends[i] = len(refs)
+	}
+	from := 0
+	cosines := r.p.Cosines(query, refs)
+	for i, e := range pool {
+		for k := from; k < ends[i]; k++ {
+			e.rank.near += weights[k] * r.likeness(cosines[k])
+		}
+		from = ends[i]
+	}
+}
+
+// likeness is a centred cosine as the built-in embedder would have it: other
+// embedders' are usually larger or smaller, and weights and floor mean the same
+// for all of them. It may exceed 1.
+func (r *Retriever) likeness(cosine float64) float64 { return unit(cosine) * usualCosine / r.o.Usual }
+
+// How far cosines are to be trusted in one turn.
+const (
+	trustAlways  = 0.1  // where the best record has every word of the question
+	trustMissing = 0.75 // more, where it has none of them
+	usualCosine  = 0.45 // of the turn's most like record; the built-in embedder's median is 0.40 to 0.59
+)
+
+// trustInCosines is what a cosine of 1 is worth beside a keyword score of 1. Words
+// that nobody uses are what embeddings are for: the less of the question the
+// records have word for word, the more their likeness counts; and a record that
+// stands out by its likeness has found something. Chosen on the development
+// sets, none of which one fixed weight serves as well: docs/decisions/0009.
+func trustInCosines(pool []*entry) float64 {
+	share, cosine := 0.0, 0.0
+	for _, e := range pool {
+		share = math.Max(share, e.rank.share)
+		cosine = math.Max(cosine, e.rank.cosine)
+	}
+	out := cosine / usualCosine // how far it stands out
+	return (trustAlways + trustMissing*(1-share)) * out * out
+}
+
+// Floor of the playbooks, on the scale of evidence. Chosen on the collection in
+// testdata, for turns with and without vectors: see TestPlaybooksFitTheirTurns. It
+// is lower than a turn's, because a playbook is about one thing and says so in a
+// few words, and what is found here competes with a handful of others only.
+const (
+	playbookFloor  = 0.1
+	playbookShare  = 0.1 // of the question's words that it must be about
+	playbookWords  = 1.5 // of the question's words that it must be about, counted, or else
+	playbookLike   = 0.3 // so like the question it must be
+	playbookNext   = 0.6 // of the best one's evidence, for a second one
+	playbookCosine = 0.2 // what a playbook's likeness is taken to be where it is not known
+)
+
+// playbookMatch is a playbook that may fit the turn.
+type playbookMatch struct {
+	ref    store.Ref
+	share  float64 // of the question's words that it is about
+	words  float64 // how many of them
+	cosine float64 // likeness to the question
+	score  float64 // the evidence of both
+}
+
+// playbookMatches is what became of the playbooks of a turn.
+type playbookMatches struct {
+	fits   []playbookMatch             // best first
+	near   []store.Ref                 // that are about some of it, and don't fit
+	barred map[store.Ref]ken.CutReason // all that don't
+}
+
+// match says which playbooks fit the turn. How much each of the question's words
+// counts is the keyword leg's to say, which knows how rare it is in all that is
+// known; how like the question the playbook is, the vector leg's.
+func (r *Retriever) match(playbooks, found []answer) (m playbookMatches) {
+	if len(playbooks) == 0 || len(playbooks[0].res.Hits) == 0 {
+		return m
+	}
+	hits, value := playbooks[0].res.Hits, termValues(playbooks[0], found)
+	m.barred = make(map[store.Ref]ken.CutReason, len(hits))
+	var list []playbookMatch
+	for _, h := range hits {
+		p := playbookMatch{ref: h.Ref}
+		for i, part := range h.Parts[:min(len(h.Parts), len(value))] {
+			p.share += value[i] * float64(part)
+			p.words += float64(part)
+		}
+		p.share = math.Min(1, finite(p.share))
+		switch {
+		case r.o.Floor < 0 && p.share > 0, r.o.Floor >= 0 && p.share >= playbookShare:
+			list = append(list, p)
+		case r.o.Floor >= 0: // else whatever else finds it may have it
+			m.barred[h.Ref] = ken.CutFloor
+		}
+	}
+	r.liken(list, found)
+	slices.SortFunc(list, func(a, b playbookMatch) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ref, b.ref)) })
+	for _, p := range list {
+		fit := r.o.Floor < 0 || p.fits() && p.score >= playbookNext*list[0].score
+		if fit && len(m.fits) < r.o.limit(LegPlaybooks) {
+			m.fits = append(m.fits, p)
+			continue
+		}
+		if m.barred[p.ref] = ken.CutPool; !fit {
+			m.barred[p.ref] = ken.CutFloor
+		}
+		m.near = append(m.near, p.ref)
+	}
+	return m
+}
+
+// fits reports whether the playbook is above its floor.
+func (p *playbookMatch) fits() bool {
+	return p.score >= playbookFloor && (p.words >= playbookWords || p.cosine >= playbookLike)
+}
+
+// signals are what the receipt says of it.
+func (p *playbookMatch) signals() map[string]float64 {
+	return map[string]float64{"share": p.share, "cosine": p.cosine, "words": p.words}
+}
+
+// termValues is what each of the leg's terms is of the question, in their order.
+func termValues(playbooks answer, found []answer) []float64 {
+	out := make([]float64, len(playbooks.res.Terms))
+	for _, a := range found {
+		if a.name != LegKeyword || len(a.res.Terms) == 0 {
+			continue
+		}
+		known := make(map[string]float64, len(a.res.Terms))
+		for i, t := range a.res.Terms[:min(len(a.res.Terms), len(a.res.Values))] {
+			known[t] = float64(a.res.Values[i])
+		}
+		for i, t := range playbooks.res.Terms {
+			out[i] = known[t]
+		}
+		return out
+	}
+	for i := range out[:min(len(out), len(playbooks.res.Values))] {
+		out[i] = float64(playbooks.res.Values[i])
+	}
+	return out
+}
+
+// liken computes the likeness of each playbook to the question, and what that and
+// its words are evidence of. Where no likeness is to be had, words alone must do.
+func (r *Retriever) liken(list []playbookMatch, found []answer) {
+	for i := range list {
+		list[i].cosine = playbookCosine
+	}
+	for _, a := range found {
+		if a.name != LegVector || a.res.Query == nil {
+			continue
+		}
+		refs := make([]store.Ref, len(list))
+		for i := range list {
+			refs[i] = list[i].ref
+		}
+		for i, c := range r.p.Cosines(a.res.Query, refs) {
+			if c != 0 { // else it has no vector yet
+				list[i].cosine = r.likeness(c)
+			}
+		}
+	}
+	for i := range list {
+		list[i].score = evidence(list[i].share, list[i].cosine)
+	}
 }

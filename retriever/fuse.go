@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -96,4 +100,217 @@ func finite(f float64) float64 {
 		return 0
 	}
 	return f
+}
+
+// Merge adds to a result what another owner's store has for the same turn. Rules come
+// first and memory second, each of them the own ones first. Knowledge is merged by its
+// score, as far as the stores have evidence that they bear on the turn at all; the own
+// comes first where both are equal, topK are kept, and the others are cut. The focus, the
+// mode and the learned order stay those of the own store.
+func (out *Result) Merge(owner string, other *Result, topK int) {
+	for i := range other.Candidates {
+		other.Candidates[i].Owner = owner
+	}
+	mine, theirs := out.parts(), other.parts()
+	knowledge, rest := out.byEvidence(mine[2], theirs[2], other.Evidence, topK)
+	for i := range rest {
+		out.Cut = append(out.Cut, ken.Cut{ID: rest[i].Row.ID, Reason: ken.CutPool})
+	}
+	out.Candidates = slices.Concat(mine[0], theirs[0], mine[1], theirs[1], knowledge)
+	out.Rules, out.Memory, out.Sessions = out.Rules+other.Rules, out.Memory+other.Memory, out.Sessions+other.Sessions
+	out.Retrieved += other.Retrieved
+	out.Evidence = max(out.Evidence, other.Evidence)
+	out.Cut = append(out.Cut, other.Cut...)
+	for _, why := range other.Degraded {
+		out.Degraded = append(out.Degraded, owner+": "+why)
+	}
+}
+
+// parts are the candidates that are rules, memory and knowledge.
+func (out *Result) parts() (p [3][]Candidate) {
+	rules, memory := out.Rules, out.Rules+out.Memory+out.Sessions
+	p[0], p[1], p[2] = out.Candidates[:rules], out.Candidates[rules:memory], out.Candidates[memory:]
+	return p
+}
+
+// byEvidence merges two lists, each of which keeps its order, and returns the first n of
+// them and what is left. A score is a part of the best of its own store, so it counts as
+// much as the evidence of that store: that of the store with less is made smaller.
+func (out *Result) byEvidence(mine, theirs []Candidate, evidence float64, n int) (first, left []Candidate) {
+	if most := max(out.Evidence, evidence); len(mine) > 0 && len(theirs) > 0 && most > 0 { // else no floor applies
+		scale(mine, out.Evidence/most)
+		scale(theirs, evidence/most)
+	}
+	all := make([]Candidate, 0, len(mine)+len(theirs))
+	for len(mine) > 0 && len(theirs) > 0 {
+		if mine[0].Fused >= theirs[0].Fused {
+			all, mine = append(all, mine[0]), mine[1:]
+		} else {
+			all, theirs = append(all, theirs[0]), theirs[1:]
+		}
+	}
+	all = append(append(all, mine...), theirs...)
+	n = min(n, len(all))
+	return all[:n], all[n:]
+}
+
+func scale(list []Candidate, by float64) {
+	for i := range list {
+		list[i].Fused *= by
+	}
+}
+
+// Weights say how much each signal counts beside the keyword score, which is 1
+// for the turn's best. Each is a number from 0, which switches the signal off.
+// What each is worth, measured: docs/decisions/0009.
+type Weights struct {
+	Context     float64 // of a word that stands in a neighbouring record: see inContext
+	Cosine      float64 // of the likeness to the question; 1 is what the turn's own evidence says: see trustInCosines
+	Speaker     float64 // added for who is named in the question and speaks in the record
+	When        float64 // added for a record that says when, if the question asks when
+	Date        float64 // added for a record of the time that the question names
+	Self        float64 // added for the first person, if the question has it too
+	Instruction float64 // added for a standing instruction or preference
+	Question    float64 // taken from a short record that asks something
+	Structure   float64 // added for a record under a central aspect of what the turn is about: see structured
+}
+
+// DefaultWeights were chosen on the development sets.
+var DefaultWeights = Weights{Context: 0.55, Cosine: 1, Speaker: 0.08, When: 0.1, Date: 0.3, Self: 0.2, Instruction: 0.2, Question: 0.08,
+	Structure: 0.1}
+
+// ranking is what the ranker found of one entry. Every part has a name in the
+// receipt.
+type ranking struct {
+	keyword float64 // BM25 in context as a part of the best in this turn, 0..1
+	share   float64 // of the query's terms, rare ones counting more, 0..1
+	cosine  float64 // centred cosine to the question: below zero counts as zero; see Retriever.likeness
+	near    float64 // what the cosines of its neighbours add
+	manner  float64 // what the signals that read the record's manner and date add together
+	// likeness is what cosine and near are worth in this turn.
+	likeness float64
+	score    float64 // what orders the pool
+
+	form  analysis.Form        // how the record speaks
+	place *structure.Attribute // where the record stands among what the turn is about; nil elsewhere
+	named float64              // the part of the query's terms that the name is under which it is filed, 0..1
+}
+
+// had is the part of the query's terms that the record has, in its text or in the name
+// that it is filed under.
+func (r *ranking) had() float64 { return math.Max(r.share, r.named) }
+
+// shortWords is the length below which a record that asks is only a question.
+const shortWords = 75
+
+// questionManner is what a turn asks for, as far as the manner of a record can answer it.
+type questionManner struct {
+	names map[uint32]bool
+	when  bool
+	self  bool
+	times []period
+}
+
+func askedBy(s *ken.Signals, now time.Time) questionManner {
+	a := questionManner{times: periods(s.Question, now), names: map[uint32]bool{}, when: analysis.AsksWhen(s.Question), self: analysis.FormOf(s.Question).Traits.Self() > 0}
+	for _, list := range [][]string{s.Keywords, s.Entities} {
+		for _, w := range list {
+			a.names[analysis.Name(w)] = true
+		}
+	}
+	return a
+}
+
+// manner is what a record earns by how it speaks.
+func (w *Weights) manner(a *questionManner, f analysis.Form) (sum float64) {
+	if f.Speaker != 0 && a.names[f.Speaker] {
+		sum += w.Speaker
+	}
+	if a.when && f.Traits&analysis.Dated != 0 {
+		sum += w.When
+	}
+	if a.self {
+		sum += w.Self * f.Traits.Self()
+	}
+	if f.Traits&analysis.Instructs != 0 {
+		sum += w.Instruction
+	}
+	if f.Traits&analysis.Asks != 0 && f.Words < shortWords {
+		sum -= w.Question
+	}
+	return sum
+}
+
+// weigh finds out what is known of each entry in absolute terms, where fusion
+// only knows ranks.
+func (r *Retriever) weigh(pool []*entry, answers []answer, t *Turn, out *Result) {
+	best := 0.0
+	for _, a := range answers {
+		if a.name == LegKeyword {
+			for _, h := range a.res.Hits {
+				best = max(best, finite(h.Score))
+			}
+		}
+	}
+	w, a := r.o.Weights, askedBy(&t.Signals, t.Filter.Now)
+	for _, e := range pool {
+		k := &e.rank
+		for leg, h := range e.hits {
+			if h.rank == 0 {
+				continue
+			}
+			switch answers[leg].name {
+			case LegKeyword:
+				if best > 0 {
+					k.keyword = h.Score / best
+				}
+				k.share = h.Share
+			case LegVector, LegLate:
+				k.cosine = math.Max(k.cosine, r.likeness(h.Share))
+			}
+		}
+		k.form = r.p.Form(e.ref)
+		k.manner = w.manner(&a, k.form) + w.Date*a.date(e.row.CreatedAt)
+	}
+	r.place(pool, answers, &out.Structure)
+	r.compare(pool, answers)
+	trust := w.Cosine * trustInCosines(pool)
+	for _, e := range pool {
+		k := &e.rank
+		k.likeness = trust * (k.cosine + k.near)
+		k.score = k.keyword + k.likeness + k.manner + w.Structure*k.structured()
+	}
+}
+
+// unit brings a cosine into 0..1.
+func unit(cosine float64) float64 { return math.Max(0, math.Min(1, finite(cosine))) }
+
+// date is how well a record's time fits what the question names, 0..1.
+func (a *questionManner) date(t time.Time) (best float64) {
+	for i := range a.times {
+		best = math.Max(best, a.times[i].holds(t))
+	}
+	return best
+}
+
+// order sorts the pool: by evidence, or by the fused rank alone.
+func (r *Retriever) order(pool []*entry, answers []answer) {
+	for _, e := range pool {
+		switch r.o.Order {
+		case OrderRRF:
+			e.rank.score = e.rrf
+		case OrderWeighted:
+			e.rank.score = e.fused(answers, r.o.K, r.o.VectorWeight)
+		}
+	}
+	slices.SortFunc(pool, func(a, b *entry) int { return cmp.Or(cmp.Compare(b.rank.score, a.rank.score), byFusion(a, b)) })
+}
+
+func (r *ranking) signals() map[string]float64 {
+	m := map[string]float64{"keyword": r.keyword, "share": r.share, "cosine": r.cosine, "likeness": r.likeness,
+		"manner": r.manner}
+	if r.place != nil {
+		m[SignalStructure], m[SignalDistance] = r.structured(), float64(r.place.Distance)
+	}
+	return m
 }

@@ -2,6 +2,7 @@ package retriever
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,7 +60,7 @@ func (r *Retriever) traverse(ctx context.Context, t *Turn, out *Result) (err err
 
 // rules lets the constraints through that apply, in their order, and returns which
 // they are. Neither pool nor floor nor TopK count for them.
-func (r *Retriever) rules(answers []answer, s *sieve) map[store.Ref]bool {
+func (r *Retriever) rules(answers []answer, s *candidateFilter) map[store.Ref]bool {
 	list := s.out.Structure.Constraints
 	if len(list) == 0 {
 		return nil
@@ -170,4 +171,89 @@ func unruled(pool []*entry, ruled map[store.Ref]bool) (n int) {
 		}
 	}
 	return n
+}
+
+// mostTasks is how many tasks a turn is reminded of, at most.
+const mostTasks = 10
+
+// tasks lets those of the turn's entities through, as memory: what is to be done
+// about a thing is no answer to a question, and good to know while working on it.
+func (r *Retriever) tasks(s *candidateFilter) {
+	f := *s.f
+	f.Structural = true // a task is an entity, which no leg finds by its words
+	list := s.out.Structure.Tasks
+	for i, t := range list[:min(len(list), mostTasks)] {
+		row, ok := s.p.Row(t.Ref)
+		if !ok || s.told[t.Ref] || f.Reject(row.Facts) != "" {
+			continue
+		}
+		s.told[t.Ref] = true
+		s.out.Candidates = append(s.out.Candidates, Candidate{Ref: t.Ref, Row: row, Memory: true, Tier: r.tier(&row, s.f),
+			Legs: map[string]ken.LegScore{LegStructure: {Rank: i + 1, Score: 1}}})
+	}
+}
+
+// DefaultSessions is how many episodes the sessions leg finds, unless
+// Options.Limits says otherwise: what was done lately, not a history.
+const DefaultSessions = 3
+
+// Sessions is the leg of recent sessions: the newest episodes, newest first,
+// whatever is asked. Those of the session that asks are left out: it knows, but for
+// what was before its conversation began.
+func Sessions(p store.Projections) Leg { return sessionsLeg{p} }
+
+type sessionsLeg struct{ p store.Projections }
+
+func (sessionsLeg) Name() string { return LegSessions }
+
+func (sessionsLeg) prompt() {}
+
+func (l sessionsLeg) Search(ctx context.Context, q *Query) (store.Result, error) {
+	f, ok := narrowed(q.Filter, ken.KindEpisode)
+	if !ok {
+		return store.Result{}, nil
+	}
+	for look := q.Limit + 1; ; look *= 4 { // a long session may have left several episodes
+		res, err := l.p.Newest(ctx, &f, look)
+		if err != nil {
+			return res, err
+		}
+		whole := len(res.Hits) < look
+		if res.Hits, err = l.others(ctx, res.Hits, q); err != nil {
+			return res, err
+		}
+		if whole || len(res.Hits) == q.Limit {
+			return res, nil
+		}
+	}
+}
+
+// others returns the first hits that belong to other sessions, as many as the
+// query wants.
+func (l sessionsLeg) others(ctx context.Context, hits []store.Hit, q *Query) ([]store.Hit, error) {
+	if q.Session != "" {
+		ahead := make([]store.Ref, min(len(hits), q.Limit+1)) // what is usually enough
+		for i := range ahead {
+			ahead[i] = hits[i].Ref
+		}
+		store.Fetch(ctx, l.p, ahead)
+	}
+	out := hits[:0]
+	for _, h := range hits {
+		if len(out) == q.Limit {
+			break
+		}
+		if q.Session != "" {
+			switch c, err := l.p.Claim(ctx, h.Ref); {
+			case errors.Is(err, ken.ErrNotFound): // forgotten meanwhile
+				continue
+			case err != nil:
+				return nil, err
+			case c.Session == q.Session && !c.CreatedAt.Before(q.Began):
+				continue
+			}
+		}
+		out = append(out, h)
+	}
+	return out, nil
 }

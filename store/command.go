@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -262,4 +263,20 @@ func ForgetCommand(get Lookup, id, reason string, actor ken.Actor, env Env) (*Ev
 		return nil, err
 	}
 	return newEvent(ken.EventForgotten, c, Payload{From: c.Status, Reason: Clean(reason), Actor: actor}, env)
+}
+
+// Clone returns a claim that shares no memory with c that a caller could change.
+func Clone(c *ken.Claim) ken.Claim {
+	out := *c
+	out.Body = slices.Clone(c.Body)
+	out.Tags = slices.Clone(c.Tags)
+	out.Entities = slices.Clone(c.Entities)
+	out.Evidence = slices.Clone(c.Evidence)
+	for i, e := range out.Evidence {
+		if e.ExitCode != nil {
+			code := *e.ExitCode
+			out.Evidence[i].ExitCode = &code
+		}
+	}
+	return out
 }

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // Engine is one owner's store with everything that a layer and its command line
@@ -127,4 +129,250 @@ type LogReport struct {
 	Events uint64 `json:"events"` // that verified
 	Erased uint64 `json:"erased"` // of these, payloads that were forgotten
 	Head   string `json:"head"`   // hex hash of the last event; note it elsewhere to prove later that nothing was cut off
+}
+
+// Ref names a record within an owner's projections: small, stable while the
+// store is open, and meaningless elsewhere.
+type Ref = uint32
+
+// Row is what ranking and budgeting need to know of a record without reading it.
+type Row struct {
+	ID         string
+	Facts      ken.Facts
+	Support    ken.Support
+	CreatedAt  time.Time
+	Constraint bool
+	// Version changes whenever the record does, so that what was made of it can be
+	// kept. It means nothing in another store.
+	Version uint64
+}
+
+// Hit is a record that a leg found.
+type Hit struct {
+	Ref   Ref
+	Score float64 // BM25, or cosine in -1..1
+	Share float64 // keyword: the part of the query's terms that the record has, 0..1, rare ones counting more; vector: cosine after the mean is taken off, -1..1
+
+	// Parts is what each of the query's terms adds to a keyword score, in the
+	// order of Result.Values; nil from other legs. It is not changed.
+	Parts []float32
+}
+
+// Rejected is a record that a leg found and the filter refused.
+type Rejected struct {
+	Ref    Ref
+	Reason ken.CutReason
+}
+
+// Result is a leg's answer: hits best first, in a deterministic order.
+type Result struct {
+	Hits []Hit
+	// Values is what each term of a keyword query is of Share, 0..1: a record
+	// that has all terms has at least 1. Terms names them. Neither is changed.
+	Values []float32
+	Terms  []string
+	// Query is the vector that was compared with, for Projections.Cosines; nil
+	// from other legs.
+	Query []float32
+	Cut   []Rejected // seen among the best and refused; not complete
+}
+
+// Projections is the read side of one owner's store: what a turn retrieves from.
+// Methods are safe for concurrent use and every one that searches takes the
+// filter. A Ref that is no longer there is skipped by its reader: a record may
+// go between two calls.
+type Projections interface {
+	Structure
+
+	// Keyword searches the index for the terms of text.
+	Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (Result, error)
+	// Vector compares with every vector of the model that made query. It fails
+	// with ErrInvalid when the dimension differs.
+	Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (Result, error)
+	// Cosines compares with the vectors of these records, as Vector does for
+	// Hit.Share: centred, 0 for a record without a vector.
+	Cosines(query []float32, refs []Ref) []float64
+	// Pinned lists what belongs into every turn, newest first: hot claims,
+	// approved patterns, active objectives.
+	Pinned(ctx context.Context, f *ken.Filter, limit int) (Result, error)
+	// Newest lists the newest records that pass the filter, by creation, newest
+	// first; hits have no score. It is quick for a filter that names its kinds, fact
+	// and document not among them, however large the store: elsewhere it may look at
+	// every record. Result.Cut names at most limit of those that were refused on the
+	// way; a limit below 1 finds nothing.
+	Newest(ctx context.Context, f *ken.Filter, limit int) (Result, error)
+	// Referring returns the records, repository chunks left out, that pass the filter and
+	// carry one of the names, however it is written, or whose evidence points at one of
+	// them as it is written: see References. By ref, each once. The time it takes grows
+	// with what it returns, not with the store.
+	Referring(ctx context.Context, names []string, f *ken.Filter) ([]Ref, error)
+	// Row returns what is known of a record at hand.
+	Row(ref Ref) (Row, bool)
+	// Form returns how the record's text speaks; zero when it is gone.
+	Form(ref Ref) analysis.Form
+	// Around returns up to n records before ref and n after it in the session or
+	// the file that it comes from, nearest first. No filter applies: what is done
+	// with them is the caller's affair.
+	Around(ref Ref, n int) (before, after []Ref)
+	// Has reports whether a record of this id is there; false once it is forgotten.
+	Has(id string) bool
+	// Claim reads a record; ErrNotFound when it is gone.
+	Claim(ctx context.Context, ref Ref) (ken.Claim, error)
+	// Coverage is how many records have a vector of the current model, and how
+	// many there are.
+	Coverage() (embedded, total int)
+}
+
+// Glance is what a scan sees of a claim before it is read whole.
+type Glance struct {
+	Confidence   float64
+	SupersededBy string
+	Archived     bool
+	Candidate    bool // it is a ken.Claim's RuleCandidate
+	Expires      bool // at some time, be it over
+}
+
+// GlanceOf is a claim's.
+func GlanceOf(c *ken.Claim) Glance {
+	return Glance{c.Confidence, c.SupersededBy, !c.ArchivedAt.IsZero(), c.RuleCandidate, !c.ExpiresAt.IsZero()}
+}
+
+// Served is an engine that can be served to other processes: what it offers beyond
+// Engine serves to answer in pages and to say how old an answer is.
+type Served interface {
+	Engine
+
+	// ID identifies the store, however it is called and wherever it lies.
+	ID() string
+	// Commit is the number of the last commit that readers see in full. What is read
+	// after it was asked for is at least as new.
+	Commit() uint64
+	// Glances looks at the claims from a ref on, repository chunks left out, and
+	// returns up to n of those that pass the filter, oldest record first, with the ref
+	// to go on from; done says that there are no more. A nil filter lets all pass.
+	Glances(ctx context.Context, f *ken.Filter, from Ref, n int) (page []Located, next Ref, done bool, err error)
+	// NamesAfter is Structure.Names in pages: up to n names after one; more says that
+	// there are further ones.
+	NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []NameCount, more bool, err error)
+	// Records reads records in one go, in the order of the refs. One that is gone is
+	// left out. The slices of the result are the caller's.
+	Records(ctx context.Context, refs []Ref) ([]Record, error)
+	Copier
+}
+
+// Copier is a store that can copy itself while it is open.
+type Copier interface {
+	// CopyTo writes a copy of the store, as of one commit, into a folder that is there
+	// and empty. The keyword index is left out: who opens the copy makes it anew.
+	CopyTo(ctx context.Context, dir string) error
+}
+
+// Located is what a scan sees of the claim at a ref.
+type Located struct {
+	Ref    Ref
+	Glance Glance
+}
+
+// Record is a claim and where it lies.
+type Record struct {
+	Ref   Ref
+	Claim ken.Claim
+}
+
+// Fault is something that is wrong with a store which goes on serving what it can.
+type Fault struct {
+	Name  FaultName `json:"name"`
+	Cause string    `json:"cause"` // for the operator; it may name files
+}
+
+// FaultName is the kind of a fault.
+type FaultName string
+
+// Faults.
+const (
+	FaultDamaged  FaultName = "damaged"   // something that was written can't be read; writes may be refused
+	FaultReadOnly FaultName = "read-only" // the folder can't be written; everything is read
+	FaultIndex    FaultName = "index"     // what is written is durable, and found later
+	FaultDisk     FaultName = "disk"      // the last write failed: the disk is full, or fails
+)
+
+// CheckReport is what a check of a store found.
+type CheckReport struct {
+	Owner    string    `json:"owner"`
+	Events   uint64    `json:"events"`             // of the log, whose hash chain holds
+	Head     string    `json:"head,omitempty"`     // the hash of the last of them
+	Claims   int       `json:"claims"`             // compared with the log
+	Values   int       `json:"values"`             // whose checksums were looked at
+	Found    int       `json:"found"`              // problems
+	Problems []Problem `json:"problems,omitempty"` // the first hundred
+}
+
+// Problem is one thing that a check found.
+type Problem struct {
+	Part string `json:"part"` // pages, log, index, or the bucket of a value
+	What string `json:"what"`
+}
+
+// Remote is what projections that lie in another process offer to who is about to
+// ask for many records one by one.
+type Remote interface {
+	// HasAll is Has for every id.
+	HasAll(ids []string) bool
+	// Fetch makes Claim quick for these records; what it can't is no error.
+	Fetch(ctx context.Context, refs []Ref)
+}
+
+// HasAll reports whether all records of these ids are there.
+func HasAll(p Projections, ids []string) bool {
+	if r, ok := p.(Remote); ok {
+		return r.HasAll(ids)
+	}
+	for _, id := range ids {
+		if !p.Has(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fetch says that the claims of these records are about to be read.
+func Fetch(ctx context.Context, p Projections, refs []Ref) {
+	if r, ok := p.(Remote); ok && len(refs) > 0 {
+		r.Fetch(ctx, refs)
+	}
+}
+
+// Document is one source of repository content, cut into chunks: a file, or a
+// commit. It is not in the log, because the repository is its own truth.
+type Document struct {
+	// Path is slash-separated and relative to the root; a commit is "git:" and
+	// its hash.
+	Path string
+	Known
+	// Chunks are in the order of the source. There are none in a file that is
+	// empty or that Known.Skip rules out.
+	Chunks []ken.Claim
+}
+
+// Known is what a store remembers of a document beside its chunks, so that the
+// next run need not read the file. A store keeps it whole and returns it equal,
+// times to the nanosecond.
+type Known struct {
+	Hash    string    `json:"hash"`           // "sha256:" and hex, of the content as it lies on disk
+	Size    int64     `json:"size"`           // bytes
+	ModTime time.Time `json:"mod_time"`       // of the file, or the commit's author date; UTC
+	ReadAt  time.Time `json:"read_at"`        // when the content was read; UTC
+	Cut     string    `json:"cut"`            // version and settings of what cut it; a change cuts it again
+	Skip    string    `json:"skip,omitempty"` // why it has no chunks at all
+
+	// Withheld lists the passages left out because they look like secrets.
+	Withheld []Withheld `json:"withheld,omitempty"`
+}
+
+// Withheld is a passage, or a whole file, kept out because it looks like a
+// secret.
+type Withheld struct {
+	Path string `json:"path,omitempty"` // empty inside Known, where the document has it
+	Line int    `json:"line,omitempty"` // where the passage starts; 0 means the whole file
+	What string `json:"what"`           // the sort of secret, never the secret
 }

@@ -2,11 +2,14 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -162,4 +165,77 @@ func (e *Event) UnmarshalBinary(b []byte) error {
 		e.Payload = append([]byte{}, bytes.Clone(b[head+n+1:])...)
 	}
 	return nil
+}
+
+// AllEvents yields a log that is read in pages, as Log.Events does. page returns what
+// follows from a sequence number on, and nothing at the log's end.
+func AllEvents(ctx context.Context, from uint64, page func(ctx context.Context, from uint64) ([]*Event, error)) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		for next := from; ; {
+			events, err := page(ctx, next)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(events) == 0 {
+				return
+			}
+			for _, ev := range events {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			next = events[len(events)-1].Seq + 1
+		}
+	}
+}
+
+// CommitsKept is how long a store remembers the ids of writes at least: as long may
+// a write be repeated.
+const CommitsKept = 15 * time.Minute
+
+type commitKey struct{}
+
+// WithCommit names the write that the context is given to, a claim's or a shelf's.
+// A store on disk keeps the name with the change, in one transaction, for
+// CommitsKept, and a second write of the same name changes nothing and returns what
+// the first one did. So who lost the answer may repeat the call. id is a UUID of
+// version 7 and is used for one write.
+func WithCommit(ctx context.Context, id uuid.UUID) context.Context {
+	return context.WithValue(ctx, commitKey{}, id)
+}
+
+// CommitOf is the write's name; the nil UUID for none.
+func CommitOf(ctx context.Context) uuid.UUID {
+	id, _ := ctx.Value(commitKey{}).(uuid.UUID)
+	return id
+}
+
+type eraseKey struct{}
+
+// EraseLater has a Forget that the context is given to leave the words in the files:
+// the claims are gone for every reader, and whoever calls it calls Compact when all else
+// that must go is gone, so that the files are rewritten once.
+func EraseLater(ctx context.Context) context.Context { return context.WithValue(ctx, eraseKey{}, true) }
+
+// ErasesLater reports whether EraseLater was called on the context.
+func ErasesLater(ctx context.Context) bool { return ctx.Value(eraseKey{}) != nil }
+
+// References returns what a claim's evidence points at, each once: ids of tests,
+// commands, validators, people and claims, artifacts, paths, addresses, commits and tool
+// calls, as they are written. Projections.Referring finds the claim by any of them.
+func References(c *ken.Claim) []string {
+	var out []string
+	for i := range c.Evidence {
+		e := &c.Evidence[i]
+		for _, ref := range [...]string{e.ID, e.ArtifactID, e.Path, e.URL, e.CommitSHA, e.ToolCallID} {
+			if ref != "" && !slices.Contains(out, ref) {
+				out = append(out, ref)
+			}
+		}
+	}
+	return out
 }

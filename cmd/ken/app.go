@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,7 +17,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/knowledge/skill"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/internal/trust"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -245,4 +251,175 @@ func (a *app) text(args []string) (string, error) {
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// shortest is how many characters of an id tables show, where its beginning
+// names it.
+const shortest = 8
+
+// beginnings shortens ids to beginnings that tell each from all the others.
+func beginnings(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		n := min(shortest, len(id))
+		for j, other := range ids {
+			for i != j && n < len(id) && strings.HasPrefix(other, id[:n]) {
+				n++
+			}
+		}
+		out[i] = id[:n]
+	}
+	return out
+}
+
+// choices lists what may stand for a command's argument: a word, and after a tab
+// what it is.
+type choices func(ctx context.Context, l *middleware.Layer, s store.Engine) ([]string, error)
+
+// completes completes a command's arguments, each from its own list. Without a store
+// there is nothing to choose from, and none is made.
+func (a *app) completes(lists ...choices) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		const noFiles = cobra.ShellCompDirectiveNoFileComp
+		cfg, _, err := a.configuration()
+		root, rootErr := a.project()
+		if len(args) >= len(lists) || err != nil || rootErr != nil {
+			return nil, noFiles
+		}
+		if _, err := os.Stat(filepath.Join(cfg.State(root), bolt.FolderName(cmp.Or(a.owner, cfg.Knowledge.Owner)))); err != nil {
+			return nil, noFiles
+		}
+		quiet := &app{streams: streams{in: a.in, out: a.out, err: io.Discard}, dir: a.dir, owner: a.owner, quiet: true}
+		var all []string
+		err = quiet.withStore(cmd.Context(), func(l *middleware.Layer, s store.Engine) (err error) {
+			all, err = lists[len(args)](cmd.Context(), l, s)
+			return err
+		})
+		if err != nil {
+			return nil, noFiles
+		}
+		var out []string
+		for _, c := range all {
+			if strings.HasPrefix(c, begun) {
+				out = append(out, c)
+			}
+		}
+		return out, noFiles
+	}
+}
+
+func sessionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := l.Journal(s.Owner()).List(ctx)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+all[i].Active.UTC().Format(minute)+", "+string(all[i].State))
+	}
+	return out, err
+}
+
+func jobIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := l.Jobs(s.Owner()).List(ctx)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+all[i].Kind+", "+string(all[i].State))
+	}
+	return out, err
+}
+
+func attentionIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, _, err := myDesk(l, s).Attention(ctx, false)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+all[i].Action)
+	}
+	return out, err
+}
+
+func playbookNames(ctx context.Context, _ *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := playbooks(ctx, s, ken.RecallStatuses())
+	for i := range all {
+		if name, ok := strings.CutPrefix(all[i].Key, skill.KeyPrefix); ok {
+			out = append(out, name+"\t"+cell(all[i].Heading))
+		}
+	}
+	return out, err
+}
+
+// memoryIDs are the claims that MEMORY.md is about.
+func memoryIDs(ctx context.Context, l *middleware.Layer, s store.Engine) (out []string, err error) {
+	all, err := myDesk(l, s).Memory(ctx, true)
+	for i := range all {
+		out = append(out, all[i].ID+"\t"+fit(cell(all[i].Text), 60))
+	}
+	return out, err
+}
+
+// manyFiles is how many files of a folder that is no project are read without asking.
+const manyFiles = 2000
+
+// tooWide says why the files of the folder at hand are not read without a word from the
+// user; nil when they are. What is no project may be all that somebody has.
+func tooWide(r *config.Resolved) *ken.Error {
+	if _, err := os.Lstat(filepath.Join(r.Root, ".ken", "config.yaml")); err == nil {
+		return nil // ken init wrote it, or a repository has it
+	}
+	const try = "Go to a project's folder, or run ken init here to make this one."
+	if trust.IsHome(r.Root) {
+		return &ken.Error{Code: ken.CodeRefused, Msg: r.Root + " is a home folder, or holds one: Ken does not read its files by itself", Try: try}
+	}
+	if repository.IsProject(r.Root) || files(r.Root) <= manyFiles {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeRefused, Msg: fmt.Sprintf("%s is no project, and has more than %d files", r.Root, manyFiles), Try: try}
+}
+
+// mayRead returns an error unless the files of the folder at hand may be read. On a
+// terminal it asks where that is in doubt; a home folder is not read for a "yes" alone.
+func (a *app) mayRead() error {
+	r, err := a.resolve()
+	if err != nil || a.readable || !r.Config.Repository.Index && !r.Config.Middleware.Graph {
+		return err
+	}
+	wide := tooWide(r)
+	if wide != nil && (trust.IsHome(r.Root) || !isTerminal(a.in)) {
+		return wide
+	}
+	if wide != nil {
+		fmt.Fprintf(a.err, "%s.\n", cell(wide.Msg))
+		if err := a.agree("Read them all?", "Nothing was read."); err != nil {
+			return err
+		}
+	}
+	a.readable = true
+	return nil
+}
+
+// readNothing is for processes that stay and can't ask: where mayRead would refuse, they
+// work without the folder's files, keep their state elsewhere, and say so.
+func readNothing(r *config.Resolved, say func(string)) error {
+	wide := tooWide(r)
+	if wide == nil {
+		return nil
+	}
+	say(wide.Msg + ", so its files are not read. " + wide.Try)
+	r.Config.Repository.Index, r.Config.Middleware.Graph = false, false
+	return r.Elsewhere()
+}
+
+// files counts the files below a folder, as far as it matters whether there are many.
+func files(root string) int {
+	n, seen := 0, 0
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what can't be read is not counted
+		seen++
+		switch {
+		case n > manyFiles || seen > 20*manyFiles:
+			n = max(n, manyFiles+1)
+			return fs.SkipAll
+		case err != nil:
+			return nil
+		case e.IsDir() && path != root && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case e.Type().IsRegular():
+			n++
+		}
+		return nil
+	})
+	return n
 }

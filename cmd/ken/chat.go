@@ -18,6 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/middleware/goopenai"
 	"github.com/kenlayer/ken/tools"
@@ -258,4 +261,150 @@ func (c *conversation) turn(ctx context.Context, text string) error {
 		c.messages = append(asked, added...)
 	}
 	return err
+}
+
+// historyLimit bounds the messages that are kept between chats.
+const historyLimit = 1000
+
+// history is what was typed, for the arrow keys. It holds messages as the editor
+// shows them: on one line each. It implements term.History.
+type history struct {
+	path    string
+	entries []string // oldest first
+	changed bool
+	broken  bool // the file couldn't be read, and must not be written over
+}
+
+// loadHistory returns a history that works, also with an error.
+func loadHistory(path string) (*history, error) {
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return &history{path: path, broken: true}, fmt.Errorf("read chat history: %w", err)
+	}
+	h := &history{path: path}
+	for line := range strings.Lines(string(b)) {
+		h.Add(strings.TrimRight(line, "\r\n"))
+	}
+	h.changed = false
+	return h, nil
+}
+
+// Add keeps an entry unless it repeats the one before.
+func (h *history) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == line {
+		return
+	}
+	h.changed = true
+	h.entries = append(h.entries, line)
+	if len(h.entries) > historyLimit {
+		h.entries = h.entries[1:]
+	}
+}
+
+// Len is how many entries there are.
+func (h *history) Len() int { return len(h.entries) }
+
+// At returns an entry; 0 is the newest.
+func (h *history) At(i int) string { return h.entries[len(h.entries)-1-i] }
+
+// save writes the history for its owner alone, without what looks like a secret.
+func (h *history) save() error {
+	if !h.changed || h.broken {
+		return nil
+	}
+	var b strings.Builder
+	for _, e := range h.entries {
+		safe, _ := guardrail.Redact(strings.ReplaceAll(e, lineSign, "\n")) // keys span lines
+		b.WriteString(strings.ReplaceAll(safe, "\n", lineSign) + "\n")
+	}
+	if err := writePrivate(h.path, b.String()); err != nil {
+		return fmt.Errorf("save chat history: %w", err)
+	}
+	return nil
+}
+
+// writePrivate replaces a file as a whole, readable by nobody else.
+func writePrivate(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// noStore is the error of a command that needs the store where there is none; why
+// was told when the chat started.
+func noStore() error {
+	return &ken.Error{Code: ken.CodeUnavailable, Msg: "this chat works without knowledge", Try: "See what was said when it started, or run ken doctor."}
+}
+
+// remember keeps a text as a hot fact, on the user's own word: it is in every turn
+// from the next one on.
+func (c *conversation) remember(ctx context.Context, text string) error {
+	if text == "" {
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "/remember is followed by what is to be remembered", Try: "/remember Deploys need a ticket."}
+	}
+	if !c.stored {
+		return noStore()
+	}
+	s, release, err := c.layer.Store(ctx, c.a.owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h := c.layer.Session(c.who)
+	h = h.Branch(h.About().Branch, session.BranchOptions{Actor: ken.Actor{Type: "user", ID: currentUser()}})
+	said := ken.FromUserStatement(c.who.Session, "")
+	id, err := h.Learn(ctx, text, []ken.Evidence{said}, session.WithKind(ken.KindHot), session.WithKey(memoryfile.Key(text)))
+	if err != nil {
+		return err
+	}
+	kept, err := s.Get(ctx, id)
+	if err == nil && kept.Status == ken.StatusDisputed { // turned down once, and now said again
+		if err = h.Verify(ctx, id, said); err == nil {
+			kept, err = s.Get(ctx, id)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case kept.Status == ken.StatusSuperseded:
+		return &ken.Error{Code: ken.CodeRefused, Msg: "that was replaced by claim " + kept.SupersededBy, Try: "See ken history " + kept.SupersededBy + "."}
+	case kept.Text != text:
+		fmt.Fprintln(c.a.err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
+	}
+	fmt.Fprintf(c.a.out, "Remembered: %s\n", printable(strings.Join(strings.Fields(kept.Text), " ")))
+	if err := myDesk(c.layer, s).SyncMemory(ctx); err != nil {
+		return fmt.Errorf("it is remembered, but not in %s: %w", memoryfile.Name, err)
+	}
+	return nil
+}
+
+// forget drops what the journal holds of this conversation, and begins another: in
+// the next turn of this one, it would all be said again.
+func (c *conversation) forget(ctx context.Context) error {
+	if !c.stored {
+		return noStore()
+	}
+	s, release, err := c.layer.Store(ctx, c.a.owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := forgetJournal(ctx, c.layer, s, c.who.Session); err != nil {
+		return err
+	}
+	c.reset()
+	fmt.Fprintln(c.a.out, "Nothing is learned from this conversation. A new one begins.")
+	return nil
 }

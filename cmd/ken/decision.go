@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
@@ -104,4 +109,308 @@ func decisionStatuses(all bool) (out []string) {
 // fixed offers words that are always the same.
 func fixed(list ...string) func(context.Context) []string {
 	return func(context.Context) []string { return list }
+}
+
+func (a *app) decisionAcceptCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "accept ID…",
+		Short:             "Accept proposed decisions",
+		Long:              "Accept decisions: ken decision status ID accepted, for each.",
+		Example:           `  ken decision accept ADR-0042`,
+		Args:              some("ID"),
+		ValidArgsFunction: a.named(true, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.SetStatus(ctx, id, adr.Accepted)
+			})
+		},
+	}
+}
+
+func (a *app) decisionStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status ID STATUS",
+		Short: "Change the status of a decision",
+		Long: "Change the status of a decision to proposed, accepted, rejected or deprecated, where its file has it and as it is written there. " +
+			"ken decision supersede is for what has a successor.",
+		Example:           `  ken decision status 42 deprecated`,
+		Args:              takes("ID", "STATUS"),
+		ValidArgsFunction: a.named(false, a.decisionIDs, fixed(decisionStatuses(false)...)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := decisionStatus(args[1], false)
+			if err != nil {
+				return err
+			}
+			return a.changeDecisions(cmd.Context(), args[:1], func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.SetStatus(ctx, id, to)
+			})
+		},
+	}
+}
+
+func (a *app) decisionArchiveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "archive ID…",
+		Short: "Move decisions that hold no more into the archive",
+		Long: "Move decisions that are superseded, deprecated or rejected into a folder named archive beside them, with the links that lead to " +
+			"them. They stay in lists and searches, marked, and reach no turn by themselves.",
+		Example:           `  ken decision archive ADR-0007 ADR-0009`,
+		Args:              some("ID"),
+		ValidArgsFunction: a.named(true, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeDecisions(cmd.Context(), args, func(ctx context.Context, r *adr.Registry, id string) (adr.Record, error) {
+				return r.Archive(ctx, id)
+			})
+		},
+	}
+}
+
+// changeDecisions changes decisions one by one, up to the first that can't be changed, and
+// prints those that were.
+func (a *app) changeDecisions(ctx context.Context, ids []string, change func(context.Context, *adr.Registry, string) (adr.Record, error)) error {
+	return a.withDecisions(ctx, func(r *adr.Registry) error {
+		var done []adr.Record
+		for _, id := range ids {
+			d, err := change(ctx, r, id)
+			if err != nil {
+				if len(done) > 0 {
+					err = errors.Join(a.printChanged(r, done...), err)
+				}
+				return err
+			}
+			done = append(done, d)
+		}
+		return a.printChanged(r, done...)
+	})
+}
+
+// fileProblem is a place in a file that somebody should look at.
+type fileProblem struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // from 1; 0 for the whole file
+	Text string `json:"text"`
+	Try  string `json:"try,omitempty"`
+}
+
+// String is as compilers have it, so that editors jump there.
+func (p fileProblem) String() string {
+	at := printable(p.Path)
+	if p.Line > 0 {
+		at += ":" + strconv.Itoa(p.Line)
+	}
+	return at + ": " + cell(p.Text)
+}
+
+// printProblems lists problems, and is a failure when there are some.
+func (a *app) printProblems(list []fileProblem, none string) error {
+	switch {
+	case a.json:
+		if list == nil {
+			list = []fileProblem{}
+		}
+		if err := a.printJSON(map[string]any{"problems": list}); err != nil {
+			return err
+		}
+	case len(list) == 0:
+		fmt.Fprintln(a.err, "ken: "+none)
+	default:
+		for _, p := range list {
+			fmt.Fprintln(a.out, p)
+			if p.Try != "" {
+				fmt.Fprintln(a.out, "    Try: "+cell(p.Try))
+			}
+		}
+		fmt.Fprintln(a.err, "ken: "+count(len(list), "problem"))
+	}
+	if len(list) > 0 {
+		return errTold
+	}
+	return nil
+}
+
+func (a *app) decisionCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Say what is wrong in the files of decisions",
+		Long: "Say what is wrong in the files of decisions, each with its line and what to do: what can't be read, missing or unknown statuses, two " +
+			"decisions of one number, links and successors that are not there, circles of supersession. The exit status is 1 when there is something.",
+		Example: `  ken decision check
+  ken decision check --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
+				var list []fileProblem
+				for _, p := range r.Problems() {
+					list = append(list, fileProblem(p))
+				}
+				return a.printProblems(list, "nothing is wrong in "+count(len(r.List()), "decision"))
+			})
+		},
+	}
+}
+
+// decisionFilter is which decisions are looked at.
+type decisionFilter struct {
+	statuses     []string
+	tag, governs string
+	since, until string
+	noArchive    bool
+	limit        int // 0 lists all
+}
+
+func (a *app) decisionFilterFlags(cmd *cobra.Command, o *decisionFilter) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.statuses, "status", nil, "only those of this `status`: "+strings.Join(decisionStatuses(true), ", ")+" (repeatable)")
+	f.StringVar(&o.tag, "tag", "", "only those with this `tag`")
+	f.StringVar(&o.governs, "governs", "", "only those that govern this `path` or symbol, as they list it or their text names it")
+	f.StringVar(&o.since, "since", "", "only those of this `day`, as YYYY-MM-DD, or later")
+	f.StringVar(&o.until, "until", "", "only those of this `day` or earlier")
+	f.BoolVar(&o.noArchive, "no-archive", false, "leave out what is in the archive")
+	a.offer(cmd, "status", fixed(decisionStatuses(true)...))
+}
+
+func (a *app) decisionListCommand() *cobra.Command {
+	var o decisionFilter
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the decisions by number",
+		Long:  "List the decisions by their numbers: id, status, date, file and title. What could not be read is counted; ken decision check says why.",
+		Example: `  ken decision list --status accepted --status proposed
+  ken decision list --governs internal/store/file.go`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDecisions(cmd.Context(), "", &o) },
+	}
+	a.decisionFilterFlags(cmd, &o)
+	return cmd
+}
+
+func (a *app) decisionSearchCommand() *cobra.Command {
+	var o decisionFilter
+	cmd := &cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Search the decisions",
+		Long: "Search title, tags and text of all decisions, those in the archive as well, and list what fits best first. Any of the words may " +
+			"be there; the more, the better.",
+		Example: `  ken decision search how do we retry
+  ken decision search --governs store.Shelf --status accepted cache`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.text(args)
+			if err != nil {
+				return err
+			}
+			if o.limit < 1 || o.limit > 200 {
+				return usagef("--limit: %d is outside 1..200", o.limit)
+			}
+			return a.listDecisions(cmd.Context(), text, &o)
+		},
+	}
+	a.decisionFilterFlags(cmd, &o)
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "list at most so `many`")
+	return cmd
+}
+
+func (a *app) listDecisions(ctx context.Context, text string, o *decisionFilter) error {
+	q := adr.Query{Words: text, Tag: o.tag, Governs: o.governs, NoArchive: o.noArchive, Limit: o.limit}
+	for _, s := range o.statuses {
+		st, err := decisionStatus(s, true)
+		if err != nil {
+			return err
+		}
+		q.Statuses = append(q.Statuses, st)
+	}
+	var err error
+	if q.Since, err = dayFlag("--since", o.since); err != nil {
+		return err
+	}
+	if q.Until, err = dayFlag("--until", o.until); err != nil {
+		return err
+	}
+	return a.withDecisions(ctx, func(r *adr.Registry) error {
+		var found []adr.Hit
+		total := 0
+		for more := true; more; {
+			page := r.Search(q)
+			found, total = append(found, page.Hits...), page.Total
+			q.Offset += len(page.Hits)
+			more = o.limit == 0 && len(page.Hits) > 0
+		}
+		if n := len(r.Problems()); n > 0 {
+			a.tell(count(n, "problem") + " in the files of decisions; see ken decision check")
+		}
+		views := make([]decisionRow, len(found))
+		for i := range found {
+			views[i] = rowOf(&found[i].Record)
+			views[i].Score = found[i].Score
+		}
+		switch {
+		case a.json:
+			return a.printJSON(map[string]any{"decisions": views, "total": total})
+		case len(views) == 0:
+			fmt.Fprintln(a.err, "ken: there are no such decisions")
+			return nil
+		}
+		a.printDecisions(views...)
+		return nil
+	})
+}
+
+// decisionRow is a decision in a list.
+type decisionRow struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Status   string   `json:"status"`
+	Date     string   `json:"date,omitempty"`
+	Path     string   `json:"path"`
+	Tags     []string `json:"tags,omitempty"`
+	Archived bool     `json:"archived,omitempty"`
+	Score    float64  `json:"score,omitempty"` // of a search, comparable within it
+}
+
+func rowOf(r *adr.Record) decisionRow {
+	return decisionRow{ID: r.Handle, Title: r.Title.Text, Status: string(r.Status), Date: day(r.Date), Path: r.Path, Tags: textsOf(r.Tags), Archived: r.Archived}
+}
+
+func (a *app) printDecisions(list ...decisionRow) {
+	rows := make([][]string, len(list))
+	for i, d := range list {
+		status := d.Status
+		if d.Archived {
+			status += ", archived"
+		}
+		rows[i] = []string{d.ID, status, d.Date, d.Path, d.Title}
+	}
+	a.printTable([]string{"ID", "STATUS", "DATE", "FILE", "TITLE"}, rows)
+}
+
+func textsOf(values []adr.Value) (out []string) {
+	for _, v := range values {
+		out = append(out, v.Text)
+	}
+	return out
+}
+
+// decisionStatus reads a status in any case; superseded only where it may be asked for.
+func decisionStatus(s string, superseded bool) (adr.Status, error) {
+	st := adr.Status(strings.ToLower(strings.TrimSpace(s)))
+	if slices.Contains(decisionStatuses(superseded), string(st)) {
+		return st, nil
+	}
+	e := &ken.Error{Code: ken.CodeInvalid, Field: "status", Msg: fmt.Sprintf("%q is no status of a decision", s), Try: "Use one of " + strings.Join(decisionStatuses(superseded), ", ") + "."}
+	if st == adr.Superseded {
+		e.Msg, e.Try = "a decision is superseded by another one", "Use ken decision supersede OLD --by NEW."
+	}
+	return "", usage{e}
+}
+
+// dayFlag reads a day; zero for none.
+func dayFlag(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return t, usage{&ken.Error{Code: ken.CodeInvalid, Field: flag, Msg: fmt.Sprintf("%q is no day", s), Try: "Write it as 2026-11-22."}}
+	}
+	return t, nil
 }

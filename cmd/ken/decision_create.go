@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	adr "github.com/kenlayer/ken/internal/code/decision"
 )
 
@@ -124,4 +127,347 @@ func some(name string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// draftFlags are what a new decision says.
+type draftFlags struct {
+	title, status, date, folder                          string
+	context, decision, consequences, confirmation, more  string
+	deciders, consulted, informed, tags, governs, drives []string
+	alternatives                                         []string
+	chosen                                               string
+}
+
+func (a *app) draftFlags(cmd *cobra.Command, o *draftFlags, status string) {
+	f := cmd.Flags()
+	f.StringVar(&o.title, "title", "", "what is decided, in a few `words`; its number is given")
+	f.StringVar(&o.status, "status", "", "its `status`: "+strings.Join(decisionStatuses(false), ", ")+"; default "+status)
+	f.StringVar(&o.context, "context", "", "why there is something to decide, a `text`; - is standard input, here and below")
+	f.StringVar(&o.decision, "decision", "", "what is decided, a `text`")
+	f.StringVar(&o.consequences, "consequences", "", "what comes of it, a `text`")
+	f.StringVar(&o.confirmation, "confirmation", "", "how it is checked that the decision is kept, a `text`")
+	f.StringVar(&o.more, "more", "", "what else there is to say, a `text`")
+	f.StringArrayVar(&o.alternatives, "alternative", nil, "what was considered and not chosen, as `title: why` or a title alone (repeatable)")
+	f.StringVar(&o.chosen, "chosen", "", "what was chosen, as `title: why` or a title alone")
+	f.StringArrayVar(&o.drives, "driver", nil, "what the decision hangs on, a `text` of one line (repeatable)")
+	f.StringArrayVar(&o.governs, "governs", nil, "what it holds for: a `path`, a glob such as store/**, or a symbol (repeatable)")
+	f.StringArrayVar(&o.tags, "tag", nil, "a `tag` (repeatable)")
+	f.StringArrayVar(&o.deciders, "decider", nil, "`who` decided (repeatable)")
+	f.StringArrayVar(&o.consulted, "consulted", nil, "`who` was asked (repeatable)")
+	f.StringArrayVar(&o.informed, "informed", nil, "`who` was told (repeatable)")
+	f.StringVar(&o.date, "date", "", "the `day` of the decision, as YYYY-MM-DD; default today")
+	f.StringVar(&o.folder, "folder", "", "the `folder` for its file, one of those for decisions; default where most of them are")
+	a.offer(cmd, "status", fixed(decisionStatuses(false)...))
+}
+
+// draft is the decision that flags describe, or without --title standard input, which
+// flags then change.
+func (a *app) draft(o *draftFlags, args []string) (d adr.Draft, err error) {
+	in := false
+	if o.title == "" || len(args) > 0 {
+		if d, err = a.draftFromInput(args); err != nil {
+			return d, err
+		}
+		in = true
+	}
+	for _, t := range []struct{ from, to *string }{{&o.title, &d.Title}, {&o.folder, &d.Folder}, {&o.context, &d.Context}, {&o.decision, &d.Decision},
+		{&o.consequences, &d.Consequences}, {&o.confirmation, &d.Confirmation}, {&o.more, &d.More}} {
+		switch {
+		case *t.from == "":
+			continue
+		case *t.from == "-" && in:
+			return d, usagef("-: standard input is read once")
+		case *t.from == "-":
+			if *t.to, err = a.text([]string{"-"}); err != nil {
+				return d, err
+			}
+			in = true
+			continue
+		}
+		*t.to = *t.from
+	}
+	for _, l := range []struct{ from, to *[]string }{{&o.deciders, &d.Deciders}, {&o.consulted, &d.Consulted}, {&o.informed, &d.Informed}, {&o.tags, &d.Tags},
+		{&o.governs, &d.Governs}, {&o.drives, &d.Drivers}} {
+		*l.to = append(*l.to, *l.from...)
+	}
+	for _, s := range o.alternatives {
+		d.Options = append(d.Options, alternative(s, false))
+	}
+	if o.chosen != "" {
+		d.Options = append(d.Options, alternative(o.chosen, true))
+	}
+	if o.status != "" {
+		if d.Status, err = decisionStatus(o.status, false); err != nil {
+			return d, err
+		}
+	}
+	if o.date != "" {
+		if d.Date, err = dayFlag("--date", o.date); err != nil {
+			return d, err
+		}
+	}
+	if strings.TrimSpace(d.Title) == "" {
+		return d, usage{&ken.Error{Code: ken.CodeInvalid, Field: "title", Msg: "the text on standard input has no title",
+			Try: "Start it with a heading such as # Use an append-only log, or give --title."}}
+	}
+	return d, nil
+}
+
+// alternative reads "title: why".
+func alternative(s string, chosen bool) adr.Alternative {
+	title, text, _ := strings.Cut(s, ": ")
+	return adr.Alternative{Title: strings.TrimSpace(title), Text: strings.TrimSpace(text), Chosen: chosen}
+}
+
+// maxInput bounds a decision on standard input, in bytes.
+const maxInput = 1 << 20
+
+// draftFromInput reads a decision from standard input: Markdown as in a file, or JSON as
+// ken decision export writes it.
+func (a *app) draftFromInput(args []string) (adr.Draft, error) {
+	if len(args) > 0 && args[0] != "-" {
+		return adr.Draft{}, usagef("%q: give what is decided with --title", args[0])
+	}
+	if len(args) == 0 && isTerminal(a.in) {
+		return adr.Draft{}, usagef("say what is decided with --title, or write Markdown or JSON to standard input")
+	}
+	src, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	switch {
+	case err != nil:
+		return adr.Draft{}, fmt.Errorf("read standard input: %w", err)
+	case len(src) > maxInput:
+		return adr.Draft{}, usagef("standard input has more than %d bytes", maxInput)
+	case strings.TrimSpace(string(src)) == "":
+		return adr.Draft{}, usagef("standard input is empty: say what is decided with --title, or write Markdown or JSON to it")
+	case strings.HasPrefix(strings.TrimSpace(string(src)), "{"):
+		return draftFromJSON(src)
+	}
+	r, problems := adr.Parse("-.md", src)
+	for _, p := range problems {
+		a.tell(fileProblem{Path: "standard input", Line: p.Line, Text: p.Text}.String())
+	}
+	return draftOf(&r), nil
+}
+
+func draftFromJSON(src []byte) (adr.Draft, error) {
+	x, err := adr.ParseExchange(src)
+	if err != nil {
+		return adr.Draft{}, badUsage(err)
+	}
+	d := adr.Draft{Title: x.Title, Context: x.Context, Decision: x.Decision, Consequences: x.Consequences, Deciders: x.Deciders, Tags: x.Tags,
+		Governs: x.Governs, Options: x.Alternatives}
+	if x.Status != "" {
+		if d.Status, err = decisionStatus(x.Status, false); err != nil {
+			return d, err
+		}
+	}
+	d.Date, err = dayFlag("date", x.Date)
+	return d, err
+}
+
+// draftOf is what a text in Markdown says, for a record of its own.
+func draftOf(r *adr.Record) adr.Draft {
+	d := adr.Draft{Title: r.Title.Text, Status: r.Status, Date: r.Date, Context: joinTexts(r.Preamble.Text, r.Context.Text), Decision: r.Decision.Text,
+		Consequences: r.Consequences.Text, Confirmation: r.Confirmation.Text, More: r.More.Text, Deciders: textsOf(r.Deciders), Consulted: textsOf(r.Consulted),
+		Informed: textsOf(r.Informed), Tags: textsOf(r.Tags), Governs: textsOf(r.Governs), Drivers: textsOf(r.Drivers)}
+	for _, o := range r.Options {
+		d.Options = append(d.Options, adr.Alternative{Title: o.Title.Text, Text: o.Text, Pros: textsOf(o.Pros), Cons: textsOf(o.Cons), Chosen: o.Chosen})
+	}
+	return d
+}
+
+func joinTexts(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+func (a *app) decisionShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a decision whole",
+		Long: "Show what a decision says: status, date, who decided, what it governs, context, options, the decision, and consequences. It is named " +
+			"by its id or number, its file, or a part of its title that no other has.",
+		Example: `  ken decision show 42
+  ken decision show docs/adr/0042-use-a-log.md --json`,
+		Args:              takes("ID"),
+		ValidArgsFunction: a.named(false, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
+				d, err := r.Find(args[0])
+				if err != nil {
+					return err
+				}
+				v := viewOf(r, &d)
+				if a.json {
+					return a.printJSON(v)
+				}
+				a.printDecision(&v)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) decisionHistoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "history ID",
+		Short:             "List what a decision superseded, and what superseded it",
+		Long:              "List a decision with all that it superseded and all that superseded it, before and after that as well, the oldest first.",
+		Example:           `  ken decision history ADR-0042`,
+		Args:              takes("ID"),
+		ValidArgsFunction: a.named(false, a.decisionIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withDecisions(cmd.Context(), func(r *adr.Registry) error {
+				all, err := r.History(args[0])
+				if err != nil {
+					return err
+				}
+				rows := make([]decisionRow, len(all))
+				for i := range all {
+					rows[i] = rowOf(&all[i])
+				}
+				if a.json {
+					return a.printJSON(map[string]any{"decisions": rows})
+				}
+				a.printDecisions(rows...)
+				return nil
+			})
+		},
+	}
+}
+
+// decisionView is a decision with all that it says.
+type decisionView struct {
+	decisionRow
+	StatusText   string            `json:"status_text,omitempty"` // as it is written
+	Deciders     []string          `json:"deciders,omitempty"`
+	Consulted    []string          `json:"consulted,omitempty"`
+	Informed     []string          `json:"informed,omitempty"`
+	Governs      []string          `json:"governs,omitempty"` // what it lists
+	Names        []string          `json:"names,omitempty"`   // what its text names: a guess at what else it governs
+	Preamble     string            `json:"preamble,omitempty"`
+	Context      string            `json:"context,omitempty"`
+	Drivers      []string          `json:"drivers,omitempty"`
+	Alternatives []alternativeView `json:"alternatives,omitempty"`
+	Decision     string            `json:"decision,omitempty"`
+	Consequences string            `json:"consequences,omitempty"`
+	Confirmation string            `json:"confirmation,omitempty"`
+	More         string            `json:"more,omitempty"`
+	Supersedes   []string          `json:"supersedes,omitempty"`
+	SupersededBy []string          `json:"superseded_by,omitempty"`
+	Problems     []fileProblem     `json:"problems,omitempty"`
+}
+
+type alternativeView struct {
+	Title  string   `json:"title"`
+	Text   string   `json:"text,omitempty"`
+	Pros   []string `json:"pros,omitempty"`
+	Cons   []string `json:"cons,omitempty"`
+	Chosen bool     `json:"chosen,omitempty"`
+}
+
+func viewOf(r *adr.Registry, d *adr.Record) decisionView {
+	v := decisionView{decisionRow: rowOf(d), StatusText: d.StatusText.Text, Deciders: textsOf(d.Deciders), Consulted: textsOf(d.Consulted), Informed: textsOf(d.Informed),
+		Preamble: d.Preamble.Text, Context: d.Context.Text, Drivers: textsOf(d.Drivers), Decision: d.Decision.Text, Consequences: d.Consequences.Text,
+		Confirmation: d.Confirmation.Text, More: d.More.Text, Supersedes: referencesOf(d.Supersedes), SupersededBy: referencesOf(d.SupersededBy)}
+	for _, t := range adr.Targets(*d) {
+		if t.Exact {
+			v.Governs = append(v.Governs, t.Name)
+		} else {
+			v.Names = append(v.Names, t.Name)
+		}
+	}
+	for _, o := range d.Options {
+		v.Alternatives = append(v.Alternatives, alternativeView{o.Title.Text, o.Text, textsOf(o.Pros), textsOf(o.Cons), o.Chosen})
+	}
+	for _, p := range r.Problems() {
+		if p.Path == d.Path {
+			v.Problems = append(v.Problems, fileProblem(p))
+		}
+	}
+	return v
+}
+
+func referencesOf(refs []adr.Reference) (out []string) {
+	for _, r := range refs {
+		name := r.ID
+		if name == "" {
+			name = r.Text
+		}
+		if r.Partial {
+			name += " (in part)"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func (a *app) printDecision(v *decisionView) {
+	line := func(name string, texts ...string) {
+		if text := cell(strings.Join(texts, ", ")); text != "" {
+			fmt.Fprintf(a.out, "%-13s  %s\n", name, text)
+		}
+	}
+	status := v.Status
+	if v.StatusText != "" && !strings.EqualFold(v.StatusText, status) {
+		status += " (\"" + fit(cell(v.StatusText), 80) + "\")"
+	}
+	if v.Archived {
+		status += ", archived"
+	}
+	line("decision", v.ID)
+	line("title", v.Title)
+	line("status", status)
+	line("date", v.Date)
+	line("file", v.Path)
+	line("deciders", v.Deciders...)
+	line("consulted", v.Consulted...)
+	line("informed", v.Informed...)
+	line("tags", v.Tags...)
+	line("governs", v.Governs...)
+	line("names", v.Names...)
+	line("supersedes", v.Supersedes...)
+	line("superseded by", v.SupersededBy...)
+	part := func(title, text string) {
+		if text = strings.TrimRight(printable(text), "\n"); text != "" {
+			fmt.Fprintf(a.out, "\n%s\n\n%s\n", title, text)
+		}
+	}
+	part("PREAMBLE", v.Preamble)
+	part("CONTEXT", v.Context)
+	part("DRIVERS", dashes("- ", v.Drivers))
+	var options strings.Builder
+	for _, o := range v.Alternatives {
+		chosen := ""
+		if o.Chosen {
+			chosen = " (chosen)"
+		}
+		why := ""
+		if o.Text != "" {
+			why = ": " + cell(o.Text)
+		}
+		options.WriteString("- " + cell(o.Title) + chosen + why + "\n" + dashes("  + ", o.Pros) + dashes("  - ", o.Cons))
+	}
+	part("OPTIONS", options.String())
+	part("DECISION", v.Decision)
+	part("CONSEQUENCES", v.Consequences)
+	part("CONFIRMATION", v.Confirmation)
+	part("MORE", v.More)
+	for _, p := range v.Problems {
+		a.tell(p.String())
+	}
+}
+
+// dashes is a list with a mark before each item, a line each.
+func dashes(mark string, items []string) string {
+	var b strings.Builder
+	for _, i := range items {
+		b.WriteString(mark + cell(i) + "\n")
+	}
+	return b.String()
 }

@@ -2,12 +2,26 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/sashabaranov/go-openai"
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
+	"github.com/kenlayer/ken/internal/embed/adapt"
+	"github.com/kenlayer/ken/internal/store/bolt"
+	"github.com/kenlayer/ken/middleware"
 )
 
 // finding is what one check of the doctor found.
@@ -82,4 +96,237 @@ func (a *app) printFindings(found []finding) error {
 		}
 	}
 	return nil
+}
+
+// checkTimeout bounds each question to a service.
+const checkTimeout = 5 * time.Second
+
+// examine runs every check that the ones before it leave a ground for.
+func (a *app) examine(ctx context.Context, p *progress) []finding {
+	root, err := a.project()
+	if err != nil {
+		return []finding{failed("project", err)}
+	}
+	out := []finding{passed("project", "%s", root), examineGit()}
+	r, err := a.resolve()
+	if err != nil {
+		return append(out, failed("configuration", err))
+	}
+	a.noticed = true // it is one of the findings
+	cfg := r.Config
+	out = append(out, passed("configuration", "%s", cmp.Or(r.File, r.User, "defaults: there is no file")), examineTrust(r))
+	out = append(out, examineKnowledge(root)...)
+	out = append(out, a.examinePlan(ctx, &cfg)...)
+
+	l, embedder := a.examineEmbedder(ctx, p, cfg)
+	if l == nil {
+		return append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
+	}
+	out = append(out, a.examineStore(ctx, l)...)
+	out = append(append(out, embedder...), examineModel(ctx, cfg.Upstream), examineHarvest(ctx, cfg))
+	if err := l.Close(); err != nil {
+		out = append(out, failed("store", fmt.Errorf("close: %w", err)))
+	}
+	return out
+}
+
+func examineGit() finding {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return warned("git", "not installed: no history is indexed", "Install git.")
+	}
+	return passed("git", "%s", path)
+}
+
+// examineStore looks at the owner's store as every command opens it, which may
+// bring its keyword index up to date.
+func (a *app) examineStore(ctx context.Context, l *middleware.Layer) []finding {
+	const check = "store"
+	cfg := l.Config()
+	owner := cmp.Or(a.owner, cfg.Knowledge.Owner)
+	dir := filepath.Join(cfg.State(l.Root()), bolt.FolderName(owner))
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return []finding{passed(check, "owner %s has none yet; the first ken ask or ken learn makes it", owner)}
+	}
+	s, release, err := l.Store(ctx, owner)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	defer release()
+	log, err := s.VerifyLog(ctx)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	docs, err := s.DocumentHashes(ctx)
+	if err != nil {
+		return []finding{failed(check, err)}
+	}
+	out := []finding{passed(check, "owner %s: %d records from %d events and %d documents; the log verifies", owner, s.Len(), log.Events, len(docs))}
+	switch embedded, total := s.Coverage(); {
+	case s.Embedder() == nil || total == 0:
+	case embedded < total:
+		out = append(out, warned("vectors", fmt.Sprintf("%d of %d records have none from %s", total-embedded, total, s.Embedder().Model()),
+			"Run ken index."))
+	default:
+		out = append(out, passed("vectors", "all %d records have one from %s", total, s.Embedder().Model()))
+		out = append(out, examineSearch(ctx, l, owner))
+	}
+	return append(out, examineSessions(ctx, l, owner)...)
+}
+
+// examineModel asks the endpoint which models it serves.
+func examineModel(ctx context.Context, c config.Upstream) finding {
+	const check = "model"
+	if c.BaseURL == "" {
+		return warned(check, "none: ken ask prints the block, ken chat has nobody to talk to",
+			"Set upstream.base_url and upstream.model in "+ownConfig()+".")
+	}
+	c.Timeout = min(c.Timeout, checkTimeout)
+	u := newUpstream(c, "")
+	list, err := u.client.ListModels(ctx)
+	if status, _ := u.refusal(err); status == http.StatusNotFound {
+		return warned(check, c.BaseURL+" does not say which models it serves",
+			"Check upstream.base_url: it usually ends in the API's version, such as /v1.")
+	}
+	if err != nil {
+		return failed(check, u.explain(ctx, "ask "+c.BaseURL, err))
+	}
+	if !serves(list, c.Model) {
+		return finding{Check: check, State: stateFail, Detail: c.BaseURL + " does not serve " + c.Model, Try: tryServed("upstream.model", list)}
+	}
+	return passed(check, "%s serves %s", c.BaseURL, c.Model)
+}
+
+// serves knows that some gateways list a model with the tag that a request may
+// leave out.
+func serves(list openai.ModelsList, model string) bool {
+	return slices.ContainsFunc(list.Models, func(m openai.Model) bool { return m.ID == model || m.ID == model+":latest" })
+}
+
+// tryServed says what a key that names a model could be.
+func tryServed(key string, list openai.ModelsList) string {
+	if len(list.Models) == 0 {
+		return "Install a model: the endpoint serves none."
+	}
+	var ids []string
+	for _, m := range list.Models[:min(len(list.Models), 10)] {
+		ids = append(ids, m.ID)
+	}
+	return "Set " + key + " to one that is served, such as " + strings.Join(ids, ", ") + "."
+}
+
+// embedderKind says where vectors come from, as the doctor names it.
+type embedderKind string
+
+const (
+	kindBuiltin embedderKind = "built-in"
+	kindAdapted embedderKind = "adapted"
+	kindStatic  embedderKind = "static"
+	kindGateway embedderKind = "gateway"
+)
+
+// embedderFacts is the embedder in JSON.
+type embedderFacts struct {
+	Kind  embedderKind  `json:"kind"`
+	Model string        `json:"model"`
+	Dim   int           `json:"dim"`
+	At    string        `json:"at,omitempty"`      // the file, folder or address
+	Adapt *adapt.Report `json:"adapted,omitempty"` // what adapting it found
+}
+
+// examineEmbedder opens the layer without its store, and asks the embedder for
+// a vector. An embedder that can't be opened does not keep the layer from being.
+func (a *app) examineEmbedder(ctx context.Context, p *progress, cfg config.Config) (*middleware.Layer, []finding) {
+	const check = "embedder"
+	cfg.Middleware.Knowledge, cfg.Middleware.Events = false, false
+	use := func(o *middleware.Options) { o.Config = &cfg }
+	out := examineSettings(&cfg)
+	l, err := a.layer(ctx, p, use)
+	if err != nil {
+		cfg.Knowledge.Embeddings = false
+		l, _ = a.layer(ctx, p, use)
+		return l, append(out, failed(check, err))
+	}
+	start := time.Now()
+	vecs, err := l.Embedder().Embed(ctx, []string{"ken doctor asks for a vector"})
+	took := time.Since(start).Round(10 * time.Microsecond)
+	switch {
+	case errors.Is(err, embed.ErrOff):
+		return l, append(out, warned(check, "none: search is by words alone", ken.Hint(err)))
+	case err != nil:
+		return l, append(out, failed(check, err))
+	case len(vecs) != 1 || vecs[0] == nil:
+		return l, append(out, finding{Check: check, State: stateFail, Detail: "the model knows none of six plain English words",
+			Try: "Check knowledge.embed_path."})
+	}
+	facts := embedderOf(l, len(vecs[0]))
+	f := passed(check, "%s, answers with %d dimensions in %s", facts.describe(), facts.Dim, took)
+	f.Data = facts
+	return l, append(out, f)
+}
+
+// embedderOf says which embedder a layer uses.
+func embedderOf(l *middleware.Layer, dim int) *embedderFacts {
+	cfg := l.Config()
+	f := &embedderFacts{Model: l.Embedder().Model(), Dim: dim}
+	switch cfg.EmbedProvider() {
+	case config.ProviderStatic:
+		f.Kind, f.At = kindStatic, cfg.Knowledge.EmbedPath
+	case config.ProviderOpenAI:
+		f.Kind, f.At = kindGateway, cfg.EmbedBaseURL()
+	default:
+		f.Kind = kindBuiltin
+		if r, err := adapt.Load(cfg.State(l.Root())); err == nil && r.Model == f.Model {
+			f.Kind, f.Adapt = kindAdapted, &r
+		}
+	}
+	return f
+}
+
+func (f *embedderFacts) describe() string {
+	switch f.Kind {
+	case kindAdapted:
+		r := f.Adapt
+		return fmt.Sprintf("the built-in table, adapted to this repository on %s (%s): MRR %.3f instead of %.3f on %d questions set aside",
+			r.Created.Format(time.DateOnly), f.Model, r.After.MRR, r.Before.MRR, r.HeldOut)
+	case kindStatic:
+		return fmt.Sprintf("the table in %s (%s)", f.At, f.Model)
+	case kindGateway:
+		return fmt.Sprintf("%s at %s", f.Model, f.At)
+	}
+	return fmt.Sprintf("the built-in table (%s)", f.Model)
+}
+
+// examineSettings tells of a model that is configured and not asked.
+func examineSettings(cfg *config.Config) []finding {
+	k := &cfg.Knowledge
+	used := cfg.EmbedProvider()
+	if k.EmbedModel == "" || used == config.ProviderOpenAI {
+		return nil
+	}
+	why, try := "embed_provider is "+string(k.Provider), "Set knowledge.embed_provider to auto or openai, or remove knowledge.embed_model."
+	switch {
+	case !k.Embeddings:
+		why, try = "embeddings is false", "Set knowledge.embeddings to true, or remove knowledge.embed_model."
+	case k.Provider != config.ProviderAuto:
+	case used == config.ProviderStatic:
+		why, try = "embed_path is set, and goes first", "Remove knowledge.embed_path or knowledge.embed_model."
+	default:
+		why, try = "no address is known", "Set knowledge.embed_base_url, or upstream.base_url if it serves the model."
+	}
+	return []finding{warned("embed_model", fmt.Sprintf("knowledge.embed_model %s is not used: %s", k.EmbedModel, why), try)}
+}
+
+// examinePlan looks whether what agents require is there or produced by somebody. What
+// is wrong between the agents themselves is a fault of the configuration already.
+func (a *app) examinePlan(ctx context.Context, cfg *config.Config) []finding {
+	const check = "plan"
+	p, err := a.plan(ctx, cfg)
+	switch {
+	case err != nil:
+		return []finding{failed(check, err)}
+	case p == nil:
+		return nil
+	}
+	return []finding{passed(check, "%s in %s", count(len(p.Steps()), "agent"), count(len(p.Stages()), "stage"))}
 }

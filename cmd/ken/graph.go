@@ -1,17 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/typed"
+	"github.com/kenlayer/ken/internal/code/repository"
 )
 
 // graphCommand groups what is about the code in the project's files.
@@ -113,4 +120,334 @@ func nodeKinds() []string {
 		out = append(out, string(k))
 	}
 	return out
+}
+
+// buildFlags are those of ken graph build.
+type buildFlags struct{ types, noTypes, fresh bool }
+
+func (a *app) graphBuildCommand() *cobra.Command {
+	var o buildFlags
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Read what the project's files declare, and check types",
+		Long: "Bring the graph of the code up to date with the project's files, check the types of Go packages where a go command is, so that who refers to " +
+			"what is known exactly, and save it for the next command. Only what has changed is read. Nothing needs to be built before it can be " +
+			"asked: every question reads what has changed, but checks no types.",
+		Example: `  ken graph build
+  ken graph build --no-types`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.types && o.noTypes {
+				return usagef("--types and --no-types exclude each other")
+			}
+			return a.buildGraph(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.types, "types", false, "fail when the types of Go packages can't be checked; without, that is only mentioned")
+	cmd.Flags().BoolVar(&o.noTypes, "no-types", false, "check no types")
+	cmd.Flags().BoolVar(&o.fresh, "fresh", false, "read every file again, and forget what was imported")
+	return cmd
+}
+
+// built is what a build found and did.
+type built struct {
+	codegraph.Report
+	Types    *typed.Report `json:"types,omitempty"`
+	NoTypes  string        `json:"no_types,omitempty"` // why none were checked
+	Saved    string        `json:"saved,omitempty"`    // the file
+	NotSaved string        `json:"not_saved,omitempty"`
+	Seconds  float64       `json:"seconds"`
+}
+
+func (a *app) buildGraph(ctx context.Context, o buildFlags) error {
+	begun := time.Now()
+	cfg, _, err := a.configuration()
+	if err != nil {
+		return err
+	}
+	p := a.progress()
+	defer p.done()
+	open := a.loadCodebase
+	if o.fresh {
+		open = a.openCodebase
+	}
+	c, err := open(ctx, p)
+	if err != nil {
+		return err
+	}
+	var out built
+	if out.Report, err = c.Build(ctx); err == nil {
+		if o.noTypes || !cfg.Graph.Types && !o.types {
+			out.NoTypes = "they were not asked for"
+		} else {
+			err = a.checkTypes(ctx, c, p, &out, o.types)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	if err := c.Save(); err != nil {
+		out.NotSaved = err.Error()
+	} else if root, err := a.project(); err == nil {
+		out.Saved = filepath.Join(cfg.State(root), codebase.FileName)
+	}
+	out.Seconds = time.Since(begun).Seconds()
+	p.done()
+	return errors.Join(a.printBuilt(&out), c.Close())
+}
+
+// checkTypes refines the graph by types. That they can't be checked fails nothing
+// unless it must.
+func (a *app) checkTypes(ctx context.Context, c *codebase.Codebase, p *progress, out *built, must bool) error {
+	late := time.AfterFunc(patience, func() { p.update("types", 0, 1) })
+	_, report, err := c.Types(ctx)
+	late.Stop()
+	p.update("types", max(report.Packages, 1), max(report.Packages, 1))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		out.Types, out.Counts = &report, c.View().Counts()
+	case must:
+		return err
+	default:
+		if out.NoTypes = err.Error(); errors.Is(err, ken.ErrNotFound) {
+			out.NoTypes = "there is no Go module"
+		}
+	}
+	return nil
+}
+
+func (a *app) printBuilt(b *built) error {
+	if a.json {
+		return a.printJSON(b)
+	}
+	c := &b.Counts
+	fmt.Fprintf(a.out, "%d files: %d changed, %d unchanged, %d removed\n", b.Files, b.Changed, b.Unchanged, b.Removed)
+	fmt.Fprintf(a.out, "%d nodes, %d edges (%d guesses), %s; %.1f s\n", c.Nodes, c.Edges, c.Guesses, count(c.Decisions, "decision"), b.Seconds)
+	switch t := b.Types; {
+	case t != nil:
+		fmt.Fprintf(a.out, "types: %s, %d with errors\n", count(t.Packages, "Go package"), t.Broken)
+		for _, x := range t.Problems {
+			fmt.Fprintf(a.err, "ken: types: %s: %s\n", cell(cmp.Or(place(x.Path, x.Line), x.Package, "the module")), cell(x.Text))
+		}
+	case b.NoTypes != "":
+		fmt.Fprintf(a.out, "types were not checked: %s\n", cell(b.NoTypes))
+	}
+	a.printUnread(&b.Report)
+	if b.NotSaved != "" {
+		fmt.Fprintf(a.err, "ken: the graph was not saved, and is read again next time: %s\n", cell(b.NotSaved))
+	}
+	return nil
+}
+
+// mostUnread is how many places that could not be read are told one by one.
+const mostUnread = 10
+
+// printUnread tells what of the files is not in the graph.
+func (a *app) printUnread(r *codegraph.Report) {
+	for _, why := range sortedKeys(r.Skipped) {
+		fmt.Fprintf(a.out, "skipped %d: %s\n", r.Skipped[why], why)
+	}
+	if n := len(r.HeadOnly); n > 0 {
+		fmt.Fprintf(a.out, "only the imports of %s are known: generated, or too large\n", count(n, "file"))
+	}
+	shown := r.Problems[:min(len(r.Problems), mostUnread)]
+	for _, x := range shown {
+		fmt.Fprintf(a.err, "ken: could not be read: %s: %s\n", cell(place(x.Path, x.Line)), cell(x.Text))
+	}
+	if n := r.ProblemsTotal - len(shown); n > 0 {
+		fmt.Fprintf(a.err, "ken: %d more places could not be read: --json lists them\n", n)
+	}
+}
+
+// pageFlags say which part of a list is shown.
+func pageFlags(cmd *cobra.Command, p *codegraph.Page) {
+	cmd.Flags().IntVarP(&p.Limit, "limit", "n", codegraph.DefaultLimit, "the `most` to list, 1 to 1000")
+	cmd.Flags().IntVar(&p.Offset, "offset", 0, "how `many` to leave out at the beginning")
+}
+
+// checkPage refuses what no page can be.
+func checkPage(p codegraph.Page) error {
+	if p.Limit < 1 || p.Limit > codegraph.MaxLimit {
+		return usagef("--limit: %d is outside 1..%d", p.Limit, codegraph.MaxLimit)
+	}
+	if p.Offset < 0 || p.Offset > codegraph.MaxOffset {
+		return usagef("--offset: %d is outside 0..%d", p.Offset, codegraph.MaxOffset)
+	}
+	return nil
+}
+
+// kindFlag is a flag for some of the kinds that there are.
+func kindFlag(cmd *cobra.Command, kinds *[]string, what string, all []string) {
+	cmd.Flags().StringSliceVar(kinds, "kind", nil, "only "+what+" of this `kind`: "+strings.Join(all, ", ")+" (repeatable)")
+	completeWith(cmd, "kind", all)
+}
+
+// completeWith completes a flag with words that are always the same, store or none.
+func completeWith(cmd *cobra.Command, flag string, words []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// checkKinds makes kinds of what a flag said.
+func checkKinds[K ~string](said, all []string) (out []K, err error) {
+	for _, s := range said {
+		if !slices.Contains(all, s) {
+			return nil, usage{&ken.Error{Code: ken.CodeInvalid, Field: "--kind", Msg: fmt.Sprintf("there is no kind %q", s), Try: "Use " + strings.Join(all, ", ") + "."}}
+		}
+		out = append(out, K(s))
+	}
+	return out, nil
+}
+
+// more tells how to see what did not fit on a page.
+func (a *app) more(shown int, p codegraph.Page, total int) {
+	switch next := p.Offset + shown; {
+	case total == 0:
+		fmt.Fprintln(a.err, "ken: nothing found")
+	case shown == 0:
+		fmt.Fprintf(a.err, "ken: there are only %d\n", total)
+	case next < total:
+		fmt.Fprintf(a.err, "ken: %d of %d: --offset %d shows the next\n", next, total, next)
+	}
+}
+
+// graphStatus is how the graph stands.
+type graphStatus struct {
+	Counts   codegraph.Counts        `json:"counts"`
+	Changed  int                     `json:"changed"` // files, since it was saved
+	Removed  int                     `json:"removed"` // likewise
+	Problems []codegraph.FileProblem `json:"problems"`
+	Unread   int                     `json:"problems_total"`
+	File     string                  `json:"file"`
+	Saved    time.Time               `json:"saved,omitzero"`
+	Bytes    int64                   `json:"bytes"`
+}
+
+func (a *app) graphStatusCommand(q *graphQuestion) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how large the graph is, and what could not be read",
+		Long: "Show how many files, nodes and edges the graph of the code has, how many of the edges are guesses, when it was saved and how many files have " +
+			"changed since, and the places in files that could not be read.",
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.graphStatus(cmd, q)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(s)
+			}
+			c := &s.Counts
+			fmt.Fprintf(a.out, "%d files, %d nodes (%d external packages), %s\n", c.Files, c.Nodes, c.External, count(c.Decisions, "decision"))
+			fmt.Fprintf(a.out, "%d edges: %d exact, %d guesses\n", c.Edges, c.Edges-c.Guesses, c.Guesses)
+			if s.Saved.IsZero() {
+				fmt.Fprintln(a.out, "it is not saved yet: ken graph build does that")
+			} else {
+				fmt.Fprintf(a.out, "saved %s in %s, %d bytes; %d files changed since, %d removed\n", s.Saved.UTC().Format(minute), s.File, s.Bytes, s.Changed, s.Removed)
+			}
+			a.printUnread(&codegraph.Report{Problems: s.Problems, ProblemsTotal: s.Unread})
+			return nil
+		},
+	}
+}
+
+func (a *app) graphStatus(cmd *cobra.Command, q *graphQuestion) (s graphStatus, err error) {
+	root, err := a.project()
+	if err != nil {
+		return s, err
+	}
+	cfg, _, err := a.configuration()
+	if err != nil {
+		return s, err
+	}
+	s.File, s.Problems = filepath.Join(cfg.State(root), codebase.FileName), []codegraph.FileProblem{}
+	if info, err := os.Stat(s.File); err == nil { // before it is saved again
+		s.Saved, s.Bytes = info.ModTime().UTC(), info.Size()
+	}
+	if q.stale {
+		return s, a.askGraph(cmd.Context(), q, func(v *codegraph.View) error {
+			s.Counts = v.Counts()
+			return nil
+		})
+	}
+	c, report, err := a.readCodebase(cmd.Context())
+	if err != nil {
+		return s, err
+	}
+	s.Counts, s.Changed, s.Removed, s.Unread = report.Counts, report.Changed, report.Removed, report.ProblemsTotal
+	s.Problems = append(s.Problems, report.Problems...)
+	return s, errors.Join(err, c.Close())
+}
+
+// patience is how long reading files may take before a person is told how far it is.
+const patience = 700 * time.Millisecond
+
+// codebase opens the project's code and brings it up to date with its files; what was
+// saved is not read again. It is kept for the next command when reading it took long.
+// The caller closes it.
+func (a *app) codebase(ctx context.Context) (*codebase.Codebase, error) {
+	c, _, err := a.readCodebase(ctx)
+	return c, err
+}
+
+// readCodebase is codebase, and says what was found.
+func (a *app) readCodebase(ctx context.Context) (*codebase.Codebase, codegraph.Report, error) {
+	p := a.progress()
+	defer p.done()
+	c, err := a.loadCodebase(ctx, p)
+	if err != nil {
+		return nil, codegraph.Report{}, err
+	}
+	report, err := c.Build(ctx)
+	if err != nil {
+		return nil, report, errors.Join(err, c.Close())
+	}
+	if report.Changed+report.Removed > 16+report.Files/50 {
+		_ = c.Save() // ken graph build says why it can't be
+	}
+	return c, report, nil
+}
+
+// loadCodebase opens the project's code as it was saved, whatever its files say now.
+// The caller closes it.
+func (a *app) loadCodebase(ctx context.Context, p *progress) (*codebase.Codebase, error) {
+	c, err := a.openCodebase(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	switch err := c.Load(ctx); {
+	case ctx.Err() != nil:
+		return nil, errors.Join(ctx.Err(), c.Close())
+	case err != nil && !a.quiet:
+		fmt.Fprintf(a.err, "ken: %v; %s\n", err, ken.Hint(err))
+	}
+	return c, nil
+}
+
+// openCodebase opens the project's code with nothing in it. What is read afterwards is
+// told to p, if it takes long. The caller closes it.
+func (a *app) openCodebase(ctx context.Context, p *progress) (*codebase.Codebase, error) {
+	if err := a.mayRead(); err != nil {
+		return nil, err
+	}
+	root, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	cfg, _, err := a.configuration()
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	return codebase.Open(ctx, codebase.Options{Root: root, State: cfg.State(root), Generated: cfg.Graph.Generated,
+		Exclude: cfg.Repository.Exclude, Folders: cfg.Decisions.Folders,
+		Progress: func(r repository.Progress) {
+			if time.Since(begun) > patience {
+				p.update(string(r.Stage), r.Done, r.Total)
+			}
+		}})
 }

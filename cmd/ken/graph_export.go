@@ -1,9 +1,23 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/scip"
+	"github.com/kenlayer/ken/internal/knowledge/structure/draw"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 )
 
 func (a *app) graphExportCommand(q *graphQuestion) *cobra.Command {
@@ -26,4 +40,178 @@ func (a *app) graphExportCommand(q *graphQuestion) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
 	return cmd
+}
+
+func (a *app) graphImportCommand() *cobra.Command {
+	var folder string
+	var anyTime bool
+	cmd := &cobra.Command{
+		Use:   "import FILE.scip",
+		Short: "Take what a compiler's indexer knows",
+		Long: "Take an index in the SCIP format, which indexers for many languages write, into the graph of the code: what it says of a file is exact, and stands " +
+			"until the file changes. Files that were changed after the index was made are left out. A - reads standard input.",
+		Example: `  scip-typescript index && ken graph import index.scip
+  ken graph import web/index.scip --folder web`,
+		Args: takes("FILE.scip"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{"scip"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := scip.Options{Folder: path.Clean(filepath.ToSlash(folder))}
+			if folder == "" {
+				o.Folder = ""
+			}
+			if anyTime {
+				o.Made = time.Now()
+			}
+			return a.importIndex(cmd.Context(), args[0], o)
+		},
+	}
+	cmd.Flags().StringVar(&folder, "folder", "", "the `folder` of the project that the index's paths start in; default what the index says")
+	cmd.Flags().BoolVar(&anyTime, "any-time", false, "take files that were changed after the index was written, too: it was copied, or the files were")
+	return cmd
+}
+
+// imported is what came of an index.
+type imported struct {
+	scip.Report
+	Taken  int              `json:"taken"` // files
+	Counts codegraph.Counts `json:"counts"`
+}
+
+func (a *app) importIndex(ctx context.Context, name string, o scip.Options) error {
+	in, err := a.scipIndex(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // it was only read
+	c, err := a.codebase(ctx)
+	if err != nil {
+		return err
+	}
+	refined, report, err := c.Import(ctx, in, o)
+	if err == nil && refined.Files > 0 {
+		err = c.Save()
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	out := imported{report, refined.Files, c.View().Counts()}
+	return errors.Join(a.printImported(&out), c.Close())
+}
+
+// scipIndex opens an index, or standard input.
+func (a *app) scipIndex(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &ken.Error{Code: ken.CodeNotFound, Field: "FILE.scip", Msg: "open the index", Err: err, Try: "Give the file that an indexer wrote, such as index.scip."}
+	}
+	return f, nil
+}
+
+func (a *app) printImported(i *imported) error {
+	switch {
+	case a.json:
+		if err := a.printJSON(i); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintf(a.out, "%s: %d files of %d taken, %d changed since, %d missing; %d symbols, %d edges\n",
+			cell(i.Tool), i.Taken, i.Documents, i.Stale, i.Missing, i.Symbols, i.Edges)
+		for _, l := range i.Left {
+			fmt.Fprintf(a.err, "ken: left out %s: %s\n", cell(l.Path), cell(l.Reason))
+		}
+	}
+	if i.Taken == 0 && i.Documents > 0 {
+		return &ken.Error{Code: ken.CodeRefused, Msg: "not one file of the index is as it was when the index was made",
+			Try: "Run the indexer again, or say with --folder where its paths start."}
+	}
+	return nil
+}
+
+func (a *app) graphPictureCommand(q *graphQuestion) *cobra.Command {
+	var o graphOptions
+	var nodes int
+	cmd := &cobra.Command{
+		Use:   "picture NAME",
+		Short: "Draw what hangs on what around something",
+		Long: "Draw something of the code with what it refers to and what refers to it: of what does not fit, the nearest is drawn. An SVG is a picture " +
+			"for a browser, Mermaid is for Markdown, DOT is for Graphviz. Thin lines are guesses. --json prints the nodes and edges.",
+		Example: `  ken graph picture store.Shelf -o shelf.svg
+  ken graph picture Shelf --format mermaid --depth 2`,
+		Args:              takes("NAME"),
+		ValidArgsFunction: a.completesNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			draw, err := o.picture()
+			if err != nil {
+				return err
+			}
+			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error {
+				id, err := graphID(v, args[0])
+				if err != nil {
+					return err
+				}
+				p, err := v.Picture(id, o.depth, nodes)
+				if err != nil {
+					return badUsage(err)
+				}
+				return a.writePicture(&p, draw, o.out)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "", "the `format`: svg, mermaid or dot; default what the file's name says, else svg")
+	f.IntVar(&o.depth, "depth", 1, "how `many` edges away, 1 to 3")
+	f.IntVarP(&nodes, "limit", "n", 30, "the `most` boxes, 1 to 200")
+	f.StringVarP(&o.out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
+	completeWith(cmd, "format", []string{"svg", "mermaid", "dot"})
+	return cmd
+}
+
+// writePicture draws into a file, or on standard output, where --json prints what would
+// be drawn.
+func (a *app) writePicture(p *codegraph.Picture, draws drawing, out string) error {
+	write := func(w io.Writer) error {
+		return draws(w, drawable(p), func(w *draw.Words) { w.Record, w.Constraint, w.Badge = "edge", "decision", "decision" })
+	}
+	toFile := out != "" && out != "-"
+	switch {
+	case toFile:
+		if err := replaceFile(out, write); err != nil {
+			return err
+		}
+		if !a.json {
+			fmt.Fprintf(a.err, "%s drawn in %s\n", count(len(p.Nodes), "node"), out)
+		}
+	case !a.json:
+		w := bufio.NewWriter(a.out)
+		if err := errors.Join(write(w), w.Flush()); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(p)
+	}
+	if p.Left > 0 {
+		fmt.Fprintf(a.err, "ken: %d more did not fit\n", p.Left)
+	}
+	return nil
+}
+
+// drawable is a picture of code as one of entities, which are drawn alike.
+func drawable(p *codegraph.Picture) entity.Graph {
+	g := entity.Graph{Root: p.Root, Depth: p.Depth, Left: p.Left}
+	for _, n := range p.Nodes {
+		g.Nodes = append(g.Nodes, entity.Node{Name: n.ID, Display: n.Display, Type: string(n.Kind), Depth: n.Depth, Records: n.In, Constraints: n.Decisions})
+	}
+	for _, e := range p.Edges {
+		g.Edges = append(g.Edges, entity.Edge{Source: e.Source, Target: e.Target, Type: string(e.Kind), Strength: e.Strength})
+	}
+	return g
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
@@ -117,4 +123,289 @@ func (a *app) rest(n int) {
 	if n > 0 {
 		fmt.Fprintf(a.out, "  … and %d more\n", n)
 	}
+}
+
+func (a *app) graphSearchCommand(q *graphQuestion) *cobra.Command {
+	var s codebase.Query
+	var p codegraph.Page
+	var kinds []string
+	cmd := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Find what the code declares by parts of its name",
+		Long: "Find files, packages, types, functions and decisions by what their names look like: the very name, its beginning, the words of camelCase " +
+			"and snake_case, a part, or letters in their order. Words may also be in the package or the path. Of what fits alike, what most " +
+			"others refer to comes first.",
+		Example: `  ken graph search shelf
+  ken graph search "open store" --kind function --path store/
+  ken graph search retry --exported`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.text(args)
+			if err != nil {
+				return err
+			}
+			s.Words = text
+			if s.Kinds, err = checkKinds[codegraph.Kind](kinds, nodeKinds()); err != nil {
+				return err
+			}
+			if err := checkPage(p); err != nil {
+				return err
+			}
+			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printSearch(codebase.Search(v, s, p), p) })
+		},
+	}
+	kindFlag(cmd, &kinds, "what is", nodeKinds())
+	cmd.Flags().StringVar(&s.Path, "path", "", "only what lies in this folder or file, from the root, or in files of such a `pattern` as *.go")
+	cmd.Flags().BoolVar(&s.Exported, "exported", false, "only what can be seen from outside of its package or file")
+	cmd.Flags().BoolVar(&s.NoTests, "no-tests", false, "leave out what only tests declare")
+	pageFlags(cmd, &p)
+	return cmd
+}
+
+func (a *app) printSearch(found codebase.Found, p codegraph.Page) error {
+	if a.json {
+		return a.printJSON(found)
+	}
+	rows := make([][]string, len(found.Results))
+	for i := range found.Results {
+		r := &found.Results[i]
+		rows[i] = []string{string(r.Kind), strconv.Itoa(r.In), place(r.Path, r.Line), r.ID}
+	}
+	a.printTable([]string{"KIND", "EDGES IN", "PLACE", "ID"}, rows)
+	a.more(len(rows), p, found.Total)
+	if found.Least {
+		fmt.Fprintf(a.err, "ken: only the best %d names were looked at: more words find more exactly\n", codegraph.MaxLimit)
+	}
+	return nil
+}
+
+func (a *app) graphRefsCommand(q *graphQuestion) *cobra.Command {
+	var p codegraph.Page
+	var kinds []string
+	cmd := &cobra.Command{
+		Use:   "refs NAME",
+		Short: "List what refers to something",
+		Long: "List what implements, inherits, calls, references, imports and tests something, which decisions govern it, and what defines it, with the " +
+			"place of each.",
+		Example: `  ken graph refs Shelf
+  ken graph refs store.Shelf.View --kind calls`,
+		Args:              takes("NAME"),
+		ValidArgsFunction: a.completesNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			want, err := checkKinds[codegraph.EdgeKind](kinds, edgeKinds())
+			if err != nil {
+				return err
+			}
+			if err := checkPage(p); err != nil {
+				return err
+			}
+			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printRefs(v, args[0], want, p) })
+		},
+	}
+	kindFlag(cmd, &kinds, "edges", edgeKinds())
+	pageFlags(cmd, &p)
+	return cmd
+}
+
+func (a *app) printRefs(v *codegraph.View, name string, kinds []codegraph.EdgeKind, p codegraph.Page) error {
+	id, err := graphID(v, name)
+	if err != nil {
+		return err
+	}
+	refs, err := v.Refs(id, kinds, p)
+	if err != nil {
+		return badUsage(err)
+	}
+	if a.json {
+		return a.printJSON(refs)
+	}
+	if isTerminal(a.out) {
+		fmt.Fprintf(a.out, "%s %s\n%s\n", refs.Node.ID, place(refs.Node.Path, refs.Node.Line), kindCounts(refs.Kinds))
+	}
+	rows := make([][]string, len(refs.Refs))
+	for i := range refs.Refs {
+		r := &refs.Refs[i]
+		rows[i] = []string{string(r.Kind), string(r.How), place(r.Path, r.Line), r.From.ID}
+	}
+	a.printTable([]string{"KIND", "HOW", "PLACE", "FROM"}, rows)
+	a.more(len(rows), p, refs.Total)
+	return nil
+}
+
+// kindCounts says how many edges there are of each kind.
+func kindCounts(counts []codegraph.KindCount) string {
+	parts := make([]string, len(counts))
+	for i, c := range counts {
+		parts[i] = fmt.Sprintf("%s %d", c.Kind, c.Exact+c.Guesses)
+		if c.Guesses > 0 {
+			parts[i] += fmt.Sprintf(" (%d guessed)", c.Guesses)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) graphDependentsCommand(q *graphQuestion) *cobra.Command {
+	var p codegraph.Page
+	var depth int
+	cmd := &cobra.Command{
+		Use:   "dependents NAME",
+		Short: "List what a change of something may reach",
+		Long: "List what depends on something or on a part of it, and what depends on that, the nearest first: what would have to be looked at if it " +
+			"changed. An entry is exact when each step to it is.",
+		Example: `  ken graph dependents Shelf --depth 1
+  ken graph dependents store/shelf.go`,
+		Args:              takes("NAME"),
+		ValidArgsFunction: a.completesNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if depth < 0 || depth > codegraph.MaxDepth {
+				return usagef("--depth: %d is outside 0..%d", depth, codegraph.MaxDepth)
+			}
+			if err := checkPage(p); err != nil {
+				return err
+			}
+			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printDependents(v, args[0], depth, p) })
+		},
+	}
+	cmd.Flags().IntVar(&depth, "depth", 0, "how `many` steps away at most; 0 goes as far as there are any")
+	pageFlags(cmd, &p)
+	return cmd
+}
+
+func (a *app) printDependents(v *codegraph.View, name string, depth int, p codegraph.Page) error {
+	id, err := graphID(v, name)
+	if err != nil {
+		return err
+	}
+	deps, err := v.Dependents(id, depth, p)
+	if err != nil {
+		return badUsage(err)
+	}
+	if a.json {
+		return a.printJSON(deps)
+	}
+	if isTerminal(a.out) {
+		fmt.Fprintf(a.out, "%s %s\n", deps.Node.ID, place(deps.Node.Path, deps.Node.Line))
+	}
+	rows := make([][]string, len(deps.Dependents))
+	for i := range deps.Dependents {
+		d := &deps.Dependents[i]
+		rows[i] = []string{strconv.Itoa(d.Depth), string(d.Kind), string(d.How), place(d.Path, d.Line), d.ID, d.Via}
+	}
+	a.printTable([]string{"STEPS", "KIND", "HOW", "PLACE", "DEPENDENT", "VIA"}, rows)
+	a.more(len(rows), p, deps.Total)
+	if deps.More {
+		fmt.Fprintln(a.err, "ken: there are others further away")
+	}
+	return nil
+}
+
+func (a *app) graphNeighboursCommand(q *graphQuestion) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "neighbours NAME…",
+		Short: "List what to read next to something",
+		Long: "List what is one edge away from some things, in either direction, what says most about them first: an interface before a caller, an exact " +
+			"edge before a guess, and what few others use before what everybody does.",
+		Example:           `  ken graph neighbours Shelf Journal`,
+		ValidArgsFunction: a.completesNodes,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("neighbours: NAME is missing")
+			case len(args) > codegraph.MaxNeighbourhood:
+				return usagef("neighbours: %d names are more than %d", len(args), codegraph.MaxNeighbourhood)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkPage(codegraph.Page{Limit: limit}); err != nil {
+				return err
+			}
+			return a.askGraph(cmd.Context(), q, func(v *codegraph.View) error { return a.printNeighbours(v, args, limit) })
+		},
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "the `most` to list, 1 to 1000")
+	return cmd
+}
+
+func (a *app) printNeighbours(v *codegraph.View, args []string, limit int) error {
+	ids := make([]string, len(args))
+	for i, name := range args {
+		var err error
+		if ids[i], err = graphID(v, name); err != nil {
+			return err
+		}
+	}
+	list, total, err := v.Neighbours(ids, limit)
+	if err != nil {
+		return badUsage(err)
+	}
+	if list == nil {
+		list = []codegraph.Neighbour{}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"neighbours": list, "total": total})
+	}
+	rows := make([][]string, len(list))
+	for i := range list {
+		n := &list[i]
+		from, to := n.ID, n.Of
+		if n.Out {
+			from, to = n.Of, n.ID
+		}
+		rows[i] = []string{fmt.Sprintf("%.2f", n.Score), string(n.How), place(n.Path, n.Line), from + " " + string(n.Kind) + " " + to}
+	}
+	a.printTable([]string{"SCORE", "HOW", "PLACE", "EDGE"}, rows)
+	if len(list) < total {
+		fmt.Fprintf(a.err, "ken: %d more: --limit shows more of them\n", total-len(list))
+	}
+	return nil
+}
+
+// completing is how long a shell waits for names.
+const completing = time.Second
+
+// completesNodes completes names of the code from the graph as it was saved: a bare
+// name, the end of a longer one, or an ID, whichever was begun.
+func (a *app) completesNodes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	const noFiles = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 0 && cmd.Name() != "neighbours" {
+		return nil, noFiles
+	}
+	ctx, stop := context.WithTimeout(cmd.Context(), completing)
+	defer stop()
+	quiet := &app{streams: streams{in: a.in, out: a.out, err: io.Discard}, dir: a.dir, quiet: true}
+	c, err := quiet.loadCodebase(ctx, quiet.progress())
+	if err != nil {
+		return nil, noFiles
+	}
+	defer c.Close() // it was only read
+	return nodeNames(c.View(), begun), noFiles
+}
+
+func nodeNames(v *codegraph.View, begun string) (out []string) {
+	const most = 200 // more than a person reads
+	found := v.Beginning(begun, most)
+	seen := map[string]bool{}
+	for i := range found {
+		n := &found[i]
+		for _, form := range forms(n) {
+			if strings.HasPrefix(form, begun) && !seen[form] {
+				seen[form] = true
+				out = append(out, form+"\t"+cell(string(n.Kind)+" "+place(n.Path, n.Line)))
+				break
+			}
+		}
+	}
+	return out
+}
+
+// forms are the ways to say a node, the shortest first.
+func forms(n *codegraph.Node) []string {
+	out := []string{n.Name}
+	for i := len(n.Qualified) - len(n.Name) - 2; i > 0; i-- {
+		if n.Qualified[i] == '.' || n.Qualified[i] == '/' {
+			out = append(out, n.Qualified[i+1:])
+		}
+	}
+	return append(out, n.Qualified, n.ID)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -169,4 +171,273 @@ func until[T any](ctx context.Context, seq iter.Seq[T]) iter.Seq[T] {
 			}
 		}
 	}
+}
+
+const (
+	importBatch  = 1000 // lines in one transaction
+	importFlight = 2    // batches at once: one is prepared while the other is written
+)
+
+// importSummary is what became of the lines.
+type importSummary struct {
+	Owner     string `json:"owner"`
+	Written   int    `json:"written"`
+	Unchanged int    `json:"unchanged"` // were there already
+	Failed    int    `json:"failed"`
+	Adopted   int    `json:"adopted"` // of those that are in, claims that carried another owner
+	// Candidates are claims that read like rules and that nobody vouches for.
+	Candidates int `json:"rule_candidates"`
+}
+
+func (s importSummary) String() string {
+	out := fmt.Sprintf("%d claims written, %d unchanged, %d lines failed; owner %s", s.Written, s.Unchanged, s.Failed, s.Owner)
+	if s.Adopted > 0 {
+		out += fmt.Sprintf(", %d of them from other owners", s.Adopted)
+	}
+	if s.Candidates > 0 {
+		out += fmt.Sprintf("\ncandidate rules: %d; ken memory review shows and approves them", s.Candidates)
+	}
+	return out
+}
+
+// importer collects lines into batches and writes them. Its methods are called
+// from one goroutine.
+type importer struct {
+	s        store.Engine
+	tell     io.Writer // hears about every line that failed
+	progress *progress
+	sum      importSummary
+	hints    map[string]bool // advice given already
+
+	stopped error // the store can't be written: the rest is not tried
+
+	next   *importedBatch
+	flight []*importedBatch // oldest first
+}
+
+type importedBatch struct {
+	lines []importedLine
+	in    []store.Incoming
+	names map[string]bool // ids and keys of in
+	out   chan []store.Outcome
+}
+
+// importedLine is where a line was, and what is wrong with it; without an error
+// it is the next of the batch's claims.
+type importedLine struct {
+	file    string
+	n       int
+	err     error
+	adopted bool
+}
+
+// add takes one line.
+func (im *importer) add(ctx context.Context, file string, l jsonl.Line) {
+	if im.next == nil {
+		im.next = &importedBatch{names: map[string]bool{}, out: make(chan []store.Outcome, 1)}
+	}
+	b, at := im.next, importedLine{file: file, n: l.N, err: l.Err}
+	if l.Err == nil {
+		owner := im.s.Owner()
+		at.adopted = l.Claim.Owner != "" && l.Claim.Owner != owner
+		l.Claim.Owner = owner
+		b.in = append(b.in, store.Incoming{Claim: l.Claim, Prior: l.History})
+		for _, name := range []string{"id " + l.Claim.ID, "key " + l.Claim.Key} {
+			b.names[name] = true
+		}
+	}
+	if b.lines = append(b.lines, at); len(b.lines) == importBatch {
+		im.flush(ctx)
+	}
+}
+
+// flush starts writing the batch at hand. Two batches that name the same claim
+// never run at once: the later line must win.
+func (im *importer) flush(ctx context.Context) {
+	b := im.next
+	if b == nil {
+		return
+	}
+	im.next = nil
+	for len(im.flight) >= importFlight || im.conflicts(b) {
+		im.settle()
+	}
+	im.flight = append(im.flight, b)
+	ctx = context.WithoutCancel(ctx) // a batch is in or not, and the summary must know
+	go func() { b.out <- im.s.Import(ctx, b.in) }()
+}
+
+func (im *importer) conflicts(b *importedBatch) bool {
+	for _, other := range im.flight {
+		for name := range b.names {
+			if name != "id " && name != "key " && other.names[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settle waits for the oldest batch and counts what became of it.
+func (im *importer) settle() {
+	b := im.flight[0]
+	im.flight = im.flight[1:]
+	outcomes := <-b.out
+	for _, l := range b.lines {
+		if l.err == nil {
+			var o store.Outcome
+			o, outcomes = outcomes[0], outcomes[1:]
+			l.err = o.Err
+			im.count(&l, o.Changed)
+		}
+		if l.err != nil {
+			im.sum.Failed++
+		}
+		if im.stopped == nil && errors.Is(l.err, ken.ErrUnavailable) {
+			im.stopped = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("stopped at %s:%d", l.file, l.n), Err: l.err,
+				Try: strings.TrimSpace(ken.Hint(l.err) + " Then import the same files again: what is in already does not change.")}
+		}
+		if l.err != nil && im.stopped == nil {
+			im.complain(&l)
+		}
+	}
+	im.progress.update("import", im.sum.Written+im.sum.Unchanged+im.sum.Failed, 0)
+}
+
+func (im *importer) count(l *importedLine, changed bool) {
+	switch {
+	case l.err != nil:
+		return
+	case changed:
+		im.sum.Written++
+	default:
+		im.sum.Unchanged++
+	}
+	if l.adopted {
+		im.sum.Adopted++
+	}
+}
+
+func (im *importer) settleAll() {
+	for len(im.flight) > 0 {
+		im.settle()
+	}
+}
+
+// complain tells of a line that failed, and once how such lines are mended.
+func (im *importer) complain(l *importedLine) {
+	fmt.Fprintf(im.tell, "%s:%d: %v\n", l.file, l.n, l.err)
+	if hint := ken.Hint(l.err); hint != "" && !im.hints[hint] {
+		im.hints[hint] = true
+		fmt.Fprintf(im.tell, "Try: %s\n", hint)
+	}
+}
+
+// candidates counts the candidate rules of the store.
+func (im *importer) candidates(ctx context.Context) (n int, err error) {
+	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true}
+	for _, err := range im.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// embed gives the new claims their vectors where a service makes them; a model
+// in this process has done so while they were written.
+func (im *importer) embed(ctx context.Context) {
+	if _, err := im.s.EmbedMissing(ctx); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(im.tell, "ken: the claims are found by words, not yet by meaning: %v\nTry: ken index, later.\n", err)
+	}
+}
+
+type exportOptions struct {
+	out                     string
+	statuses, kinds, scopes []string
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write claims as JSON lines",
+		Long: "Write every claim with its history, one JSON object a line, whatever its status and whether it has expired. " +
+			"ken import reads it back, into this store or another one, and nothing is lost. Pieces of the repository are left out: " +
+			"ken index makes them anew.",
+		Example: `  ken export --out claims.jsonl
+  ken export --status verified --kind playbook`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "write this `file`, whole or not at all; default standard output")
+	f.StringArrayVar(&o.statuses, "status", nil, "only claims of this `status` (repeatable)")
+	f.StringArrayVar(&o.kinds, "kind", nil, "only claims of this `kind` (repeatable)")
+	f.StringArrayVar(&o.scopes, "scope", nil, "only claims of this scope, as `type:id` (repeatable)")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, o *exportOptions) error {
+	f := ken.Filter{}
+	if err := filterFlags(&f, o.statuses, o.kinds, o.scopes); err != nil {
+		return err
+	}
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+		p := a.progress()
+		defer p.done()
+		n := 0
+		write := func(w io.Writer) (err error) {
+			n, err = jsonl.Export(ctx, s, f, w, func(n int) { p.update("export", n, 0) })
+			return err
+		}
+		if o.out == "" || o.out == "-" {
+			w := bufio.NewWriter(a.out)
+			if err := errors.Join(write(w), w.Flush()); err != nil {
+				return err
+			}
+			p.done()
+			return nil
+		}
+		if err := replaceFile(o.out, write); err != nil {
+			return err
+		}
+		p.done()
+		if a.json {
+			return a.printJSON(map[string]any{"claims": n, "file": o.out})
+		}
+		fmt.Fprintf(a.err, "%d claims written to %s\n", n, o.out)
+		return nil
+	})
+}
+
+// replaceFile writes a file next to path and puts it in path's place once it is
+// whole and on the disk; until then path is what it was.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return usage{&ken.Error{Code: ken.CodeInvalid, Field: "--out", Msg: path + " is not a regular file",
+			Try: "Leave --out away to write to standard output."}}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return &ken.Error{Code: ken.CodeNotFound, Field: "--out", Msg: "create file", Err: err, Try: "Check that the folder is there and writable."}
+	}
+	defer func() {
+		if err != nil { // which matters more than what is left of the new file
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriter(f)
+	if err := errors.Join(write(w), w.Flush(), f.Sync()); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("put %s into place: %w", path, err)
+	}
+	return nil
 }

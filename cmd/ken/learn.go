@@ -2,14 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/user"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -183,4 +191,186 @@ func parseLength(s string) (time.Duration, error) {
 		}
 	}
 	return time.ParseDuration(s)
+}
+
+// file files a claim as its flags say. What they leave open is read from the text, so
+// that a rule on an operator's word has an aspect as any other.
+func (o *learnOptions) file(c *ken.Claim, names reading.Names) {
+	if len(o.entities) == 0 && o.aspect == "" && !o.constraint {
+		return // the store does that
+	}
+	reading.Assign(c, names)
+	if given := spelled(o.entities); len(given) > 0 {
+		c.Entities = given // whatever else the text names
+	}
+	if !c.Kind.Structural() {
+		c.AssignedBy = ken.AssignedByOperator
+	}
+}
+
+// spelled are names as entities are compared by, each once.
+func spelled(names []string) (out []string) {
+	for _, n := range names {
+		if n = analysis.Entity(n); n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// stated are the dependencies that were read from a claim.
+func stated(ctx context.Context, s store.Engine, c *ken.Claim) ([]ken.Claim, error) {
+	f := &ken.Filter{Unscoped: true}
+	outlines, err := s.Outlines(ctx, c.Entities, f, store.OutlineOptions{Aspects: 1, Top: 1})
+	if err != nil {
+		return nil, err
+	}
+	var out []ken.Claim
+	seen := map[store.Ref]bool{}
+	for i := range outlines {
+		for _, l := range outlines[i].Links {
+			if l.Kind != ken.KindDependency || seen[l.Ref] {
+				continue
+			}
+			seen[l.Ref] = true
+			d, err := s.Claim(ctx, l.Ref)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == c.ID }) {
+				out = append(out, d)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b ken.Claim) int { return strings.Compare(a.Text, b.Text) })
+	return out, nil
+}
+
+// understood says how a claim was filed: "constraint on payments (also: ledger);
+// payments requires ledger".
+func understood(c *ken.Claim, dependencies []ken.Claim) string {
+	what := string(c.Kind)
+	if c.Constraint {
+		what = "constraint"
+	}
+	switch {
+	case len(c.Entities) > 0:
+		what += " on " + cell(c.Entities[0])
+	case c.Constraint:
+		what += " on nothing in particular: it is in every turn"
+	default:
+		what += " on nothing in particular"
+	}
+	if len(c.Entities) > 0 && c.Aspect != "" {
+		what += ", " + cell(c.Aspect)
+	}
+	if len(c.Entities) > 1 {
+		what += " (also: " + cell(strings.Join(c.Entities[1:], ", ")) + ")"
+	}
+	for i := range dependencies {
+		what += "; " + cell(dependencies[i].Text)
+	}
+	return what
+}
+
+// tell says something to a person, beside the output.
+func (a *app) tell(text string) {
+	if !a.quiet {
+		fmt.Fprintln(a.err, "ken:", text)
+	}
+}
+
+// tellCleaned says that what was kept is not all that was given.
+func (a *app) tellCleaned(text string, c *ken.Claim) {
+	if c.Text != text {
+		fmt.Fprintln(a.err, "ken: what looked like a secret, a model's reasoning or a control character was taken out")
+	}
+}
+
+// evidenceFlags are the flags that say what backs a claim.
+type evidenceFlags struct {
+	files, urls, tests []string
+	command            string
+	exit               int
+	by, note           string
+
+	flags *pflag.FlagSet
+}
+
+func (e *evidenceFlags) add(f *pflag.FlagSet) {
+	e.flags = f
+	f.StringArrayVar(&e.files, "file", nil, "evidence: a `file` of the project, as it is now (repeatable)")
+	f.StringArrayVar(&e.urls, "url", nil, "evidence: the `address` of a web page (repeatable)")
+	f.StringArrayVar(&e.tests, "test", nil, "evidence: the `name` of a test that was run (repeatable)")
+	f.StringVar(&e.command, "command", "", "evidence: a `command` that was run")
+	f.IntVar(&e.exit, "exit", 0, "the exit `status` of --command")
+	f.StringVar(&e.by, "by", "", "evidence: the `name` of the person who vouches for it")
+	f.StringVar(&e.note, "note", "", "`what` that person checked")
+}
+
+// mechanical returns the evidence that is not somebody's word.
+func (e *evidenceFlags) mechanical(root string, now time.Time) ([]ken.Evidence, error) {
+	if e.flags.Changed("exit") && e.command == "" {
+		return nil, usagef("--exit is the status of a --command, and there is none")
+	}
+	var out []ken.Evidence
+	for _, path := range e.files {
+		ev, err := fileEvidence(root, path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ev)
+	}
+	for _, url := range e.urls {
+		out = append(out, ken.FromURL(url, now, ""))
+	}
+	for _, id := range e.tests {
+		out = append(out, ken.FromTestResult(id, ""))
+	}
+	if e.command != "" {
+		out = append(out, ken.FromExitCode(e.command, e.exit))
+	}
+	for i := range out {
+		out[i].FetchedAt = now
+	}
+	return out, nil
+}
+
+// asserts reports whether somebody's word was given as evidence.
+func (e *evidenceFlags) asserts() bool { return e.by != "" || e.note != "" }
+
+// person is who vouches: the one that was named, else who runs the command.
+func (e *evidenceFlags) person() string {
+	if e.by != "" {
+		return e.by
+	}
+	return currentUser()
+}
+
+// assertion is that person's word.
+func (e *evidenceFlags) assertion(now time.Time) ken.Evidence {
+	return ken.FromHumanAssertion(e.person(), now, e.note)
+}
+
+func currentUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}
+
+// fileEvidence is a file of the project, named from where the command runs.
+func fileEvidence(root, path string) (ken.Evidence, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ken.Evidence{}, fmt.Errorf("find %s: %w", path, err)
+	}
+	e, err := provenance.Evidence(root, abs)
+	if why, ok := errors.AsType[*ken.Error](err); ok {
+		why.Field = "--file"
+		if why.Code == ken.CodeInvalid {
+			return e, usage{why}
+		}
+	}
+	return e, err
 }

@@ -1,13 +1,22 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/lifecycle"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -173,4 +182,235 @@ func (a *app) printRecall(got middleware.RecallAnswer, owner string) {
 		rows[i] = []string{a.shortID(c.ID), c.Tier.String(), string(c.Kind), fmt.Sprintf("%.3f", c.Score), legs(c.Legs), text}
 	}
 	a.printTable([]string{"ID", "TIER", "KIND", "SCORE", "FOUND BY", "TEXT"}, rows)
+}
+
+// recallArchived finds archived claims, by their words.
+func (a *app) recallArchived(ctx context.Context, args []string, o *recallOptions, q *middleware.RecallQuery) (err error) {
+	for name, given := range map[string]bool{"--batch": o.batch != "", "--mode": o.mode != "", "--documents": o.documents, "--floor": o.floor} {
+		if given {
+			return usagef("--archived and %s: give one of the two", name)
+		}
+	}
+	question := ""
+	if len(args) > 0 {
+		if question, err = a.text(args); err != nil {
+			return err
+		}
+	}
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		found, err := lifecycle.Archived(ctx, s, question, q.Filter, q.Limit)
+		if err != nil {
+			return err
+		}
+		views := make([]claimView, len(found))
+		rows := make([][]string, len(found))
+		for i := range found {
+			c := &found[i]
+			views[i] = l.View(*c)
+			rows[i] = []string{a.shortID(c.ID), string(c.Status), string(c.Kind), c.ArchivedAt.UTC().Format(minute), headline(c)}
+		}
+		switch {
+		case a.json:
+			return a.printJSON(map[string]any{"claims": views})
+		case len(rows) == 0:
+			fmt.Fprintln(a.err, "ken: nothing found")
+		default:
+			a.printTable([]string{"ID", "STATUS", "KIND", "ARCHIVED (UTC)", "TEXT"}, rows)
+		}
+		return nil
+	})
+}
+
+// batchQuestion is one line of a batch.
+type batchQuestion struct {
+	ID       json.RawMessage `json:"id,omitempty"` // any JSON value, handed back as it came
+	Question string          `json:"question"`
+	Scope    string          `json:"scope,omitempty"`
+}
+
+// batchAnswer is one line of the answer.
+type batchAnswer struct {
+	batchQuestion
+	middleware.RecallAnswer
+}
+
+func (a *app) recallBatch(ctx context.Context, file string, q *middleware.RecallQuery) error {
+	in, err := a.open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		a.hintAtGaps(ctx, l, s, q)
+		rc := l.Recaller(s, *q)
+		enc := json.NewEncoder(a.out)
+		enc.SetEscapeHTML(false)
+		asked, failed := 0, 0
+		for line := range until(ctx, readLines(in)) {
+			if line.err == nil && strings.TrimSpace(line.text) == "" {
+				continue
+			}
+			asked++
+			if err := answerLine(ctx, rc, line, q.Filter.Scopes, enc); err != nil {
+				if ctx.Err() != nil {
+					break
+				}
+				failed++
+				fmt.Fprintf(a.err, "%s:%d: %v\n", file, line.n, err)
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if failed > 0 {
+			return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%d of %d questions were not answered", failed, asked),
+				Try: "Write a question a line, or {\"id\": 1, \"question\": \"…\"}."}
+		}
+		return nil
+	})
+}
+
+// answerLine answers one line onto enc.
+func answerLine(ctx context.Context, rc *middleware.Recaller, line textLine, scopes []ken.Scope, enc *json.Encoder) error {
+	if line.err != nil {
+		return line.err
+	}
+	q, err := parseQuestion(line.text)
+	if err != nil {
+		return err
+	}
+	if q.Scope != "" {
+		scope, err := ken.ParseScope(q.Scope)
+		if err != nil {
+			return err
+		}
+		scopes = []ken.Scope{scope}
+	}
+	got, err := rc.Ask(ctx, q.Question, scopes)
+	if err != nil {
+		return err
+	}
+	return enc.Encode(batchAnswer{q, got})
+}
+
+func parseQuestion(line string) (q batchQuestion, err error) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "{") {
+		return batchQuestion{Question: line}, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&q); err != nil {
+		return q, fmt.Errorf("read question: %w", err)
+	}
+	if strings.TrimSpace(q.Question) == "" {
+		return q, &ken.Error{Code: ken.CodeInvalid, Field: "question", Msg: "empty"}
+	}
+	return q, nil
+}
+
+// textLine is one line of a file, counted from 1.
+type textLine struct {
+	n    int
+	text string
+	err  error // the reader's own; the last line
+}
+
+const maxQuestionLine = 1 << 20
+
+func readLines(r io.Reader) iter.Seq[textLine] {
+	return func(yield func(textLine) bool) {
+		s := bufio.NewScanner(r)
+		s.Buffer(nil, maxQuestionLine)
+		n := 1
+		for ; s.Scan(); n++ {
+			if !yield(textLine{n: n, text: string(bytes.TrimPrefix(s.Bytes(), []byte("\ufeff")))}) {
+				return
+			}
+		}
+		if err := s.Err(); err != nil {
+			yield(textLine{n: n, err: err})
+		}
+	}
+}
+
+func (a *app) historyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history ID",
+		Short: "Show what happened to a claim",
+		Long: "Show what happened to a claim, oldest first: when it was written, revised, verified, disputed or superseded, by whom " +
+			"and on what evidence. Of a forgotten claim, found by its whole id, only the times are left.",
+		Example: `  ken history 3f9a2c71`,
+		Args:    takes("ID"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) history(ctx context.Context, id string) error {
+	return a.withStore(ctx, func(_ *middleware.Layer, s store.Engine) error {
+		switch c, err := operator.Living(ctx, s, id); {
+		case err == nil:
+			id = c.ID
+		case !errors.Is(err, ken.ErrNotFound): // a forgotten claim still has events
+			return err
+		}
+		events, err := s.History(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(struct {
+				ID      string           `json:"id"`
+				History []ken.ClaimEvent `json:"history"`
+			}{id, events})
+		}
+		rows := make([][]string, len(events))
+		for i, ev := range events {
+			rows[i] = []string{fmt.Sprint(ev.Seq), ev.At.Format("2006-01-02 15:04:05"), string(ev.Type), eventStatus(&ev),
+				ev.Actor.ID, a.eventDetail(&ev)}
+		}
+		a.printTable([]string{"SEQ", "AT (UTC)", "EVENT", "STATUS", "BY", "DETAIL"}, rows)
+		return nil
+	})
+}
+
+// eventStatus is the status that an event left the claim in.
+func eventStatus(ev *ken.ClaimEvent) string {
+	if ev.From != "" && ev.To != "" {
+		return string(ev.From) + " → " + string(ev.To)
+	}
+	return string(ev.To)
+}
+
+// eventDetail is the reason of an event, the other claim, and what it rests on.
+func (a *app) eventDetail(ev *ken.ClaimEvent) string {
+	if ev.Erased {
+		return "forgotten"
+	}
+	var parts []string
+	if ev.Reason != "" {
+		parts = append(parts, ev.Reason)
+	}
+	if ev.Other != "" {
+		parts = append(parts, a.shortID(ev.Other))
+	}
+	for _, e := range ev.Evidence {
+		parts = append(parts, evidenceLabel(e))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// evidenceLabel names a piece of evidence by its kind and what it points at.
+func evidenceLabel(e ken.Evidence) string {
+	label := string(e.Kind)
+	for _, ref := range []string{e.ID, e.Path, e.URL, e.CommitSHA, e.ToolCallID, e.ArtifactID, e.MessageID} {
+		if ref != "" {
+			label += " " + ref
+			break
+		}
+	}
+	if e.ExitCode != nil {
+		label += fmt.Sprintf(" = %d", *e.ExitCode)
+	}
+	return label
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/console"
 	"github.com/kenlayer/ken/middleware"
 )
@@ -250,3 +252,78 @@ func secondSignal(ctx context.Context) (now context.Context, stop context.Cancel
 	}()
 	return now, stop
 }
+
+func (a *app) serveKeyCommand() *cobra.Command {
+	var project string
+	var rights []string
+	cmd := &cobra.Command{
+		Use:   "key NAME",
+		Short: "Make a key for the gateway",
+		Long: "Make a key, and print it once, with the lines that let it in. Put those under gateway.keys: they have the key's hash, from " +
+			"which nobody can make the key. The owner whose knowledge it opens is --owner.\n\n" +
+			"Rights are chat (model calls), read, write, and operate (forget, approve, export, and all else that is for a person). Without " +
+			"--right a key has the first three.",
+		Example: "  ken serve key ana --owner ana\n  ken serve key dashboard --right read --right operate",
+		Args:    takes("a name"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.serveKey(config.GatewayKey{Name: args[0], Owner: a.owner, Project: project, Rights: rights})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "the `project` that its turns belong to")
+	cmd.Flags().StringSliceVar(&rights, "right", nil, "a `right`; may be given more than once")
+	return cmd
+}
+
+func (a *app) serveKey(k config.GatewayKey) error {
+	key := access.NewKey()
+	k.Hash = access.HashKey(key).String()
+	c := config.Default()
+	c.Gateway.Keys = []config.GatewayKey{k}
+	if err := c.Validate(); err != nil {
+		return usage{err}
+	}
+	line, err := c.Get("gateway.keys")
+	if err != nil {
+		return err
+	}
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "["), "]")
+	if a.json {
+		return a.printJSON(map[string]string{"key": key, "name": k.Name, "hash": k.Hash, "entry": line})
+	}
+	fmt.Fprintf(a.out, "%s\n\ngateway:\n  keys:\n    - %s\n", key, line)
+	fmt.Fprintln(a.err, "ken: the key is shown this once; give it to the client, and put the lines below it into the configuration")
+	return nil
+}
+
+// logLines prints what the layer has to say, and nobody else is there to be
+// told, as the command prints its own errors. The layer uses the attributes
+// cause and try, no others, and no groups.
+type logLines struct{ w io.Writer }
+
+// Enabled leaves out what is not a warning at least.
+func (logLines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// Handle prints a record.
+func (h logLines) Handle(_ context.Context, r slog.Record) error {
+	line, try := "ken: "+r.Message, ""
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "try":
+			try = a.Value.String()
+		case "cause":
+			line += ": " + a.Value.String()
+		}
+		return true
+	})
+	if try != "" {
+		line += "\nTry: " + try
+	}
+	_, err := fmt.Fprintln(h.w, line)
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (h logLines) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// WithGroup implements slog.Handler.
+func (h logLines) WithGroup(string) slog.Handler { return h }

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/harvest"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -106,4 +110,317 @@ func (a *app) endSession(ctx context.Context, id string) error {
 		}
 		return l.End(ctx, a.owner, info.ID, session.Closed)
 	})
+}
+
+func (a *app) sessionsForgetCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget ID",
+		Short: "Delete a session's messages without harvesting them",
+		Long: "Delete what the journal holds of a session, also on the disk: its messages, and the note that it was there. Nothing more is " +
+			"learned from it. Claims that came of it stay; ken forget erases those. It can't be undone, so it asks first.",
+		Args:              takes("ID"),
+		ValidArgsFunction: a.completes(sessionIDs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.forgetSession(cmd.Context(), args[0], yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+func (a *app) forgetSession(ctx context.Context, id string, yes bool) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		info, err := l.Journal(a.owner).Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			fmt.Fprintf(a.err, "To be deleted:\n  session %s, %s, %d messages, %s to %s UTC\n", cell(info.ID), info.State, info.Messages,
+				info.Started.UTC().Format(minute), info.Active.UTC().Format(minute))
+			if err := a.agree("Delete for good?", "Nothing was deleted."); err != nil {
+				return err
+			}
+		}
+		if err := forgetJournal(ctx, l, s, info.ID); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(map[string]any{"forgotten": []string{info.ID}})
+		}
+		fmt.Fprintln(a.out, cell(info.ID))
+		return nil
+	})
+}
+
+// forgetJournal deletes what is kept of a session, and then from the disk: the
+// pages that held it are free, and still full of it.
+func forgetJournal(ctx context.Context, l *middleware.Layer, s store.Engine, id string) error {
+	if err := l.ForgetSession(ctx, s.Owner(), id); err != nil {
+		return err
+	}
+	if err := s.Compact(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("clear the disk of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// sessionView is a session with the claims that came of it, as they are now.
+type sessionView struct {
+	session.Info
+	Checkpoint *session.Checkpoint `json:"checkpoint,omitempty"` // while its messages are there
+	Claims     []claimView         `json:"claims"`
+}
+
+func (a *app) showSession(ctx context.Context, id string) error {
+	return a.withStore(ctx, func(l *middleware.Layer, s store.Engine) error {
+		j := l.Journal(a.owner)
+		info, err := j.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		v := sessionView{Info: info}
+		if cp, ok, err := j.Checkpoint(ctx, info.ID); err != nil {
+			return err
+		} else if ok {
+			v.Checkpoint = &cp
+		}
+		if v.Claims, err = l.CameOf(ctx, s, &info); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(v)
+		}
+		a.printSession(&v)
+		return nil
+	})
+}
+
+func (a *app) printSession(v *sessionView) {
+	line := func(name, text string) {
+		if text = cell(text); text != "" {
+			fmt.Fprintf(a.out, "%-10s  %s\n", name, text)
+		}
+	}
+	line("session", v.ID)
+	line("state", strings.TrimSuffix(string(v.State)+", "+string(v.Reason), ", "))
+	line("part of", v.Parent)
+	line("agent", v.Agent)
+	line("messages", fmt.Sprintf("%d, from %s to %s UTC", v.Messages, v.Started.UTC().Format(minute), v.Active.UTC().Format(minute)))
+	if cp := v.Checkpoint; cp != nil {
+		line("goal", cp.Goal)
+		line("files", strings.Join(cp.Files, ", "))
+		line("open", strings.Join(cp.Open, " · "))
+		line("last step", cp.LastStep)
+	}
+	line("came of it", cameOfIt(&v.Info))
+	if len(v.Claims) == 0 {
+		return
+	}
+	fmt.Fprintln(a.out)
+	rows := make([][]string, len(v.Claims))
+	for i := range v.Claims {
+		c := &v.Claims[i]
+		rows[i] = []string{a.shortID(c.ID), string(c.Kind), string(c.Status), headline(&c.Claim)}
+	}
+	a.printTable([]string{"ID", "KIND", "STATUS", "TEXT"}, rows)
+}
+
+func (a *app) harvestCommand() *cobra.Command {
+	var again string
+	cmd := &cobra.Command{
+		Use:   "harvest",
+		Short: "Harvest the sessions that are over",
+		Long: "End the sessions that are idle or were left by a process that is gone, and keep what they taught. The layer does so by " +
+			"itself, and ken chat when it starts and ends; this is for programs that don't run for long, and for seeing it happen. " +
+			"The exit status is 1 if a job fails: ken jobs says why.\n\n" +
+			"--again harvests one session once more, while its messages are still there: after a model was configured, for instance. What " +
+			"is known of it already changes nothing.",
+		Example: `  ken harvest
+  ken harvest --again 3f9a2c`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if again != "" {
+				return a.harvestAgain(cmd.Context(), again)
+			}
+			return a.withHarvest(cmd.Context(), func(*middleware.Layer) error { return nil })
+		},
+	}
+	cmd.Flags().StringVar(&again, "again", "", "the `session` to harvest once more")
+	return cmd
+}
+
+// withHarvest runs fn, and then every job that is due, with progress.
+func (a *app) withHarvest(ctx context.Context, fn func(*middleware.Layer) error) error {
+	p := a.progress()
+	defer p.done()
+	l, err := a.layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := fn(l); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	report, err := l.Harvest(ctx, a.owner)
+	p.done()
+	if len(report.Jobs) > 0 || err == nil {
+		err = errors.Join(err, a.printReport(&report))
+	}
+	return errors.Join(err, l.Close())
+}
+
+// printReport tells what came of the jobs that ran, and fails if one did.
+func (a *app) printReport(r *jobs.Report) error {
+	switch {
+	case a.json:
+		if err := a.printJobsJSON(r.Jobs); err != nil {
+			return err
+		}
+	case len(r.Jobs) == 0:
+		fmt.Fprintln(a.err, "ken: nothing is due")
+	default:
+		a.printJobs(r.Jobs)
+	}
+	if n := r.Retried + r.Dead; n > 0 {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("%d of %d jobs failed", n, len(r.Jobs)),
+			Try: "See ken jobs for the reason; ken jobs retry ID runs one again."}
+	}
+	return nil
+}
+
+func (a *app) harvestAgain(ctx context.Context, id string) error {
+	p := a.progress()
+	defer p.done()
+	l, err := a.layer(ctx, p)
+	if err != nil {
+		return err
+	}
+	out, err := l.HarvestAgain(ctx, a.owner, id)
+	p.done()
+	switch {
+	case err != nil:
+	case a.json:
+		err = a.printJSON(struct {
+			Outcome session.Outcome `json:"outcome"`
+		}{out})
+	default:
+		fmt.Fprintln(a.out, cell(harvest.Describe(&out)))
+	}
+	return errors.Join(err, l.Close())
+}
+
+func (a *app) jobsCommand() *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List the jobs of the background, and run a dead one again",
+		Long: "List jobs: what waits, what runs, what was done, and what is dead, with the reason. A job that fails is tried again after " +
+			"longer and longer pauses; after eight attempts, or three in a row during which the process ended, it is dead, at once if another attempt can't help, and stays until somebody " +
+			"decides. What is done is remembered for done_jobs_days of lifecycle.yaml.",
+		Example: `  ken jobs --state dead
+  ken jobs retry 3f9a2c`,
+		Args: onlySubcommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listJobs(cmd.Context(), state) },
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only jobs in this `state`: queued, running, done or dead")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "retry ID",
+			Short: "Run a dead or waiting job again, now",
+			Long: "Run a job that is dead or waits for its time, with all its attempts before it, and whatever else is due. The exit status " +
+				"is 1 if it fails again.",
+			Args:              takes("ID"),
+			ValidArgsFunction: a.completes(jobIDs),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.withHarvest(cmd.Context(), func(l *middleware.Layer) error {
+					_, err := l.Jobs(a.owner).Retry(cmd.Context(), args[0])
+					return err
+				})
+			},
+		},
+		&cobra.Command{
+			Use:   "rm ID",
+			Short: "Remove a job that is not running",
+			Long: "Remove a job that is not running: it is not done then. The messages of a session whose job is removed stay, and ken " +
+				"harvest --again harvests them.",
+			Args:              takes("ID"),
+			ValidArgsFunction: a.completes(jobIDs),
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.removeJob(cmd.Context(), args[0]) },
+		})
+	return cmd
+}
+
+func (a *app) listJobs(ctx context.Context, state string) error {
+	var states []jobs.State
+	if state != "" {
+		switch s := jobs.State(state); s {
+		case jobs.Queued, jobs.Running, jobs.Done, jobs.Dead:
+			states = append(states, s)
+		default:
+			return usage{&ken.Error{Code: ken.CodeInvalid, Field: "--state", Msg: fmt.Sprintf("%q is no state of a job", state),
+				Try: "Use queued, running, done or dead."}}
+		}
+	}
+	return a.withStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+		// With an error come the jobs that can be read.
+		all, failed := l.Jobs(a.owner).List(ctx, states...)
+		switch {
+		case failed != nil && len(all) == 0:
+		case a.json:
+			if err := a.printJobsJSON(all); err != nil {
+				return err
+			}
+		case len(all) == 0:
+			fmt.Fprintln(a.err, "ken: there are no jobs")
+		default:
+			a.printJobs(all)
+		}
+		return failed
+	})
+}
+
+func (a *app) removeJob(ctx context.Context, id string) error {
+	return a.withStore(ctx, func(l *middleware.Layer, _ store.Engine) error {
+		q := l.Jobs(a.owner)
+		if j, err := q.Get(ctx, id); err == nil { // one that can't be read is removed all the same
+			id = j.ID
+		}
+		if err := q.Remove(ctx, id); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(map[string]any{"removed": []string{id}})
+		}
+		fmt.Fprintln(a.out, id)
+		return nil
+	})
+}
+
+func (a *app) printJobsJSON(all []jobs.Job) error {
+	if all == nil {
+		all = []jobs.Job{}
+	}
+	return a.printJSON(map[string]any{"jobs": all})
+}
+
+func (a *app) printJobs(all []jobs.Job) {
+	rows := make([][]string, len(all))
+	for i := range all {
+		j := &all[i]
+		id := j.ID
+		if isTerminal(a.out) { // a hash, which its beginning names
+			id = id[:min(shortest, len(id))]
+		}
+		rows[i] = []string{id, j.Kind, j.Key, string(j.State), fmt.Sprint(j.Attempts), j.Due.UTC().Format(minute), becameOf(j)}
+	}
+	a.printTable([]string{"ID", "KIND", "WHAT", "STATE", "TRIES", "DUE (UTC)", "CAME OF IT"}, rows)
+}
+
+// becameOf is a job's outcome in a line.
+func becameOf(j *jobs.Job) string {
+	switch {
+	case j.State == jobs.Running && j.Progress != nil:
+		return strings.TrimSpace(fmt.Sprintf("%s %d of %d", j.Progress.Stage, j.Progress.Done, j.Progress.Total))
+	case j.State != jobs.Done && j.Error != "":
+		return strings.TrimSpace(j.Error + " " + j.Try)
+	}
+	return j.Note
 }

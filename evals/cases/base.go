@@ -2,15 +2,27 @@ package cases
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/internal/store/jsonl"
+	"github.com/kenlayer/ken/internal/store/remote"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -148,4 +160,193 @@ func write(ctx context.Context, l *middleware.Layer, owner string, in []store.In
 		}
 	}
 	return nil
+}
+
+type clock = func() time.Time
+
+// fixture is the layer that a case runs on. Cases with the same knowledge at the
+// same moment share one, since a turn writes nothing.
+type fixture struct {
+	key   string // what is known, and when
+	layer *middleware.Layer
+	now   clock
+	notes []string
+	seen  *middleware.State // of the last turn that went through the chain
+
+	exported map[string]string // owner, 0, canary → where the export has it; "" is nowhere
+	had      map[string]string // owner, 0, matcher → who has such a claim; see somewhere
+}
+
+// fixture returns the one of the case before, or makes another.
+func (r *runner) fixture(ctx context.Context, c *Case) (*fixture, error) {
+	onBase := (r.o.State != "" || r.o.Export != "") && (!c.Alone || !r.o.GivenAlone)
+	key, err := json.Marshal([]any{onBase, c.Now, c.Given})
+	if err != nil {
+		return nil, err
+	}
+	if r.current != nil && r.current.key == string(key) {
+		return r.current, nil
+	}
+	if r.current != nil {
+		if err := r.current.layer.Close(); err != nil {
+			return nil, err
+		}
+		r.current = nil
+	}
+	r.made++
+	f := &fixture{key: string(key), now: r.o.Now, exported: map[string]string{}, had: map[string]string{}}
+	if !c.Now.IsZero() {
+		f.now = func() time.Time { return c.Now }
+	}
+	state := filepath.Join(r.tmp, "state"+strconv.Itoa(r.made))
+	root := ""
+	if onBase {
+		if err := r.prepare(ctx); err != nil {
+			return nil, err
+		}
+		if err := copyFolder(ctx, r.base, state); err != nil {
+			return nil, err
+		}
+		root, f.notes = r.o.Root, slices.Clone(r.lacking)
+	}
+	f.layer, err = r.open(ctx, state, root, f.now, func(o *middleware.Options) { o.Use = []middleware.Middleware{f.watch} })
+	if err != nil {
+		return nil, err
+	}
+	if err := r.give(ctx, f, c); err != nil {
+		return nil, errors.Join(err, f.layer.Close())
+	}
+	r.current = f
+	return f, nil
+}
+
+// watch keeps what the chain made of a turn.
+func (f *fixture) watch(next middleware.Handler) middleware.Handler {
+	return func(ctx context.Context, st *middleware.State) error {
+		err := next(ctx, st)
+		f.seen = st
+		return err
+	}
+}
+
+// give writes the case's given claims. Ids follow from their place, so that a
+// case gives the same result each time.
+func (r *runner) give(ctx context.Context, f *fixture, c *Case) error {
+	touched := map[string]bool{}
+	for i, g := range c.Given {
+		claim := store.Clone(&g.Claim)
+		claim.Owner = r.owner(claim.Owner)
+		touched[claim.Owner] = true
+		if claim.ID == "" {
+			claim.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d %s", claim.Owner, i, claim.Text)).String()
+		}
+		err := write(ctx, f.layer, claim.Owner, []store.Incoming{{Claim: claim}})
+		switch {
+		case errors.Is(err, ken.ErrRefused): // which may be what the case is about
+			f.notes = append(f.notes, fmt.Sprintf("the given claim in line %d was not kept: %v", g.Line, err))
+		case err != nil:
+			return fmt.Errorf("given in line %d: %w", g.Line, err)
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(touched)) {
+		f.notes = append(f.notes, refresh(ctx, f.layer, owner)...)
+	}
+	return ctx.Err()
+}
+
+// snapshot copies an owner's folder of a live store. The store's own lock is held
+// meanwhile, shared, so nothing is written in between and nothing is written at
+// all; where another process has the store open, that one makes the copy. An owner
+// without a folder has no claims, and nothing is copied. Errors: ErrHeld when the
+// process that has the store does not answer.
+func snapshot(ctx context.Context, state, owner, to string) (err error) {
+	from := filepath.Join(state, bolt.FolderName(owner))
+	const log = "ken.db" // the one file of the folder that a store locks
+	switch fi, err := os.Stat(filepath.Join(from, log)); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && fi.Size() == 0:
+		return nil
+	case err != nil:
+		return fmt.Errorf("copy store: %w", err)
+	}
+	var db *bbolt.DB
+	for range 10 { // whoever has it may be about to end
+		db, err = bbolt.Open(filepath.Join(from, log), 0o600, &bbolt.Options{ReadOnly: true, Timeout: 500 * time.Millisecond})
+		if !errors.Is(err, bolterrors.ErrTimeout) {
+			break
+		}
+		held := askFor(ctx, from, owner, filepath.Join(to, bolt.FolderName(owner)))
+		if _, lost := remote.Lost(held); !lost || ctx.Err() != nil {
+			return held
+		}
+	}
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return bolt.HeldError(from)
+	}
+	if err != nil {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: "copy store " + from, Err: err, Try: "See ken doctor."}
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return copyFolder(ctx, from, filepath.Join(to, bolt.FolderName(owner)))
+}
+
+// askFor has the process that holds a store copy it.
+func askFor(ctx context.Context, from, owner, to string) error {
+	h := bolt.ReadHolder(from)
+	if h.Address == "" {
+		return &ken.Error{Code: ken.CodeHeld, Msg: from + " is held by another process, which serves nobody",
+			Try: "Wait for it to end, or test an export: ken export --out claims.jsonl, then --export claims.jsonl."}
+	}
+	c, err := remote.Dial(ctx, h.Network, h.Address, remote.Options{Owner: owner, Dir: from, Token: h.Token})
+	if err != nil {
+		return err
+	}
+	if err = os.MkdirAll(to, 0o700); err == nil {
+		if err = c.CopyTo(ctx, to); err != nil {
+			err = errors.Join(err, os.RemoveAll(to))
+		}
+	}
+	return errors.Join(err, c.Close())
+}
+
+// copyFolder copies files and folders; nothing else is in a store's folder but
+// what has to stay where it is.
+func copyFolder(ctx context.Context, from, to string) error {
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case d.Type().IsRegular():
+			return copyFile(path, target)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("copy store: %w", err)
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }

@@ -1,13 +1,17 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/spelling"
 	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
@@ -268,4 +272,171 @@ func (e *examiner) mode(context.Context) error {
 	}
 	e.fail("mode", "mode "+string(want), "See what the cause says, and the switches under middleware.", have)
 	return nil
+}
+
+// nearest returns the known name that somebody who wrote name most likely meant:
+// itself, else the one that takes the fewest letters to change, at most one in
+// three. "" means that there is none.
+func nearest(name string, known []string) string {
+	best, least := "", len(name)/3+1
+	for _, k := range known {
+		if k == name {
+			return k
+		}
+		if d := spelling.Distance(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// hit is where a search without floor and limits finds a claim.
+type hit struct {
+	rank    int // from 1; 0: not at all
+	score   float64
+	signals map[string]float64
+}
+
+func (h hit) String() string {
+	return fmt.Sprintf("rank %d, score %.3f (keyword %.3f, share %.3f, cosine %.3f)", h.rank, h.score,
+		h.signals["keyword"], h.signals["share"], h.signals["cosine"])
+}
+
+// most is the longest list that any leg may bring.
+const most = 1000
+
+// rank returns where a claim is found with the turn's filter, floor and limits apart.
+func (e *examiner) rank(ctx context.Context, id string) (hit, error) {
+	if e.ranked == nil {
+		e.ranked = map[string]hit{}
+		st := e.out.state
+		if st == nil {
+			return hit{}, nil
+		}
+		o, noVector := e.f.layer.Retrieval()
+		o.Limits, o.PerLeg, o.Pool, o.TopK, o.Floor = nil, most, most, most, -1
+		o.Legs = nil
+		if e.r.cfg.Middleware.Keyword {
+			o.Legs = append(o.Legs, retriever.Keyword(e.s))
+		}
+		if noVector == "" {
+			o.Legs = append(o.Legs, retriever.Vector(e.s, e.f.layer.Embedder()))
+		}
+		f := ken.Filter{Scopes: st.Turn.Scopes, Unscoped: true, Now: e.f.now().UTC(), MinTrust: e.r.cfg.Retrieval.MinTrust}
+		for i, c := range retriever.New(e.s, o).Retrieve(ctx, retriever.Turn{Signals: st.Signals, Filter: f}).Candidates {
+			e.ranked[c.Row.ID] = hit{i + 1, c.Fused, c.Signals}
+		}
+	}
+	return e.ranked[id], ctx.Err()
+}
+
+// String shows a candidate in a line.
+func (c *candidate) String() string {
+	return fmt.Sprintf("%s %s: %s", name(c.claim.ID, c.claim.Key), headline(c.claim.Heading, c.claim.Text), c.where())
+}
+
+func (c *candidate) where() string {
+	if c.rank == 0 {
+		return "pinned"
+	}
+	return hit{c.rank, c.found.Fused, c.found.Signals}.String()
+}
+
+// name is how a line calls a claim.
+func name(id, key string) string {
+	if key != "" {
+		return key
+	}
+	return shortID(id)
+}
+
+// shortID is the end of an id, as blocks show it.
+func shortID(id string) string { return "k:" + id[max(0, len(id)-leastID):] }
+
+// headline is a claim in a few words.
+func headline(heading, text string) string {
+	return fmt.Sprintf("%q", short(strings.Join(strings.Fields(cmp.Or(heading, text)), " "), 70))
+}
+
+// signals are those of the turn; nil when it was not read.
+func (o *outcome) signals() *ken.Signals {
+	if o.state == nil {
+		return nil
+	}
+	return &o.state.Signals
+}
+
+// stranger asks the same as another owner, through the chain and each leg alone,
+// and looks for what is the case's owner's. The repository is everybody's.
+func (e *examiner) stranger(ctx context.Context) error {
+	const check = "other_owner_sees_nothing"
+	other := e.c.Want.Stranger
+	if other == "" {
+		return nil
+	}
+	want := fmt.Sprintf("nothing of %s's for %s", e.owner, other)
+	if other == e.owner {
+		e.fail(check, want, "Name somebody else.", other+" is the owner of the case")
+		return nil
+	}
+	last := e.c.Messages[lastUser(e.c.Messages)].Text
+	ids, texts := map[string]bool{}, map[string]bool{}
+	for c, err := range e.s.Claims(ctx) {
+		if err != nil {
+			return err
+		}
+		ids[c.ID], texts[plain(c.Text)] = true, true
+	}
+	own, err := e.search(ctx, e.s, last, e.out.signals())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(own))...), func(c ken.Claim) bool { return ids[c.ID] }) {
+		e.fail(check, want, "Ask for something that "+e.owner+" knows.",
+			fmt.Sprintf("the question finds none of %s's %d claims for %s either, so nothing could leak", e.owner, len(ids), e.owner))
+		return nil
+	}
+	s, release, err := e.f.layer.Store(ctx, other)
+	if err != nil {
+		return err
+	}
+	defer release()
+	out, err := e.r.converse(ctx, e.f, e.c, other)
+	if err != nil {
+		return err
+	}
+	var have []string
+	tell := func(where string, c *ken.Claim) {
+		if c.Kind != ken.KindDocument && (ids[c.ID] || texts[plain(c.Text)]) {
+			have = append(have, fmt.Sprintf("%s finds %s %s", where, name(c.ID, c.Key), headline(c.Heading, c.Text)))
+		}
+	}
+	for _, it := range out.items {
+		tell("the block", &ken.Claim{ID: it.ID, Key: it.Key, Kind: it.Kind, Heading: it.Heading, Text: it.Text})
+	}
+	for _, cut := range out.receipt.Cut {
+		tell("the receipt's list of what was cut", &ken.Claim{ID: cut.ID})
+	}
+	found, err := e.search(ctx, s, last, out.signals())
+	if err != nil {
+		return err
+	}
+	for _, leg := range slices.Sorted(maps.Keys(found)) {
+		for i := range found[leg] {
+			tell("the "+leg+" leg", &found[leg][i])
+		}
+	}
+	if len(have) > 0 {
+		e.fail(check, want, "See how the claim came to be "+other+"'s: ken history, with --owner "+other+".", have...)
+	}
+	return nil
+}
+
+func lastUser(msgs []ken.Message) int {
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if msgs[i].Role == "user" {
+			return i
+		}
+	}
+	return 0 // a case has one
 }

@@ -3,6 +3,7 @@ package cases
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/evals/generate"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/retriever"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -218,4 +221,95 @@ var advice = map[ken.CutReason]string{
 	ken.CutDuplicate: "The context has it already; expect it in that turn.",
 	ken.CutLate:      "See why retrieval is slow: ken doctor.",
 	ken.CutStatus:    "Expect a claim that is current.",
+}
+
+// search asks every leg of a store by itself, without filter and floor, and
+// returns what each found, by its name.
+func (e *examiner) search(ctx context.Context, s store.Engine, question string, signals *ken.Signals) (map[string][]ken.Claim, error) {
+	f := everything()
+	q := &retriever.Query{Signals: ken.Signals{Keywords: []string{question}, Question: question}, Filter: &f, Limit: most}
+	if signals != nil {
+		q.Signals = *signals
+	}
+	legs := []retriever.Leg{retriever.Keyword(s), retriever.Pinned(s)}
+	if _, noVector := e.f.layer.Retrieval(); noVector == "" {
+		legs = append(legs, retriever.Vector(s, e.f.layer.Embedder()))
+	}
+	out := map[string][]ken.Claim{}
+	for _, leg := range legs {
+		res, err := leg.Search(ctx, q)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err != nil { // the embedder; the others were asked
+			e.note(fmt.Sprintf("the %s leg was not checked: %v", leg.Name(), err))
+			continue
+		}
+		for _, h := range res.Hits {
+			if out[leg.Name()], err = appendClaim(ctx, out[leg.Name()], s, h.Ref); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func appendClaim(ctx context.Context, to []ken.Claim, s store.Engine, ref store.Ref) ([]ken.Claim, error) {
+	c, err := s.Claim(ctx, ref)
+	if errors.Is(err, ken.ErrNotFound) {
+		return to, nil
+	}
+	return append(to, c), err
+}
+
+func (e *examiner) note(s string) {
+	if !slices.Contains(e.res.Notes, s) {
+		e.res.Notes = append(e.res.Notes, s)
+	}
+}
+
+// outcome is what a conversation came to: its last request.
+type outcome struct {
+	receipt ken.Receipt
+	earlier []ken.Receipt     // of the requests before
+	block   string            // the turn's own block, if the model gets it
+	text    string            // all that is put in front of the model
+	items   []ken.Item        // of the blocks in text, earlier ones first
+	state   *middleware.State // nil when nothing was retrieved at all
+}
+
+// converse sends a conversation through the layer as a client does: one request
+// for each message of the user's, and one for the whole.
+func (r *runner) converse(ctx context.Context, f *fixture, c *Case, owner string) (outcome, error) {
+	r.turns++
+	t := ken.Turn{Owner: owner, Project: c.Project, Scopes: c.Scopes, Session: fmt.Sprintf("case-%d", r.turns)}
+	blocks := map[string][]ken.Item{}
+	var a middleware.Assembly
+	var receipts []ken.Receipt
+	for i, m := range c.Messages {
+		if m.Role != "user" && i < len(c.Messages)-1 {
+			continue
+		}
+		if m.Role == "user" { // the requests after it repeat its block
+			f.seen = nil
+		}
+		t.Messages = c.Messages[:i+1]
+		a = f.layer.Assemble(ctx, t)
+		blocks[a.Receipt.Block] = a.Receipt.Items
+		receipts = append(receipts, a.Receipt)
+	}
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
+	out := outcome{receipt: a.Receipt, earlier: receipts[:len(receipts)-1], state: f.seen}
+	var texts []string
+	for _, in := range a.Insertions {
+		texts = append(texts, in.Text)
+		out.items = append(out.items, blocks[in.Text]...)
+		if in.Text == a.Receipt.Block {
+			out.block = in.Text
+		}
+	}
+	out.text = strings.Join(texts, "\n")
+	return out, nil
 }

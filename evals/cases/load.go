@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/plainyaml"
@@ -86,4 +92,248 @@ func (r *reader) cases(n ast.Node) ([]Case, error) {
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// reader reads YAML of one file. Its errors name the field, the file and the line.
+type reader struct {
+	file string // for messages
+}
+
+// document returns the one document of a file.
+func (r *reader) document(b []byte) (ast.Node, error) {
+	// Repeated keys are allowed here because entries reports them with both places.
+	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, r.syntax(err)
+	}
+	var body ast.Node
+	for _, doc := range tree.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if body != nil {
+			return nil, r.wrong(doc.Body, "", "a second document", "Put its cases into a file of their own.")
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		return nil, r.wrong(nil, "", "nothing in it", "Write at least one case under cases.")
+	}
+	return body, nil
+}
+
+func (r *reader) syntax(err error) error {
+	msg := "not valid YAML"
+	var at *token.Token
+	var e yaml.Error
+	if errors.As(err, &e) {
+		msg, at = msg+": "+e.GetMessage(), e.GetToken()
+	}
+	return r.located(at, "", msg, "Check the indentation and the quotes around that line.")
+}
+
+// wrong is an error about what stands at n, which may be nil.
+func (r *reader) wrong(n ast.Node, field, msg, try string) error {
+	var at *token.Token
+	if n != nil {
+		at = n.GetToken()
+	}
+	return r.located(at, field, msg, try)
+}
+
+func (r *reader) located(at *token.Token, field, msg, try string) error {
+	place := r.file
+	if at != nil && at.Position != nil {
+		place += ", line " + strconv.Itoa(at.Position.Line)
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg + " (" + place + ")", Try: try}
+}
+
+func line(n ast.Node) int {
+	if tk := n.GetToken(); tk != nil && tk.Position != nil {
+		return tk.Position.Line
+	}
+	return 0
+}
+
+// entries splits a mapping whose keys are among known. A key without a value is
+// left out.
+func (r *reader) entries(path string, n ast.Node, known []string) (map[string]ast.Node, error) {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		return nil, r.wrong(n, path, describe(n)+" where keys with values belong", "Use some of "+strings.Join(known, ", ")+".")
+	}
+	out, lines := map[string]ast.Node{}, map[string]int{}
+	for it := m.MapRange(); it.Next(); {
+		s, ok := it.Key().(*ast.StringNode)
+		if !ok {
+			return nil, r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+		}
+		field := join(path, s.Value)
+		if first, dup := lines[s.Value]; dup {
+			return nil, r.wrong(s, field, "given again after line "+strconv.Itoa(first), "Keep one of the two.")
+		}
+		lines[s.Value] = line(s)
+		if err := r.known(s, path, known); err != nil {
+			return nil, err
+		}
+		if it.Value().Type() != ast.NullType {
+			out[s.Value] = it.Value()
+		}
+	}
+	return out, nil
+}
+
+// known refuses a key that is not there, and names the nearest one that is.
+func (r *reader) known(key *ast.StringNode, path string, known []string) error {
+	try := "Use one of " + strings.Join(known, ", ") + "."
+	switch near := nearest(key.Value, known); near {
+	case key.Value:
+		return nil
+	case "":
+	default:
+		try = "Use " + near + "."
+	}
+	return r.wrong(key, join(path, key.Value), "unknown key", try)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// elements returns a list's elements; what is no list is a list of one.
+func elements(n ast.Node) []ast.Node {
+	if seq, ok := n.(*ast.SequenceNode); ok {
+		return seq.Values
+	}
+	return []ast.Node{n}
+}
+
+// text reads a string that has something in it.
+func (r *reader) text(path string, n ast.Node) (string, error) {
+	var s string
+	switch n := n.(type) {
+	case *ast.StringNode:
+		s = n.Value
+	case *ast.LiteralNode:
+		s = strings.TrimSuffix(n.Value.Value, "\n")
+	default:
+		return "", r.wrong(n, path, describe(n)+" is not text", "Put text there, in quotes if it looks like something else.")
+	}
+	if strings.TrimSpace(s) == "" {
+		return "", r.wrong(n, path, "empty", "Put text there, or leave the key out.")
+	}
+	return s, nil
+}
+
+func (r *reader) texts(path string, n ast.Node) ([]string, error) {
+	var out []string
+	for i, e := range elements(n) {
+		s, err := r.text(at(path, i), e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// count reads a whole number from 1 to a million.
+func (r *reader) count(path string, n ast.Node) (int, error) {
+	if i, ok := n.(*ast.IntegerNode); ok {
+		if v, err := strconv.Atoi(fmt.Sprint(i.Value)); err == nil && v >= 1 && v <= 1_000_000 {
+			return v, nil
+		}
+	}
+	return 0, r.wrong(n, path, describe(n)+" is not a whole number from 1 to 1000000", "Write a number such as 5.")
+}
+
+func (r *reader) boolean(path string, n ast.Node) (bool, error) {
+	if b, ok := n.(*ast.BoolNode); ok {
+		return b.Value, nil
+	}
+	return false, r.wrong(n, path, describe(n)+" is neither true nor false", "Write true or false.")
+}
+
+// value is what a node stands for, as encoding/json would have it.
+func (r *reader) value(path string, n ast.Node) (any, error) {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return nil, nil
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.LiteralNode:
+		return strings.TrimSuffix(n.Value.Value, "\n"), nil
+	case *ast.BoolNode:
+		return n.Value, nil
+	case *ast.IntegerNode:
+		return n.Value, nil
+	case *ast.FloatNode:
+		if !math.IsInf(n.Value, 0) && !math.IsNaN(n.Value) {
+			return n.Value, nil
+		}
+	case *ast.SequenceNode:
+		out := make([]any, len(n.Values))
+		for i, e := range n.Values {
+			var err error
+			if out[i], err = r.value(at(path, i), e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case ast.MapNode:
+		out := map[string]any{}
+		for it := n.MapRange(); it.Next(); {
+			k, ok := it.Key().(*ast.StringNode)
+			if !ok {
+				return nil, r.wrong(it.Key(), path, "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+			}
+			field := join(path, k.Value)
+			if _, dup := out[k.Value]; dup {
+				return nil, r.wrong(k, field, "given twice", "Keep one of the two.")
+			}
+			v, err := r.value(field, it.Value())
+			if err != nil {
+				return nil, err
+			}
+			out[k.Value] = v
+		}
+		return out, nil
+	}
+	return nil, r.wrong(n, path, describe(n)+" is not supported", "Write text, numbers, true, false, lists and keys with values.")
+}
+
+// describe names what stands where something else belongs.
+func describe(n ast.Node) string {
+	switch n := n.(type) {
+	case ast.MapNode:
+		return "a group of keys"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		return "an anchor, alias or tag"
+	case *ast.StringNode:
+		return strconv.Quote(short(n.Value, 60))
+	case *ast.LiteralNode:
+		return "a text"
+	}
+	if tk := n.GetToken(); tk != nil {
+		return short(tk.Value, 60)
+	}
+	return "the value"
+}
+
+// short cuts a text after n code points.
+func short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
 }

@@ -88,3 +88,154 @@ func article(w string) bool {
 	}
 	return false
 }
+
+// identifier emits text[a:b] whole, then the segments between its connectors.
+func (s *scanner) identifier(a, b int, h shape) {
+	if a, b = s.trim(a, b); a == b {
+		return
+	}
+	if initials(s.text, a, b) {
+		letters := strings.ReplaceAll(s.text[a:b], ".", "")
+		if e := lookup([]byte(strings.ToLower(letters))); !e.stop || acronym(letters) {
+			s.emit(e.stem, a, b)
+		}
+		return
+	}
+	if !h.joint {
+		s.segment(a, b)
+		return
+	}
+	if !h.quote {
+		s.emit(s.folded(a, b), a, b)
+	}
+	var before byte // the connector before the segment
+	for a < b {
+		i := a
+		for i < b && !splits(s.text[i]) {
+			i++
+		}
+		var after byte
+		if i < b {
+			after = s.text[i]
+		}
+		if !minor(s.text[a:i], before, after) {
+			if h.quote {
+				s.quoted(a, i)
+			} else if x, y := s.trim(a, i); x < y {
+				s.segment(x, y)
+			}
+		}
+		for i < b && splits(s.text[i]) {
+			i++
+		}
+		a, before = i, after
+	}
+}
+
+// initials reports an abbreviation such as p.m. or U.S., whose last dot is at b.
+func initials(text string, a, b int) bool {
+	if b-a < 3 || (b-a)%2 == 0 || b-a > 9 || b >= len(text) || text[b] != '.' {
+		return false
+	}
+	for i := a; i < b; i++ {
+		c := ascii[text[i]&0x7f]
+		if text[i] >= 0x80 || (i-a)%2 == 1 && text[i] != '.' || (i-a)%2 == 0 && c != lower && c != upper {
+			return false
+		}
+	}
+	return true
+}
+
+// splits reports the connectors that part an identifier into segments. Hyphens
+// and underscores part a segment.
+func splits(c byte) bool { return c == '.' || c == '/' || c == '@' || c == ':' }
+
+// minor reports the pieces of a version, a decimal or a time, which mean
+// nothing alone.
+func minor(seg string, before, after byte) bool {
+	if len(seg) > 2 || before == '/' || after == '/' {
+		return false
+	}
+	for i := range len(seg) {
+		if c := seg[i]; c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// quoted emits a segment that may have an apostrophe: "Mel's" in "Mel's/Ann's".
+func (s *scanner) quoted(a, b int) {
+	from, to, negated := apostrophe(s.text, a, b)
+	if negated {
+		s.emit("not", a, b)
+	} else if from, to = s.trim(from, to); from < to {
+		s.segment(from, to)
+	}
+}
+
+// segment emits an identifier without connectors, and its parts.
+func (s *scanner) segment(a, b int) {
+	if !divisible(s.text[a:b]) {
+		s.plain(a, b)
+		return
+	}
+	if !s.emitted(a, b) { // not the whole just now
+		s.emit(s.folded(a, b), a, b)
+	}
+	whole := s.emitted(a, b)
+	for x := a; x < b; x++ {
+		i := x
+		for i < b && s.text[i] != '_' && s.text[i] != '-' {
+			i++
+		}
+		s.piece(x, i, whole && i-x == b-a)
+		x = i
+	}
+}
+
+// emitted reports whether the last token is text[a:b].
+func (s *scanner) emitted(a, b int) bool {
+	n := len(s.out)
+	return n > 0 && s.out[n-1].Pos == s.pos && s.out[n-1].Start == a && s.out[n-1].End == b
+}
+
+// piece emits the parts of a stretch without separators. What falls into many
+// tiny parts is a hash or encoded data, not words: it stays whole. done says
+// that the stretch was emitted already.
+func (s *scanner) piece(a, b int, done bool) {
+	text := s.text[:b]
+	n := 0
+	for x, y := part(text, a); x < y; x, y = part(text, y) {
+		n++
+	}
+	if n < 2 || n > 4 && b-a < 3*n || grouped(text[a:]) {
+		if !done {
+			s.plain(a, b)
+		}
+		return
+	}
+	for x, y := part(text, a); x < y; x, y = part(text, y) {
+		// A lone character says nothing, unless it is the 7 of 7th.
+		if y-x > 1 || x == a && isDigit(text, x) {
+			s.plain(x, y)
+		}
+	}
+}
+
+// grouped reports a number with thousands separators.
+func grouped(s string) bool { return strings.IndexByte(s, ',') > 0 }
+
+// trim drops outer underscores, unless they are doubled as in __init__.
+func (s *scanner) trim(a, b int) (int, int) {
+	if strings.HasPrefix(s.text[a:b], "__") && strings.HasSuffix(s.text[a:b], "__") && strings.Trim(s.text[a:b], "_") != "" {
+		return a, b
+	}
+	for a < b && s.text[a] == '_' {
+		a++
+	}
+	for a < b && s.text[b-1] == '_' {
+		b--
+	}
+	return a, b
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Form is how a text speaks, as far as ranking asks: small enough to be kept in
@@ -197,3 +199,105 @@ func AsksWhen(question string) bool {
 }
 
 var whenNouns = set("date day month year time week weekday")
+
+// joint returns the length of the connector at i when it joins the run that
+// began at start to what follows, else 0: the dot of log.go, the slash of a
+// path, the hyphen of a kebab-case word or a date, the colons of std::vector,
+// the at sign of an address, the colon of a time, the comma of 1,234.
+func joint(text string, start, i int) int {
+	if i == start || i+1 >= len(text) {
+		return 0
+	}
+	switch text[i] {
+	case '.', '-', '/', '@':
+		if starts(text, i+1) {
+			return 1
+		}
+	case ':':
+		switch {
+		case text[i+1] == ':' && starts(text, i+2):
+			return 2
+		case isDigit(text, i-1) && isDigit(text, i+1):
+			return 1
+		}
+	case ',':
+		// Three digits after, at most three before.
+		if isDigit(text, i-1) && isDigit(text, i+1) && isDigit(text, i+2) && isDigit(text, i+3) && !isDigit(text, i+4) &&
+			!(i-4 >= start && isDigit(text, i-2) && isDigit(text, i-3) && isDigit(text, i-4)) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// starts reports whether a word could start at i.
+func starts(text string, i int) bool {
+	c, _ := classAt(text, i)
+	return c == lower || c == upper || c == digit || c == under
+}
+
+func isDigit(text string, i int) bool {
+	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
+}
+
+// plusPlus returns the end of a name such as C++ or C# whose letters are
+// text[start:i], and i when it is none.
+func plusPlus(text string, start, i int) int {
+	end := i
+	switch {
+	case i+1 < len(text) && text[i] == '+' && text[i+1] == '+':
+		end = i + 2
+	case i == start+1 && i < len(text) && text[i] == '#' && ascii[text[start]] == upper:
+		end = i + 1
+	}
+	if end > i && starts(text, end) {
+		return i
+	}
+	return end
+}
+
+// pairs emits the overlapping pairs of characters of the run that starts at i,
+// or the one character that the run consists of, and returns the run's end.
+func (s *scanner) pairs(i int) int {
+	prev, alone := -1, true
+	for {
+		c, n := classAt(s.text, i)
+		if c != unspace {
+			if prev >= 0 && alone {
+				s.pos++
+				s.emit(s.pair(prev, i), prev, i)
+			}
+			return i
+		}
+		next := i + n
+		for c, n = classAt(s.text, next); c == mark; c, n = classAt(s.text, next) {
+			next += n // marks belong to the character before them
+		}
+		if prev >= 0 {
+			s.pos++
+			s.emit(s.pair(prev, next), prev, next)
+			alone = false
+		}
+		prev, i = i, next
+	}
+}
+
+// pair returns one or two characters of an unspaced script as a term. Half-width
+// kana and syllables written as their letters become the common form.
+func (s *scanner) pair(a, b int) string {
+	t := s.text[a:b]
+	if len(t) > MaxTermBytes {
+		t = string(cut([]byte(t)))
+	}
+	for _, r := range t {
+		if !common(r) {
+			return string(cut(norm.NFKC.Bytes([]byte(t))))
+		}
+	}
+	return t
+}
+
+// common reports characters that are their own normal form, whatever is beside them.
+func common(r rune) bool {
+	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FC || r >= 0xAC00 && r <= 0xD7A3
+}

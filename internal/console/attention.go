@@ -1,12 +1,18 @@
 package console
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console/ledger"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/internal/knowledge/operator"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -122,4 +128,244 @@ func nameOf(a ken.Actor) string {
 		return a.ID
 	}
 	return a.Type + " " + a.ID
+}
+
+// attentionItemBody answers why something needs attention: what happened, what it is
+// about, and who was told it since.
+type attentionItemBody struct {
+	Now   time.Time
+	Item  attentionItem
+	Past  []historyEntry // of all its claims, the latest first
+	Since []shownTurn    // turns that were shown one of the claims since it happened
+	More  int            // turns that are not listed
+	Least bool           // there may be more turns than were looked at
+}
+
+// historyEntry is an entry of the history of one of several claims.
+type historyEntry struct {
+	step
+	Claim  string
+	Letter string // of the claim, where there are several
+	Cause  bool   // what the item is about
+}
+
+// shownTurn is a turn that was shown a claim.
+type shownTurn struct {
+	ledger.Turn
+	Claim  string
+	Letter string
+}
+
+// mostTold bounds the turns that are looked at for each claim.
+const mostTold = 200
+
+func attentionItemPage(v *visit) error {
+	b := attentionItemBody{Now: v.now()}
+	err := v.withStore(func(s store.Engine) error {
+		it, err := v.waiting(s, v.r.PathValue("item"))
+		if err != nil {
+			return err
+		}
+		if b.Item, err = v.attentionItem(s, it); err != nil {
+			return err
+		}
+		if err := v.past(s, &b); err != nil {
+			return err
+		}
+		if !v.who.Can(access.Operate) { // turns are everybody's conversations
+			return nil
+		}
+		return v.toldSince(&b)
+	})
+	if err != nil {
+		return err
+	}
+	return v.page("attention_item", page{Title: "Why does this need attention?", Section: secReview, Tab: "Attention",
+		Live: []string{liveAttention, liveClaims, liveTurns}, Body: b})
+}
+
+// waiting returns the item of an id, dismissed or not. An id names an item as it was:
+// what was settled, and what has changed since, has it no more.
+func (v *visit) waiting(s store.Engine, id string) (attention.Item, error) {
+	for _, wait := range []time.Duration{v.con.o.Patience, decidedPatience} { // what is remembered may not have it yet
+		items, _, _, err := v.queue(true, wait)
+		if err != nil {
+			return attention.Item{}, err
+		}
+		if i := slices.IndexFunc(items, func(i attention.Item) bool { return i.ID == id }); i >= 0 {
+			return items[i], nil
+		}
+		v.con.tallies.forget(s.Owner())
+	}
+	return attention.Item{}, &ken.Error{Code: ken.CodeNotFound, Msg: "this is settled, or has changed since",
+		Try: "Look at the queue: what still needs a decision is there as it is now."}
+}
+
+// past merges the histories of the item's claims.
+func (v *visit) past(s store.Engine, b *attentionItemBody) error {
+	for i := range b.Item.Sides {
+		id := b.Item.Sides[i].Claim.ID
+		events, err := s.History(v.ctx(), id)
+		if err != nil {
+			return err
+		}
+		for _, st := range steps(events) {
+			b.Past = append(b.Past, historyEntry{step: st, Claim: id, Letter: b.Item.Letter(i), Cause: st.At.Equal(b.Item.At)})
+		}
+	}
+	slices.SortStableFunc(b.Past, func(x, y historyEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Seq, x.Seq)) })
+	for i := range b.Past {
+		if m := &b.Past[i]; m.Cause && b.Item.Who == "" {
+			b.Item.Who = nameOf(m.Actor)
+		}
+	}
+	return nil
+}
+
+// Letter tells the claims of an item apart, where there are several.
+func (i attentionItem) Letter(n int) string {
+	if len(i.Sides) < 2 {
+		return ""
+	}
+	return string(rune('A' + n))
+}
+
+// toldSince finds the turns that were shown one of the claims since it happened, as far
+// as receipts are kept.
+func (v *visit) toldSince(b *attentionItemBody) error {
+	if _, err := v.remember(); err != nil {
+		return err
+	}
+	for i := range b.Item.Sides {
+		id := b.Item.Sides[i].Claim.ID
+		turns, _ := v.con.turns.ShownIn(v.owner(), id, mostTold)
+		n := 0
+		for _, t := range turns {
+			if !t.At.Before(b.Item.At) {
+				b.Since = append(b.Since, shownTurn{Turn: t, Claim: id, Letter: b.Item.Letter(i)})
+				n++
+			}
+		}
+		b.Least = b.Least || n == mostTold
+	}
+	slices.SortStableFunc(b.Since, func(x, y shownTurn) int { return y.At.Compare(x.At) })
+	b.More = max(len(b.Since)-mostShown, 0)
+	b.Since = b.Since[:len(b.Since)-b.More]
+	return nil
+}
+
+// Told is how many turns there were.
+func (b attentionItemBody) Told() int { return len(b.Since) + b.More }
+
+// CanVerify reports whether somebody can vouch for the nth claim of an item.
+func (i attentionItem) CanVerify(n int) bool {
+	return n < len(i.Sides) && i.Sides[n].Claim.Status != ken.StatusSuperseded
+}
+
+// InEveryTurn reports whether the item's claim is one that every turn gets.
+func (i attentionItem) InEveryTurn() bool {
+	return len(i.Sides) > 0 && operator.InMemory(i.Sides[0].Claim.Kind)
+}
+
+// settlement is a decision about items of some events.
+type settlement struct {
+	did    string            // of doings
+	events []attention.Event // that it settles; nil for all
+	do     func(v *visit, s store.Engine, it *attention.Item) error
+}
+
+// settlements are the decisions, by the last part of the address that a form goes to.
+// Whom it is about is not in the form: an item's id stands for the claims as the person
+// saw them.
+var settlements = map[string]settlement{
+	"dismiss": {"dismissed", nil, func(v *visit, s store.Engine, it *attention.Item) error {
+		return v.desk(s).Dismiss(v.ctx(), it.ID)
+	}},
+	"verify": {"verified", []attention.Event{attention.Disputed, attention.Unsure, attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
+		return v.desk(s).Vouch(v.ctx(), it.Claims[len(it.Claims)-1], v.written("note")) // of two, the one that stands now
+	}},
+	"correct": {"replaced", []attention.Event{attention.Disputed, attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
+		text := v.written("text")
+		if text == "" {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead."}
+		}
+		_, err := v.desk(s).Replace(v.ctx(), it.Claims[0], text, v.written("reason"))
+		return err
+	}},
+	"discard": {"rejected", []attention.Event{attention.Unsure}, func(v *visit, s store.Engine, it *attention.Item) error {
+		return v.desk(s).Reject(v.ctx(), it.Claims[0])
+	}},
+	"restore": {"restored", []attention.Event{attention.Superseded}, func(v *visit, s store.Engine, it *attention.Item) error {
+		_, err := v.desk(s).Restore(v.ctx(), it.Claims[0], v.written("note"))
+		return err
+	}},
+	"stand":   {"decided", []attention.Event{attention.Contradicts}, stand},
+	"dispute": {"disputed", []attention.Event{attention.DisputeRequested, attention.Superseded}, dispute},
+	"write":   {"written", []attention.Event{attention.Rejected}, writeRefused},
+}
+
+// settle carries out a decision about an item and goes back to the queue: the item is
+// gone from it then, or another one.
+func settle(v *visit) error {
+	what, ok := settlements[v.r.PathValue("what")]
+	if !ok {
+		return notHere
+	}
+	err := v.withStore(func(s store.Engine) error {
+		it, err := v.waiting(s, v.r.PathValue("item"))
+		if err != nil {
+			return err
+		}
+		if what.events != nil && !slices.Contains(what.events, it.Event) {
+			return &ken.Error{Code: ken.CodeInvalid, Msg: "this can't be decided so", Try: "Choose one of the buttons that it has."}
+		}
+		defer v.con.tallies.forget(s.Owner())
+		return what.do(v, s, &it)
+	})
+	if err != nil {
+		return err
+	}
+	back := v.back(Prefix + "attention")
+	if strings.HasPrefix(back, Prefix+"attention/") { // the page of what is settled now
+		back = Prefix + "attention"
+	}
+	return v.did(back, what.did)
+}
+
+// stand decides a contradiction for one of the two.
+func stand(v *visit, s store.Engine, it *attention.Item) error {
+	for i, id := range it.Claims {
+		if id == v.text("claim") {
+			return v.desk(s).Stand(v.ctx(), id, it.Claims[1-i], operator.Fate(v.text("fate")))
+		}
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "claim", Msg: "none of the two", Try: "Choose the one that stands."}
+}
+
+// dispute disputes what an agent asks to dispute, and of a supersession the claim that
+// has replaced the other.
+func dispute(v *visit, s store.Engine, it *attention.Item) error {
+	return v.desk(s).Dispute(v.ctx(), it.Claims[len(it.Claims)-1], v.written("reason"))
+}
+
+// writeRefused writes on a person's word what an agent was not let write. The key keeps
+// the form from writing it twice.
+func writeRefused(v *visit, s store.Engine, it *attention.Item) error {
+	c, err := ken.NewClaim(v.written("text"), ken.FromHumanAssertion(v.who.Name, v.now().UTC(), v.written("note")))
+	if err != nil {
+		return err
+	}
+	if path := v.written("file"); path != "" {
+		e, err := v.fileEvidence(path)
+		if err != nil {
+			return err
+		}
+		c.Evidence = append(c.Evidence, e)
+	}
+	c.Key, c.Kind, c.Status = "attention:"+it.ID, ken.KindFact, ken.StatusObserved
+	c.Owner, c.SourceType, c.Actor, c.Project, c.Importance = s.Owner(), "console", v.actor(), v.who.Project, 0.5
+	if _, err := s.WriteClaim(v.ctx(), c); err != nil {
+		return err
+	}
+	return v.desk(s).Dismiss(v.ctx(), it.ID)
 }

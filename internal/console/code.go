@@ -1,12 +1,20 @@
 package console
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/console/chart"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
+	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 )
 
 // codePerPage is how many symbols a search shows at once, mostProblems how many places
@@ -124,3 +132,339 @@ func symbolPath(id string, depth int) string {
 	}
 	return p
 }
+
+// edgeWords are what people call an edge of a kind: seen from what it leads to, and from
+// what it comes from.
+var edgeWords = map[codegraph.EdgeKind]struct{ in, out string }{
+	codegraph.Defines: {"defines it", "Defines"}, codegraph.Imports: {"imports it", "Imports"}, codegraph.Inherits: {"inherits from it", "Inherits from"},
+	codegraph.Implements: {"implements it", "Implements"}, codegraph.References: {"refers to it", "Refers to"}, codegraph.Calls: {"calls it", "Calls"},
+	codegraph.Tests: {"tests it", "Tests"}, codegraph.DependsOn: {"depends on it", "Depends on"}, codegraph.Governs: {"governs it", "Governs"},
+}
+
+// refRow is something that leads to a symbol, as a line of a list.
+type refRow struct {
+	codegraph.Ref
+	Says string
+}
+
+func refRows(refs []codegraph.Ref) []refRow {
+	out := make([]refRow, len(refs))
+	for i := range refs {
+		out[i] = refRow{refs[i], edgeWords[refs[i].Kind].in}
+	}
+	return out
+}
+
+// outRow is how many edges of a kind a symbol has to others.
+type outRow struct {
+	codegraph.KindCount
+	Says string
+}
+
+func outRows(counts []codegraph.KindCount) []outRow {
+	out := make([]outRow, len(counts))
+	for i := range counts {
+		out[i] = outRow{counts[i], edgeWords[counts[i].Kind].out}
+	}
+	return out
+}
+
+// refKind is a kind of edges that lead to a symbol, and where its page shows those alone.
+type refKind struct {
+	choice
+	Count int
+}
+
+// refKinds are the kinds that there are, as ways to narrow the list.
+func (v *visit) refKinds(counts []codegraph.KindCount) (out []refKind) {
+	chosen := v.text("kind")
+	for _, k := range counts {
+		here := chosen == string(k.Kind)
+		path := with(v.r.URL, "kind", string(k.Kind))
+		if here {
+			path = without(v, "kind")
+		}
+		out = append(out, refKind{choice{Name: edgeWords[k.Kind].in, Path: path + "#refs", Here: here}, k.Exact + k.Guesses})
+	}
+	return out
+}
+
+// wantedEdges are the kinds that a list has: the one that the address names, or all but
+// that something is declared somewhere, which the page says already.
+func wantedEdges(name string, counts []codegraph.KindCount) (out []codegraph.EdgeKind) {
+	for _, c := range counts {
+		if string(c.Kind) == name {
+			return []codegraph.EdgeKind{c.Kind}
+		}
+		out = append(out, c.Kind)
+	}
+	return out
+}
+
+// What is shown of a declaration at most: places, lines of each, and code points of a
+// line. A file beyond the size is not read.
+const (
+	mostPlaces     = 3
+	mostLines      = 60
+	widestLine     = 400
+	mostSourceFile = 2 << 20 // bytes
+)
+
+// excerpt is where something is declared, with the lines that do it.
+type excerpt struct {
+	codegraph.Place
+	Lines []sourceLine
+	More  int    // lines that are not shown
+	Why   string // there are none
+}
+
+type sourceLine struct {
+	N    int // from 1
+	Text string
+}
+
+// excerpts reads declarations from their files, as far as these are what the graph
+// knows: lines of another state of a file would show something else.
+func (v *visit) excerpts(view *codegraph.View, places []codegraph.Place) []excerpt {
+	out := make([]excerpt, len(places))
+	for i := range places {
+		out[i].Place = places[i]
+	}
+	root, err := projectfile.Open(v.con.l.Root())
+	if err != nil {
+		v.con.o.Log.Warn("show source", "cause", err)
+		return out
+	}
+	defer root.Close() // nothing was written
+	shown := 0
+	for i := range out {
+		if shown == mostPlaces {
+			break
+		}
+		if out[i].Line > 0 {
+			shown++
+			out[i].read(root, view)
+		}
+	}
+	return out
+}
+
+// read takes the lines of the file. Credentials in them stay in the file: whoever may
+// read the knowledge need not be one who may read the repository.
+func (e *excerpt) read(root *projectfile.Folder, view *codegraph.View) {
+	f, err := root.Read(e.Path, mostSourceFile)
+	if err != nil {
+		e.Why = "The file can’t be read."
+		return
+	}
+	if f.Hash != view.Hash(e.Path) {
+		e.Why = "The file has changed since it was read: its lines are shown once it was read again."
+		return
+	}
+	lines := strings.Split(string(f.Bytes), "\n")
+	from, to := e.Line, max(e.End, e.Line)
+	if from > len(lines) {
+		e.Why = "The file has no such line."
+		return
+	}
+	to = min(to, len(lines))
+	if n := to - from + 1 - mostLines; n > 0 {
+		e.More, to = n, to-n
+	}
+	text, _ := guardrail.Redact(strings.Join(lines[from-1:to], "\n"))
+	for i, line := range strings.Split(text, "\n") {
+		e.Lines = append(e.Lines, sourceLine{from + i, clipLine(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    "))})
+	}
+}
+
+// clipLine cuts a line, and says so.
+func clipLine(s string) string {
+	if len(s) <= widestLine {
+		return s
+	}
+	if r := []rune(s[:min(len(s), 4*widestLine)]); len(r) > widestLine {
+		return string(r[:widestLine]) + "…"
+	}
+	return s
+}
+
+// Bounds of what a symbol's page lists: refs at once, dependents, how far away these
+// may be, members, claims, and nodes of the picture.
+const (
+	refsPerPage    = 40
+	mostDependents = 120
+	dependentSteps = 3
+	mostMembers    = 40
+	mostAbout      = 8
+	mostPictured   = 14 // for each step
+	deepestPicture = 3
+)
+
+// symbolBody is the page of something that the code declares.
+type symbolBody struct {
+	Reading    reading
+	Symbol     codegraph.Shown
+	Says       string // what it is, in a few words
+	Excerpts   []excerpt
+	Members    []codegraph.Node
+	MembersOut int // that are not shown
+	Refs       []refRow
+	RefKinds   []refKind
+	RefNext    string
+	Out        []outRow
+	Decisions  []governing
+	Rings      []ring
+	Dependents codegraph.Dependents
+	Claims     []row
+	ClaimsMore bool
+	Asked      string // what finds more of them
+	Around     neighbourhood
+}
+
+// governing is a decision about a symbol.
+type governing struct {
+	ID, Title string
+	Guess     bool
+}
+
+// ring is what depends on a symbol over so many steps.
+type ring struct {
+	Steps int
+	Nodes []codegraph.Dependent
+}
+
+func symbolPage(v *visit) error {
+	base, so, err := v.code()
+	if err != nil {
+		return err
+	}
+	view, id := base.View(), v.text("id")
+	b := symbolBody{Reading: so}
+	b.Symbol, err = view.Show(id)
+	switch {
+	case err != nil && so.Being: // it may be among what was not read yet
+		b.Symbol.Name = id
+		return v.page("code_symbol", page{Title: "Code", Section: secStructure, Tab: "Code", Live: []string{liveCode}, Body: b})
+	case errors.Is(err, ken.ErrInvalid) && id != "": // one of several
+		return v.to(pathOf("code") + "?q=" + escapeQuery(id))
+	case err != nil:
+		return err
+	}
+	if err := v.fillSymbol(&b, view); err != nil {
+		return err
+	}
+	return v.page("code_symbol", page{Title: b.Symbol.Name, Section: secStructure, Tab: "Code", Live: []string{liveCode, liveClaims}, Body: b})
+}
+
+func (v *visit) fillSymbol(b *symbolBody, view *codegraph.View) (err error) {
+	s := &b.Symbol
+	b.Says = describeNode(s)
+	b.Excerpts = v.excerpts(view, s.Places)
+	b.Members = s.Members[:min(len(s.Members), mostMembers)]
+	b.MembersOut = s.MemberAll - len(b.Members)
+	b.Decisions = decisionsOf(s)
+	from := v.number("before", 0, 0, codegraph.MaxOffset)
+	var refs codegraph.Refs
+	if len(s.In) > 0 {
+		if refs, err = view.Refs(s.ID, wantedEdges(v.text("kind"), s.In), codegraph.Page{Offset: from, Limit: refsPerPage}); err != nil {
+			return err
+		}
+	}
+	if n := from + len(refs.Refs); len(refs.Refs) > 0 && n < refs.Total {
+		b.RefNext = with(v.r.URL, "before", strconv.Itoa(n)) + "#refs"
+	}
+	b.Refs, b.Out, b.RefKinds = refRows(refs.Refs), outRows(s.Out), v.refKinds(s.In)
+	if b.Dependents, err = view.Dependents(s.ID, dependentSteps, codegraph.Page{Limit: mostDependents}); err != nil {
+		return err
+	}
+	for _, d := range b.Dependents.Dependents {
+		if n := len(b.Rings); n == 0 || b.Rings[n-1].Steps != d.Depth {
+			b.Rings = append(b.Rings, ring{Steps: d.Depth})
+		}
+		last := &b.Rings[len(b.Rings)-1]
+		last.Nodes = append(last.Nodes, d)
+	}
+	if b.Around, err = v.aroundSymbol(view, s); err != nil {
+		return err
+	}
+	return v.withStore(func(st store.Engine) error { return v.claimsAbout(st, b) })
+}
+
+// describeNode says what a node is.
+func describeNode(s *codegraph.Shown) string {
+	words := []string{kindName(s.Kind)}
+	for _, m := range []struct {
+		is   bool
+		says string
+	}{{s.Exported, "exported"}, {s.External, "not in this project"}, {s.Test, "only in tests"}, {s.Generated, "generated"}, {s.HeadOnly, "only its imports are known"}} {
+		if m.is {
+			words = append(words, m.says)
+		}
+	}
+	if s.Language != "" {
+		words = append(words, s.Language)
+	}
+	return strings.Join(words, " · ")
+}
+
+// decisionsOf are the decisions that govern a symbol, its file or its package.
+func decisionsOf(s *codegraph.Shown) (out []governing) {
+	for _, r := range s.Governed {
+		out = append(out, governing{ID: r.From.Name, Title: r.From.Signature, Guess: r.How == codegraph.Guess})
+	}
+	return out
+}
+
+// claimsAbout finds what the store knows of a symbol: claims that are about one of its
+// names, or rest on it.
+func (v *visit) claimsAbout(s store.Engine, b *symbolBody) error {
+	names := middleware.CalledBy(&b.Symbol.Node)
+	if len(names) == 0 {
+		return nil
+	}
+	b.Asked = names[0]
+	found, err := provenance.Of(v.ctx(), s, provenance.Query{Target: names[0], Names: names[1:], Limit: 4 * mostAbout},
+		provenance.Options{Now: v.con.o.Now, DecayDays: v.con.l.Config().Knowledge.DecayDays})
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(found.Claims))
+	for i := range found.Claims {
+		if c := &found.Claims[i]; !c.Kind.Structural() { // what a name is, or depends on, says little of the code
+			ids = append(ids, c.ID)
+		}
+	}
+	b.ClaimsMore = len(ids) > mostAbout || len(found.Claims) < found.Total
+	ids = ids[:min(len(ids), mostAbout)]
+	b.Claims, err = v.rows(s, ids)
+	return err
+}
+
+// aroundSymbol draws what is around a node, as far as the address asks for.
+func (v *visit) aroundSymbol(view *codegraph.View, s *codegraph.Shown) (neighbourhood, error) {
+	depth := v.number("depth", 1, 1, deepestPicture)
+	p, err := view.Picture(s.ID, depth, depth*mostPictured)
+	if err != nil {
+		return neighbourhood{}, err
+	}
+	d := chart.GraphData{Title: "Around " + s.Name}
+	for _, n := range p.Nodes {
+		node := chart.Node{ID: n.ID, Label: n.Display, Kind: kindName(n.Kind), Count: n.In, Root: n.ID == p.Root,
+			Info: n.ID + ", " + plural(n.In, "edge leads", "edges lead") + " to it"}
+		if n.Decisions > 0 {
+			node.Info += ", " + plural(n.Decisions, "decision governs", "decisions govern") + " it"
+		}
+		if !node.Root {
+			node.Href = symbolPath(n.ID, depth)
+		}
+		d.Nodes = append(d.Nodes, node)
+	}
+	for _, e := range p.Edges {
+		d.Edges = append(d.Edges, chart.Edge{From: e.Source, To: e.Target, Label: spaced(string(e.Kind)), Weight: e.Strength, Dashed: e.Strength < sureEdge})
+	}
+	return v.drawn(&d, depth, deepestPicture, p.Left), nil
+}
+
+// sureEdge is what the strength of an exact edge in a picture is above, and that of a
+// guess below; see codegraph.PictureEdge.
+const sureEdge = 0.5

@@ -1,17 +1,30 @@
 package console
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"html/template"
+	"io/fs"
 	"net/url"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/breaker"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/internal/code/codegraph"
 	"github.com/kenlayer/ken/internal/console/chart"
 	"github.com/kenlayer/ken/internal/console/facet"
+	"github.com/kenlayer/ken/internal/console/ledger"
+	"github.com/kenlayer/ken/internal/retriever/calibrate"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/store/bolt"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -38,8 +51,8 @@ type healthBody struct {
 	Statuses  template.HTML
 	Counting  *facet.Progress
 	Census    *census // nil while it is taken for the first time
-	Sessions  []named
-	Jobs      []named
+	Sessions  []labelledNumber
+	Jobs      []labelledNumber
 	Graph     *codegraph.Counts // nil where no code was read
 
 	Work     middleware.Counts
@@ -51,8 +64,8 @@ type healthBody struct {
 // drawn is a picture, and the same figures as a table.
 type drawn struct{ Picture, Table template.HTML }
 
-// named is a number with what it counts.
-type named struct {
+// labelledNumber is a number with what it counts.
+type labelledNumber struct {
 	Name  string
 	Count int
 }
@@ -86,10 +99,10 @@ func healthPage(v *visit) error {
 	if n := b.Census; n != nil {
 		b.Warnings = append(b.Warnings, n.Unread...)
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
-			b.Sessions = append(b.Sessions, named{string(st), n.Sessions[st]})
+			b.Sessions = append(b.Sessions, labelledNumber{string(st), n.Sessions[st]})
 		}
 		for _, st := range jobStates {
-			b.Jobs = append(b.Jobs, named{string(st), n.Jobs[st]})
+			b.Jobs = append(b.Jobs, labelledNumber{string(st), n.Jobs[st]})
 		}
 	}
 	if b.Lately != nil {
@@ -172,9 +185,231 @@ func (w *lately) Hybrid() float64 {
 }
 
 // Counts is how many turns ran in each mode.
-func (w *lately) Counts() (out []named) {
+func (w *lately) Counts() (out []labelledNumber) {
 	for _, m := range modes {
-		out = append(out, named{string(m.mode), w.Whole.Modes[m.mode]})
+		out = append(out, labelledNumber{string(m.mode), w.Whole.Modes[m.mode]})
 	}
-	return slices.DeleteFunc(out, func(n named) bool { return n.Count == 0 })
+	return slices.DeleteFunc(out, func(n labelledNumber) bool { return n.Count == 0 })
+}
+
+// Tones of what the pages of health say, as the style sheet has them.
+const (
+	toneSuccess = "success"
+	toneWarning = "warning"
+	toneDanger  = "danger"
+)
+
+// searching is how a search runs now, and what it would take to run better.
+type searching struct {
+	Mode  ken.Mode
+	Cause string // why that is less than hybrid; "" when it isn't
+
+	Model    string // of the vectors; "" where there are none
+	State    string // the embedder's, in a word
+	Tone     string // of the state: success, danger or ""
+	Waits    string // what the circuit waits for; "" while calls pass
+	Embedded int    // records with a vector
+	Total    int
+
+	Calibration *calibrate.Calibration // nil when nothing was measured
+	Verdict     string                 // of it, in a sentence
+}
+
+// searchesNow looks at the store and at the embedder, and asks neither.
+func (v *visit) searchesNow(s store.Engine) searching {
+	l := v.con.l
+	cfg := l.Config()
+	out := searching{Calibration: l.Calibration(s.Owner())}
+	out.Mode, out.Cause = l.Recaller(s, middleware.RecallQuery{}).Mode()
+	out.Embedded, out.Total = s.Coverage()
+	if out.Mode != ken.ModeHybrid {
+		_, off := l.RetrievalOf(s.Owner())
+		out.Cause = cmp.Or(out.Cause, off)
+	}
+	e := l.Embedder()
+	switch state := e.State(); {
+	case e.Model() == embed.None().Model():
+		out.State, out.Waits = "none", "There is no embedder: search is by words alone."
+	case state == breaker.Closed:
+		out.State, out.Tone, out.Model = "answers", toneSuccess, e.Model()
+	default:
+		out.Model, out.Waits = e.Model(), waits(state, cfg.Breaker.Open)
+		out.State, out.Tone = "does not answer", toneDanger
+		if out.Mode == ken.ModeHybrid {
+			out.Mode, out.Cause = ken.ModeKeyword, e.Cause()
+		}
+	}
+	out.Verdict = verdict(&cfg, out.Calibration, out.Model != "", out.Total)
+	return out
+}
+
+// waits says what has to happen for an open circuit to close.
+func waits(state breaker.State, every time.Duration) string {
+	if state == breaker.HalfOpen {
+		return "One word is being tried now. If it is answered, searches go by meaning again at once."
+	}
+	return fmt.Sprintf("No turn waits for it. One word is tried every %s; the first answer brings it back.", orDefault(every))
+}
+
+func orDefault(every time.Duration) time.Duration {
+	if every <= 0 {
+		return breaker.DefaultOpenFor
+	}
+	return every
+}
+
+// verdict says what a calibration found, or why there is none.
+func verdict(cfg *config.Config, c *calibrate.Calibration, embeds bool, records int) string {
+	switch {
+	case !embeds:
+		return ""
+	case !cfg.Retrieval.Calibrate:
+		return "It is not measured whether likeness helps: retrieval.calibrate is false."
+	case c == nil && records < calibrate.MinRecords:
+		return fmt.Sprintf("Whether likeness helps is measured once there are %d records with a vector.", calibrate.MinRecords)
+	case c == nil:
+		return "Whether likeness helps was not measured yet; it is, behind the turns."
+	case c.Questions == 0:
+		return "No questions can be made of these records, so likeness counts in full."
+	case c.Harms():
+		return "Words alone find more here: turns leave likeness out."
+	case c.Factor < 1:
+		return fmt.Sprintf("The embedder is weak here: its likeness counts %g of the usual.", c.Factor)
+	case c.Gain.Low > 0 && c.Keyword.MRR > 0:
+		return fmt.Sprintf("Words and likeness together find %.0f %% better than words alone.", 100*c.Gain.Mean/c.Keyword.MRR)
+	}
+	return "Likeness counts in full: it does no harm here."
+}
+
+// concern is something that a person should know or do, in a sentence.
+type concern struct {
+	Tone      string
+	Says, Try string
+	Since     any // a time in words; nil where it is not known
+	Path      string
+	Name      string // of what is at Path
+}
+
+// concerns are what needs a person, the worst first.
+func (v *visit) concerns(b *healthBody) (out []concern) {
+	now := &b.Search
+	if now.Tone == toneDanger {
+		c := concern{Tone: toneDanger, Says: "The embedder does not answer: " + v.con.l.Embedder().Cause(), Try: "ken doctor"}
+		if t, _ := v.con.turns.Turns(v.owner(), time.Time{}, 1, ledger.Match{Mode: ken.ModeHybrid}); len(t) > 0 {
+			c.Since = ago(b.Now, t[0].At)
+		}
+		out = append(out, c)
+	}
+	if n := b.dead(); n > 0 && v.operates() {
+		out = append(out, concern{Tone: toneDanger, Says: plural(n, "job was given up on: its work is", "jobs were given up on: their work is") + " not done.", Path: pathOf("jobs"), Name: "Look at them"})
+	}
+	if n := b.Work.Lost; n > 0 {
+		out = append(out, concern{Tone: toneWarning, Says: plural(int(n), "record of a turn was", "records of turns were") + " left out, because turns came faster than they could be written.",
+			Try: "a faster disk for the folder of the stores"})
+	}
+	switch c := now.Calibration; {
+	case now.Model != "" && now.Embedded == 0 && now.Total > 0:
+		out = append(out, concern{Tone: toneWarning, Says: "Nothing has a vector of " + now.Model + " yet: search is by words alone.", Try: "ken index"})
+	case now.Model != "" && now.Embedded < now.Total:
+		out = append(out, concern{Tone: toneWarning, Says: plural(now.Total-now.Embedded, "record has", "records have") + " no vector yet: only words find them.", Try: "ken index"})
+	case c != nil && c.Questions > 0 && c.Harms():
+		out = append(out, concern{Tone: toneWarning, Says: "The embedder finds less here than words alone do, and is left out.", Try: "ken embed adapt"})
+	}
+	const tooLate = 0.05
+	if w := b.Lately; w != nil && w.Whole.Share(ken.ModeLate) > tooLate {
+		out = append(out, concern{Tone: toneWarning, Says: percent(w.Whole.Share(ken.ModeLate)) + " of these turns were late: the embedder's answer came after the turn's deadline.",
+			Try: "a local embedder, or a longer retrieval.deadline"})
+	}
+	return out
+}
+
+// census is what takes a look at each session, job and file of an owner.
+type census struct {
+	Sessions map[session.State]int
+	Jobs     map[jobs.State]int
+	Files    []fileSize // of the owner's folder, by name
+	Bytes    int64      // all of them
+	Unread   []string   // what could not be looked at
+}
+
+// fileSize is a file, or a folder with all that is in it.
+type fileSize struct {
+	Name  string
+	Bytes int64
+}
+
+// censusLasts is after how long a census is taken anew.
+const censusLasts = 3 * time.Second
+
+// census is the visitor's owner's; nil while the first one is being taken.
+func (v *visit) census() *census {
+	owner := v.owner()
+	return v.con.health.censuses.get(v, owner, newerThan[census](v.con, censusLasts), func(ctx context.Context, _ *census) *census { return v.con.takeCensus(ctx, owner) })
+}
+
+// takeCensus counts. What can't be read is said, and counts as nothing.
+func (c *Console) takeCensus(ctx context.Context, owner string) *census {
+	out := &census{Sessions: map[session.State]int{}, Jobs: map[jobs.State]int{}}
+	unread := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			out.Unread = append(out.Unread, err.Error())
+		}
+	}
+	infos, err := c.l.Journal(owner).List(ctx)
+	unread(err)
+	for i := range infos {
+		out.Sessions[infos[i].State]++
+	}
+	list, err := c.l.Jobs(owner).List(ctx)
+	unread(err)
+	for i := range list {
+		out.Jobs[list[i].State]++
+	}
+	cfg := c.l.Config()
+	out.Files, out.Bytes, err = folderSizes(filepath.Join(cfg.State(c.l.Root()), bolt.FolderName(owner)))
+	unread(err)
+	return out
+}
+
+// folderSizes is what lies in a folder and how large it is, by name. A file that goes
+// away meanwhile, as those of an index do, counts as nothing.
+func folderSizes(dir string) (list []fileSize, total int64, err error) {
+	at := map[string]int{}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		name, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		i, ok := at[name]
+		if !ok {
+			i = len(list)
+			at[name], list = i, append(list, fileSize{Name: name})
+		}
+		list[i].Bytes += info.Size()
+		total += info.Size()
+		return nil
+	})
+	return list, total, err
+}
+
+// health is what its pages remember.
+type health struct {
+	censuses behind[string, census] // by owner
+	lately   behind[latelyKey, lately]
+	sweeps   sweepFiles
+	weighed  behind[string, reportComparison] // by the files
 }

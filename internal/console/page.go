@@ -2,10 +2,22 @@ package console
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
 )
 
 // page is what a handler wants to be shown.
@@ -212,4 +224,219 @@ func sectionsFor(v *visit, p page) []section {
 		s.Tabs = tabs
 	}
 	return all
+}
+
+// notHere is a path that leads nowhere.
+var notHere error = &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such page", Try: "Begin at the overview."}
+
+type problemPage struct {
+	Status   int
+	Msg, Try string
+	Back     string // where the visitor came from; "" when that is not known
+}
+
+// fail shows an error as a page. What a person can't act on is for the log.
+func (v *visit) fail(err error) {
+	if errors.Is(err, errLogin) && v.con.ring.Load() != nil {
+		path := LoginPath
+		if v.r.Method == http.MethodGet && ownPath(v.r.URL.RequestURI()) != Prefix {
+			path += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+		}
+		http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+		return
+	}
+	if v.ctx().Err() != nil { // nobody is there to be told
+		return
+	}
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		v.con.o.Log.Error("a page failed", "page", v.r.Pattern, "cause", err, "try", ken.Hint(err))
+	}
+	if u, err := url.Parse(v.r.Referer()); err == nil && u.Host == v.r.Host {
+		p.Back = ownPath(u.RequestURI())
+	}
+	if err := v.page("problem", page{Title: http.StatusText(p.Status), Status: p.Status, Body: p}); err != nil {
+		v.con.o.Log.Error("a page failed", "page", "problem", "cause", err)
+		http.Error(v.w, "The page failed; the log of ken serve says why.", http.StatusInternalServerError)
+	}
+}
+
+// statuses are what the codes of errors are for a browser.
+var statuses = map[ken.Code]int{ken.CodeInvalid: http.StatusBadRequest, ken.CodeNotFound: http.StatusNotFound, ken.CodeRefused: http.StatusForbidden,
+	ken.CodeExists: http.StatusConflict, ken.CodeUnavailable: http.StatusServiceUnavailable, ken.CodeHeld: http.StatusServiceUnavailable}
+
+func problemOf(err error) problemPage {
+	p := problemPage{Status: http.StatusInternalServerError, Msg: "the page failed", Try: "Look at the log of ken serve."}
+	var e *ken.Error
+	if !errors.As(err, &e) {
+		return p
+	}
+	if s, ok := statuses[e.Code]; ok {
+		p = problemPage{Status: s, Msg: e.Msg, Try: e.Try}
+		if e.Field != "" {
+			p.Msg = e.Field + ": " + e.Msg
+		}
+	} else if e.Try != "" {
+		p.Try = e.Try
+	}
+	return p
+}
+
+// row is a claim as a line of a list.
+type row struct {
+	ID, Kind, Status string
+	Tone             ken.Tone
+	Tier             string
+	Heading, Text    string
+	Says             string // the line that says where it stands
+	Entities         []string
+	Constraint       bool
+	When             any // a time in words
+	Seen             int // times it was seen
+	Session          string
+	Expired, Put     bool // its time is over; it was put away
+	Confidence       float64
+	Evidence         int // pieces
+}
+
+// rowOf shows a claim as it stands at a moment.
+func rowOf(c *middleware.ClaimView, now time.Time) row {
+	_, tone := c.Severity()
+	return row{ID: c.ID, Kind: string(c.Kind), Status: string(c.Status), Tone: tone, Tier: c.Tier.String(), Heading: c.Heading, Text: c.Text,
+		Says: standing(&c.Claim, now), Entities: c.Entities, Constraint: c.Constraint, When: ago(now, c.UpdatedAt), Seen: c.Reinforcements + 1,
+		Session: c.Session, Expired: c.Expired(now), Put: !c.ArchivedAt.IsZero(), Confidence: c.Confidence, Evidence: len(c.Evidence)}
+}
+
+// standing says in a line why a claim stands where it does: "confidence 0.9 · from
+// tool_result", "2 conflicting evidence refs", "by ana · 2026-05-20".
+func standing(c *ken.Claim, now time.Time) string {
+	var parts []string
+	switch c.Status {
+	case ken.StatusVerified:
+		if e := voucher(c); e != nil {
+			parts = append(parts, "by "+e.ID, e.FetchedAt.UTC().Format(time.DateOnly))
+		}
+	case ken.StatusDisputed:
+		parts = append(parts, plural(len(c.Evidence), "conflicting evidence ref", "conflicting evidence refs"))
+	case ken.StatusSuperseded:
+		parts = append(parts, "by "+shortID(c.SupersededBy))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, fmt.Sprintf("confidence %.1f", c.Confidence))
+		if len(c.Evidence) > 0 {
+			parts = append(parts, "from "+string(c.Evidence[0].Kind))
+		}
+	}
+	if c.Expired(now) {
+		parts = append(parts, "expired "+c.ExpiresAt.UTC().Format(time.DateOnly))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// voucher is the last piece of evidence by which a person verified a claim; nil for none.
+func voucher(c *ken.Claim) *ken.Evidence {
+	for i := len(c.Evidence) - 1; i >= 0; i-- {
+		if e := &c.Evidence[i]; e.Kind == ken.EvidenceHumanAssertion && e.ID != "" {
+			return e
+		}
+	}
+	return nil
+}
+
+// Most code points of a text that a page shows: of a whole one, and of a line in a
+// list. What is longer is cut, and says so.
+const (
+	mostText = 20_000
+	mostLine = 280
+)
+
+// shown writes a text that anybody may have written, cut to most code points: escaped,
+// isolated from the direction of what surrounds it, and with what can't be seen but
+// changes what is seen made visible.
+func shown(s string, most int) template.HTML {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	b.WriteString("<bdi>")
+	n, from := 0, 0
+	flush := func(to int) { template.HTMLEscape(&b, []byte(s[from:to])) }
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if n == most {
+			flush(i)
+			fmt.Fprintf(&b, `</bdi><span class="cut-off" title="%d more characters">…</span>`, utf8.RuneCountInString(s[i:]))
+			return template.HTML(b.String()) // every piece is escaped
+		}
+		if concealed(r, size) {
+			flush(i)
+			if r == utf8.RuneError && size == 1 {
+				fmt.Fprintf(&b, `<span class="concealed" title="a byte that is no text">%02X</span>`, s[i])
+			} else {
+				fmt.Fprintf(&b, `<span class="concealed" title="a character that can’t be seen">U+%04X</span>`, r)
+			}
+			from = i + size
+		}
+		i += size
+		n++
+	}
+	flush(len(s))
+	b.WriteString("</bdi>")
+	return template.HTML(b.String()) // every piece is escaped
+}
+
+// concealed reports a character that hides or reorders others: controls, overrides and
+// embeddings of direction, tags, and what has no width, but for the joiners that
+// scripts and emoji are written with, and the marks of direction, which reorder
+// nothing but themselves.
+func concealed(r rune, size int) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d', '\u200e', '\u200f', '\u061c', '\u00ad':
+		return false
+	case utf8.RuneError:
+		return size == 1
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == '\u115f' || r == '\u3164'
+}
+
+// oneLine is a text without its breaks, cut to most code points.
+func oneLine(s string, most int) template.HTML {
+	if len(s) > 4*most+4096 { // of a long text only the beginning is looked at
+		s = strings.ToValidUTF8(s[:4*most+4096], "")
+	}
+	return shown(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' || r == ' ' }), " "), most)
+}
+
+// windowTitle is a text for the title of a window, where no mark-up is: one line, without
+// what can't be seen, cut.
+func windowTitle(s string) string {
+	const most = 100
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(s[:min(len(s), 8*most)]) {
+		for i, r := range " " + word {
+			if i == 0 && n == 0 || concealed(r, utf8.RuneLen(r)) || r == utf8.RuneError {
+				continue
+			}
+			if n++; n > most {
+				return b.String() + "…"
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// claimText is all that a claim says, as plain text, whatever its length.
+func claimText(v *visit) error {
+	return v.withStore(func(s store.Engine) error {
+		c, err := s.Get(v.ctx(), v.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		h := v.w.Header()
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		v.w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(v.w, c.Text) // the visitor is gone, if it fails
+		return nil
+	})
 }

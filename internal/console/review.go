@@ -2,6 +2,7 @@ package console
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -229,4 +230,127 @@ func offset(s string, n int) int {
 		return 0
 	}
 	return at
+}
+
+// reviewed are the words for what was done, by the decision about one claim; about
+// several it is "decided".
+var reviewed = map[operator.Decision]string{operator.Approve: "approved", operator.Reject: "rejected", operator.Rewrite: "edited"}
+
+// written is a text of the form as it was typed: a browser sends the ends of lines as
+// two characters.
+func (v *visit) written(name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n"))
+}
+
+// review carries out one decision about the chosen candidates, each by itself. When one
+// fails, the answer is the list with what became of each, since no address can hold
+// that.
+func review(v *visit) error {
+	decision, ids := operator.Decision(v.text("decision")), v.r.PostForm["claim"]
+	if _, ok := reviewed[decision]; !ok || decision == operator.Rewrite && len(ids) > 1 {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "decision", Msg: "nothing that can be decided here", Try: "Approve or reject what is chosen, or edit one claim."}
+	}
+	back := v.back(Prefix + "review")
+	if len(ids) == 0 {
+		return v.did(back, "nothing")
+	}
+	verdicts := make([]operator.Verdict, len(ids))
+	for i, id := range ids {
+		verdicts[i] = operator.Verdict{ID: id, Decision: decision, Text: v.written("text")}
+	}
+	b := reviewBody{Now: v.now()}
+	status := http.StatusOK
+	err := v.withStore(func(s store.Engine) error {
+		outcomes, unwritten := v.desk(s).Review(v.ctx(), verdicts)
+		for i, o := range outcomes {
+			if o.Err == nil {
+				b.Done++
+				continue
+			}
+			p := problemOf(o.Err)
+			status = p.Status
+			f := failure{ID: ids[i], Msg: p.Msg, Try: p.Try}
+			if c, err := s.Get(v.ctx(), ids[i]); err == nil {
+				f.Text = c.Text
+			}
+			b.Failed = append(b.Failed, f)
+		}
+		if unwritten != nil {
+			b.Warning = problemOf(unwritten).Msg
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(b.Failed) == 0 && b.Warning == "" && len(ids) > 1:
+		return v.did(back, "decided")
+	case len(b.Failed) == 0 && b.Warning == "":
+		return v.did(back, reviewed[decision])
+	}
+	if b.Done > 0 {
+		status = http.StatusOK // some of it is done: the list is what it is now
+	}
+	var q url.Values
+	if u, err := url.Parse(back); err == nil {
+		q = u.Query()
+	}
+	if err := v.reviewList(&b, q); err != nil {
+		return err
+	}
+	return v.page("review", page{Title: "Candidates", Section: secReview, Tab: "Candidates", Status: status, Live: []string{liveClaims}, Body: b})
+}
+
+// deciding is a handler that changes the claim of the path and goes back to its page,
+// or to where the form came from.
+func deciding(did string, do func(v *visit, d *operator.Desk, id string) error) func(*visit) error {
+	return func(v *visit) error {
+		id := v.r.PathValue("id")
+		err := v.withStore(func(s store.Engine) error { return do(v, v.desk(s), id) })
+		if err != nil {
+			return err
+		}
+		return v.did(v.back(pathOf("claims", id)), did)
+	}
+}
+
+func verifyClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Vouch(v.ctx(), id, strings.TrimSpace(v.text("note")))
+}
+
+func disputeClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Dispute(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+}
+
+func archiveClaim(v *visit, d *operator.Desk, id string) error {
+	return d.Archive(v.ctx(), id, strings.TrimSpace(v.text("reason")))
+}
+
+// supersedeClaim replaces a claim: by another that is there, named by its id, or by one
+// with the text that was written for it.
+func supersedeClaim(v *visit) error {
+	id, text := v.r.PathValue("id"), strings.TrimSpace(v.text("text"))
+	by, reason := strings.TrimSpace(v.text("by")), strings.TrimSpace(v.text("reason"))
+	return v.withStore(func(s store.Engine) error {
+		switch d := v.desk(s); {
+		case by != "" && text != "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "by", Msg: "there are a new text and another claim", Try: "Give one of the two."}
+		case by != "":
+			if i := strings.LastIndexByte(by, '/'); i >= 0 { // the address of its page will do
+				by = by[i+1:]
+			}
+			if err := d.Supersede(v.ctx(), id, by, reason); err != nil {
+				return err
+			}
+			return v.did(pathOf("claims", id), "superseded")
+		case text == "":
+			return &ken.Error{Code: ken.CodeInvalid, Field: "text", Msg: "there is nothing to replace it by", Try: "Write what is true instead, or name the claim that says it."}
+		default:
+			now, err := d.Replace(v.ctx(), id, text, reason)
+			if err != nil {
+				return err
+			}
+			return v.did(pathOf("claims", now), "replaced")
+		}
+	})
 }

@@ -49,23 +49,23 @@ type sweepChange struct {
 	Tone    string
 }
 
-// weighed is what there is to say of some reports side by side.
-type weighed struct {
+// reportComparison is what there is to say of some reports side by side.
+type reportComparison struct {
 	Answers     []sweepAnswer
 	Comparisons []*sweepComparison
 }
 
 // weigh compares reports, the oldest first. With many questions that takes a second, so
 // it is done behind the page; nil as long as it is not done.
-func (v *visit) weigh(list []openedSweep) *weighed {
+func (v *visit) weigh(list []openedSweep) *reportComparison {
 	var key strings.Builder
 	for _, o := range list {
 		key.WriteString(o.key() + "\x00")
 	}
 	// A file that was written anew has another key: what was found stays good.
-	always := func(*weighed, time.Time) bool { return true }
-	return v.con.health.weighed.get(v, key.String(), always, func(context.Context, *weighed) *weighed {
-		return &weighed{answers(list), comparisons(list)}
+	always := func(*reportComparison, time.Time) bool { return true }
+	return v.con.health.weighed.get(v, key.String(), always, func(context.Context, *reportComparison) *reportComparison {
+		return &reportComparison{answers(list), comparisons(list)}
 	})
 }
 

@@ -2,11 +2,14 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
@@ -246,4 +249,232 @@ func ids(claims []ken.Claim) []string {
 		out[i] = c.ID
 	}
 	return out
+}
+
+// neighbours opens the stores of two owners, each with one claim under the same key.
+func neighbours(k *kit) (ada, ben ken.Store, adas, bens string) {
+	k.Helper()
+	ada, ben = k.another(Options{Owner: "ada"}), k.another(Options{Owner: "ben"})
+	var err error
+	if adas, err = ada.WriteClaim(k.ctx, claim("ada likes sagas", withKey("k"))); err != nil {
+		k.Fatal(err)
+	}
+	if bens, err = ben.WriteClaim(k.ctx, claim("ben likes sagas", withKey("k"))); err != nil {
+		k.Fatal(err)
+	}
+	return ada, ben, adas, bens
+}
+
+func testOwner(k *kit) {
+	k.sub("a claim of another owner is refused", func(k *kit) {
+		ada, _, _, _ := neighbours(k)
+		_, err := ada.WriteClaim(k.ctx, claim("ben likes tea", func(c *ken.Claim) { c.Owner = "ben" }))
+		k.wantErr(err, ken.ErrRefused, "owner")
+	})
+
+	k.sub("the own name is accepted and filled in", func(k *kit) {
+		ada, _, adas, _ := neighbours(k)
+		if _, err := ada.WriteClaim(k.ctx, claim("ada likes tea", func(c *ken.Claim) { c.Owner = "ada" })); err != nil {
+			k.Error(err)
+		}
+		found, err := ada.Query(k.ctx, ken.Query{Question: "sagas"})
+		if err != nil || len(found) != 1 || found[0].Owner != "ada" || found[0].ID != adas {
+			k.Errorf("%+v, %v", found, err)
+		}
+	})
+
+	k.sub("no question reaches across owners", func(k *kit) {
+		ada, _, _, bens := neighbours(k)
+		for _, question := range []string{"", "sagas", "ben", bens, "owner:ben", "*"} {
+			found, err := ada.Query(k.ctx, ken.Query{Question: question, Filter: ken.Filter{Statuses: ken.Statuses()}, Limit: many})
+			if err != nil {
+				k.Error(err)
+			}
+			for _, c := range found {
+				if c.Owner != "ada" {
+					k.Errorf("%q finds %s's claim", question, c.Owner)
+				}
+			}
+		}
+	})
+
+	k.sub("the id of another owner is not found", func(k *kit) {
+		ada, ben, adas, bens := neighbours(k)
+		k.wantErr(ada.Transition(k.ctx, ken.Transition{ID: bens, To: ken.StatusDisputed}), ken.ErrNotFound, "")
+		k.wantErr(ada.Supersede(k.ctx, bens, adas), ken.ErrNotFound, "")
+		k.wantErr(ada.Supersede(k.ctx, adas, bens), ken.ErrNotFound, "")
+		_, err := ada.History(k.ctx, bens)
+		k.wantErr(err, ken.ErrNotFound, "")
+		found, err := ben.Query(k.ctx, ken.Query{Question: "sagas"})
+		if err != nil || len(found) != 1 || found[0].Status != ken.StatusObserved {
+			k.Errorf("ben's claim is now %+v, %v", found, err)
+		}
+	})
+}
+
+// Made up, and split so that a scanner of source code does not stumble on them.
+var madeUpSecrets = []string{
+	"AKIA" + "Q3EGRT7XJ5LMN2PZ",
+	"ghp_" + "b7Xk2mQ9wLr4TzN8vYp1Sd6Hf3Jc5Ga0Ue2B",
+}
+
+func testUnclean(k *kit) {
+	k.sub("reasoning does not reach the log", func(k *kit) {
+		id := k.write("<think>the user may be testing me</think>payments uses sagas",
+			func(c *ken.Claim) {
+				c.Heading = "<THINK>hm</THINK>Sagas"
+				c.Evidence[0].Detail = "<scratch_pad>plan</scratch_pad>report 7"
+			})
+		c := k.get(id)
+		if strings.TrimSpace(c.Text) != "payments uses sagas" || strings.TrimSpace(c.Heading) != "Sagas" ||
+			strings.TrimSpace(c.Evidence[0].Detail) != "report 7" {
+			k.Errorf("kept %q, %q, %q", c.Heading, c.Text, c.Evidence[0].Detail)
+		}
+		if found := k.ask("testing"); len(found) != 0 {
+			k.Error("the reasoning is searchable")
+		}
+	})
+
+	k.sub("text that is only reasoning is refused", func(k *kit) {
+		for _, text := range []string{
+			"<think>let me see</think>", " <think>a</think>\n<scratch_pad>b</scratch_pad> ", "<think>never closed",
+		} {
+			_, err := k.s.WriteClaim(k.ctx, claim(text))
+			k.wantErr(err, ken.ErrRefused, "text")
+		}
+		if found := k.ask(""); len(found) != 0 {
+			k.Errorf("%d claims were kept", len(found))
+		}
+	})
+
+	k.sub("secrets are not stored verbatim", func(k *kit) {
+		for _, secret := range madeUpSecrets {
+			id := k.write("deploy with "+secret+" on Fridays", func(c *ken.Claim) {
+				c.Heading = "key " + secret
+				c.Evidence = []ken.Evidence{ken.FromToolResult("tc", "printed "+secret), ken.FromExitCode("login "+secret, 0)}
+			})
+			err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusDisputed, Reason: "it leaks " + secret,
+				Evidence: []ken.Evidence{ken.FromMessage("s", "m", "found "+secret)}})
+			if err != nil {
+				k.Fatal(err)
+			}
+			kept, err := json.Marshal(map[string]any{"claim": k.get(id), "history": k.history(id)})
+			if err != nil {
+				k.Fatal(err)
+			}
+			if strings.Contains(string(kept), secret) {
+				k.Errorf("%s… is in what was kept: %s", secret[:4], kept)
+			}
+			if !strings.Contains(k.get(id).Text, "on Fridays") {
+				k.Errorf("the rest of the text is gone: %q", k.get(id).Text)
+			}
+		}
+	})
+
+	k.sub("NUL and invalid UTF-8 are cleaned", func(k *kit) {
+		for _, text := range []string{"sagas a\x00b", "sagas caf\xe9", "\xff\xfesagas", "sagas \x1b[31mred"} {
+			c := k.get(k.write(text))
+			if !utf8.ValidString(c.Text) || strings.ContainsAny(c.Text, "\x00\x1b") {
+				k.Errorf("%q became %q", text, c.Text)
+			}
+			if !strings.Contains(c.Text, "sagas") {
+				k.Errorf("%q lost its words: %q", text, c.Text)
+			}
+		}
+		if found := k.ask("sagas"); len(found) != 4 {
+			k.Errorf("found %d of 4", len(found))
+		}
+	})
+}
+
+// testAhead: what says that it is from the future counts as of when it is written, and
+// grows old from then on. Clocks may differ by some minutes.
+func testAhead(k *kit) {
+	const days = 90
+	future := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	isNow := func(k *kit, what string, t time.Time) {
+		k.Helper()
+		if t.Before(epoch) || t.After(k.clock.Now()) {
+			k.Errorf("%s at %v, written after %v", what, t, epoch)
+		}
+	}
+	hard := func(at time.Time) []ken.Evidence {
+		out := []ken.Evidence{ken.FromTestResult("A", ""), ken.FromGitHistory("r", "c", "")}
+		for i := range out {
+			out[i].FetchedAt = at
+		}
+		return out
+	}
+
+	k.sub("written", func(k *kit) {
+		id := k.write("payments uses sagas", func(c *ken.Claim) {
+			c.CreatedAt, c.UpdatedAt, c.ReinforcedAt, c.Evidence = future, future, future, hard(future)
+		})
+		c := k.get(id)
+		isNow(k, "created", c.CreatedAt)
+		isNow(k, "updated", c.UpdatedAt)
+		isNow(k, "reinforced", c.ReinforcedAt)
+		isNow(k, "evidence", c.Evidence[0].FetchedAt)
+		s := c.Support(nil)
+		if got := s.At(k.clock.Now(), days); got != ken.Verified {
+			k.Errorf("at once: %v", got)
+		}
+		if got := s.At(epoch.AddDate(0, 0, days+2), days); got != ken.Inferred {
+			k.Errorf("after %d days: %v", days+2, got)
+		}
+	})
+
+	k.sub("a clock that is a little ahead", func(k *kit) {
+		soon := k.clock.Now().Add(3 * time.Minute)
+		c := k.get(k.write("payments uses sagas", func(c *ken.Claim) { c.CreatedAt, c.Evidence = soon, hard(soon) }))
+		if !c.CreatedAt.Equal(soon) || !c.Evidence[0].FetchedAt.Equal(soon) {
+			k.Errorf("created %v, evidence %v, want %v", c.CreatedAt, c.Evidence[0].FetchedAt, soon)
+		}
+	})
+
+	k.sub("brought later", func(k *kit) {
+		id := k.write("payments uses sagas")
+		err := k.s.Transition(k.ctx, ken.Transition{ID: id, To: ken.StatusVerified, Reason: "it was seen", Evidence: hard(future)[:1]})
+		if err != nil {
+			k.Fatal(err)
+		}
+		if r, ok := k.s.(reinforcer); ok {
+			if err := r.Reinforce(k.ctx, id, hard(future)[1:], ken.Actor{}); err != nil {
+				k.Fatal(err)
+			}
+		}
+		for _, e := range k.get(id).Evidence {
+			if !e.FetchedAt.IsZero() {
+				isNow(k, "evidence", e.FetchedAt)
+			}
+		}
+	})
+
+	k.sub("with a life of its own", func(k *kit) {
+		im, ok := k.s.(interface {
+			Import(context.Context, []store.Incoming) []store.Outcome
+		})
+		if !ok {
+			return
+		}
+		c := ken.Claim{Text: "payments uses sagas", CreatedAt: future, Evidence: hard(future), Key: "k"}
+		prior := []ken.ClaimEvent{{At: future, Type: ken.EventReinforced, Evidence: hard(future)}}
+		for _, o := range im.Import(k.ctx, []store.Incoming{{Claim: c, Prior: prior}}) {
+			if o.Err != nil {
+				k.Fatal(o.Err)
+			}
+			for _, e := range k.history(o.ID) {
+				isNow(k, "history", e.At)
+				for _, e := range e.Evidence {
+					isNow(k, "evidence of the history", e.FetchedAt)
+				}
+			}
+		}
+		// The same file once more changes nothing.
+		for _, o := range im.Import(k.ctx, []store.Incoming{{Claim: c, Prior: prior}}) {
+			if o.Err != nil || o.Changed {
+				k.Errorf("again: %+v", o)
+			}
+		}
+	})
 }

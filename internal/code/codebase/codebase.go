@@ -3,12 +3,20 @@ package codebase
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/golang"
+	"github.com/kenlayer/ken/internal/code/codegraph/lexed"
 	"github.com/kenlayer/ken/internal/code/decision"
 	"github.com/kenlayer/ken/internal/code/repository"
 )
@@ -39,14 +47,14 @@ type Codebase struct {
 
 	changing sync.Mutex           // held by whoever changes the graph; guards the fields below
 	readers  *readers             // of files; nil until it is known which there are
-	read     signs                // of those that have read all files; zero when nobody has
+	read     readerSignature      // of those that have read all files; zero when nobody has
 	saved    uint64               // version of the graph as it lies on disk
 	governed bool                 // whether the decisions have been told to the graph
 	told     []codegraph.Decision // that were told last
 	toldTo   *codegraph.Graph     // to this one
 
-	asking sync.Mutex       // guards the field below
-	asked  map[string]asked // what Update has looked at, by path
+	asking sync.Mutex           // guards the field below
+	asked  map[string]fileState // what Update has looked at, by path
 }
 
 // Open opens the code of a project and reads its decisions. Errors: ken.ErrInvalid for
@@ -82,3 +90,277 @@ func (c *Codebase) Decisions() *decision.Registry { return c.decisions }
 
 // Close lets go of the files. What was not saved is read from the files again next time.
 func (c *Codebase) Close() error { return c.decisions.Close() }
+
+// Build brings graph and decisions up to date with all files of the project. Only what
+// has changed is read. Files that can't be read are in the report. The error is that of
+// ctx, or of the root; nothing has changed then.
+func (c *Codebase) Build(ctx context.Context) (codegraph.Report, error) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	r, err := findReaders(ctx, c.o.Root, c.o.Exclude)
+	if err != nil {
+		return codegraph.Report{}, err
+	}
+	o := c.options(r)
+	o.Reread = r.otherThan(c.read)
+	report, err := c.graph.Load().Build(ctx, c.o.Root, o)
+	if err != nil {
+		return report, err
+	}
+	c.readers, c.read = r, r.signs
+	report.Counts, err = c.govern(ctx)
+	return report, err
+}
+
+// Update brings graph and decisions up to date with some files, or folders with what is
+// in them, by paths from the root with slashes: those that were changed, made, moved or
+// deleted. It is meant for right after an edit, and takes some milliseconds. What the
+// edit changes for the meaning of other files, such as a module's path, waits for Build.
+// The error is that of ctx; nothing has changed then.
+func (c *Codebase) Update(ctx context.Context, paths ...string) (codegraph.Report, error) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	if len(paths) == 0 {
+		return codegraph.Report{Counts: c.View().Counts()}, ctx.Err()
+	}
+	seen := c.glance(paths)
+	r, err := c.readersFor(ctx, paths)
+	if err != nil {
+		return codegraph.Report{}, err
+	}
+	o := c.options(r)
+	if also := importers(c.View(), r, paths); len(also) > 0 {
+		o.Reread = func(p string) bool { _, found := slices.BinarySearch(also, p); return found }
+		paths = append(slices.Clone(paths), also...)
+	}
+	report, err := c.graph.Load().Update(ctx, c.o.Root, paths, o)
+	if err != nil {
+		return report, err
+	}
+	c.readers = r
+	if report.Counts, err = c.govern(ctx); err == nil {
+		c.note(seen)
+	}
+	return report, err
+}
+
+func (c *Codebase) options(r *readers) codegraph.Options {
+	return codegraph.Options{Extractors: r.extractors(), Generated: c.o.Generated, Exclude: c.o.Exclude, Progress: c.o.Progress, Now: c.o.Now}
+}
+
+// Prune finds what is in the graph and whose files are no more; with apply, it goes.
+func (c *Codebase) Prune(ctx context.Context, apply bool) (codegraph.Pruned, error) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	tree, err := repository.Files(ctx, c.o.Root, repository.Options{Exclude: c.o.Exclude})
+	if err != nil {
+		return codegraph.Pruned{}, fmt.Errorf("prune the graph: %w", err)
+	}
+	defer tree.Close() // it was only read
+	there := make(map[string]bool, len(tree.Files))
+	for i := range tree.Files {
+		there[tree.Files[i].Path] = true
+	}
+	return c.graph.Load().Prune(func(path string) bool { return there[path] }, apply), nil
+}
+
+// readers read the files of a project as it is now: what a name in one stands for
+// depends on which others there are, and on the settings of build tools.
+type readers struct {
+	files  map[string]bool
+	asked  map[string]string // hashes of the settings that were read, by path
+	golang codegraph.Extractor
+	lexed  *lexed.Set
+	signs  readerSignature
+}
+
+// readerSignature tell whether readers would read a file that has not changed as others did.
+type readerSignature struct {
+	golang [sha256.Size]byte // of the modules
+	lexed  [sha256.Size]byte // of the files and the settings
+}
+
+// maxSetting is the most of a setting's file that is read, in bytes.
+const maxSetting = 1 << 20
+
+// findReaders looks at the names of all files, and into the settings among them.
+func findReaders(ctx context.Context, root string, exclude []string) (*readers, error) {
+	tree, err := repository.Files(ctx, root, repository.Options{Exclude: exclude})
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close() // it was only read
+	names := make([]string, len(tree.Files))
+	for i := range tree.Files {
+		names[i] = tree.Files[i].Path
+	}
+	return newReaders(names, tree), nil
+}
+
+// newReaders makes readers for files of these names, in their order.
+func newReaders(names []string, tree *repository.Tree) *readers {
+	r := &readers{files: make(map[string]bool, len(names)), asked: map[string]string{}}
+	read := func(p string) ([]byte, error) {
+		c, err := tree.Read(p, maxSetting)
+		if err == nil {
+			r.asked[p] = c.Hash
+		}
+		return c.Bytes, err
+	}
+	lexing := sha256.New()
+	for _, p := range names {
+		r.files[p] = true
+		if lexed.Language(p) != "" {
+			fmt.Fprintf(lexing, "%q\n", p)
+		}
+	}
+	r.lexed = lexed.New(lexed.Options{Files: names, Read: read})
+	for _, p := range slices.Sorted(maps.Keys(r.asked)) {
+		fmt.Fprintf(lexing, "%q %s\n", p, r.asked[p])
+	}
+	lexing.Sum(r.signs.lexed[:0])
+
+	modules := map[string]string{}
+	going := sha256.New()
+	for _, p := range names {
+		if path.Base(p) != "go.mod" {
+			continue
+		}
+		text, err := read(p)
+		if m := golang.ModulePath(text); err == nil && m != "" {
+			modules[path.Dir(p)] = m
+			fmt.Fprintf(going, "%q %q\n", p, m)
+		}
+	}
+	r.golang = golang.New(modules)
+	going.Sum(r.signs.golang[:0])
+	return r
+}
+
+// readersFor are readers of the project's files after these have changed. New files are
+// read after a look at them alone; who is known is taken from before.
+func (c *Codebase) readersFor(ctx context.Context, paths []string) (*readers, error) {
+	r := c.readers
+	switch {
+	case r != nil && r.knows(paths):
+		return r, nil
+	case r == nil || slices.ContainsFunc(paths, r.setting):
+		return findReaders(ctx, c.o.Root, c.o.Exclude)
+	}
+	tree, err := repository.Files(ctx, c.o.Root, repository.Options{Exclude: c.o.Exclude}, paths...)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close() // it was only read
+	names := make(map[string]bool, len(r.files)+len(tree.Files))
+	maps.Copy(names, r.files)
+	added, lexes := false, false
+	for i := range tree.Files {
+		p := tree.Files[i].Path
+		if r.setting(p) {
+			return findReaders(ctx, c.o.Root, c.o.Exclude)
+		}
+		if !names[p] {
+			added, lexes = true, lexes || lexed.Language(p) != ""
+			names[p] = true
+		}
+	}
+	switch {
+	case !added:
+		return r, nil
+	case !lexes: // what a name stands for in other languages does not depend on it
+		further := *r
+		further.files = names
+		return &further, nil
+	}
+	return newReaders(slices.Sorted(maps.Keys(names)), tree), nil
+}
+
+// settingNames are files that say where imports lead, by their last name.
+var settingNames = []string{"go.mod", "tsconfig.json", "jsconfig.json", "package.json", "Cargo.toml"}
+
+// knows reports whether r still reads files right after these have changed.
+func (r *readers) knows(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(p string) bool { return !r.files[p] || r.setting(p) })
+}
+
+// setting reports a file that says where imports lead.
+func (r *readers) setting(p string) bool {
+	return r.asked[p] != "" || slices.Contains(settingNames, path.Base(p))
+}
+
+// otherThan picks the files that r reads otherwise than those of whom these are the
+// signs; nil when there are none.
+func (r *readers) otherThan(then readerSignature) func(path string) bool {
+	if then == (readerSignature{}) || then == r.signs {
+		return nil
+	}
+	return func(p string) bool {
+		if lexed.Language(p) != "" {
+			return then.lexed != r.signs.lexed
+		}
+		return then.golang != r.signs.golang
+	}
+}
+
+func (r *readers) extractors() map[string]codegraph.Extractor {
+	all := map[string]codegraph.Extractor{".go": r.golang}
+	for _, ext := range lexed.Extensions() {
+		all[ext] = r.lexed.Extract
+	}
+	return all
+}
+
+// Bounds of what Update does about files that are new. Beyond, it waits for Build.
+const (
+	maxNew       = 200
+	maxImporters = 500
+)
+
+// importers lists files that may import one of those among the paths, or below them,
+// that the graph does not know yet. They have not changed, and were read when what they
+// import was not there.
+func importers(v *codegraph.View, r *readers, paths []string) []string {
+	words, added := map[string]bool{}, 0
+	add := func(p string) {
+		if lexed.Language(p) == "" || !r.files[p] {
+			return
+		}
+		if _, known := v.Stamp(p); known {
+			return
+		}
+		added++
+		stem, _, _ := strings.Cut(path.Base(p), ".")
+		words[stem] = true
+		switch stem {
+		case "index", "mod", "lib", "main", "__init__": // the folder's name stands for them
+			words[path.Base(path.Dir(p))] = true
+		}
+	}
+	for _, p := range paths {
+		add(p)
+	}
+	if folders := foldersAmong(r, paths); len(folders) > 0 {
+		for f := range r.files {
+			for _, dir := range folders {
+				if strings.HasPrefix(f, dir+"/") {
+					add(f)
+				}
+			}
+		}
+	}
+	if added == 0 || added > maxNew {
+		return nil
+	}
+	return v.Importing(words, maxImporters)
+}
+
+// foldersAmong are the paths that are no files.
+func foldersAmong(r *readers, paths []string) (out []string) {
+	for _, p := range paths {
+		if !r.files[p] {
+			out = append(out, strings.TrimSuffix(p, "/"))
+		}
+	}
+	return out
+}

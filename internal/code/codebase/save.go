@@ -8,10 +8,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/scip"
+	"github.com/kenlayer/ken/internal/code/codegraph/typed"
+	"github.com/kenlayer/ken/internal/code/repository"
 	"github.com/kenlayer/ken/internal/trust"
 )
 
@@ -34,7 +40,7 @@ func (c *Codebase) Load(ctx context.Context) error {
 	defer f.Close() // nothing was written
 	in := bufio.NewReaderSize(&cancelled{ctx, f}, 256<<10)
 	head := make([]byte, len(fileMagic))
-	var s signs
+	var s readerSignature
 	for _, part := range [][]byte{head, s.golang[:], s.lexed[:]} {
 		if _, err := io.ReadFull(in, part); err != nil {
 			return fmt.Errorf("load the graph: %w", unless(ctx, unusable()))
@@ -84,7 +90,7 @@ func (c *Codebase) Save() error {
 	c.changing.Lock()
 	view, s, saved := c.View(), c.read, c.saved
 	c.changing.Unlock()
-	if view.Version() == saved || s == (signs{}) {
+	if view.Version() == saved || s == (readerSignature{}) {
 		return nil
 	}
 	if err := c.write(view, s); err != nil {
@@ -96,7 +102,7 @@ func (c *Codebase) Save() error {
 	return nil
 }
 
-func (c *Codebase) write(view *codegraph.View, s signs) (err error) {
+func (c *Codebase) write(view *codegraph.View, s readerSignature) (err error) {
 	if err := trust.Mark(c.o.Root, c.o.State); err != nil && !errors.Is(err, ken.ErrUnavailable) {
 		return err
 	}
@@ -121,4 +127,167 @@ func (c *Codebase) write(view *codegraph.View, s signs) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), filepath.Join(c.o.State, FileName))
+}
+
+// clockGranularity is how far apart two writes must be for the time of a file to tell
+// them apart.
+const clockGranularity = 2 * time.Second
+
+// maxAsked bounds what is remembered of files that Update was asked about.
+const maxAsked = 4096
+
+// fileState is what a file was like when Update last looked at it.
+type fileState struct {
+	size    int64 // -1 for a folder
+	modTime time.Time
+	at      time.Time
+}
+
+// Stale picks those of some files and folders, by path from the root with slashes, that
+// are not what the graph knows: they were changed, made or deleted since. It reads no
+// file, follows no link and leads nowhere out of the root; what is neither file nor
+// folder is left out. It takes some microseconds a path.
+func (c *Codebase) Stale(paths ...string) (out []string) {
+	if len(paths) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(c.o.Root)
+	if err != nil {
+		return nil
+	}
+	defer root.Close() // it was only looked at
+	v := c.View()
+	for _, p := range paths {
+		now, ok := look(root, p)
+		switch {
+		case !ok:
+		case now == nil:
+			if v.Holds(p) {
+				out = append(out, p)
+			}
+		case c.wasAsked(p, now):
+		case now.size < 0:
+			out = append(out, p)
+		default:
+			s, ok := v.Stamp(p)
+			if !ok || s.Size != now.size || !s.ModTime.Equal(now.modTime) || !s.ModTime.Add(clockGranularity).Before(s.ReadAt) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// look says what is at a path: nil for nothing, and false for what is no business of the
+// graph.
+func look(root *os.Root, p string) (*fileState, bool) {
+	if !fs.ValidPath(p) || p == "." {
+		return nil, false
+	}
+	info, err := root.Lstat(filepath.FromSlash(p))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, true
+	case err != nil:
+		return nil, false
+	case info.IsDir():
+		return &fileState{size: -1, modTime: info.ModTime()}, true
+	case !info.Mode().IsRegular():
+		return nil, false
+	}
+	return &fileState{size: info.Size(), modTime: info.ModTime()}, true
+}
+
+// wasAsked reports whether Update has looked at a path as it is now: what it left out
+// then, it would leave out again.
+func (c *Codebase) wasAsked(p string, now *fileState) bool {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	was, ok := c.asked[p]
+	return ok && was.size == now.size && was.modTime.Equal(now.modTime) && was.modTime.Add(clockGranularity).Before(was.at)
+}
+
+// glance says what is at the paths before they are read.
+func (c *Codebase) glance(paths []string) map[string]fileState {
+	root, err := os.OpenRoot(c.o.Root)
+	if err != nil {
+		return nil
+	}
+	defer root.Close() // it was only looked at
+	out := make(map[string]fileState, len(paths))
+	at := c.o.Now()
+	for _, p := range paths {
+		if now, ok := look(root, p); ok && now != nil {
+			now.at = at
+			out[p] = *now
+		}
+	}
+	return out
+}
+
+// note remembers what was looked at.
+func (c *Codebase) note(seen map[string]fileState) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.asked == nil || len(c.asked)+len(seen) > maxAsked {
+		c.asked = make(map[string]fileState, len(seen))
+	}
+	for p, s := range seen {
+		c.asked[p] = s
+	}
+}
+
+// Types checks the types of the project's Go packages, and refines the graph with what
+// they say. It takes seconds; questions and updates go on meanwhile, and what is said of
+// a file that has changed by then is left out. Errors: ken.ErrNotFound where there is no
+// Go module, ken.ErrUnavailable where there is no toolchain, and that of ctx.
+func (c *Codebase) Types(ctx context.Context) (codegraph.Refined, typed.Report, error) {
+	r, report, err := typed.Check(ctx, c.o.Root, typed.Options{})
+	if err != nil {
+		return codegraph.Refined{}, report, err
+	}
+	return c.refine(r), report, nil
+}
+
+// Import refines the graph with an index in the SCIP format, which a compiler's indexer
+// has made; see scip.Options for folder and made. The graph has to be built before.
+// Errors are those of scip.Read, and that of ctx.
+func (c *Codebase) Import(ctx context.Context, in io.Reader, o scip.Options) (codegraph.Refined, scip.Report, error) {
+	r, err := findReaders(ctx, c.o.Root, c.o.Exclude)
+	if err != nil {
+		return codegraph.Refined{}, scip.Report{}, err
+	}
+	tree, err := repository.Files(ctx, c.o.Root, repository.Options{Exclude: c.o.Exclude})
+	if err != nil {
+		return codegraph.Refined{}, scip.Report{}, err
+	}
+	defer tree.Close() // it was only read
+	extractors := r.extractors()
+	o.File = func(p string) (codegraph.File, bool) {
+		extract := extractors[strings.ToLower(path.Ext(p))]
+		if extract == nil || !r.files[p] || ctx.Err() != nil {
+			return codegraph.File{}, false
+		}
+		content, err := tree.Read(p, maxIndexed)
+		if err != nil || content.Size > maxIndexed {
+			return codegraph.File{}, false
+		}
+		f := extract(p, content.Bytes)
+		f.Hash = content.Hash
+		return f, true
+	}
+	refinement, report, err := scip.Read(in, c.o.Root, o)
+	if err != nil {
+		return codegraph.Refined{}, report, err
+	}
+	return c.refine(refinement), report, ctx.Err()
+}
+
+// maxIndexed is the largest file that an index's symbols are looked for in, in bytes.
+const maxIndexed = 1 << 20
+
+func (c *Codebase) refine(r codegraph.Refinement) codegraph.Refined {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	return c.graph.Load().Refine(r)
 }

@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codebase"
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/code/codegraph/scip"
 )
 
 // otherProcess loads what was saved, says how much it has to read, and who calls
@@ -160,5 +163,207 @@ func TestStateThatCantBeWritten(t *testing.T) {
 	has(t, c.View(), "method:example.com/shop/cart.Cart.Total", codegraph.Calls, "money.Sum")
 	if err := c.Save(); err == nil {
 		t.Error("saved below a file")
+	}
+}
+
+// What has changed since it was read is told by its size and time alone, until Update has
+// looked at it.
+func TestStale(t *testing.T) {
+	ctx := context.Background()
+	root := project(t, shop())
+	c, err := codebase.Open(ctx, codebase.Options{Root: root, Now: later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{"cart/cart.go", "web/app.ts", "cart/new.go", "money", "gone.go", "..", "../x.go", ".", "", "docs/adr/0001-cents.md"}
+	check := func(what string, want ...string) {
+		t.Helper()
+		if got := c.Stale(paths...); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", what, got, want)
+		}
+	}
+	update := func() {
+		t.Helper()
+		if _, err := c.Update(ctx, c.Stale(paths...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("files of which only the name was looked at, and folders", "money", "docs/adr/0001-cents.md")
+	update()
+	check("nothing")
+
+	write(t, root, map[string]string{"cart/cart.go": "package cart\n\nfunc Fresh() {}\n", "cart/new.go": "package cart\n\nfunc Newer() {}\n"})
+	if err := os.Chtimes(filepath.Join(root, "web/app.ts"), time.Now(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	check("changed, made and touched", "cart/cart.go", "web/app.ts", "cart/new.go")
+	update()
+	check("after an update")
+	for _, name := range []string{"cart.Fresh", "cart.Newer"} {
+		if _, err := c.View().One(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	for _, p := range []string{"cart/new.go", "web/app.ts"} {
+		if err := os.Remove(filepath.Join(root, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(root, "money")); err != nil {
+		t.Fatal(err)
+	}
+	check("deleted", "web/app.ts", "cart/new.go", "money")
+	update()
+	check("gone")
+	if _, err := c.View().One("money.Amount"); err == nil {
+		t.Error("what lay in a folder is still there")
+	}
+}
+
+// A new file is read as one of its project: with the imports that lead to it and from it.
+func TestUpdateOfANewFile(t *testing.T) {
+	ctx := context.Background()
+	root := project(t, shop())
+	c, err := codebase.Open(ctx, codebase.Options{Root: root, Now: later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{"web/total.ts": "import { tax } from \"@lib/tax\";\nimport { format } from \"./format\";\n\nexport function total(n: number): string { return format(tax(n)); }\n"})
+	if _, err := c.Update(ctx, "web/total.ts"); err != nil {
+		t.Fatal(err)
+	}
+	once := hashesAndEdges(t, c)
+	if _, err := c.Build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if again := hashesAndEdges(t, c); once != again {
+		t.Errorf("a build says more:\n%s\n%s", once, again)
+	}
+}
+
+func hashesAndEdges(t *testing.T, c *codebase.Codebase) (out string) {
+	t.Helper()
+	s, err := c.View().Show("total.total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range s.To {
+		out += string(e.Kind) + " " + string(e.How) + " " + e.To.ID + "\n"
+	}
+	return out
+}
+
+// What a type checker says holds until the file changes, and is saved.
+func TestTypes(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
+	}
+	files := shop()
+	files["go.mod"] = "module example.com/shop\n\ngo 1.24\n"
+	files["cart/pricer.go"] = "package cart\n\ntype Pricer interface{ Price() int }\n\ntype fixed int\n\nfunc (f fixed) Price() int { return int(f) }\n"
+	root := project(t, files)
+	c := open(t, root)
+	build(t, c)
+	hasNot(t, c.View(), "type:example.com/shop/cart.fixed", codegraph.Implements, "cart.Pricer")
+	refined, report, err := c.Types(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Packages != 2 || report.Broken != 0 || refined.Files != 3 || refined.Stale != 0 {
+		t.Errorf("refined %+v, report %+v", refined, report)
+	}
+	has(t, c.View(), "type:example.com/shop/cart.fixed", codegraph.Implements, "cart.Pricer")
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	next := open(t, root)
+	if err := next.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	build(t, next)
+	has(t, next.View(), "type:example.com/shop/cart.fixed", codegraph.Implements, "cart.Pricer")
+	write(t, root, map[string]string{"cart/pricer.go": "package cart\n\ntype Pricer interface{ Price(n int) int }\n\ntype fixed int\n\nfunc (f fixed) Price() int { return int(f) }\n"})
+	update(t, next, "cart/pricer.go")
+	hasNot(t, next.View(), "type:example.com/shop/cart.fixed", codegraph.Implements, "cart.Pricer")
+}
+
+func TestTypesThatCantBeChecked(t *testing.T) {
+	c := open(t, project(t, map[string]string{"a.py": "def f(): pass\n"}))
+	build(t, c)
+	if _, _, err := c.Types(t.Context()); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("without a module: %v", err)
+	}
+	c = open(t, project(t, shop()))
+	build(t, c)
+	t.Setenv("PATH", t.TempDir())
+	if _, _, err := c.Types(t.Context()); !errors.Is(err, ken.ErrUnavailable) || ken.Hint(err) == "" {
+		t.Errorf("without a go command: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, _, err := c.Types(ctx); err == nil {
+		t.Error("after the end")
+	}
+}
+
+// A compiler's index, made by a real indexer, makes guesses exact, in a folder of the
+// project as well.
+func TestImport(t *testing.T) {
+	zoo := filepath.Join("..", "codegraph", "scip", "testdata", "zoo")
+	for _, folder := range []string{"", "web/zoo"} {
+		root := t.TempDir()
+		for _, name := range []string{"animal.ts", "keeper.ts"} {
+			b, err := os.ReadFile(filepath.Join(zoo, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, root, map[string]string{filepath.Join(folder, name): string(b)})
+		}
+		c := open(t, root)
+		build(t, c)
+		before := c.View().Counts()
+		in, err := os.Open(filepath.Join(zoo, "ts.scip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refined, report, err := c.Import(t.Context(), in, scip.Options{Folder: folder, Made: later()})
+		if err := errors.Join(err, in.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if refined.Files != 2 || report.Placed == 0 || report.Missing+report.Stale != 0 {
+			t.Errorf("%q: refined %+v, report %+v", folder, refined, report)
+		}
+		after := c.View().Counts()
+		if after.Guesses >= before.Guesses || after.Edges < before.Edges-before.Guesses {
+			t.Errorf("%q: before %+v, after %+v", folder, before, after)
+		}
+		old, err := os.Open(filepath.Join(zoo, "ts.scip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refined, report, err = c.Import(t.Context(), old, scip.Options{Folder: folder, Made: time.Unix(0, 0)}); err != nil || refined.Files != 0 || report.Stale != 2 {
+			t.Errorf("of files changed since: %+v, %+v, %v", refined, report, err)
+		}
+		if err := old.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := open(t, t.TempDir(), func(o *codebase.Options) { o.Exclude = []string{"*.ts"} })
+	bad, err := os.Open(filepath.Join(zoo, "animal.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close() // it was only read
+	if _, _, err := c.Import(t.Context(), bad, scip.Options{}); err == nil {
+		t.Error("a source file was taken for an index")
 	}
 }

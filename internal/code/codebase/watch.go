@@ -36,7 +36,7 @@ func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) erro
 		return fmt.Errorf("watch files: %w", err)
 	}
 	defer w.Close() // nothing is written
-	f := follower{c: c, w: w, folders: map[string]bool{}, pending: map[string]bool{}}
+	f := watcher{c: c, w: w, folders: map[string]bool{}, pending: map[string]bool{}}
 	if err := f.follow(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was asked to end
@@ -46,8 +46,8 @@ func (c *Codebase) Watch(ctx context.Context, changed func(paths []string)) erro
 	return f.run(ctx, changed)
 }
 
-// follower is one Watch.
-type follower struct {
+// watcher is one Watch.
+type watcher struct {
 	c       *Codebase
 	w       *fsnotify.Watcher
 	folders map[string]bool // that are watched
@@ -56,7 +56,7 @@ type follower struct {
 	made    []string        // folders, since somebody was told
 }
 
-func (f *follower) run(ctx context.Context, changed func([]string)) error {
+func (f *watcher) run(ctx context.Context, changed func([]string)) error {
 	quiet, late := time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	quiet.Stop()
 	late.Stop()
@@ -88,7 +88,7 @@ func (f *follower) run(ctx context.Context, changed func([]string)) error {
 	}
 }
 
-func (f *follower) tell(changed func([]string)) {
+func (f *watcher) tell(changed func([]string)) {
 	paths := make([]string, 0, len(f.pending))
 	for p := range f.pending {
 		paths = append(paths, p)
@@ -106,7 +106,7 @@ func (f *follower) tell(changed func([]string)) {
 }
 
 // note takes an event in, and reports whether it is of interest.
-func (f *follower) note(ctx context.Context, e fsnotify.Event) bool {
+func (f *watcher) note(ctx context.Context, e fsnotify.Event) bool {
 	rel, err := filepath.Rel(f.c.o.Root, e.Name)
 	p := filepath.ToSlash(rel)
 	if err != nil || !fs.ValidPath(p) || p == "." || e.Op == fsnotify.Chmod || hidden(p) {
@@ -127,7 +127,7 @@ func (f *follower) note(ctx context.Context, e fsnotify.Event) bool {
 
 // leave ends the watch on a folder and those below. Those of a folder that was moved would
 // go on, under the names that they had.
-func (f *follower) leave(p string) {
+func (f *watcher) leave(p string) {
 	for dir := range f.folders {
 		if dir == p || strings.HasPrefix(dir, p+"/") {
 			_ = f.w.Remove(filepath.Join(f.c.o.Root, filepath.FromSlash(dir))) // it may be gone with its folder
@@ -138,7 +138,7 @@ func (f *follower) leave(p string) {
 
 // again follows once more the folders that were made: the end of the watch that a folder
 // had under another name may have come after the new one began.
-func (f *follower) again(ctx context.Context) {
+func (f *watcher) again(ctx context.Context) {
 	for _, p := range f.made {
 		for dir := range f.folders {
 			if dir == p || strings.HasPrefix(dir, p+"/") {
@@ -161,7 +161,7 @@ func hidden(p string) bool {
 }
 
 // follow watches the folders that hold files of the project, below paths or all.
-func (f *follower) follow(ctx context.Context, paths ...string) error {
+func (f *watcher) follow(ctx context.Context, paths ...string) error {
 	tree, err := repository.Files(ctx, f.c.o.Root, repository.Options{Exclude: f.c.o.Exclude}, paths...)
 	if err != nil {
 		return err

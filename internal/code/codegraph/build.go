@@ -1,16 +1,23 @@
 package codegraph
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/code/repository"
 )
@@ -243,4 +250,214 @@ func (g *Graph) touch(then *View, seen map[int32]stat) {
 		}
 	}
 	g.view.Store(&v)
+}
+
+// extracted is what came of reading a file.
+type extracted struct {
+	unit   *unit // nil when the content is what it was
+	stat   stat
+	failed bool // it could not be read
+}
+
+// extract reads a file and what it says.
+func (b *builder) extract(t task) extracted {
+	f := File{Path: t.file.Path}
+	extractor := b.o.extractor(f.Path)
+	if extractor == nil {
+		return b.compacted(f, stat{}, false)
+	}
+	s := stat{t.file.Size, t.file.ModTime.UnixNano(), b.o.Now().UnixNano()}
+	if t.file.Size > unreadBytes {
+		f.Problems = []Problem{{Text: fmt.Sprintf("is too large to be read: %d MB", t.file.Size>>20)}}
+		return b.compacted(f, s, true)
+	}
+	limit, head := b.o.MaxFileBytes, b.headOnly(t.file, nil)
+	if head {
+		limit = headBytes
+	}
+	c, err := b.tree.Read(f.Path, limit)
+	if err != nil {
+		return extracted{failed: true}
+	}
+	s.size, s.modTime = c.Size, c.ModTime.UnixNano()
+	if t.old >= 0 {
+		if u := b.v.unit(t.old); u.hash == c.Hash && !b.o.reread(f.Path) && u.has(headOnly) == b.headOnly(t.file, u) && u.stat != (stat{}) {
+			return extracted{stat: s}
+		}
+	}
+	head = head || c.Size > int64(len(c.Bytes)) // it has grown
+	src, problem := text(c.Bytes)
+	if head {
+		src = wholeLines(src)
+	}
+	if problem != "" {
+		f.Problems = []Problem{{Text: problem}}
+	} else {
+		f = safely(extractor, f.Path, src)
+	}
+	f.Hash = c.Hash
+	f.Generated = f.Generated || t.file.Skip == repository.ReasonGenerated
+	if head {
+		f.Problems = nil // where it was cut off
+	}
+	return b.compacted(f, s, head || f.Generated && !b.o.Generated)
+}
+
+// compacted is the unit of a file; only others wait for it meanwhile.
+func (b *builder) compacted(f File, s stat, head bool) extracted {
+	if head {
+		f.Decls, f.Uses = nil, nil
+	}
+	b.g.mu.Lock()
+	defer b.g.mu.Unlock()
+	u := b.g.compact(&f)
+	u.stat = s
+	if head {
+		u.flags |= headOnly
+	}
+	return extracted{unit: u}
+}
+
+// safely runs an extractor. One that panics has a fault; that must not end a server.
+func safely(e Extractor, path string, src []byte) (f File) {
+	defer func() {
+		if r := recover(); r != nil {
+			f = File{Path: path, Problems: []Problem{{Text: line200(fmt.Sprint("the extractor failed: ", r))}}}
+		}
+	}()
+	f = e(path, src)
+	f.Path = path
+	return f
+}
+
+// text turns a file's content into UTF-8, or says why it is no text.
+func text(b []byte) (src []byte, problem string) {
+	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
+		if rest, ok := bytes.CutPrefix(b, []byte(mark)); ok {
+			units := make([]uint16, len(rest)/2)
+			for i := range units {
+				units[i] = order.Uint16(rest[2*i:])
+			}
+			return []byte(string(utf16.Decode(units))), ""
+		}
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return nil, "is no text: it has bytes of value zero"
+	}
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\ufffd"))
+	}
+	return b, ""
+}
+
+// wholeLines is a text without its last line, when that may have been cut off.
+func wholeLines(b []byte) []byte {
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 && len(b) > headBytes/2 {
+		return b[:i+1]
+	}
+	return b
+}
+
+// Options tunes Build and Update. The zero value knows no language; a negative number is
+// an error.
+type Options struct {
+	// Extractors read files, by extension in lower case with its dot: ".go". A file whose
+	// extension is not among them is a node and nothing else.
+	Extractors map[string]Extractor
+
+	MaxFileBytes int64 // of a larger file only the imports are kept; 0 means 1 MiB
+	Generated    bool  // keep what generated files declare, too, and not their imports alone
+
+	// Reread, if not nil, picks files that are read again although they have not changed,
+	// because what names in them stand for has: a module has another path by now.
+	Reread func(path string) bool
+
+	// Include and Exclude are as in repository.Options.
+	Include, Exclude []string
+
+	Workers  int                       // files read at a time; 0 means one a processor, at most 8
+	Problems int                       // most problems in the report; 0 means 100
+	Progress func(repository.Progress) // called from one goroutine, in order; may be nil
+	Now      func() time.Time          // nil means time.Now
+}
+
+// StageGraph is what Progress calls reading files for the graph.
+const StageGraph repository.Stage = "graph"
+
+const (
+	defaultFileBytes = 1 << 20
+	defaultProblems  = 100
+	headBytes        = 64 << 10 // of a file of which only the imports count: they come first
+	unreadBytes      = 64 << 20 // a larger file is a node and is not read
+)
+
+func (o Options) withDefaults() (Options, error) {
+	for name, n := range map[string]int64{"max_file_bytes": o.MaxFileBytes, "workers": int64(o.Workers), "problems": int64(o.Problems)} {
+		if n < 0 {
+			return o, &ken.Error{Code: ken.CodeInvalid, Field: name, Msg: "negative", Try: "Leave it out for the default."}
+		}
+	}
+	if o.MaxFileBytes == 0 {
+		o.MaxFileBytes = defaultFileBytes
+	}
+	if o.Workers == 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	if o.Problems == 0 {
+		o.Problems = defaultProblems
+	}
+	if o.Progress == nil {
+		o.Progress = func(repository.Progress) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+func (o *Options) reread(path string) bool { return o.Reread != nil && o.Reread(path) }
+
+// extractor returns the one for a path, and nil when there is none.
+func (o *Options) extractor(path string) Extractor {
+	b := base(path)
+	if i := strings.LastIndexByte(b, '.'); i >= 0 {
+		return o.Extractors[strings.ToLower(b[i:])]
+	}
+	return nil
+}
+
+// Report says what Build or Update found and did.
+type Report struct {
+	Files     int `json:"files"`     // that were looked at
+	Changed   int `json:"changed"`   // new, or with other content than before
+	Unchanged int `json:"unchanged"` // by size and time, or by hash
+	Removed   int `json:"removed"`   // that are no more
+	Others    int `json:"others"`    // whose edges were looked at again because of those
+
+	// HeadOnly lists the files of which only the imports are kept, by path: generated
+	// ones, and those over the limit.
+	HeadOnly []string `json:"head_only,omitempty"`
+	// Skipped and Withheld are as in repository.Tree.
+	Skipped  map[repository.Reason]int `json:"skipped,omitempty"`
+	Withheld []repository.Withheld     `json:"withheld,omitempty"`
+
+	// Problems are the first of the places in all of the graph that could not be read, and
+	// ProblemsTotal how many there are.
+	Problems      []FileProblem `json:"problems,omitempty"`
+	ProblemsTotal int           `json:"problems_total,omitempty"`
+
+	Counts   Counts        `json:"counts"` // of the graph afterwards
+	Duration time.Duration `json:"duration"`
+}
+
+// FileProblem is a place that could not be read.
+type FileProblem struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"` // 0 for the file
+	Text string `json:"text"`
+}
+
+func compareProblems(a, b FileProblem) int {
+	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 }

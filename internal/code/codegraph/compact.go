@@ -1,6 +1,7 @@
 package codegraph
 
 import (
+	"bytes"
 	"cmp"
 	"io/fs"
 	"slices"
@@ -184,4 +185,295 @@ func (g *Graph) compactUses(uses []Use, decls int) []use {
 	})
 	out = slices.CompactFunc(out, func(a, b use) bool { return a.from == b.from && a.name == b.name && a.meta&how == b.meta&how })
 	return slices.Clip(slices.Clone(out))
+}
+
+// Pruned lists what goes, or would go.
+type Pruned struct {
+	Files     []string `json:"files"`     // paths that are no more
+	Decisions []string `json:"decisions"` // IDs of those whose files are no more
+	Nodes     []string `json:"nodes"`     // IDs that nothing else declares, those of the files and decisions included
+	External  []string `json:"external"`  // IDs of packages that nothing else imports, and of interfaces that nothing else implements
+}
+
+// Prune finds the files and decisions in the graph whose files exist no longer, and what
+// goes with them, by ID and path; with apply, it takes them out, and gives back the
+// memory that texts take which nothing uses any more. Decisions without a path stay.
+func (g *Graph) Prune(exists func(path string) bool, apply bool) Pruned {
+	if apply {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+	}
+	v := g.View()
+	gone := map[int32]bool{}
+	var p Pruned
+	for i := range v.units.n {
+		u := v.unit(i)
+		if u == nil || u.decision != nil && u.decision.Path == "" {
+			continue
+		}
+		path := v.text(u.path)
+		if u.decision != nil {
+			path = u.decision.Path
+		}
+		switch {
+		case exists(path):
+			continue
+		case u.decision != nil:
+			p.Decisions = append(p.Decisions, u.decision.ID)
+		default:
+			p.Files = append(p.Files, path)
+		}
+		gone[i] = true
+	}
+	if len(gone) > 0 {
+		p.Nodes, p.External = v.without(gone)
+	}
+	slices.Sort(p.Files)
+	slices.Sort(p.Decisions)
+	if apply {
+		g.drop(gone)
+	}
+	return p
+}
+
+// without lists the nodes that are only there because of some units.
+func (v *View) without(gone map[int32]bool) (nodes, external []string) {
+	for _, i := range v.sorted() {
+		n := v.nodes.at(i)
+		stays := slices.ContainsFunc(n.places, func(p place) bool { return p.decl != onlyEdges && !gone[p.unit] })
+		used := slices.ContainsFunc(n.in, func(e inEdge) bool { return !gone[e.unit] })
+		switch {
+		case stays || used && (n.kind.space() || n.flags&inRepo == 0):
+		case n.flags&inRepo == 0:
+			external = append(external, v.id(i))
+		default:
+			nodes = append(nodes, v.id(i))
+		}
+	}
+	return nodes, external
+}
+
+// drop takes units out, and then gives unused texts back. The caller holds g.mu.
+func (g *Graph) drop(gone map[int32]bool) {
+	if len(gone) > 0 {
+		t := g.begin()
+		for i := range gone {
+			t.put(i, nil)
+		}
+		t.commit()
+	}
+	g.slim()
+}
+
+// slim makes the graph anew when most of its texts are unused, unless a Build has numbers
+// of them in its hands.
+func (g *Graph) slim() {
+	v := g.View()
+	if g.building > 0 {
+		return
+	}
+	s := newSaver(v)
+	if len(v.strs) < 2*len(s.names)+1000 {
+		return
+	}
+	var b bytes.Buffer
+	if err := v.Save(&b); err != nil {
+		return // the graph is as good as it was
+	}
+	other, err := Load(&b)
+	if err != nil {
+		return
+	}
+	w := *other.View()
+	w.version = v.version + 1
+	g.names, g.fams = other.names, other.fams
+	g.view.Store(&w)
+}
+
+// unit is what one file says, or one decision, and the edges that follow from it. One
+// that is published does not change: a change makes another.
+type unit struct {
+	path    sym
+	hash    string
+	lang    sym
+	fam     uint8 // number of the language's family
+	flags   unitFlags
+	within  ref
+	scopes  []sym
+	decls   []decl
+	imports []imp
+	uses    []use
+	text    string // the signatures and comments of all decls
+	probs   []Problem
+
+	keys     []uint32 // hashes of further names that its edges depend on
+	refined  []refined
+	decision *Decision // nil for a file
+	stat     stat
+
+	// What the graph made of it.
+	node  int32   // of the file, or the decision
+	home  int32   // of within; -1 for none
+	nodes []int32 // of decls; -1 for what is left out
+	edges []edge  // by from, to and kind
+	extra []int32 // nodes with edges here that are not declared here
+
+	via     []uint32 // as keys, of the types in which members were looked for
+	nowhere []string // targets of the decision that lead nowhere
+}
+
+type unitFlags uint8
+
+const (
+	generated unitFlags = 1 << iota
+	forTests
+	headOnly // too large, or generated: only its imports count
+	loose    // some name of it was looked for as the end of a longer one
+	folders  // a decision that names a folder
+)
+
+func (u *unit) has(f unitFlags) bool { return u.flags&f != 0 }
+
+// ref is an ID.
+type ref struct {
+	kind kindNo
+	qual sym
+}
+
+type decl struct {
+	name, qual sym
+	parent     int32 // in unit.decls; -1 for none
+	line, end  int32
+	text       uint32 // where its signature begins in unit.text; the comment follows
+	sig, doc   uint8  // bytes
+	kind       kindNo // noKind for one that is left out
+	exported   bool
+}
+
+type imp struct {
+	path   sym // as it is written
+	target ref
+	line   int32
+}
+
+// use is one name used by one declaration in one way, at its first line.
+type use struct {
+	from int32 // in unit.decls; -1 for the file
+	name sym   // without the dot of a member
+	meta useMeta
+}
+
+// useMeta is the line, how the name is meant, and the kind of the edge.
+type useMeta uint32
+
+const (
+	useQualified useMeta = 1 << 4
+	useMember    useMeta = 1 << 5
+	useBits              = 6
+	maxLine              = 1<<26 - 1
+)
+
+func (m useMeta) line() int32  { return int32(m >> useBits) }
+func (m useMeta) kind() edgeNo { return edgeNo(m & 15) }
+
+// edge goes from a node to another, because of what its unit says.
+type edge struct {
+	from, to int32
+	meta     edgeMeta
+}
+
+// edgeMeta is the line, and whether the edge is a guess: the smaller of two of one
+// kind is the better one.
+type edgeMeta uint32
+
+const guessed edgeMeta = 1 << 31
+
+func (m edgeMeta) kind() edgeNo { return edgeNo(m & 15) }
+func (m edgeMeta) line() int32  { return int32(m &^ guessed >> 4) }
+
+func (m edgeMeta) how() How {
+	if m&guessed != 0 {
+		return Guess
+	}
+	return Exact
+}
+
+func metaOf(k edgeNo, line int32, guess bool) edgeMeta {
+	m := edgeMeta(min(max(line, 0), maxLine))<<4 | edgeMeta(k)
+	if guess {
+		m |= guessed
+	}
+	return m
+}
+
+// compareEdges orders by from, to and kind, the better of two of a kind first.
+func compareEdges(a, b edge) int {
+	switch {
+	case a.from != b.from:
+		return int(a.from) - int(b.from)
+	case a.to != b.to:
+		return int(a.to) - int(b.to)
+	case a.meta.kind() != b.meta.kind():
+		return int(a.meta.kind()) - int(b.meta.kind())
+	case a.meta < b.meta:
+		return -1
+	case a.meta > b.meta:
+		return 1
+	}
+	return 0
+}
+
+// refined is what one source says better of a unit.
+type refined struct {
+	source string
+	kinds  edgeSet
+	decls  []Decl // they follow the unit's own in unit.decls
+	edges  []refinedEdge
+}
+
+type refinedEdge struct {
+	from, to ref
+	kind     edgeNo
+	line     int32
+}
+
+// stat tells whether a file has to be read again.
+type stat struct{ size, modTime, readAt int64 } // bytes; nanoseconds since 1970
+
+// stem is a file's name up to its first dot that is not the first character: what
+// files that stand for each other have in common.
+func stem(path string) string {
+	b := base(path)
+	for i := 1; i < len(b); i++ {
+		if b[i] == '.' {
+			return b[:i]
+		}
+	}
+	return b
+}
+
+func base(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+// folder is the path without its last element, and "" at the top.
+func folder(path string) string {
+	if b := base(path); len(b) < len(path) {
+		return path[:len(path)-len(b)-1]
+	}
+	return ""
+}
+
+// hashName is FNV-1a: it says which names a unit depends on without keeping them.
+func hashName(s string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return h
 }

@@ -1,6 +1,13 @@
 package codegraph
 
-import "cmp"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
 
 // Dependent is something that depends on a node, directly or through others.
 type Dependent struct {
@@ -173,4 +180,203 @@ func (w *wave) leads(ring []int32) bool {
 		}
 	}
 	return false
+}
+
+// Neighbour is what is one edge away from some node that was asked for.
+type Neighbour struct {
+	Node
+	Of    string   `json:"of"` // ID of the node that was asked for
+	Kind  EdgeKind `json:"kind"`
+	How   How      `json:"how"`
+	Out   bool     `json:"out"`   // the edge leads from Of to the neighbour
+	Score float64  `json:"score"` // above 0, at most 1
+}
+
+// nearness is how much an edge of a kind says that who reads of one end should read of
+// the other: from the node, and to it.
+var nearness = [edgeCount][2]float64{
+	eImplements: {1, .9}, eInherits: {1, .7}, eGoverns: {.8, 1}, eCalls: {.8, .7}, eReferences: {.7, .6}, eDefines: {.6, .5},
+	eTests: {.7, .5}, eDependsOn: {.5, .4}, eImports: {.4, .4},
+}
+
+// MaxNeighbourhood is how many nodes Neighbours takes.
+const MaxNeighbourhood = 32
+
+// Neighbours lists what is one edge away from the nodes with the given IDs and not among
+// them, both ways, the nearest first and then by ID, at most limit of total. IDs that the graph does not have
+// are left out. The score is how close the kind of the edge is, by half less for a guess, over 1 + log2 of a tenth of
+// the edges that lead to the neighbour: what everybody uses says little about anybody. Errors: ken.ErrInvalid for more than
+// MaxNeighbourhood IDs.
+func (v *View) Neighbours(ids []string, limit int) (list []Neighbour, total int, err error) {
+	if len(ids) > MaxNeighbourhood {
+		return nil, 0, &ken.Error{Code: ken.CodeInvalid, Field: "ids", Msg: "are too many", Try: "Ask for at most 32 at a time."}
+	}
+	type near struct {
+		node, of int32
+		e        edge
+		score    float64
+	}
+	best := map[int32]near{}
+	asked := map[int32]bool{}
+	for _, id := range ids {
+		if _, _, ok := Split(id); ok {
+			if found := v.find(id); len(found) == 1 {
+				asked[found[0]] = true
+			}
+		}
+	}
+	better := func(a, b near) bool {
+		switch {
+		case a.score != b.score:
+			return a.score > b.score
+		case a.node != b.node:
+			return v.compare(a.node, b.node) < 0
+		case a.of != b.of:
+			return v.compare(a.of, b.of) < 0
+		case a.e.meta.kind() != b.e.meta.kind():
+			return a.e.meta.kind() < b.e.meta.kind()
+		}
+		return a.e.from == a.of && b.e.from != b.of
+	}
+	visit := func(node, of int32, e edge) {
+		if asked[node] {
+			return
+		}
+		way := 0
+		if e.to == of {
+			way = 1
+		}
+		x := near{node, of, e, nearness[e.meta.kind()][way] / (1 + math.Log2(max(1, float64(len(v.nodes.at(node).in))/10)))}
+		if e.meta&guessed != 0 {
+			x.score /= 2
+		}
+		if b, ok := best[node]; !ok || better(x, b) {
+			best[node] = x
+		}
+	}
+	for of := range asked {
+		v.out(of, func(_ *unit, e edge) { visit(e.to, of, e) })
+		for _, in := range v.nodes.at(of).in {
+			e := v.unit(in.unit).edges[in.slot]
+			visit(e.from, of, e)
+		}
+	}
+	first := top[near]{n: min(max(limit, 0), MaxLimit), less: better}
+	for _, x := range best {
+		first.add(x)
+	}
+	for _, x := range first.sorted() {
+		list = append(list, Neighbour{v.node(x.node), v.id(x.of), edgeNames[x.e.meta.kind()], x.e.meta.how(), x.e.from == x.of, math.Round(x.score*1000) / 1000})
+	}
+	return list, len(best), nil
+}
+
+// Source is a file in a language that an extractor reads, and what it imports of the
+// repository.
+type Source struct {
+	Path      string
+	Hash      string // of its content
+	Language  string
+	Test      bool       // it holds tests
+	Generated bool       // a program wrote it
+	Imports   []Imported // by line and ID, each ID once
+}
+
+// Imported is a file, package, namespace or declaration that a file imports.
+type Imported struct {
+	ID   string
+	Line int
+	How  How
+
+	// Files are the paths of the files in which it lies. Used are those of them that
+	// declare what the importing file uses, as far as that is known: empty for what lies
+	// in one folder. Both are in order; Files is shared and must not be changed.
+	Files, Used []string
+}
+
+// Sources yields the source files, by path.
+func (v *View) Sources(yield func(Source) bool) {
+	var units []int32
+	for i := range v.units.n {
+		if u := v.unit(i); u != nil && u.decision == nil && u.lang != 0 {
+			units = append(units, i)
+		}
+	}
+	slices.SortFunc(units, func(a, b int32) int { return strings.Compare(v.text(v.unit(a).path), v.text(v.unit(b).path)) })
+	homes := map[int32]*lying{}
+	for _, i := range units {
+		u := v.unit(i)
+		s := Source{Path: v.text(u.path), Hash: u.hash, Language: v.text(u.lang), Test: u.has(forTests), Generated: u.has(generated)}
+		for at := u.firstFrom(u.node); at < len(u.edges) && u.edges[at].from == u.node; at++ {
+			e := u.edges[at]
+			if e.meta.kind() != eImports || v.nodes.at(e.to).flags&inRepo == 0 {
+				continue
+			}
+			l := homes[e.to]
+			if l == nil {
+				l = v.lies(e.to)
+				homes[e.to] = l
+			}
+			s.Imports = append(s.Imports, Imported{v.id(e.to), int(e.meta.line()), e.meta.how(), l.files, v.usedOf(u, l)})
+		}
+		slices.SortFunc(s.Imports, func(a, b Imported) int { return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.ID, b.ID)) })
+		if !yield(s) {
+			return
+		}
+	}
+}
+
+// lying is where a node lies.
+type lying struct {
+	units     []int32 // by number
+	files     []string
+	scattered bool // in several folders
+}
+
+func (v *View) lies(i int32) *lying {
+	l := &lying{units: v.unitsOf(i)}
+	for _, p := range l.units {
+		path := v.text(v.unit(p).path)
+		l.scattered = l.scattered || len(l.files) > 0 && folder(path) != folder(l.files[0])
+		l.files = append(l.files, path)
+	}
+	slices.Sort(l.files)
+	return l
+}
+
+// unitsOf lists the files that declare a node, or are within it.
+func (v *View) unitsOf(i int32) []int32 {
+	var out []int32
+	for _, p := range v.nodes.at(i).places {
+		if p.decl != onlyEdges && v.unit(p.unit).decision == nil {
+			out = append(out, p.unit)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// usedOf lists the files of a scattered node whose declarations a unit uses.
+func (v *View) usedOf(u *unit, l *lying) []string {
+	if !l.scattered {
+		return nil
+	}
+	var out []string
+	for _, e := range u.edges {
+		switch e.meta.kind() {
+		case eReferences, eCalls, eInherits, eImplements:
+		default:
+			continue
+		}
+		if n := v.nodes.at(e.to); n.kind.space() || n.kind == kFile {
+			continue
+		}
+		for _, i := range v.unitsOf(e.to) {
+			if _, in := slices.BinarySearch(l.units, i); in && v.unit(i) != u {
+				out = append(out, v.text(v.unit(i).path))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

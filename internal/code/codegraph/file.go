@@ -1,5 +1,12 @@
 package codegraph
 
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"time"
+)
+
 // File is what one source file says, read by itself.
 type File struct {
 	Path      string // from the root of the repository, with slashes
@@ -94,4 +101,156 @@ type RefinedEdge struct {
 	From, To string
 	Kind     EdgeKind
 	Line     int
+}
+
+// errDamaged is what a decoder ends with, whatever is wrong.
+var errDamaged = errors.New("damaged")
+
+// encoder writes numbers in as few bytes as they need, and texts with their lengths.
+type encoder struct{ b []byte }
+
+func (e *encoder) u(n uint64)    { e.b = binary.AppendUvarint(e.b, n) }
+func (e *encoder) i(n int64)     { e.b = binary.AppendVarint(e.b, n) }
+func (e *encoder) n(n int)       { e.u(uint64(n)) }
+func (e *encoder) text(s string) { e.n(len(s)); e.b = append(e.b, s...) }
+func (e *encoder) flag(b bool)   { e.u(map[bool]uint64{true: 1}[b]) }
+func (e *encoder) texts(s []string) {
+	e.n(len(s))
+	for _, x := range s {
+		e.text(x)
+	}
+}
+
+// decoder reads what an encoder wrote. After a fault everything is zero, and bad is set.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) u() uint64 {
+	if len(d.b) > 0 && d.b[0] < 0x80 {
+		x := uint64(d.b[0])
+		d.b = d.b[1:]
+		return x
+	}
+	x, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return x
+}
+
+func (d *decoder) fail() { d.b, d.bad = nil, true }
+
+func (d *decoder) i() int64 {
+	x := d.u()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+// upTo is a number of at most max.
+func (d *decoder) upTo(max uint64) uint64 {
+	x := d.u()
+	if x > max {
+		d.fail()
+		return 0
+	}
+	return x
+}
+
+// n is the number of things that follow, which have a byte each at least.
+func (d *decoder) n() int {
+	x := d.u()
+	if x > uint64(len(d.b)) {
+		d.fail()
+		return 0
+	}
+	return int(x)
+}
+
+func (d *decoder) flag() bool { return d.upTo(1) == 1 }
+
+// text shares the memory that is decoded.
+func (d *decoder) text() string {
+	n := d.n()
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) texts() []string {
+	var out []string
+	for range d.n() {
+		out = append(out, d.text())
+	}
+	return out
+}
+
+// Stamp says which state of a file the graph knows.
+type Stamp struct {
+	Size    int64 // bytes
+	ModTime time.Time
+	ReadAt  time.Time
+}
+
+// Stamp returns the state in which a file was read, by its path; false for one that is not
+// in the graph, or of which only the name was looked at.
+func (v *View) Stamp(path string) (Stamp, bool) {
+	i := v.fileUnit(path)
+	if i < 0 {
+		return Stamp{}, false
+	}
+	s := v.unit(i).stat
+	if s == (stat{}) {
+		return Stamp{}, false
+	}
+	return Stamp{Size: s.size, ModTime: time.Unix(0, s.modTime).UTC(), ReadAt: time.Unix(0, s.readAt).UTC()}, true
+}
+
+// Hash returns the hash of a file's content as the graph knows it, by its path; "" for
+// one that is not in the graph, or of which only the name was looked at.
+func (v *View) Hash(path string) string {
+	i := v.fileUnit(path)
+	if i < 0 {
+		return ""
+	}
+	return v.unit(i).hash
+}
+
+// Holds reports whether the graph has a file at a path, or below it.
+func (v *View) Holds(path string) bool {
+	if v.fileUnit(path) >= 0 {
+		return true
+	}
+	for i := range v.units.n {
+		if u := v.unit(i); u != nil && u.decision == nil {
+			if rest, ok := strings.CutPrefix(v.text(u.path), path); ok && strings.HasPrefix(rest, "/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// versions are what a saved graph depends on beside the files: how it is written, and what
+// is said of a file by the package that reads it. All of them are at the head of a saved
+// graph, and Load takes none that has others: it would hold what nobody says any more
+// for as long as the files don't change.
+//
+// Whoever changes what a package says of the same file raises its number here.
+// TestVersions fails until then. An Extractor of somebody else's is not watched: who
+// changes one builds the graph anew.
+var versions = []version{
+	{"format", 2}, // of the file
+	{"codegraph", 3},
+	{"codegraph/golang", 1},
+	{"codegraph/lexed", 1},
+	{"codegraph/scip", 1},
+	{"codegraph/typed", 1},
+}
+
+type version struct {
+	of string
+	n  uint64
 }

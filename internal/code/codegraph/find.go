@@ -3,6 +3,7 @@ package codegraph
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,4 +176,278 @@ func (v *View) named(name string, declared bool) (found []int32) {
 		}
 	}
 	return found
+}
+
+// Result is a node that a search found.
+type Result struct {
+	Node
+	Score float64 `json:"score"`
+}
+
+const (
+	maxTerms  = 8
+	maxSearch = 1000 // results of one question
+)
+
+// Search finds nodes by what their names look like: exactly, by their beginning, by the
+// words of camelCase and snake_case, by a part, and by letters in their order. Several
+// terms, separated by space, dots, slashes or colons, may also be in the qualified name
+// or path; the more of them, the better. An ID, a qualified name or a path comes first.
+// kinds limits what is found; none means all. At most limit results are returned, the
+// best first and then by ID, of total that any term fits.
+//
+// The score of a node is
+//
+//	name + kind + 2·log2(1 + in) − 12·test + 120·meant
+//
+// name is the average over the terms of how the bare name fits: 120 for the very name, 110
+// in other case, 85 its beginning, 70 the beginning of a word, 65 beginnings of several, 50 a
+// part, 30 letters in order; up to 10 more for how much of the name that is; 60 where not the
+// name but the rest of the qualified name or the path has a word that begins so. Or what all terms in one fit, if
+// that is more. kind is from 0 (property) to 4 (type). in is the number of edges that lead to the node,
+// at most 1,023 of them: a damped in-degree orders pages about as well as PageRank does (Upstill,
+// Craswell, Hawking: Predicting Fame and Fortune, 2003), and is there without being computed. test is 1 for what only
+// tests declare, and meant for what Find finds. Parts and letters count only where words find less than
+// limit and nothing is meant, and words of two letters not beside several others.
+func (v *View) Search(text string, kinds []Kind, limit int) (results []Result, total int) {
+	limit = min(max(limit, 0), maxSearch)
+	s := &searcher{v: v, kinds: map[kindNo]bool{}, sure: map[int32]bool{}}
+	for _, k := range kinds {
+		s.kinds[numberOfKind(k)] = true
+	}
+	for _, i := range v.find(text) {
+		s.sure[i] = true
+	}
+	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n./:#\\,;()[]{}<>\"'`*&", c) })
+	if len(words) > 2 {
+		if long := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(w) < minUnique }); len(long) > 1 {
+			words = long
+		}
+	}
+	for _, w := range words[:min(len(words), maxTerms)] {
+		s.terms = append(s.terms, newTerm(w))
+	}
+	if len(words) > 1 && len(words) <= maxTerms {
+		t := newTerm(strings.Join(words, ""))
+		s.whole = &t
+	}
+	s.top.n, s.top.less = limit, func(a, b scored) bool {
+		if a.score != b.score {
+			return a.score > b.score
+		}
+		return v.compare(a.node, b.node) < 0
+	}
+	if len(s.terms) > 0 {
+		s.scan(limit)
+	}
+	for _, x := range s.top.sorted() {
+		results = append(results, Result{v.node(x.node), math.Round(x.score*100) / 100})
+	}
+	return results, s.total
+}
+
+type scored struct {
+	node  int32
+	score float64
+}
+
+type searcher struct {
+	v     *View
+	terms []term
+	whole *term // all terms in one
+	kinds map[kindNo]bool
+	sure  map[int32]bool // what the text stands for
+	fits  []fit
+	top   top[scored]
+	total int
+}
+
+// scan looks at every name, for words that begin like a term; and once more for any
+// letters when these are too few.
+func (s *searcher) scan(limit int) {
+	for _, letters := range []bool{false, true} {
+		s.fits = s.fits[:0]
+		for i := range s.v.bare {
+			c := &s.v.bare[i]
+			if !s.may(c, letters) {
+				continue
+			}
+			if h := s.v.heads.at(int32(c.name)); h.name != 0 {
+				if f := s.name(c.name); f.fit > 0 {
+					s.fits = append(s.fits, f)
+				}
+			}
+		}
+		if s.rank(); s.total >= limit || len(s.sure) > 0 || s.short() {
+			break
+		}
+	}
+}
+
+// short reports whether no term is long enough to be looked for letter by letter.
+func (s *searcher) short() bool {
+	return !slices.ContainsFunc(s.terms, func(t term) bool { return len(t.lower) >= minUnique })
+}
+
+// may reports whether a name can fit a term.
+func (s *searcher) may(c *called, letters bool) bool {
+	for i := range s.terms {
+		t := &s.terms[i]
+		if (letters || t.words&^c.words == 0) && t.mask&^c.mask == 0 {
+			return true
+		}
+	}
+	return s.whole != nil && s.whole.words&^c.words == 0 && s.whole.mask&^c.mask == 0
+}
+
+// fit is a name, how well it fits, and how much more that can be when what is around the
+// name has the terms that the name has not.
+type fit struct {
+	name      sym
+	missing   uint8   // those terms, a bit each
+	fit, more float32 // at most matchExact
+	short     float32 // how much less than fit the average of the terms is: all in one fit better
+}
+
+// rank considers the nodes of the names that fit, the best names first, until no other
+// node can come among the results.
+func (s *searcher) rank() {
+	var buckets [matchExact + 1][]fit
+	for _, f := range s.fits {
+		i := min(int(f.fit), matchExact)
+		buckets[i] = append(buckets[i], f)
+	}
+	s.total, s.top.heap = 0, s.top.heap[:0]
+	for i := range s.sure { // first, and counted here unless its name fits
+		n := s.v.nodes.at(i)
+		if !s.wants(n) {
+			continue
+		}
+		f := s.name(n.name)
+		s.score(i, n, &f, matchExact)
+		if !slices.ContainsFunc(s.fits, func(f fit) bool { return f.name == n.name }) {
+			s.total++
+		}
+	}
+	for i := matchExact; i >= 0; i-- {
+		for k := range buckets[i] {
+			f := &buckets[i][k]
+			if len(s.kinds) == 0 && s.hopeless(float64(f.fit+f.more)+mostBeside) {
+				s.total += int(s.v.heads.at(int32(f.name)).named)
+				continue
+			}
+			s.v.byName(f.name, func(i int32, n *node) bool {
+				if s.wants(n) {
+					if s.total++; !s.sure[i] {
+						s.score(i, n, f, 0)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// hopeless reports whether a node with at most that score is none of the results. What is
+// lost by rounding does not decide.
+func (s *searcher) hopeless(score float64) bool {
+	return len(s.top.heap) == s.top.n && (s.top.n == 0 || score+.01 < s.top.heap[0].score)
+}
+
+// damped is what a number of edges that lead to a node adds.
+var damped = func() (d [1024]float64) {
+	for i := range d {
+		d[i] = 2 * math.Log2(1+float64(i))
+	}
+	return d
+}()
+
+func (s *searcher) wants(n *node) bool { return len(s.kinds) == 0 || s.kinds[n.kind] }
+
+// name tells how well a bare name fits.
+func (s *searcher) name(x sym) fit {
+	name, mask := s.v.strs[x], s.v.masks[x]
+	out := fit{name: x}
+	sum, more := 0.0, 0.0
+	for i := range s.terms {
+		f := 0.0
+		if t := &s.terms[i]; t.mask&^mask == 0 {
+			f = t.fits(name)
+		}
+		if sum += f; f < matchAround {
+			more += matchAround - f
+			out.missing |= 1 << i
+		}
+	}
+	n := float64(max(len(s.terms), 1))
+	best := sum / n
+	if s.whole != nil && s.whole.mask&^mask == 0 {
+		best = max(best, s.whole.fits(name))
+	}
+	out.fit, out.short = float32(best), float32(best-sum/n)
+	if len(s.terms) > 1 {
+		out.more = float32(max(more/n-best+sum/n, 0))
+	}
+	return out
+}
+
+// mostBeside is the most that is added to how well a node fits, when the text does not
+// stand for it.
+const mostBeside = 4 + 20
+
+// kindScore is what a kind adds: what others are part of comes before its parts.
+var kindScore = [kindCount]float64{kType: 4, kInterface: 4, kFunction: 3, kPackage: 3, kNamespace: 3, kMethod: 2, kDecision: 2, kVariable: 1, kFile: 1}
+
+func (s *searcher) score(i int32, n *node, f *fit, bonus float64) {
+	score := bonus + float64(f.fit) + kindScore[n.kind] + damped[min(len(n.in), len(damped)-1)]
+	if n.flags&testOnly != 0 {
+		score -= 12
+	}
+	if f.more > 0 {
+		if s.hopeless(score + float64(f.more)) {
+			return
+		}
+		score += s.around(n, f)
+	}
+	s.top.add(scored{i, score})
+}
+
+// around is what is added to how a bare name fits, because the rest of the qualified name
+// or the path has terms that the name has not.
+func (s *searcher) around(n *node, f *fit) float64 {
+	more := 0.0
+	for k := range s.terms {
+		if t := &s.terms[k]; f.missing&(1<<k) != 0 && (s.begins(n.qual, n.name, t) || s.inPath(n, t)) {
+			more += matchAround
+			if t.mask&^s.v.masks[n.name] == 0 {
+				more -= t.fits(s.v.text(n.name))
+			}
+		}
+	}
+	return max(more/float64(len(s.terms))-float64(f.short), 0)
+}
+
+// inPath reports whether a term begins a word of the path of a file that declares a node.
+// A package has the names of its folders already.
+func (s *searcher) inPath(n *node, t *term) bool {
+	if n.kind.space() {
+		return false
+	}
+	for _, p := range n.places {
+		if p.decl != onlyEdges && s.begins(s.v.unit(p.unit).path, 0, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether a term begins a word of a text, of which another one, its end, is left
+// out.
+func (s *searcher) begins(x, end sym, t *term) bool {
+	if t.words == 0 || t.words&^s.v.words[x] != 0 || t.mask&^s.v.masks[x] != 0 {
+		return false
+	}
+	q := s.v.text(x)
+	_, whole := findFold(q[:len(q)-min(len(q), len(s.v.text(end)))], t.lower)
+	return whole
 }

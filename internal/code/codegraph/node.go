@@ -1,6 +1,9 @@
 package codegraph
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what a node is; it is the prefix of its ID.
 type Kind string
@@ -57,3 +60,374 @@ const (
 	Exact How = "exact" // by syntax that leaves no choice, by types, by a compiler's index
 	Guess How = "guess" // by a name that fits
 )
+
+// kindNo and edgeNo are kinds as they are kept; 0 is none.
+type (
+	kindNo uint8
+	edgeNo uint8
+)
+
+const (
+	noKind kindNo = iota
+	kFile
+	kPackage
+	kNamespace
+	kType
+	kInterface
+	kMethod
+	kProperty
+	kFunction
+	kVariable
+	kDecision
+	kindCount
+)
+
+var kindNames = [kindCount]Kind{"", KindFile, KindPackage, KindNamespace, KindType, KindInterface, KindMethod, KindProperty, KindFunction, KindVariable, KindDecision}
+
+func numberOfKind(k Kind) kindNo {
+	for i := kFile; i < kindCount; i++ {
+		if kindNames[i] == k {
+			return i
+		}
+	}
+	return noKind
+}
+
+// space reports whether a node of that kind is there for what is in it.
+func (k kindNo) space() bool { return k == kPackage || k == kNamespace }
+
+func (k kindNo) member() bool { return k == kMethod || k == kProperty }
+
+const (
+	noEdge edgeNo = iota
+	eDefines
+	eImports
+	eInherits
+	eImplements
+	eReferences
+	eCalls
+	eTests
+	eDependsOn
+	eGoverns
+	edgeCount
+)
+
+var edgeNames = [edgeCount]EdgeKind{"", Defines, Imports, Inherits, Implements, References, Calls, Tests, DependsOn, Governs}
+
+func numberOfEdge(k EdgeKind) edgeNo {
+	for i := eDefines; i < edgeCount; i++ {
+		if edgeNames[i] == k {
+			return i
+		}
+	}
+	return noEdge
+}
+
+// edgeSet is some kinds of edges.
+type edgeSet uint16
+
+func (s edgeSet) has(k edgeNo) bool { return s&(1<<k) != 0 }
+
+// setOf leaves out what is no kind of edge; nothing named is everything.
+func setOf(kinds []EdgeKind) edgeSet {
+	if len(kinds) == 0 {
+		return 1<<edgeCount - 1
+	}
+	var s edgeSet
+	for _, k := range kinds {
+		if n := numberOfEdge(k); n != noEdge {
+			s |= 1 << n
+		}
+	}
+	return s
+}
+
+// prefer is, for a kind of edge, the kinds of nodes that it may lead to when only a
+// name is known, the likeliest first.
+var prefer = [edgeCount][]kindNo{
+	eInherits:   {kType, kInterface},
+	eImplements: {kInterface, kType},
+	eReferences: {kType, kInterface, kVariable, kFunction, kProperty, kMethod, kNamespace, kPackage},
+	eCalls:      {kFunction, kMethod, kType, kVariable, kProperty, kInterface},
+	eTests:      {kFunction, kType, kMethod, kInterface, kVariable},
+	eImports:    {kPackage, kNamespace, kType, kInterface, kFunction, kVariable, kMethod, kProperty},
+	eGoverns:    {kType, kInterface, kFunction, kMethod, kVariable, kProperty, kPackage, kNamespace},
+}
+
+// rank is a kind's place among those that an edge prefers, and -1 when it leads to
+// none of that kind.
+func rank(e edgeNo, k kindNo) int {
+	for i, p := range prefer[e] {
+		if p == k {
+			return i
+		}
+	}
+	return -1
+}
+
+// families are languages whose files use each other's names.
+var families = map[string]string{
+	"typescript": "javascript", "tsx": "javascript", "jsx": "javascript", "vue": "javascript", "svelte": "javascript",
+	"c": "c", "cpp": "c", "c++": "c", "objective-c": "c", "kotlin": "java", "scala": "java", "groovy": "java", "c#": "csharp",
+}
+
+// family returns the number of a language's family.
+func (g *Graph) family(language string) uint8 {
+	f := strings.ToLower(language)
+	if of, ok := families[f]; ok {
+		f = of
+	}
+	if i := slices.Index(g.fams, f); i >= 0 {
+		return uint8(i)
+	}
+	if len(g.fams) == 255 {
+		return 0
+	}
+	g.fams = append(g.fams, strings.Clone(f))
+	return uint8(len(g.fams) - 1)
+}
+
+// moduleFiles is, by family, what may stand behind the name of a file that is imported
+// without its extension, or with that of the language it is compiled to.
+var moduleFiles = map[string][]string{
+	"javascript": {".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte",
+		"/index.ts", "/index.tsx", "/index.d.ts", "/index.js", "/index.jsx", "/index.mjs"},
+	"python": {".py", ".pyi", "/__init__.py"},
+	"rust":   {".rs", "/mod.rs", "/lib.rs"},
+	"c":      {".h", ".hpp", ".hh", ".hxx"},
+}
+
+// compiled are extensions that an import may have although the file has another.
+var compiled = []string{".js", ".jsx", ".mjs", ".cjs"}
+
+// indexStems are files that stand for their folder.
+var indexStems = map[string]bool{"index": true, "__init__": true, "mod": true, "lib": true}
+
+// fileNames calls with every name by which others may look for a file.
+func fileNames(path string, name func(string)) {
+	name(base(path))
+	s := stem(path)
+	name(s)
+	if indexStems[s] {
+		name(base(folder(path)))
+	}
+}
+
+// keysOf returns the names that a unit's edges depend on beside those of its uses: of
+// what it imports, of the types whose members it declares, and of what it may test.
+func (g *Graph) keysOf(u *unit) []uint32 {
+	var keys []uint32
+	add := func(s string) { keys = append(keys, hashName(s)) }
+	text := func(x sym) string { return g.names.strs[x] }
+	for i := range u.imports {
+		im := &u.imports[i]
+		if im.target.kind == noKind {
+			continue
+		}
+		if im.target.kind == kFile {
+			fileNames(text(im.target.qual), add)
+			add(stem(text(im.path)))
+			continue
+		}
+		q := text(im.target.qual)
+		for range maxPrefixes {
+			add(lastPart(q))
+			if q = ownerOf(q); q == "" {
+				break
+			}
+		}
+	}
+	for i := range u.decls {
+		d := &u.decls[i]
+		if d.parent < 0 && d.kind.member() {
+			add(lastPart(ownerOf(text(d.qual))))
+		}
+		if u.has(forTests) {
+			for _, s := range subjects(text(d.name)) {
+				add(lastPart(s))
+			}
+		}
+	}
+	if u.has(forTests) {
+		if s := testedFile(text(u.path)); s != "" {
+			add(stem(s))
+		}
+	}
+	return keys
+}
+
+// refinedKeys are the names that what is refined depends on.
+func (g *Graph) refinedKeys(edges []refinedEdge) []uint32 {
+	var keys []uint32
+	for i := range edges {
+		for _, r := range []ref{edges[i].from, edges[i].to} {
+			s := g.names.strs[r.qual]
+			if r.kind == kFile {
+				s = stem(s)
+			} else {
+				s = lastPart(s)
+			}
+			keys = append(keys, hashName(s))
+		}
+		if e := &edges[i]; e.kind == eImplements && e.to.kind == kInterface { // of which package is the question
+			keys = append(keys, hashName(lastPart(ownerOf(g.names.strs[e.to.qual]))))
+		}
+	}
+	return keys
+}
+
+// mark is one thing that a unit declares, as others see it: by a name, and with
+// everything that decides what a use of the name means.
+type mark struct {
+	name  string
+	node  ref
+	shape uint32 // a hash of the rest
+}
+
+// marks counts what a unit declares.
+func (g *Graph) marks(u *unit, count func(mark)) {
+	text := func(x sym) string { return g.names.strs[x] }
+	shape := uint32(u.within.qual)<<8 ^ uint32(u.within.kind)<<4 ^ uint32(u.fam)<<24 ^ uint32(u.flags&forTests)<<2
+	if u.decision != nil {
+		return // nothing in a file means a decision
+	}
+	var locals []local
+	own := ref{kFile, u.path}
+	fileNames(text(u.path), func(s string) { count(mark{s, own, shape}) })
+	if u.within.kind != noKind {
+		count(mark{lastPart(text(u.within.qual)), u.within, shape})
+	}
+	for i := range u.decls {
+		d := &u.decls[i]
+		if d.kind == noKind {
+			continue
+		}
+		m := mark{text(d.name), ref{d.kind, d.qual}, shape}
+		if d.exported {
+			m.shape ^= 1
+		}
+		count(m)
+		if l := text(g.names.last[d.qual]); l != text(d.name) {
+			m.name = l
+			count(m)
+		}
+		if d.kind == kType || d.kind == kInterface {
+			if m.shape = g.above(u, int32(i), &locals); m.shape != 0 {
+				m.name = originsOf + text(g.names.last[d.qual])
+				count(m)
+			}
+		}
+	}
+}
+
+// originsOf and the last part of a type's name stand for what it inherits from: that may
+// change where the type does not.
+const originsOf = "<"
+
+// above is a hash of everything in a unit that decides what a type in it inherits from. A
+// name that is looked for in the file is worth what it means there. The unit's locals
+// are found when they are needed.
+func (g *Graph) above(u *unit, decl int32, locals *[]local) (h uint32) {
+	mix := func(n ...uint32) {
+		for _, x := range n {
+			h = (h ^ x) * 16777619
+		}
+	}
+	for i := range u.refined {
+		p := &u.refined[i]
+		for _, e := range p.edges {
+			if e.kind == eInherits && e.from == (ref{u.decls[decl].kind, u.decls[decl].qual}) {
+				mix(uint32(e.to.kind), uint32(e.to.qual))
+			}
+		}
+		mix(uint32(p.kinds & giving))
+	}
+	for _, x := range u.basesOf(decl, g.fams[u.fam] == "go") {
+		mix(uint32(x.name), uint32(x.meta&(1<<useBits-1)))
+		if x.meta&useQualified != 0 {
+			continue
+		}
+		if *locals == nil {
+			*locals = u.locals(nil)
+		}
+		if d := u.inside(*locals, x, eInherits); d >= 0 {
+			mix(uint32(u.decls[d].kind), uint32(u.decls[d].qual))
+			continue
+		}
+		for _, s := range u.scopes {
+			mix(uint32(s))
+		}
+	}
+	return h
+}
+
+// difference says which names mean something else after unit b took the place of a.
+// Either may be nil.
+func (g *Graph) difference(a, b *unit, changed map[string]bool) {
+	count := map[mark]int{}
+	if a != nil {
+		g.marks(a, func(m mark) { count[m]-- })
+	}
+	if b != nil {
+		g.marks(b, func(m mark) { count[m]++ })
+	}
+	for m, n := range count {
+		if n != 0 {
+			changed[m.name] = true
+		}
+	}
+}
+
+// affected returns the units, other than those of which skip is true, whose edges may
+// be others now that names have changed.
+func (t *tx) affected(changed map[string]bool, skip func(int32) bool) []int32 {
+	if len(changed) == 0 && !t.spacesFlipped && !t.filesChanged {
+		return nil
+	}
+	marked := make([]bool, len(t.g.names.strs))
+	hashes := make(map[uint32]bool, len(changed))
+	for s := range changed {
+		hashes[hashName(s)] = true
+		if x, ok := t.g.names.own(s); ok {
+			marked[x] = true
+		}
+	}
+	var low [1 << 16 / 64]uint64 // most keys are told apart by 16 bits
+	for h := range hashes {
+		low[h%(1<<16)/64] |= 1 << (h % 64)
+	}
+	has := func(h uint32) bool { return low[h%(1<<16)/64]&(1<<(h%64)) != 0 && hashes[h] }
+	for x, last := range t.g.names.last {
+		marked[x] = marked[last] || marked[x]
+	}
+	var out []int32
+	for i := range t.units.n {
+		u := *t.units.at(i)
+		if u == nil || skip(i) {
+			continue
+		}
+		if u.dependsOn(marked, has) || t.spacesFlipped && u.has(loose) || t.filesChanged && u.has(folders) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (u *unit) dependsOn(marked []bool, has func(uint32) bool) bool {
+	for i := range u.uses {
+		if marked[u.uses[i].name] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(u.keys, has) || slices.ContainsFunc(u.via, has)
+}
+
+// trimFirst cuts a prefix off that another word follows: "TestShelf", not "Testing".
+func trimFirst(s, prefix string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok || rest == "" {
+		return s, false
+	}
+	c := rest[0]
+	return strings.TrimPrefix(rest, "_"), c == '_' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
+}

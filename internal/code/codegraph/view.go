@@ -2,7 +2,10 @@ package codegraph
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+
+	"github.com/kenlayer/ken"
 )
 
 // View is the graph as it was at one moment. It does not change, is safe for concurrent
@@ -205,4 +208,139 @@ func (v *View) homes(i int32, yield func(int32)) {
 			yield(u.home)
 		}
 	}
+}
+
+// Page says which part of a list is asked for.
+type Page struct {
+	Limit  int // at most so many; 0 means DefaultLimit, at most MaxLimit
+	Offset int // after so many
+}
+
+// Bounds of a Page.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 1000
+	MaxOffset    = 1_000_000
+)
+
+func (p Page) check() (Page, error) {
+	if p.Limit == 0 {
+		p.Limit = DefaultLimit
+	}
+	if p.Limit < 0 || p.Limit > MaxLimit {
+		return p, &ken.Error{Code: ken.CodeInvalid, Field: "limit", Msg: "is outside 1..1000", Try: "Ask for fewer, and for the next ones with the offset."}
+	}
+	if p.Offset < 0 || p.Offset > MaxOffset {
+		return p, &ken.Error{Code: ken.CodeInvalid, Field: "offset", Msg: "is outside 0..1000000", Try: "Begin with 0."}
+	}
+	return p, nil
+}
+
+// cut returns the part of the first elements that a page asks for.
+func cut[T any](first []T, p Page) []T {
+	return first[min(p.Offset, len(first)):min(p.Offset+p.Limit, len(first))]
+}
+
+// pageSize is how many elements are copied when one of them changes. Fewer would make the
+// list of the pages longer, which every change copies.
+const pageSize = 64
+
+type page[T any] [pageSize]T
+
+// vec is a list in pages. A copy of the struct is a snapshot, as long as changes go
+// through an editor.
+type vec[T any] struct {
+	pages []*page[T]
+	n     int32
+}
+
+func (v *vec[T]) at(i int32) *T { return &v.pages[i/pageSize][i%pageSize] }
+
+// editor changes a vec and leaves the snapshots of it as they are: it copies a page
+// before the first change in it.
+type editor[T any] struct {
+	*vec[T]
+	own []bool // by page
+}
+
+func edit[T any](v *vec[T]) editor[T] {
+	v.pages = append(make([]*page[T], 0, len(v.pages)+1), v.pages...)
+	return editor[T]{v, make([]bool, len(v.pages))}
+}
+
+// set returns the place of an element that is about to be changed.
+func (e *editor[T]) set(i int32) *T {
+	p := i / pageSize
+	if !e.own[p] {
+		c := *e.pages[p]
+		e.pages[p], e.own[p] = &c, true
+	}
+	return &e.pages[p][i%pageSize]
+}
+
+// add makes room for one more element at the end and returns its number.
+func (e *editor[T]) add() int32 {
+	if int(e.n) == len(e.pages)*pageSize {
+		e.pages = append(e.pages, new(page[T]))
+		e.own = append(e.own, true)
+	}
+	e.n++
+	return e.n - 1
+}
+
+// top keeps the first n of what it is given, by less, as a heap with the last of them
+// on its top.
+type top[T any] struct {
+	n    int
+	less func(a, b T) bool
+	heap []T
+}
+
+// takes reports whether x would be among the first.
+func (t *top[T]) takes(x T) bool { return len(t.heap) < t.n || t.n > 0 && t.less(x, t.heap[0]) }
+
+func (t *top[T]) add(x T) {
+	if len(t.heap) < t.n {
+		t.heap = append(t.heap, x)
+		for i := len(t.heap) - 1; i > 0; {
+			up := (i - 1) / 2
+			if !t.less(t.heap[up], t.heap[i]) {
+				break
+			}
+			t.heap[up], t.heap[i] = t.heap[i], t.heap[up]
+			i = up
+		}
+		return
+	}
+	if !t.takes(x) {
+		return
+	}
+	t.heap[0] = x
+	for i := 0; ; {
+		last := i
+		for _, c := range []int{2*i + 1, 2*i + 2} {
+			if c < len(t.heap) && t.less(t.heap[last], t.heap[c]) {
+				last = c
+			}
+		}
+		if last == i {
+			return
+		}
+		t.heap[i], t.heap[last] = t.heap[last], t.heap[i]
+		i = last
+	}
+}
+
+// sorted returns what was kept, the first first.
+func (t *top[T]) sorted() []T {
+	slices.SortFunc(t.heap, func(a, b T) int {
+		switch {
+		case t.less(a, b):
+			return -1
+		case t.less(b, a):
+			return 1
+		}
+		return 0
+	})
+	return t.heap
 }

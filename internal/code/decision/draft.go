@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/plainyaml"
 )
 
@@ -216,4 +217,137 @@ func slug(title string) string {
 		return "decision"
 	}
 	return s
+}
+
+// How people start an argument: "Good, because", "Con:", "+".
+var (
+	proSign = lazyregexp.New(`(?i)^(?:\*\*|__)?(?:good|pro|pros|advantage|benefit|\+|✅|➕|👍)(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
+	conSign = lazyregexp.New(`(?i)^(?:\*\*|__)?(?:bad|con|cons|disadvantage|drawback|❌|➖|👎)(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
+	neutral = lazyregexp.New(`(?i)^(?:\*\*|__)?neutral(?:\*\*|__)?(?:\s*[:,]|\s+(?:because|since|as|that)\b|\s*[–—-]\s|\s+)`)
+)
+
+// side is what an argument speaks for.
+type side uint8
+
+const (
+	noSide side = iota
+	pro
+	con
+	neither
+)
+
+// argument reads a bullet such as "Good, because it is fast".
+func argument(text string) (side, string) {
+	for _, s := range []struct {
+		side side
+		re   *lazyregexp.Regexp
+	}{{pro, proSign}, {con, conSign}, {neither, neutral}} {
+		if m := s.re.FindStringIndex(text); m != nil {
+			rest := strings.TrimSpace(text[m[1]:])
+			rest = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(rest, "because "), "since "))
+			if rest != "" {
+				return s.side, rest
+			}
+		}
+	}
+	return noSide, text
+}
+
+// label reads a line that says on which side the arguments below it are: "**Cons:**".
+func label(text string) (side, bool) {
+	switch strings.ToLower(strings.Trim(plain(text), " :.")) {
+	case "pros", "pro", "advantages", "benefits", "good", "positive", "upsides":
+		return pro, true
+	case "cons", "con", "disadvantages", "drawbacks", "bad", "negative", "downsides":
+		return con, true
+	case "neutral":
+		return neither, true
+	}
+	return noSide, false
+}
+
+// chosenMark is how a heading or a bullet says that an option is the chosen one.
+var chosenMark = lazyregexp.New(`(?i)(?:★|✅|\(|—|–|-|:)\s*(?:chosen|selected|accepted|this decision|we chose this)\b`)
+
+// chosen is how a decision names it.
+var chosen = lazyregexp.New(`(?i)chosen option:?\**\s*:?\s*["“'*_\[]*([^"”\n]+)`)
+
+// options reads the sections on options, and marks the chosen one.
+func (d *document) options() []Option {
+	read := func(k Kind) (out []Option) {
+		for _, i := range d.ofKind(k) {
+			inner := map[int]heading{}
+			level := 0
+			to := d.heads[i].end
+			for j := i + 1; j < len(d.heads) && d.heads[j].at < d.heads[i].end; j++ {
+				h := d.heads[j]
+				if h.kind != "" {
+					to = min(to, h.at)
+					break
+				}
+				if level == 0 {
+					level = h.level
+				}
+				if h.level <= level {
+					inner[h.at] = h
+				}
+			}
+			var r optionReader
+			r.read(d.lines, d.heads[i].next, to, inner)
+			out = append(out, r.out...)
+		}
+		return out
+	}
+	out := join(join(nil, read(KindOptions)), read(KindProsAndCons))
+	d.argued(out)
+	for i := range out {
+		out[i].Chosen = out[i].Chosen || chosenMark.MatchString(out[i].Title.Text) || strings.HasPrefix(strings.ToLower(plain(out[i].Text)), "chosen")
+	}
+	if m := chosen.FindStringSubmatch(from(d.Decision.Text, "chosen option")); m != nil {
+		name := strings.TrimRight(plain(m[1]), "\"”'*_] ,.")
+		for i := range out {
+			if alike(out[i].Title.Text, name) || len(foldKey(out[i].Title.Text)) >= 4 && strings.HasPrefix(foldKey(name), foldKey(out[i].Title.Text)) {
+				out[i].Chosen = true
+				break
+			}
+		}
+	}
+	return out
+}
+
+// from is a text from the first place on where words in lower case stand in any case; empty
+// for none.
+func from(text, words string) string {
+	for i := 0; i+len(words) <= len(text); i++ {
+		if text[i]|0x20 == words[0] && strings.EqualFold(text[i:i+len(words)], words) {
+			return text[i:]
+		}
+	}
+	return ""
+}
+
+// argued reads sections that bear the name of an option and stand by themselves, as those
+// beside "Pros and Cons of the Options" do in some records.
+func (d *document) argued(named []Option) {
+	keys := make([]string, len(named))
+	for i := range named {
+		keys[i] = foldKey(named[i].Title.Text)
+	}
+	read := 0 // index of the line up to which sections on options go, which were read
+	for _, h := range d.heads {
+		if h.kind == KindOptions || h.kind == KindProsAndCons {
+			read = max(read, h.end)
+		}
+		if len(named) == 0 || h.kind != "" || h.level < 2 || h.at < read {
+			continue
+		}
+		key := foldKey(bare(h.title))
+		for i := range named {
+			if !alikeKeys(keys[i], key) || named[i].Title.Line == h.at+1 || len(named[i].Pros)+len(named[i].Cons) > 0 {
+				continue
+			}
+			r := optionReader{out: named[i : i+1 : i+1], open: true, byHead: true, headed: true}
+			r.read(d.lines, h.next, h.end, nil)
+		}
+	}
 }

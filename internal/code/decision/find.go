@@ -1,11 +1,16 @@
 package decision
 
 import (
+	"cmp"
+	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // List returns all records: by number, those without one last, then by path.
@@ -138,4 +143,249 @@ func (r *Registry) History(name string) ([]Record, error) {
 		walk(by, func(e *entry) []*entry { return e.successors }, false)
 	}
 	return out, nil
+}
+
+// Query is what to look for. The zero value fits every record.
+type Query struct {
+	Words     string   // in title, tags and text; any of them, the more the better
+	Tag       string   // in any case
+	Statuses  []Status // any of them
+	Governs   string   // a path or a symbol that the record governs
+	Since     time.Time
+	Until     time.Time // both by the record's date, both included; a record without one fits neither
+	NoArchive bool      // leave out what is in the archive
+	Limit     int       // 0 means 20, at most 200
+	Offset    int
+}
+
+const (
+	defaultLimit = 20
+	maxLimit     = 200
+	maxTerms     = 64
+)
+
+// Hit is a record that was found.
+type Hit struct {
+	Record Record
+	Score  float64  // comparable within one search; 0 without words
+	Terms  []string // of the question that it has, as the index spells them
+}
+
+// Page is a part of what was found.
+type Page struct {
+	Hits  []Hit
+	Total int // of all pages
+}
+
+// The fields of a record, the weightiest first.
+const (
+	inTitle = iota
+	inTags  // with ID, file name and what it governs
+	inCore  // decision, context, headings
+	inText
+	fieldCount
+)
+
+// fieldWeight is what a word counts in a field: a title says what a record is about.
+var fieldWeight = [fieldCount]float64{8, 6, 2, 1}
+
+// words counts the terms of each field, and how many there are.
+type words struct {
+	terms map[string]*[fieldCount]float32
+	size  [fieldCount]float32
+}
+
+func (w *words) add(field int, text string) {
+	for _, t := range analysis.Terms(text) {
+		n := w.terms[t]
+		if n == nil {
+			n = new([fieldCount]float32)
+			w.terms[strings.Clone(t)] = n
+		}
+		n[field]++
+		w.size[field]++
+	}
+}
+
+func wordsOf(r Record) words {
+	w := words{terms: map[string]*[fieldCount]float32{}}
+	w.add(inTitle, plain(r.Title.Text))
+	w.add(inTags, r.ID.Text+" "+strings.ReplaceAll(stem(r.Path), "-", " "))
+	for _, list := range [][]Value{r.Tags, r.Governs} {
+		for _, v := range list {
+			w.add(inTags, v.Text)
+		}
+	}
+	for _, s := range r.Sections {
+		w.add(inCore, s.Title)
+		switch s.Kind {
+		case KindDecision, KindContext:
+			w.add(inCore, s.Text.Text)
+		default:
+			w.add(inText, s.Text.Text)
+		}
+	}
+	w.add(inText, r.Preamble.Text)
+	w.add(inText, r.StatusText.Text)
+	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed} {
+		for _, v := range list {
+			w.add(inText, v.Text)
+		}
+	}
+	for _, e := range r.Extra {
+		w.add(inText, e.Value.Text)
+	}
+	return w
+}
+
+// ranking is what the score of a record needs of all records.
+type ranking struct {
+	average [fieldCount]float32 // length of the fields
+	df      map[string]int      // in how many records a term is
+}
+
+// rankingOf counts the words of all records: the first search after a change pays for it.
+func rankingOf(records []*entry) *ranking {
+	atOnce(len(records), func(i int) { records[i].words() })
+	k := &ranking{df: map[string]int{}}
+	for _, e := range records {
+		w := e.words()
+		for t := range w.terms {
+			k.df[t]++
+		}
+		for f := range fieldCount {
+			k.average[f] += w.size[f] / float32(len(records))
+		}
+	}
+	return k
+}
+
+// Search returns the records that fit, ranked by the words when there are some (BM25 over
+// the fields, a title counting most), else in the order of List.
+func (r *Registry) Search(q Query) Page {
+	v := r.view.Load()
+	terms := analysis.Terms(q.Words)
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	terms = terms[:min(len(terms), maxTerms)]
+	var found []scored
+	var all *ranking
+	if len(terms) > 0 {
+		all = v.ranking()
+	}
+	for _, e := range v.records {
+		if !q.admits(e) {
+			continue
+		}
+		s := scored{entry: e}
+		for i, t := range terms {
+			if n := v.score(e, t, all); n > 0 {
+				s.score += n
+				s.terms |= 1 << i
+			}
+		}
+		if strings.TrimSpace(q.Words) == "" || s.terms != 0 {
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	from := min(max(0, q.Offset), len(found))
+	page := Page{Total: len(found)}
+	for _, s := range found[from:min(len(found), from+min(limit, maxLimit))] {
+		h := Hit{Record: s.rec, Score: s.score}
+		for i, t := range terms {
+			if s.terms&(1<<i) != 0 {
+				h.Terms = append(h.Terms, t)
+			}
+		}
+		page.Hits = append(page.Hits, h)
+	}
+	return page
+}
+
+// scored is a record with what the words say for it; terms is a set of their places.
+type scored struct {
+	*entry
+	score float64
+	terms uint64
+}
+
+// score is what one term says for a record: BM25F. With fields that weigh so much,
+// a small k1 would let one word in a title be all that counts; both were chosen with the first
+// set of questions in testdata.
+func (v *view) score(e *entry, term string, all *ranking) float64 {
+	w := e.words()
+	n := w.terms[term]
+	if n == nil {
+		return 0
+	}
+	const k1, b = 3, 0.6
+	tf := 0.0
+	for f := range fieldCount {
+		if n[f] > 0 {
+			tf += fieldWeight[f] * float64(n[f]) / (1 - b + b*float64(w.size[f])/float64(all.average[f]))
+		}
+	}
+	df := float64(all.df[term])
+	idf := math.Log(1 + (float64(len(v.records))-df+0.5)/(df+0.5))
+	return idf * tf * (k1 + 1) / (tf + k1)
+}
+
+func (q *Query) admits(e *entry) bool {
+	r := &e.rec
+	switch {
+	case q.NoArchive && r.Archived,
+		len(q.Statuses) > 0 && !slices.Contains(q.Statuses, r.Status),
+		(!q.Since.IsZero() || !q.Until.IsZero()) && r.Date.IsZero(),
+		!q.Since.IsZero() && r.Date.Before(q.Since.Truncate(24*time.Hour)),
+		!q.Until.IsZero() && r.Date.After(q.Until),
+		q.Tag != "" && !slices.ContainsFunc(r.Tags, func(t Value) bool { return strings.EqualFold(plain(t.Text), strings.TrimSpace(q.Tag)) }):
+		return false
+	}
+	return q.Governs == "" || slices.ContainsFunc(e.targets(), func(t Target) bool { return covers(t.Name, strings.TrimPrefix(q.Governs, "./")) })
+}
+
+// covers reports whether a target is, or holds, what is asked for: a folder holds its
+// files, a glob what it matches, and a symbol is also known by its last part.
+func covers(target, asked string) bool {
+	target, asked = strings.TrimSuffix(target, "/"), strings.TrimSuffix(asked, "/")
+	switch {
+	case target == asked, strings.HasPrefix(asked, target+"/"):
+		return true
+	case strings.ContainsAny(target, "*?["):
+		return glob(strings.Split(target, "/"), strings.Split(asked, "/"))
+	case strings.Contains(target, "/") || strings.Contains(asked, "/"):
+		return path.Base(asked) == target && fileEnding(target)
+	}
+	return strings.HasSuffix(target, "."+asked) || strings.HasSuffix(asked, "."+target)
+}
+
+// glob matches a path by its parts: ** is any number of them, one at least at the end.
+func glob(pattern, parts []string) bool {
+	if n := len(pattern); n > 0 && pattern[n-1] == "**" {
+		pattern = append(slices.Clip(pattern), "*")
+	}
+	fits := make([]bool, len(parts)+1) // whether the pattern so far matches parts[:i]
+	fits[0] = true
+	for _, p := range pattern {
+		if p == "**" {
+			for i := 1; i < len(fits); i++ {
+				fits[i] = fits[i] || fits[i-1]
+			}
+			continue
+		}
+		for i := len(parts); i > 0; i-- {
+			ok := false
+			if fits[i-1] {
+				ok, _ = path.Match(p, parts[i-1]) // a bad pattern matches nothing
+			}
+			fits[i] = ok
+		}
+		fits[0] = false
+	}
+	return fits[len(parts)]
 }

@@ -181,3 +181,172 @@ func rule(row []cell) bool {
 	}
 	return len(row) > 0
 }
+
+// heading is a heading of the document. at and next are indices of lines: of the first
+// one that belongs to the heading, and of the first one below it.
+type heading struct {
+	title    string // as it is written, without marks
+	level    int
+	at, next int
+	end      int // index of the first line behind what stands below it, deeper headings included
+	kind     Kind
+}
+
+var atx = lazyregexp.New(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+
+// headings finds the headings in lines[from:]. Those in code are none.
+func headings(lines []line, from int) (out []heading) {
+	var code fence
+	for i := from; i < len(lines); i++ {
+		text := lines[i].text
+		if code.step(text) || text == "" {
+			continue
+		}
+		if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
+			if m := atx.FindStringSubmatch(text); m != nil {
+				out = append(out, heading{title: strings.TrimSpace(m[2]), level: len(m[1]), at: i, next: i + 1})
+				continue
+			}
+		}
+		if level := underline(lines, i, from); level > 0 {
+			out = append(out, heading{title: strings.TrimSpace(lines[i-1].text), level: level, at: i - 1, next: i + 1})
+		}
+	}
+	open := make([]int, 0, 6)
+	for i := range out {
+		for len(open) > 0 && out[open[len(open)-1]].level >= out[i].level {
+			out[open[len(open)-1]].end = out[i].at
+			open = open[:len(open)-1]
+		}
+		open = append(open, i)
+	}
+	for _, i := range open {
+		out[i].end = len(lines)
+	}
+	return out
+}
+
+// underline is the level of the heading that line i makes of the line above it, and 0
+// for none. Only a line by itself is one: below a paragraph, a list or a quote a line of
+// hyphens is a rule.
+func underline(lines []line, i, from int) int {
+	t := strings.TrimRight(lines[i].text, " \t")
+	if i <= from || t == "" || strings.Trim(t, "=") != "" && strings.Trim(t, "-") != "" {
+		return 0
+	}
+	above := strings.TrimSpace(lines[i-1].text)
+	if above == "" || i-2 >= from && !lines[i-2].blank() || lines[i-1].indent() > 3 || strings.ContainsAny(above[:1], "#>|-*+=`~<") {
+		return 0
+	}
+	if _, _, ok := bullet(above); ok && t[0] == '-' { // "7. Use X" may be underlined twice
+		return 0
+	}
+	if _, _, ok := field(above); ok && t[0] == '-' {
+		return 0 // "Status: accepted" with a rule below it
+	}
+	if t[0] == '=' {
+		return 1
+	}
+	return 2
+}
+
+// sectionNumber is what stands before the words of a heading: "3.", "3a)", "2.1", "§4".
+var sectionNumber = lazyregexp.New(`^§?\s*\d{1,3}[a-z]?(?:\.\d{1,3})*[.):]?\s+`)
+
+// bare is a heading without number and marks.
+func bare(title string) string {
+	if strings.Contains(title, "{") {
+		title = attributes.ReplaceAllString(title, "")
+	}
+	t := plain(title)
+	if t != "" && (t[0] >= '0' && t[0] <= '9' || strings.HasPrefix(t, "§")) {
+		t = sectionNumber.ReplaceAllString(t, "")
+	}
+	return strings.TrimSpace(t)
+}
+
+// Kind is what a section holds.
+type Kind string
+
+// The kinds of sections.
+const (
+	KindTitle        Kind = "title"
+	KindStatus       Kind = "status"
+	KindDate         Kind = "date"
+	KindDeciders     Kind = "deciders"
+	KindTags         Kind = "tags"
+	KindGoverns      Kind = "governs"
+	KindContext      Kind = "context"
+	KindDrivers      Kind = "drivers"
+	KindOptions      Kind = "options"
+	KindProsAndCons  Kind = "pros_and_cons"
+	KindDecision     Kind = "decision"
+	KindConsequences Kind = "consequences"
+	KindConfirmation Kind = "confirmation"
+	KindMore         Kind = "more_information"
+)
+
+var sectionKinds = map[string]Kind{
+	"title": KindTitle, "status": KindStatus, "date": KindDate, "author": KindDeciders, "authors": KindDeciders, "deciders": KindDeciders, "decision makers": KindDeciders, "decision-makers": KindDeciders, "tags": KindTags,
+	"governs": KindGoverns, "applies to": KindGoverns, "affects": KindGoverns, "scope of application": KindGoverns,
+	"context": KindContext, "context and problem statement": KindContext, "context and problem": KindContext, "problem statement": KindContext,
+	"problem": KindContext, "background": KindContext, "motivation": KindContext, "context and background": KindContext, "context and motivation": KindContext, "issue": KindContext, "why": KindContext,
+	"decision drivers": KindDrivers, "drivers": KindDrivers, "forces": KindDrivers, "requirements": KindDrivers,
+	"considered options": KindOptions, "options considered": KindOptions, "options": KindOptions, "alternatives": KindOptions, "alternatives considered": KindOptions,
+	"considered alternatives": KindOptions, "rejected alternatives": KindOptions, "alternatives rejected": KindOptions, "rejected options": KindOptions,
+	"rejected": KindOptions, "other options": KindOptions, "alternatives not chosen": KindOptions, "alternatives we considered": KindOptions, "positions": KindOptions,
+	"pros and cons of the options": KindProsAndCons, "pros and cons": KindProsAndCons, "evaluation of options": KindProsAndCons,
+	"decision": KindDecision, "decision outcome": KindDecision, "outcome": KindDecision, "solution": KindDecision, "our decision": KindDecision, "the decision": KindDecision, "decisions": KindDecision, "what": KindDecision, "how": KindDecision,
+	"consequences": KindConsequences, "consequence": KindConsequences, "positive consequences": KindConsequences, "negative consequences": KindConsequences, "neutral consequences": KindConsequences,
+	"implications": KindConsequences, "impact": KindConsequences, "cost": KindConsequences, "costs": KindConsequences, "trade-offs": KindConsequences, "tradeoffs": KindConsequences,
+	"confirmation": KindConfirmation, "validation": KindConfirmation, "compliance": KindConfirmation,
+	"more information": KindMore, "references": KindMore, "related": KindMore, "links": KindMore, "notes": KindMore, "see also": KindMore, "refs": KindMore,
+	"related decisions": KindMore, "further reading": KindMore,
+}
+
+// kindOf tells by its words what a section holds. What follows a dash, a colon or a
+// bracket is a remark: "Decision — Option B".
+func kindOf(title string) Kind {
+	t := strings.ToLower(bare(title))
+	t = strings.ReplaceAll(t, "&", "and")
+	for _, end := range []string{" — ", " – ", " - ", ": ", " ("} {
+		t, _, _ = strings.Cut(t, end)
+	}
+	return sectionKinds[strings.Join(strings.Fields(strings.TrimRight(t, ":.")), " ")]
+}
+
+// classify gives each heading its kind. Within a section of a kind only some have one of
+// their own: the options of a decision are not its sections.
+func classify(all []heading, top *heading) {
+	var around []*heading // the headings that the next one stands below, outermost first
+	for i := range all {
+		h := &all[i]
+		for len(around) > 0 && around[len(around)-1].level >= h.level {
+			around = around[:len(around)-1]
+		}
+		if h != top { // a title is one whatever its words
+			h.kind = kindWithin(kindOf(h.title), h.level, around)
+		}
+		around = append(around, h)
+	}
+}
+
+// kindWithin is the kind of a heading that stands below others: k, or none.
+func kindWithin(k Kind, level int, around []*heading) Kind {
+	var parent Kind
+	for _, h := range around { // at most five
+		if h.kind != "" {
+			parent = h.kind
+		}
+	}
+	switch {
+	case k == "" || parent == "":
+		return k
+	case level > 3:
+		return ""
+	case k == KindConsequences, k == KindConfirmation, k == KindProsAndCons && parent == KindOptions,
+		k == KindOptions && parent == KindDecision, k == KindDrivers && parent == KindContext:
+		return k
+	}
+	return ""
+}

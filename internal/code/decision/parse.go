@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/plainyaml"
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
@@ -142,4 +144,355 @@ func (d *document) sections(top *heading) {
 		d.Drivers = append(d.Drivers, d.list(i)...)
 	}
 	d.Options = d.options()
+}
+
+// item is one thing that a record says of itself: a key, its value, and where the value
+// stands in the bytes of the file, so that it can be edited.
+type item struct {
+	key   string // as it is written
+	name  string // without case, spaces and hyphens
+	lines []Value
+	form  form
+	list  bool // a list of the front matter
+	at    int  // index of the line of the value
+	from  int  // of the value in that line
+	to    int
+	until int // index of the first line behind the value
+}
+
+// form is how a value is written.
+type form uint8
+
+const (
+	formFront   form = iota // a key of the front matter
+	formLine                // "Status: x", "**Status:** x", "- **Status**: x"
+	formRow                 // a row of a table: | Status | x |
+	formColumn              // a column of a table: | Status | Date | above | x | y |
+	formSection             // a section of that name
+	formInline              // behind another field on its line
+)
+
+// text is the value on one line.
+func (i item) text() string {
+	parts := make([]string, 0, len(i.lines))
+	for _, l := range i.lines {
+		parts = append(parts, l.Text)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (i item) value() Value {
+	if len(i.lines) == 0 {
+		return Value{}
+	}
+	return Value{i.text(), i.lines[0].Line}
+}
+
+// foldKey makes one spelling of the ways to write a key.
+func foldKey(key string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(plain(key)) {
+		if r != ' ' && r != '-' && r != '_' && r != '\t' {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// maxKey is the longest key in bytes; what is longer is a sentence.
+const maxKey = 40
+
+// field reads a line that says "Key: value" with or without marks and bullet, and
+// returns where the value starts.
+func field(s string) (key string, at int, ok bool) {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	if i < len(s) && s[i] == '>' {
+		for i++; i < len(s) && s[i] == ' '; i++ {
+		}
+	}
+	if _, n, ok := bullet(s[i:]); ok && strings.IndexByte("-*+", s[i]) >= 0 {
+		i += n
+	}
+	start := i
+	for i < len(s) && (s[i] == '*' || s[i] == '_') {
+		i++
+	}
+	mark := s[start:i]
+	colon := strings.IndexByte(s[i:], ':')
+	if colon < 1 || colon > maxKey+len(mark) {
+		return "", 0, false
+	}
+	key, at = s[i:i+colon], i+colon+1
+	if mark != "" {
+		if inside, ok := strings.CutSuffix(key, mark); ok {
+			key = inside
+		} else if strings.HasPrefix(s[at:], mark) {
+			at += len(mark)
+		} else {
+			return "", 0, false
+		}
+	}
+	key = strings.TrimSpace(key)
+	if key == "" || at < len(s) && s[at] != ' ' && s[at] != '\t' || strings.ContainsAny(key, "`[]()|#<>*\"") || len(strings.Fields(key)) > 5 {
+		return "", 0, false
+	}
+	for at < len(s) && (s[at] == ' ' || s[at] == '\t') {
+		at++
+	}
+	return key, at, true
+}
+
+// marked reports whether a field is set off as one: by a bullet or bold type. Others
+// count only when their key is known.
+func marked(s string) bool {
+	t := strings.TrimLeft(s, " \t>")
+	return t != "" && strings.IndexByte("-*+_", t[0]) >= 0
+}
+
+func head(lines []line, from, to int) (items []item, used map[int]bool) {
+	used = map[int]bool{}
+	var code fence
+	for i := from; i < to; i++ {
+		if code.step(lines[i].text) {
+			continue
+		}
+		if row, ok := cells(lines[i].text); ok {
+			found, next := table(lines, i, to, row)
+			items = append(items, found...)
+			for k := i; k < next && len(found) > 0; k++ {
+				used[k] = true
+			}
+			i = next - 1
+			continue
+		}
+		key, at, ok := field(lines[i].text)
+		name := foldKey(key)
+		if !ok || meaning[name] == "" && !marked(lines[i].text) {
+			continue
+		}
+		it := item{key: key, name: name, form: formLine, at: i, from: at, to: len(strings.TrimRight(lines[i].text, " \t")), until: i + 1}
+		it.to = max(it.from, it.to)
+		if v := strings.TrimSpace(lines[i].text[at:]); v != "" {
+			it.lines = append(it.lines, Value{v, i + 1})
+		}
+		it.until = continues(lines, i, to, &it)
+		for k := i; k < it.until; k++ {
+			used[k] = true
+		}
+		i = it.until - 1
+		items = append(items, several(lines[it.at].text, it)...)
+	}
+	return items, used
+}
+
+// inline is a further field on the line of another: "**Status:** x | **Date:** y".
+var inline = lazyregexp.New(`(?:^|\s)(?:[|·•;,]\s*)?(?:\*\*|__)([A-Za-z][A-Za-z /-]{1,30}?)(?::(?:\*\*|__)|(?:\*\*|__):)\s+`)
+
+// several parts a line that has more than one field.
+func several(text string, it item) []item {
+	if it.until > it.at+1 || len(it.lines) != 1 {
+		return []item{it}
+	}
+	out := []item{it}
+	for _, m := range inline.FindAllStringSubmatchIndex(text[it.from:it.to], -1) {
+		key := text[it.from+m[2] : it.from+m[3]]
+		if meaning[foldKey(key)] == "" {
+			continue
+		}
+		last := &out[len(out)-1]
+		last.end(text, it.from+m[0])
+		next := item{key: key, name: foldKey(key), form: formInline, at: it.at, from: it.from + m[1], until: it.until}
+		next.end(text, it.to)
+		out = append(out, next)
+	}
+	return out
+}
+
+// end sets where the value of an item ends in its line.
+func (i *item) end(text string, to int) {
+	value := strings.TrimRight(text[i.from:to], " \t|·•;,")
+	i.to, i.lines = i.from+len(value), nil
+	if value != "" {
+		i.lines = []Value{{value, i.at + 1}}
+	}
+}
+
+// continues adds the lines to a field that go on with its value, and returns the index
+// of the first one that does not.
+func continues(lines []line, i, to int, it *item) int {
+	indent, _, inList := bullet(lines[i].text)
+	quoted := strings.HasPrefix(strings.TrimSpace(lines[i].text), ">")
+	for k := i + 1; k < to; k++ {
+		text := lines[k].text
+		if quoted {
+			rest, ok := strings.CutPrefix(strings.TrimSpace(text), ">")
+			if !ok {
+				return k
+			}
+			text = rest
+		}
+		bare := strings.TrimSpace(text)
+		deeper, at, isItem := bullet(text)
+		switch {
+		case bare == "", strings.HasPrefix(bare, "|"), strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"), atx.MatchString(text):
+			return k
+		case isItem && inList && deeper <= indent, !isItem && inList && lines[k].indent() <= indent:
+			return k
+		case isItem && !inList && len(it.lines) > 0, !inList && strings.HasPrefix(bare, ">"):
+			return k
+		}
+		if _, _, ok := field(text); ok && !inList {
+			return k
+		}
+		if strings.Trim(bare, "-=") == "" {
+			return k
+		}
+		if isItem {
+			bare = strings.TrimSpace(text[at:])
+		}
+		it.lines = append(it.lines, Value{bare, k + 1})
+	}
+	return to
+}
+
+// table reads fields from a table: one a row, or one a column. Without a known key among
+// them it is a table of something else.
+func table(lines []line, i, to int, first []cell) (items []item, next int) {
+	rows := [][]cell{first}
+	for next = i + 1; next < to; next++ {
+		row, ok := cells(lines[next].text)
+		if !ok {
+			break
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) >= 3 && rule(rows[1]) && meaning[foldKey(first[0].text)] != "" && len(first) > 1 && meaning[foldKey(first[1].text)] != "" {
+		for c := range min(len(first), len(rows[2])) {
+			items = append(items, cellItem(first[c].text, rows[2][c], i+2, formColumn))
+		}
+		return items, next
+	}
+	anyKnown := false
+	for r, row := range rows {
+		if len(row) != 2 || rule(row) || row[0].text == "" {
+			continue
+		}
+		it := cellItem(row[0].text, row[1], i+r, formRow)
+		anyKnown = anyKnown || meaning[it.name] != ""
+		items = append(items, it)
+	}
+	if !anyKnown {
+		return nil, next
+	}
+	return items, next
+}
+
+func cellItem(key string, c cell, at int, f form) item {
+	it := item{key: plain(key), name: foldKey(strings.TrimRight(plain(key), ":")), form: f, at: at, from: c.from, to: c.to, until: at + 1}
+	if c.text != "" {
+		it.lines = []Value{{c.text, at + 1}}
+	}
+	return it
+}
+
+// maxFront bounds front matter, in bytes: a hundred times what anybody writes.
+const maxFront = 64 << 10
+
+// front is the front matter of a document.
+type front struct {
+	items    []item
+	open     bool // there is some
+	end      int  // index of the line that closes it, or of the first one behind
+	next     int  // index of the first line of the document's text
+	problems []Problem
+	sealed   string
+}
+
+// readFront reads the front matter that a document starts with.
+func readFront(lines []line) front {
+	var f front
+	if len(lines) == 0 || strings.TrimRight(lines[0].text, " \t") != "---" {
+		return f
+	}
+	f.open = true
+	for f.end = 1; f.end < len(lines); f.end++ {
+		if t := strings.TrimRight(lines[f.end].text, " \t"); t == "---" || t == "..." {
+			break
+		}
+	}
+	f.next = f.end + 1
+	if f.end == len(lines) {
+		for f.end = 1; f.end < len(lines) && !lines[f.end].blank() && !atx.MatchString(lines[f.end].text); f.end++ {
+		}
+		f.next = f.end
+		if !fields(lines[1:f.end]) { // a rule at the top of a text
+			return front{}
+		}
+		f.sealed = "the front matter that starts here has no end"
+		f.problems = append(f.problems, Problem{Line: 1, Text: f.sealed, Try: "Close it with a line of three hyphens."})
+	}
+	var text strings.Builder
+	for _, l := range lines[1:f.end] {
+		text.WriteString(l.text)
+		text.WriteByte('\n')
+	}
+	n, faults := plainyaml.Parse(text.String(), maxFront)
+	for _, x := range faults {
+		f.sealed = x.Text
+		f.problems = append(f.problems, Problem{Line: x.Line + 1, Text: "front matter: " + x.Text, Try: x.Try})
+	}
+	for _, field := range n.Fields {
+		f.items = append(f.items, frontItem(lines, f.end, field))
+	}
+	return f
+}
+
+// fields reports whether lines look like settings.
+func fields(lines []line) bool {
+	for _, l := range lines {
+		if key, _, ok := strings.Cut(l.text, ":"); ok && meaning[foldKey(key)] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// frontItem is one key of the front matter. Where its value is a single one on the line
+// of its key, that is where it can be edited; else it has no place.
+func frontItem(lines []line, end int, field plainyaml.Field) item {
+	it := item{key: field.Key, name: foldKey(field.Key), form: formFront, list: field.Value.Kind == plainyaml.List, at: field.Line, until: field.Line + 1}
+	collect(&it, field.Value)
+	for it.until < end && (lines[it.until].blank() || lines[it.until].indent() > 0 || strings.HasPrefix(lines[it.until].text, "- ") || lines[it.until].text == "-") {
+		it.until++
+	}
+	for it.until > it.at+1 && lines[it.until-1].blank() {
+		it.until--
+	}
+	if field.Line < len(lines) {
+		it.from, it.to = plainyaml.ValueAt(lines[field.Line].text)
+	}
+	return it
+}
+
+// collect flattens a value.
+func collect(it *item, v plainyaml.Node) {
+	switch v.Kind {
+	case plainyaml.Scalar:
+		if t := strings.TrimSpace(v.Text); t != "" {
+			it.lines = append(it.lines, Value{t, v.Line + 1})
+		}
+	case plainyaml.List:
+		for _, i := range v.Items {
+			collect(it, i)
+		}
+	case plainyaml.Map:
+		for _, f := range v.Fields {
+			sub := item{}
+			collect(&sub, f.Value)
+			it.lines = append(it.lines, Value{f.Key + ": " + sub.text(), f.Line + 1})
+		}
+	}
 }

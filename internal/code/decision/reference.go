@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kenlayer/ken/internal/lazyregexp"
 )
@@ -195,4 +197,191 @@ func lineLinks(text string, no int, folder string) (out []Link) {
 	}
 	named(text[at:])
 	return out
+}
+
+// Target is something that a decision governs: a symbol ("store.Shelf"), a path from the
+// root ("internal/rules"), a glob ("store/**/*.go"), or the ID of a node of the code graph
+// ("type:example.com/shop/cart.Line"). Exact says that the record lists it; else it is a
+// guess, because the text names it, and may lead nowhere.
+type Target struct {
+	Name  string
+	Exact bool
+	Line  int
+}
+
+// maxTargets bounds the guesses of one record.
+const maxTargets = 200
+
+// Targets returns what a record governs: what it lists, then what its text names, in the
+// order of the text, each name once. A name in the text is a path, a file or a symbol in
+// code marks, a path in the prose that ends like a file, or the target of a link to a file
+// that is no document. What stands in blocks of code, and words of prose, are none.
+func Targets(r Record) []Target {
+	var out []Target
+	seen := map[string]bool{}
+	add := func(name string, exact bool, line int) {
+		if name != "" && !seen[name] && (exact || len(out) < maxTargets) {
+			seen[name] = true
+			out = append(out, Target{name, exact, line})
+		}
+	}
+	for _, g := range r.Governs {
+		add(strings.TrimPrefix(g.Text, "./"), true, g.Line)
+	}
+	folder := folderOf(r.Path)
+	type found struct {
+		name string
+		line int
+	}
+	var guesses []found
+	read := func(text string, first int) {
+		var code fence
+		no := first
+		for l := range strings.Lines(text) {
+			if !code.step(strings.TrimRight(l, "\r\n")) {
+				for _, name := range namesIn(l) {
+					guesses = append(guesses, found{name, no})
+				}
+			}
+			no++
+		}
+	}
+	read(r.Title.Text, r.Title.Line)
+	read(r.Preamble.Text, r.Preamble.Line)
+	for _, s := range r.Sections {
+		read(s.Title, s.Line)
+		read(s.Text.Text, s.Text.Line)
+	}
+	for _, l := range r.Links {
+		if p := local(folder, l.Target); l.Target != "" && p != "" && !markdown(p) && looksLikePath(p) {
+			guesses = append(guesses, found{p, l.Line})
+		}
+	}
+	slices.SortStableFunc(guesses, func(a, b found) int { return a.line - b.line })
+	for _, g := range guesses {
+		add(g.name, false, g.line)
+	}
+	return out
+}
+
+var (
+	codeSpan  = lazyregexp.New("(`+)([^`]+)(`+)")
+	prosePath = lazyregexp.New(`(?:^|[\s(,;])((?:\.{1,2}/)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@*-]+)+\.[A-Za-z][A-Za-z0-9]{0,5})(?:[\s).,;:]|$)`)
+	pathLike  = lazyregexp.New(`^[A-Za-z0-9_.@*{},-]+(?:/[A-Za-z0-9_.@*{},-]+)*/?$`)
+	symbol    = lazyregexp.New(`^[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*$`)
+	placed    = lazyregexp.New(`^(.+\.[A-Za-z]\w{0,5}):(?::?([A-Za-z_]\w*)|\d+(?:-\d+)?)$`) // file.py::name, file.py:12
+)
+
+// namesIn are the names in a line of text.
+func namesIn(l string) (out []string) {
+	bare := []byte(l)
+	if !strings.Contains(l, "`") && !strings.Contains(l, "/") {
+		return nil
+	}
+	for _, m := range codeSpan.FindAllStringSubmatchIndex(l, -1) {
+		for i := m[0]; i < m[1]; i++ {
+			bare[i] = ' '
+		}
+		if n := named(strings.TrimSpace(l[m[4]:m[5]])); n != "" {
+			out = append(out, n)
+		}
+	}
+	rest := string(bare)
+	if strings.Contains(rest, "](") {
+		rest = linkMarkup.ReplaceAllString(rest, " ")
+	}
+	if strings.Contains(rest, "/") {
+		for _, m := range prosePath.FindAllStringSubmatch(rest, -1) {
+			if p := strings.TrimPrefix(m[1], "./"); looksLikePath(p) && !strings.HasPrefix(p, "../") {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// named is the name of code that a code mark holds; empty when it holds something else.
+func named(s string) string {
+	if s == "" || len(s) > 160 || strings.ContainsAny(s, " \t\"'=<>|&;!?^~\\") {
+		return ""
+	}
+	if m := placed.FindStringSubmatch(s); m != nil {
+		s = m[1]
+	}
+	s = strings.TrimPrefix(s, "./")
+	if strings.Contains(s, "/") || fileEnding(s) {
+		if !looksLikePath(s) {
+			return ""
+		}
+		if folder := strings.TrimSuffix(s, "/"); strings.Contains(folder, "/") {
+			return folder
+		}
+		return s // "memory/" is a folder, "memory" could be anything
+	}
+	if at := strings.IndexByte(s, '('); at > 0 && strings.HasSuffix(s, ")") {
+		if s = s[:at]; symbol.MatchString(s) {
+			return s // a call is a symbol, whatever its case
+		}
+		return ""
+	}
+	s = strings.TrimLeft(s, "*&@")
+	if !symbol.MatchString(s) || !looksLikeSymbol(s) {
+		return ""
+	}
+	return s
+}
+
+// looksLikePath reports whether a text with slashes is a path in the project, and not an
+// address, a route, a fraction or a pair of words such as "and/or".
+func looksLikePath(s string) bool {
+	if !pathLike.MatchString(s) || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "-") || !strings.ContainsFunc(s, unicode.IsLetter) {
+		return false
+	}
+	first, _, _ := strings.Cut(s, "/")
+	if strings.HasPrefix(first, "www.") || strings.HasSuffix(first, ".com") || strings.HasSuffix(first, ".org") || strings.HasSuffix(first, ".io") || strings.HasPrefix(first, "@") {
+		return false
+	}
+	return true
+}
+
+// fileEnding reports whether a name without folders is that of a file.
+func fileEnding(s string) bool {
+	at := strings.LastIndexByte(s, '.')
+	if at <= 0 || strings.ContainsAny(s, "()") {
+		return false
+	}
+	return fileEndings[s[at+1:]]
+}
+
+// fileEndings are those of source files and what lies beside them; "config.Load" is no file.
+var fileEndings = func() map[string]bool {
+	out := map[string]bool{}
+	for e := range strings.FieldsSeq(`go py pyi js jsx mjs cjs ts tsx mts java kt kts scala cs fs rs c h cc cpp cxx hpp hh m mm swift rb php pl lua
+		sh bash zsh ps1 sql proto graphql tf css scss less html vue svelte yaml yml toml json jsonl xml ini cfg conf mod sum lock md rst txt
+		gradle cmake mk dockerfile ipynb csproj sln`) {
+		out[e] = true
+	}
+	return out
+}()
+
+// looksLikeSymbol tells a name of code from a word in code marks: it has parts, or humps,
+// or underscores, or it starts with a capital and goes on small. A word all in capitals
+// is a setting or a file that says so.
+func looksLikeSymbol(s string) bool {
+	letters, lower, upper := 0, 0, 0
+	for _, r := range s {
+		switch {
+		case unicode.IsLower(r):
+			lower++
+			letters++
+		case unicode.IsUpper(r):
+			upper++
+			letters++
+		}
+	}
+	if letters < 2 || lower == 0 || len(s) < 3 {
+		return false
+	}
+	inner := strings.Trim(s, "_$")
+	return strings.ContainsAny(inner, "_.#:") || upper > 0
 }

@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
@@ -134,4 +139,378 @@ func (r *Registry) refresh(ctx context.Context, written ...string) (Changes, err
 		r.view.Store(&same)
 	}
 	return c, nil
+}
+
+// maxOptions and maxTitle bound what is read of options: more is a text of another kind.
+const (
+	maxOptions = 100
+	maxTitle   = 160 // characters
+)
+
+// boldLead is a name in bold type at the start of a line.
+var boldLead = lazyregexp.New(`^(?:\*\*|__)(.+?)(?:\*\*|__)\s*[.:–—-]*\s*`)
+
+// chosenSuffix marks the chosen option where this package writes the list.
+const chosenSuffix = " (chosen)"
+
+// optionReader reads options from the lines of a section.
+type optionReader struct {
+	out    []Option
+	open   bool // the last one goes on
+	headed bool // the options have headings
+	byHead bool // it has a heading of its own: bullets below it belong to it
+	indent int  // of the bullet that it is
+	side   side // of the arguments below a label
+	last   side // of the argument that may go on in the next line
+}
+
+func (r *optionReader) start(title string, no int, text string) {
+	title = shorten(strings.TrimSpace(strings.TrimRight(plain(title), " .:–—-")), maxTitle)
+	title, marked := strings.CutSuffix(title, chosenSuffix)
+	if title == "" || len(r.out) >= maxOptions {
+		r.open = false
+		return
+	}
+	r.out = append(r.out, Option{Title: Value{title, no}, Text: strings.TrimSpace(text), Chosen: marked})
+	r.open, r.byHead, r.side, r.last = true, false, noSide, noSide
+}
+
+func (r *optionReader) more(text string) {
+	if !r.open || text == "" {
+		return
+	}
+	o := &r.out[len(r.out)-1]
+	if list := o.arguments(r.last); list != nil {
+		(*list)[len(*list)-1].grow(" " + text)
+		return
+	}
+	if len(o.Text)+len(text) <= maxGrown {
+		o.Text = strings.TrimSpace(o.Text + "\n" + text)
+	}
+}
+
+// arguments are those of a side; nil for none.
+func (o *Option) arguments(s side) *[]Value {
+	switch s {
+	case pro:
+		return &o.Pros
+	case con:
+		return &o.Cons
+	case neither:
+		return &o.Neutral
+	}
+	return nil
+}
+
+func (r *optionReader) argue(s side, text string, no int) {
+	text, against, both := strings.Cut(text, " ➖ ") // "➕ fast. ➖ big."
+	list := r.out[len(r.out)-1].arguments(s)
+	*list = append(*list, Value{strings.TrimSpace(text), no})
+	if r.last = s; both {
+		r.argue(con, against, no)
+	}
+}
+
+// read reads the lines from one index up to another, with the headings among them.
+func (r *optionReader) read(lines []line, from, to int, heads map[int]heading) {
+	var code fence
+	blank := true
+	for i := from; i < to; i++ {
+		text := lines[i].text
+		if h, ok := heads[i]; ok {
+			if len(r.out) > 0 && !r.headed { // they were listed: this is about them
+				r.open = false
+				return
+			}
+			r.headed = true
+			r.start(bare(h.title), i+1, "")
+			r.byHead = r.open
+			i, blank = h.next-1, true
+			continue
+		}
+		if code.step(text) {
+			r.more(text)
+			continue
+		}
+		bareText := strings.TrimSpace(text)
+		if bareText == "" || bareText == "---" || bareText == "***" {
+			blank, r.last = true, noSide
+			continue
+		}
+		if row, ok := cells(text); ok {
+			i = r.table(lines, i, to, row) - 1
+			continue
+		}
+		indent, at, isItem := bullet(text)
+		switch {
+		case isItem:
+			r.item(strings.TrimSpace(text[at:]), indent, i+1)
+		case r.label(bareText):
+		case r.byHead, r.open && !blank, r.open && lines[i].indent() > r.indent:
+			r.more(bareText)
+		default:
+			if m := boldLead.FindStringSubmatch(bareText); m != nil {
+				r.start(m[1], i+1, bareText[len(m[0]):])
+				r.indent = 0
+			} else {
+				r.open = false // prose between options
+			}
+		}
+		blank = false
+	}
+}
+
+func (r *optionReader) label(text string) bool {
+	if !r.open {
+		return false
+	}
+	s, ok := label(text)
+	if ok {
+		r.side = s
+	}
+	return ok
+}
+
+// item is a bullet: an option, or an argument for the one above it.
+func (r *optionReader) item(text string, indent, no int) {
+	r.last = noSide
+	if r.open && (r.byHead || indent > r.indent) {
+		if s, rest := argument(text); s != noSide {
+			r.argue(s, rest, no)
+			return
+		}
+		if r.label(text) {
+			return
+		}
+		if r.side != noSide {
+			r.argue(r.side, text, no)
+			return
+		}
+		r.more("- " + text)
+		return
+	}
+	title, rest := lead(text)
+	r.start(title, no, rest)
+	r.indent = indent
+}
+
+// lead parts the name of an option from what is said of it.
+func lead(text string) (title, rest string) {
+	if m := boldLead.FindStringSubmatch(text); m != nil {
+		return m[1], text[len(m[0]):]
+	}
+	for _, end := range []string{" — ", " – ", " - ", ": "} {
+		if before, after, ok := strings.Cut(text, end); ok && utf8.RuneCountInString(before) <= maxTitle {
+			return before, after
+		}
+	}
+	if before, after, ok := strings.Cut(text, ". "); ok {
+		return before, after
+	}
+	return text, ""
+}
+
+// table reads one option a row, and returns the index of the line behind the table.
+func (r *optionReader) table(lines []line, i, to int, first []cell) (next int) {
+	rows := [][]cell{first}
+	at := []int{i}
+	for next = i + 1; next < to; next++ {
+		row, ok := cells(lines[next].text)
+		if !ok {
+			break
+		}
+		rows, at = append(rows, row), append(at, next)
+	}
+	if len(rows) < 3 || !rule(rows[1]) || r.byHead {
+		return next
+	}
+	for k, row := range rows[2:] {
+		var rest []string
+		no := at[k+2] + 1
+		r.start(row[0].text, no, "")
+		if !r.open {
+			continue
+		}
+		for c := 1; c < len(row); c++ {
+			if row[c].text == "" {
+				continue
+			}
+			if c < len(first) {
+				if s, ok := label(first[c].text); ok {
+					r.argue(s, row[c].text, no)
+					continue
+				}
+			}
+			rest = append(rest, row[c].text)
+		}
+		r.more(strings.Join(rest, " | "))
+	}
+	r.open = false
+	return next
+}
+
+// join adds what a section on the options says to those that were named before.
+func join(named, said []Option) []Option {
+	for _, o := range said {
+		at := -1
+		for i := range named {
+			if alike(named[i].Title.Text, o.Title.Text) {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			if len(named) < maxOptions {
+				named = append(named, o)
+			}
+			continue
+		}
+		n := &named[at]
+		n.Chosen = n.Chosen || o.Chosen
+		n.Text = strings.TrimSpace(n.Text + "\n" + o.Text)
+		n.Pros, n.Cons, n.Neutral = append(n.Pros, o.Pros...), append(n.Cons, o.Cons...), append(n.Neutral, o.Neutral...)
+	}
+	return named
+}
+
+// alike reports whether two titles name one option: the same words, or one the
+// beginning of the other.
+func alike(a, b string) bool { return alikeKeys(foldKey(a), foldKey(b)) }
+
+// alikeKeys is alike for titles that are folded already.
+func alikeKeys(x, y string) bool {
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	return x != "" && (x == y || len(x) >= 8 && strings.HasPrefix(y, x))
+}
+
+func shorten(s string, most int) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
+}
+
+// Archive moves a record that is superseded, deprecated or rejected into a folder named
+// archive beside it. Links that lead to it from other pages in the folders of decisions,
+// and those that lead from it to elsewhere, are changed to lead there still; not a byte
+// else changes. It stays in every list and search, marked. Errors: ErrNotFound, ErrRefused for a
+// record that still holds, and for files that can't be edited.
+func (r *Registry) Archive(ctx context.Context, name string) (Record, error) {
+	var to string
+	err := r.writing(ctx, func(v *view) ([]projectfile.Change, error) {
+		e, err := v.find(name)
+		if err != nil {
+			return nil, err
+		}
+		from := e.rec.Path
+		if to = from; e.rec.Archived {
+			return nil, nil
+		}
+		switch e.rec.Status {
+		case Superseded, Deprecated, Rejected:
+		default:
+			return nil, &ken.Error{Code: ken.CodeRefused, Field: "status", Msg: e.rec.Handle + " still holds: its status is " + quote(string(e.rec.Status)),
+				Try: "Supersede it, or call it deprecated or rejected, first."}
+		}
+		if err := e.doc.editable(); err != nil {
+			return nil, err
+		}
+		to = path.Join(path.Dir(from), archiveFolder, path.Base(from))
+		return v.move(e, to)
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	return r.at(to)
+}
+
+// move are the changes that bring a record to another path, with all links.
+func (v *view) move(e *entry, to string) ([]projectfile.Change, error) {
+	from := e.rec.Path
+	own := relink(e.doc, func(target string) string {
+		return relative(path.Dir(to), target)
+	})
+	changes := []projectfile.Change{{Path: to, Now: applied(e.doc.src, own)}}
+	if got := parse(to, changes[0].Now); got.Status != e.rec.Status || len(got.Sections) != len(e.rec.Sections) {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: from, Msg: "its links can't be changed without changing what it says", Try: "Move it by hand."}
+	}
+	var others []string
+	for p := range v.pages {
+		if p != from {
+			others = append(others, p)
+		}
+	}
+	slices.Sort(others)
+	for _, p := range others {
+		d := v.pages[p].doc
+		edits := relink(d, func(target string) string {
+			if target == from {
+				return relative(path.Dir(p), to)
+			}
+			return ""
+		})
+		if len(edits) == 0 {
+			continue
+		}
+		if err := d.editable(); err != nil {
+			return nil, err
+		}
+		changes = append(changes, projectfile.Change{Path: p, Was: d.src, Now: applied(d.src, edits)})
+	}
+	return append(changes, projectfile.Change{Path: from, Was: e.doc.src}), nil
+}
+
+func relative(dir, target string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(target))
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// relink changes where links lead. to gives the new target for the path from the root to
+// which a link leads now, and "" to leave it. What stands in code is left, and a title, a
+// query or an anchor behind the path stays.
+func relink(d *document, to func(target string) string) (edits []edit) {
+	dir := folderOf(d.Path)
+	var code fence
+	for _, l := range d.lines {
+		if l.to > len(d.src) || code.step(l.text) || !strings.Contains(l.text, "](") && !strings.Contains(l.text, "]:") {
+			continue
+		}
+		change := func(from, end int) {
+			target := l.text[from:end]
+			u, err := url.Parse(target)
+			if err != nil {
+				return
+			}
+			p := local(dir, target)
+			if p == "" {
+				return
+			}
+			now := to(p)
+			if now == "" || now == path.Clean(u.Path) {
+				return
+			}
+			if strings.HasPrefix(target, "./") && !strings.HasPrefix(now, "../") {
+				now = "./" + now
+			}
+			rest := len(target)
+			if at := strings.IndexAny(target, "?#"); at >= 0 {
+				rest = at
+			}
+			now = strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: now}).EscapedPath())
+			edits = append(edits, edit{l.from + from, l.from + from + rest, now})
+		}
+		shown := codeSpan.ReplaceAllStringFunc(l.text, func(s string) string { return strings.Repeat(" ", len(s)) })
+		for _, m := range linkMarkup.FindAllStringSubmatchIndex(shown, -1) {
+			change(m[4], m[5])
+		}
+		if m := definition.FindStringSubmatchIndex(l.text); m != nil {
+			change(m[2], m[3])
+		}
+	}
+	return edits
 }

@@ -1,17 +1,23 @@
 package decision
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/projectfile"
 )
 
@@ -147,4 +153,273 @@ func (s *scan) unread(p string, err error) {
 		text, try = fmt.Sprintf("more than %d bytes; it is not read", maxFile), "Put what is no decision into files of its own."
 	}
 	s.problems = append(s.problems, Problem{Path: p, Text: text, Try: try})
+}
+
+// maxSource is how much of a file is read for what it says: a hundred times what
+// anybody writes.
+const maxSource = 1 << 20
+
+const byteOrderMark = "\ufeff"
+
+// line is one line of a file. from and to are where it stands in the bytes of the file,
+// without the characters that end it.
+type line struct {
+	text     string
+	from, to int
+}
+
+func (l line) blank() bool { return strings.TrimSpace(l.text) == "" }
+
+// indent is the width of the white space before the text.
+func (l line) indent() int {
+	n := 0
+	for i := range len(l.text) {
+		switch l.text[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += 4 - n%4
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// split turns the bytes of a file into lines. sealed says why the bytes can't be edited
+// by these lines, and is empty when they can.
+func split(src []byte) (lines []line, problems []Problem, sealed string) {
+	seal := func(at int, text, try string) {
+		problems = append(problems, Problem{Line: at, Text: text, Try: try})
+		if sealed == "" {
+			sealed = text
+		}
+	}
+	var text string
+	switch {
+	case bytes.HasPrefix(src, []byte("\xff\xfe")), bytes.HasPrefix(src, []byte("\xfe\xff")):
+		text = fromUTF16(src[:min(len(src), 2*maxSource)])
+		seal(1, "UTF-16; it is read, but not changed", "Save it as UTF-8.")
+	case !utf8.Valid(src):
+		text = string(src[:min(len(src), maxSource)])
+		at := 1
+		for i, r := range text {
+			if r == '\n' {
+				at++
+			}
+			if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd") {
+				break
+			}
+		}
+		text = strings.ToValidUTF8(text, "\ufffd")
+		seal(at, "not UTF-8; it is read, but not changed", "Save it as UTF-8.")
+	default:
+		text = string(src[:min(len(src), maxSource)])
+	}
+	if len(src) > maxSource && sealed == "" {
+		text = strings.ToValidUTF8(text, "") // a character may have been cut
+	}
+	if strings.ContainsRune(text, 0) {
+		seal(1+strings.Count(text[:strings.IndexByte(text, 0)], "\n"), "a zero byte; this is no text", "Look at what wrote it.")
+	}
+	if len(src) > maxSource {
+		seal(1+strings.Count(text, "\n"), fmt.Sprintf("%d bytes; what comes after the first %d is not read", len(src), maxSource), "Put what is no decision into files of its own.")
+	}
+	if at := loneReturn(text); at >= 0 {
+		seal(1+strings.Count(text[:at], "\n"), "a carriage return that ends no line", "Save it with the line ends of Unix or Windows.")
+		text = withoutLoneReturns(text)
+	}
+	at := 0
+	if strings.HasPrefix(text, byteOrderMark) {
+		at = len(byteOrderMark)
+		if sealed == "" {
+			problems = append(problems, Problem{Line: 1, Text: "a byte order mark at the start", Try: "Save it without one: many tools take it for a part of the text."})
+		}
+	}
+	for at < len(text) {
+		end := strings.IndexByte(text[at:], '\n')
+		next := at + end + 1
+		if end < 0 {
+			next = len(text)
+			end = next - at
+		}
+		l := line{text: text[at : at+end], from: at, to: at + end}
+		if strings.HasSuffix(l.text, "\r") {
+			l.text, l.to = l.text[:len(l.text)-1], l.to-1
+		}
+		lines = append(lines, l)
+		at = next
+	}
+	return lines, problems, sealed
+}
+
+// loneReturn is the place of the first carriage return without a line feed behind it.
+func loneReturn(text string) int {
+	for i := 0; ; i++ {
+		next := strings.IndexByte(text[i:], '\r')
+		if next < 0 {
+			return -1
+		}
+		if i += next; i+1 == len(text) || text[i+1] != '\n' {
+			return i
+		}
+	}
+}
+
+// withoutLoneReturns ends lines where they stand, as old systems did.
+func withoutLoneReturns(text string) string {
+	b := []byte(text)
+	for i := range b {
+		if b[i] == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
+			b[i] = '\n'
+		}
+	}
+	return string(b)
+}
+
+func fromUTF16(src []byte) string {
+	units := make([]uint16, 0, len(src)/2)
+	little := src[0] == 0xff
+	for i := 0; i+1 < len(src); i += 2 {
+		if little {
+			units = append(units, uint16(src[i])|uint16(src[i+1])<<8)
+		} else {
+			units = append(units, uint16(src[i])<<8|uint16(src[i+1]))
+		}
+	}
+	return string(utf16.Decode(units))
+}
+
+// lineEnd is what ends the lines of a file: that of the first one.
+func lineEnd(src []byte) string {
+	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+var (
+	fileNumber  = lazyregexp.New(`^(?:((?:[A-Z][A-Z0-9]*[-_])*ADR(?:[-_][A-Za-z]+)*)[-_]?|(?i:(?:adr|adl|decision|rfc|dr)[-_ ]?))?(0*(\d{1,6}))(?:[-_. ]+(.*))?$`)
+	fileDate    = lazyregexp.New(`^(?:\d{4}-\d{2}-\d{2}|\d{8})(?:[-_ ]+(.*))?$`)
+	titleNumber = lazyregexp.New(`(?i)^\[?(?:adr|adl|decision record|decision|rfc|dr)[\s#:_-]*0*(\d{1,6})\]?(?:\s*[.:)]\s*|\s*[–—-]+\s*|\s+|$)(.*)$`)
+	bareNumber  = lazyregexp.New(`^(?:#|\[)?0*(\d{1,6})\]?(?:[.:)]\s+|\s*[–—]\s*|\s+-+\s+)(\S.*)$`)
+	writtenID   = lazyregexp.New(`(?i)^(?:adrs?[-_ #]*)+0*(\d{1,6})$`)
+	attributes  = lazyregexp.New(`\s*\{[#.][^{}]*\}\s*$`) // {#anchor} behind a heading
+	noTitle     = lazyregexp.New(`(?i)^(?:title|architect\w* decision records?(?: \(adr\))?|adr)$`)
+)
+
+// idOf is the spelling of a number: ADR-0042.
+func idOf(number int) string { return fmt.Sprintf("ADR-%04d", number) }
+
+// folderOf is the folder of a path; empty for the root.
+func folderOf(p string) string {
+	if d := path.Dir(p); d != "." {
+		return d
+	}
+	return ""
+}
+
+// stem is a file's name without its ending.
+func stem(p string) string {
+	base := path.Base(p)
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+// fromFile is what a file's name says: its number or NoNumber, the ID that it makes of it, and the
+// words behind it. Names such as ODH-ADR-MS-0007-x.md count by series of their own.
+func fromFile(p string) (number int, id, rest string) {
+	s := stem(p)
+	if m := fileDate.FindStringSubmatch(s); m != nil {
+		return NoNumber, "", m[1]
+	}
+	m := fileNumber.FindStringSubmatch(s)
+	if m == nil {
+		return NoNumber, "", s
+	}
+	n, _ := strconv.Atoi(m[3])
+	if m[1] != "" && m[1] != "ADR" {
+		return n, m[1] + "-" + m[2], m[4]
+	}
+	return n, idOf(n), m[4]
+}
+
+// fromTitle is what a heading says: its number or NoNumber, and the words behind it.
+func fromTitle(title string) (number int, rest string) {
+	t := strings.TrimSpace(title)
+	if strings.Contains(t, "{") {
+		t = attributes.ReplaceAllString(t, "")
+	}
+	if bold, ok := strings.CutPrefix(t, "**"); ok {
+		t = strings.TrimSuffix(bold, "**")
+	}
+	m := titleNumber.FindStringSubmatch(t)
+	if m == nil {
+		m = bareNumber.FindStringSubmatch(t)
+	}
+	if m == nil {
+		return NoNumber, t
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n, strings.TrimSpace(m[2])
+}
+
+// fromID is what an id in front matter says: its number or NoNumber, and how it is spelled here.
+func fromID(id string) (number int, spelled string) {
+	id = strings.TrimSpace(id)
+	if m := writtenID.FindStringSubmatch(id); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n, idOf(n)
+	}
+	if n, err := strconv.Atoi(id); err == nil && n >= 0 && n < 1e6 {
+		return n, idOf(n)
+	}
+	return NoNumber, id
+}
+
+// identify sets ID, Number and Title from what was found, and reports where they differ.
+func (d *document) identify(id, title Value, top *heading) {
+	r := &d.Record
+	inFile, fileID, rest := fromFile(r.Path)
+	inTitle := NoNumber
+	r.Number = NoNumber
+	if top != nil {
+		n, words := fromTitle(top.title)
+		inTitle = n
+		if words == "" {
+			words = strings.ReplaceAll(rest, "-", " ")
+		}
+		r.Title = Value{words, top.at + 1}
+	}
+	if title.Found() && (top == nil || r.Title.Text == "" || noTitle.MatchString(r.Title.Text)) {
+		n, words := fromTitle(title.Text)
+		inTitle = n
+		r.Title = Value{words, title.Line}
+	}
+	if id.Found() {
+		n, spelled := fromID(id.Text)
+		r.Number, r.ID = n, Value{spelled, id.Line}
+	}
+	titleLine := max(1, r.Title.Line)
+	switch {
+	case r.ID.Text != "":
+	case inFile >= 0:
+		r.Number, r.ID = inFile, Value{fileID, titleLine}
+	case inTitle >= 0:
+		r.Number, r.ID = inTitle, Value{idOf(inTitle), titleLine}
+	default:
+		r.ID = Value{stem(r.Path), titleLine}
+	}
+	if r.Title.Text == "" {
+		r.Title = Value{strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(rest)), 1}
+	}
+	if inFile >= 0 && inTitle >= 0 && inFile != inTitle {
+		d.problem(r.Title.Line, fmt.Sprintf("the title has number %d, the file's name %d", inTitle, inFile), "Give both the same number.")
+	}
+	if id.Found() && r.Number >= 0 && inFile >= 0 && r.Number != inFile {
+		d.problem(id.Line, fmt.Sprintf("the front matter has number %d, the file's name %d", r.Number, inFile), "Give both the same number.")
+	}
+	if r.Number == NoNumber {
+		r.Number = max(inFile, inTitle)
+	}
+	r.Handle = r.ID.Text
 }

@@ -2,7 +2,11 @@ package decision
 
 import (
 	"context"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/projectfile"
@@ -145,4 +149,249 @@ func (v *view) succession(o, n *entry) ([]projectfile.Change, error) {
 		changes = append(changes, c)
 	}
 	return changes, nil
+}
+
+// Status is what a record says of its decision.
+type Status string
+
+// The statuses. Records have many words for them; StatusText keeps theirs.
+const (
+	Unknown    Status = "" // not said, or in words that are not known
+	Proposed   Status = "proposed"
+	Accepted   Status = "accepted"
+	Rejected   Status = "rejected"
+	Deprecated Status = "deprecated" // it does not hold any more, and nothing took its place
+	Superseded Status = "superseded"
+)
+
+// Statuses lists the statuses, without Unknown.
+func Statuses() []Status { return []Status{Proposed, Accepted, Rejected, Deprecated, Superseded} }
+
+// statusWords are what teams write, by the first words of it.
+var statusWords = map[string]Status{
+	"proposed": Proposed, "proposal": Proposed, "draft": Proposed, "drafted": Proposed, "wip": Proposed, "rfc": Proposed, "pending": Proposed,
+	"open": Proposed, "in review": Proposed, "under review": Proposed, "in discussion": Proposed, "under discussion": Proposed, "in progress": Proposed,
+	"work in progress": Proposed, "deferred": Proposed, "on hold": Proposed, "postponed": Proposed, "new": Proposed, "proposing": Proposed,
+	"accepted": Accepted, "approved": Accepted, "adopted": Accepted, "agreed": Accepted, "decided": Accepted, "done": Accepted, "final": Accepted,
+	"implemented": Accepted, "active": Accepted, "in force": Accepted, "ratified": Accepted, "shipped": Accepted, "amended": Accepted, "current": Accepted,
+	"partially superseded": Accepted, "superseded in part": Accepted, "partly superseded": Accepted, "valid": Accepted, "resolved": Accepted,
+	"partially accepted": Accepted, "partially implemented": Accepted,
+	"rejected": Rejected, "declined": Rejected, "withdrawn": Rejected, "abandoned": Rejected, "not accepted": Rejected, "denied": Rejected, "cancelled": Rejected, "canceled": Rejected,
+	"deprecated": Deprecated, "obsolete": Deprecated, "retired": Deprecated, "expired": Deprecated, "outdated": Deprecated, "archived": Deprecated, "no longer valid": Deprecated,
+	"superseded": Superseded, "superceded": Superseded, "replaced": Superseded, "supplanted": Superseded, "overruled": Superseded,
+}
+
+// maxStatusWords is the number of words of the longest phrase in statusWords.
+const maxStatusWords = 3
+
+// statusOf reads a status as it is written: its first words, without markup. A text
+// that offers a choice is that of a template, and says nothing.
+func statusOf(text string) Status {
+	s, _, _ := statusPhrase(plain(text))
+	return s
+}
+
+// statusPhrase finds the words of a status at the start of a text, and where they
+// stand.
+func statusPhrase(text string) (s Status, from, to int) {
+	if template(text) {
+		return Unknown, 0, 0
+	}
+	from = strings.IndexFunc(text, unicode.IsLetter)
+	if from < 0 || from > 16 { // an emoji, a bracket, a star
+		return Unknown, 0, 0
+	}
+	at, words := from, 0
+	var phrase strings.Builder
+	for words < maxStatusWords {
+		end := strings.IndexFunc(text[at:], func(r rune) bool { return !unicode.IsLetter(r) })
+		if end < 0 {
+			end = len(text) - at
+		}
+		if end == 0 {
+			break
+		}
+		if phrase.Len() > 0 {
+			phrase.WriteByte(' ')
+		}
+		phrase.WriteString(strings.ToLower(text[at : at+end]))
+		words++
+		if known, ok := statusWords[phrase.String()]; ok { // the longest one wins
+			s, to = known, at+end
+		}
+		if at += end; at < len(text) && (text[at] == ' ' || text[at] == '-') {
+			at++
+			continue
+		}
+		break
+	}
+	if s == Unknown {
+		return Unknown, 0, 0
+	}
+	return s, from, to
+}
+
+// template reports whether a status is a choice between several.
+func template(text string) bool {
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return true
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == '/' })
+	known := 0
+	for _, p := range parts {
+		word, _, _ := strings.Cut(strings.TrimSpace(p), " ")
+		if statusWords[strings.ToLower(strings.Trim(word, "[]{}<>*_`"))] != Unknown {
+			known++
+		}
+	}
+	return known > 1
+}
+
+func digits(n int) string { return strconv.Itoa(n) }
+
+// verified parses an edited file, and refuses the edit unless it says what was meant, and
+// for the rest what it said before.
+func (d *document) verified(now []byte, says func(Record) bool) error {
+	after := parse(d.Path, now)
+	if !says(after.Record) || after.sealed != "" || !same(d.Record, after.Record) {
+		return &ken.Error{Code: ken.CodeRefused, Field: d.Path, Msg: "can't be edited without changing what else it says; it was left alone",
+			Try: "Change the status by hand, in a line such as \"Status: accepted\" below the title."}
+	}
+	return nil
+}
+
+// same compares two records but for their status, the records that they name, and where
+// things stand.
+func same(a, b Record) bool {
+	return reflect.DeepEqual(skeleton(a), skeleton(b))
+}
+
+// skeleton is what an edit of the status must not change.
+func skeleton(r Record) []string {
+	out := []string{r.ID.Text, r.Title.Text, r.DateText.Text, r.Preamble.Text, r.Context.Text, r.Decision.Text, r.Consequences.Text, r.Confirmation.Text, r.More.Text}
+	for _, list := range [][]Value{r.Deciders, r.Consulted, r.Informed, r.Tags, r.Governs, r.Drivers} {
+		out = append(out, strings.Join(texts(list), "\x00"))
+	}
+	for _, s := range r.Sections {
+		out = append(out, s.Title, string(s.Kind), digits(s.Level))
+		if s.Kind != KindStatus {
+			out = append(out, s.Text.Text)
+		}
+	}
+	for _, o := range r.Options {
+		out = append(out, o.Title.Text, o.Text, strings.Join(texts(o.Pros), "\x00"), strings.Join(texts(o.Cons), "\x00"))
+	}
+	for _, e := range r.Extra {
+		out = append(out, e.Key, e.Value.Text)
+	}
+	return out
+}
+
+// Problems returns what somebody should look at: what could not be read, and what records
+// say of each other that does not fit. They are in the order of paths and lines.
+func (r *Registry) Problems() []Problem { return slices.Clone(r.view.Load().problems) }
+
+// check finds what does not fit between records.
+func (v *view) check() {
+	for _, e := range v.records {
+		v.numbers(e)
+		v.references(e)
+		v.status(e)
+	}
+	v.cycles()
+}
+
+func (v *view) problem(e *entry, line int, text, try string) {
+	v.problems = append(v.problems, Problem{Path: e.rec.Path, Line: line, Text: text, Try: try})
+}
+
+// numbers reports two records of one number.
+func (v *view) numbers(e *entry) {
+	same := v.byID[fold(e.rec.ID.Text)]
+	if len(same) < 2 {
+		return
+	}
+	var others []string
+	for _, o := range same {
+		if o != e {
+			others = append(others, o.rec.Path)
+		}
+	}
+	v.problem(e, e.rec.ID.Line, e.rec.ID.Text+" is also "+strings.Join(others, ", ")+"; here it is "+e.rec.Handle, "Give one of them the next free number.")
+}
+
+// references reports names of records that are not there.
+func (v *view) references(e *entry) {
+	for _, list := range []struct {
+		verb string
+		refs []Reference
+	}{{"supersedes", e.rec.Supersedes}, {"superseded by", e.rec.SupersededBy}} {
+		for _, ref := range list.refs {
+			to, several := v.resolve(e, ref.Path, ref.ID)
+			switch {
+			case to == e:
+				v.problem(e, ref.Line, list.verb+" itself", "Name the other record.")
+			case to == nil && several:
+				v.problem(e, ref.Line, list.verb+" "+ref.Text+", and several records have that number", "Link to the file that is meant.")
+			case to == nil && !(ref.Partial && ref.ID == ""):
+				v.problem(e, ref.Line, list.verb+" "+ref.Text+", which does not exist", "Correct the number, or the link.")
+			}
+		}
+	}
+	dir := folderOf(e.rec.Path)
+	for _, l := range e.rec.Links {
+		p := linked(dir, l.Target)
+		if p == "" || l.ID == "" || v.pages[p] != nil || v.at(p) != nil || !v.homes[home(p)] {
+			continue
+		}
+		v.problem(e, l.Line, "a link to "+l.Target+", which does not exist", "Correct the link.")
+	}
+}
+
+// status reports where the status and the successors of a record don't fit.
+func (v *view) status(e *entry) {
+	line := max(1, e.rec.StatusText.Line)
+	if e.rec.Status == Superseded {
+		if len(e.successors) == 0 && len(e.rec.SupersededBy) == 0 {
+			v.problem(e, line, "superseded, and no record says by what", "Name the successor: \"superseded by ADR-0042\"; or call it deprecated.")
+		}
+		return
+	}
+	for _, by := range e.successors {
+		v.problem(e, line, by.rec.Handle+" supersedes it, and its status is "+quote(string(e.rec.Status)), "Supersede it by "+by.rec.Handle+".")
+	}
+}
+
+// cycles reports records that supersede each other in a circle, once for each circle.
+func (v *view) cycles() {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	state := map[*entry]int{}
+	var walk func(e *entry, trail []*entry)
+	walk = func(e *entry, trail []*entry) {
+		state[e] = open
+		trail = append(trail, e)
+		for _, by := range e.successors {
+			switch state[by] {
+			case unseen:
+				walk(by, trail)
+			case open:
+				var names []string
+				for _, t := range trail[slices.Index(trail, by):] {
+					names = append(names, t.rec.Handle)
+				}
+				names = append(names, by.rec.Handle)
+				v.problem(e, max(1, e.rec.StatusText.Line), "a circle of supersession: "+strings.Join(names, " by "), "Decide which of them is the latest.")
+			}
+		}
+		state[e] = done
+	}
+	for _, e := range v.records {
+		if state[e] == unseen {
+			walk(e, nil)
+		}
+	}
 }

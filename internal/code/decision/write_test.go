@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/evaldata"
 	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/race"
+	"github.com/kenlayer/ken/internal/seed"
 )
 
 func full() Draft {
@@ -263,5 +268,203 @@ func TestArchive(t *testing.T) {
 	}
 	if byOld, err := r.Find("docs/adr/0001-use-files.md"); err != nil || byOld.Path != got.Path {
 		t.Error(err)
+	}
+}
+
+// statusForms are the heads that people write, with what becomes of them: the status that
+// is deprecated, that is superseded, and the line that names what is superseded.
+var statusForms = map[string][4]string{
+	"front":          {"---\nid: x\nstatus: accepted # why\nx: 1\n---\n# T\n", "status: deprecated # why", "status: superseded by ADR-0002 # why", "status: accepted # why\nsupersedes: [ADR-0002]"},
+	"front quoted":   {"---\nstatus: \"Accepted\"\n---\n# T\n", "status: \"Deprecated\"", "status: \"Superseded by ADR-0002\"", "status: \"Accepted\"\nsupersedes: [ADR-0002]"},
+	"front no space": {"---\nstatus: accepted\nsupersedes:\n---\n# T\n", "status: deprecated", "status: superseded by ADR-0002", "supersedes: [ADR-0002]"},
+	"front flow":     {"---\nstatus: accepted\nsupersedes: [ADR-0007, 'ADR-0008'] # two\n---\n# T\n", "status: deprecated", "status: superseded by ADR-0002", "supersedes: [ADR-0007, 'ADR-0008', ADR-0002] # two"},
+	"front list":     {"---\nstatus: accepted\nsupersedes:\n  - ADR-0007 # a\n\nx: y\n---\n# T\n", "status: deprecated", "status: superseded by ADR-0002", "  - ADR-0007 # a\n  - ADR-0002\n"},
+	"front single":   {"---\nstatus: accepted\nsupersedes: ADR-0007\n---\n# T\n", "status: deprecated", "status: superseded by ADR-0002", "supersedes: [ADR-0007, ADR-0002]"},
+	"front by":       {"---\nstatus: accepted\nsuperseded_by: []\n---\n# T\n", "status: deprecated", "superseded_by: [ADR-0002]", "status: accepted\nsupersedes: [ADR-0002]"},
+	"bullet":         {"# T\n\n- **Status:** Accepted (2026-05-29) — slow,\n  and steady\n- **Date:** x\n", "- **Status:** Deprecated (2026-05-29) — slow,", "- **Status:** Superseded by [ADR-0002](0002-b.md) (2026-05-29) — slow,", "  and steady\n- **Supersedes:** [ADR-0002](0002-b.md)\n- **Date:** x"},
+	"bullet lower":   {"# T\n\n* status: accepted\n* supersedes: none\n", "* status: deprecated", "* status: superseded by [ADR-0002](0002-b.md)", "* supersedes: [ADR-0002](0002-b.md)"},
+	"bullet more":    {"# T\n\n* Status: accepted\n* Supersedes: [ADR-0007](0007-x.md)\n", "* Status: deprecated", "* Status: superseded by [ADR-0002](0002-b.md)", "* Supersedes: [ADR-0007](0007-x.md), [ADR-0002](0002-b.md)"},
+	"either":         {"# T\n\n- **Status:** Accepted\n- **Supersedes / Superseded by:** —\n", "- **Status:** Deprecated", "- **Status:** Superseded by [ADR-0002](0002-b.md)", "- **Supersedes / Superseded by:** Supersedes [ADR-0002](0002-b.md)"},
+	"bold":           {"# T\n\n**Status**: **Accepted**\n", "**Status**: **Deprecated**", "**Status**: **Superseded by [ADR-0002](0002-b.md)**", "**Status**: **Accepted**\n**Supersedes**: [ADR-0002](0002-b.md)"},
+	"plain":          {"# T\n\nStatus: accepted\nDate: 2024-01-01\n", "Status: deprecated", "Status: superseded by [ADR-0002](0002-b.md)", "Status: accepted\nSupersedes: [ADR-0002](0002-b.md)\nDate"},
+	"row":            {"# T\n\n| Status | Accepted |\n|---|---|\n| Date | x |\n", "| Status | Deprecated |", "| Status | Superseded by [ADR-0002](0002-b.md) |", ""},
+	"later row":      {"# T\n\n| Key | Value |\n|---|---|\n| Status | ACCEPTED |\n", "| Status | DEPRECATED |", "| Status | SUPERSEDED by [ADR-0002](0002-b.md) |", "| Status | ACCEPTED |\n| Supersedes | [ADR-0002](0002-b.md) |"},
+	"column":         {"# T\n\n| Status | Date |\n|---|---|\n| Accepted | x |\n", "| Deprecated | x |", "| Superseded by [ADR-0002](0002-b.md) | x |", "| Accepted | x |\n\nSupersedes: [ADR-0002](0002-b.md)\n"},
+	"section":        {"# T\n\n## Status\n\nAccepted\n", "## Status\n\nDeprecated\n", "## Status\n\nSuperseded by [ADR-0002](0002-b.md)\n", "Accepted\n\nSupersedes [ADR-0002](0002-b.md)\n"},
+	"section list":   {"# T\n\n## Status\n\n* Accepted\n* amends ADR-0009\n", "* Deprecated\n* amends", "* Superseded by [ADR-0002](0002-b.md)\n* amends", ""},
+	"setext":         {"T\n=\n\nStatus\n------\nAccepted\n", "Deprecated\n", "Superseded by [ADR-0002](0002-b.md)\n", "Accepted\n\nSupersedes [ADR-0002](0002-b.md)\n"},
+	"nothing":        {"# T\n", "# T\n\nStatus: deprecated\n", "# T\n\nStatus: superseded by [ADR-0002](0002-b.md)\n", "# T\n\nSupersedes: [ADR-0002](0002-b.md)\n"},
+	"front nothing":  {"---\nid: x\n---\n# T\n", "status: deprecated\n---", "status: superseded by ADR-0002\n---", "supersedes: [ADR-0002]\n---"},
+	"empty value":    {"---\nstatus:\ndate: 2024-01-01\n---\n# T\n", "status: deprecated\ndate", "status: superseded by ADR-0002\ndate", "status:\nsupersedes: [ADR-0002]\ndate"},
+	"emoji":          {"# T\n\n- Status: ✅ Accepted\n", "- Status: ✅ Deprecated", "- Status: ✅ Superseded by [ADR-0002](0002-b.md)", ""},
+	"inline":         {"# T\n\n**Status:** Accepted | **Date:** 2024-01-01\n", "**Status:** Deprecated | **Date:** 2024-01-01", "**Status:** Superseded by [ADR-0002](0002-b.md) | **Date:** 2024-01-01", "2024-01-01\n**Supersedes:** [ADR-0002](0002-b.md)\n"},
+	"inline second":  {"# T\n\n**Date:** 2024-01-01 · **Status:** Accepted\n", "**Date:** 2024-01-01 · **Status:** Deprecated", "**Date:** 2024-01-01 · **Status:** Superseded by [ADR-0002](0002-b.md)", "Accepted\n\nSupersedes: [ADR-0002](0002-b.md)\n"},
+	"twice":          {"---\nstatus: accepted\n---\n# T\n\n## Status\n\nAccepted\n", "status: deprecated\n---\n# T\n\n## Status\n\nDeprecated\n", "## Status\n\nSuperseded by [ADR-0002](0002-b.md)\n", ""},
+}
+
+const body = "\n## Context\n\nwhy\n\n<!-- status: accepted -->\n## Decision\n\nStatus: accepted, as ever.\n\t\n```\nstatus: accepted\n```\n\n## Consequences\n\nnone  \n\n\n"
+
+// Every form becomes what it should, and nothing else in the file changes: its bytes before
+// and after the edit are those of before, whatever ends its lines.
+func TestEditForms(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(statusForms)) {
+		form := statusForms[name]
+		for _, eol := range []string{"\n", "\r\n"} {
+			for i, op := range []string{"", "set", "supersede", "supersedes"} {
+				if op == "" || form[i] == "" {
+					continue
+				}
+				crlf := func(s string) string { return strings.ReplaceAll(s, "\n", eol) }
+				src := crlf(form[0] + body)
+				v := viewOf(map[string]string{"docs/adr/0001-a.md": src, "docs/adr/0002-b.md": "# 2. B\n\nStatus: accepted\n"})
+				a, b := v.byPath["docs/adr/0001-a.md"], v.byPath["docs/adr/0002-b.md"]
+				var changes []projectfile.Change
+				var err error
+				switch op {
+				case "set":
+					changes = make([]projectfile.Change, 1)
+					changes[0], err = a.doc.restate(Deprecated, nil)
+				case "supersede":
+					changes, err = v.succession(a, b)
+				case "supersedes":
+					changes, err = v.succession(b, a)
+				}
+				if err != nil {
+					t.Errorf("%s, %s, %q: %v", name, op, eol, err)
+					continue
+				}
+				files := map[string]string{"docs/adr/0002-b.md": "# 2. B\n\nStatus: accepted\n"}
+				for _, c := range changes {
+					files[c.Path] = string(c.Now)
+				}
+				got := files["docs/adr/0001-a.md"]
+				if !strings.Contains(got, crlf(form[i])) {
+					t.Errorf("%s, %s, %q: %q", name, op, eol, got)
+				}
+				if eol == "\r\n" && strings.Count(got, "\n") != strings.Count(got, "\r\n") {
+					t.Errorf("%s, %s: mixed ends of lines: %q", name, op, got)
+				}
+				if head, tail := differs(src, got); len(src)-head-tail > len("Accepted") && name != "twice" && name != "front by" {
+					t.Errorf("%s, %s: %q became %q", name, op, src[head:len(src)-tail], got[head:len(got)-tail])
+				}
+				if want := crlf(body); !strings.HasSuffix(got, want) {
+					t.Errorf("%s, %s: the body changed: %q", name, op, got)
+				}
+				if p := viewOf(files).problems; len(p) > 0 && name != "front flow" && name != "front list" && name != "front single" && name != "bullet more" && !strings.HasPrefix(name, "empty") && !strings.HasSuffix(name, "nothing") {
+					t.Errorf("%s, %s: %v", name, op, p)
+				}
+			}
+		}
+	}
+}
+
+// differs returns how many bytes two texts have in common at their start and their end.
+func differs(a, b string) (head, tail int) {
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+// On the real records: one place of each file changes, by as little as a status takes, and
+// there and back again is where it was.
+func TestEditRealRecords(t *testing.T) {
+	race.LeaveToWhole(t)
+	src := evaldata.Dir(t, "adr")
+	files, err := filepath.Glob(filepath.Join(src, "0*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts["docs/adr/"+filepath.Base(f)] = string(b)
+	}
+	v := viewOf(texts)
+	rng := rand.New(rand.NewPCG(seed.Of(t), 0))
+	for _, e := range v.records {
+		if e.rec.Status == Superseded {
+			continue
+		}
+		c, err := e.doc.restate([]Status{Rejected, Deprecated}[rng.IntN(2)], nil)
+		if err != nil {
+			t.Error(e.rec.Path, err)
+			continue
+		}
+		head, tail := differs(string(c.Was), string(c.Now))
+		if changed := len(c.Was) - head - tail; changed > len("Accepted") || strings.Count(string(c.Was[:head]), "\n") > 12 {
+			t.Errorf("%s: %d bytes at %d", e.rec.Path, changed, head)
+		}
+		if strings.HasPrefix(plain(e.rec.StatusText.Text), "Done") {
+			continue // its own word is gone
+		}
+		back, err := parse(c.Path, c.Now).restate(e.rec.Status, nil)
+		if err != nil || string(back.Now) != string(c.Was) {
+			t.Errorf("%s: there and back is elsewhere: %v", e.rec.Path, err)
+		}
+	}
+	done := 0
+	for range 200 {
+		a, b := v.records[rng.IntN(len(v.records))], v.records[rng.IntN(len(v.records))]
+		if a.mayYield(b) != nil {
+			continue
+		}
+		changes, err := v.succession(a, b)
+		if err != nil {
+			t.Error(a.rec.Handle, b.rec.Handle, err)
+			continue
+		}
+		for _, c := range changes {
+			head, tail := differs(string(c.Was), string(c.Now))
+			if changed := len(c.Was) - head - tail; changed > len("Accepted") {
+				t.Errorf("%s: %q became %q", c.Path, c.Was[head:len(c.Was)-tail], c.Now[head:len(c.Now)-tail])
+			}
+			texts[c.Path] = string(c.Now)
+		}
+		was, now := parse(a.rec.Path, []byte(texts[a.rec.Path])), parse(b.rec.Path, []byte(texts[b.rec.Path]))
+		if was.Status != Superseded || !slices.ContainsFunc(now.Supersedes, func(ref Reference) bool { return ref.ID == a.rec.ID.Text }) {
+			t.Errorf("%s by %s: %s, %v", a.rec.Handle, b.rec.Handle, was.Status, now.Supersedes)
+		}
+		for _, c := range changes {
+			texts[c.Path] = string(c.Was)
+		}
+		done++
+	}
+	if done < 100 {
+		t.Error("only", done)
+	}
+}
+
+// What can't be read whole is never written.
+func TestEditRefusesBrokenFiles(t *testing.T) {
+	for name, src := range map[string]string{
+		"tabs":         "---\nstatus: accepted\ntags:\n\t- a\n---\n# T\n",
+		"anchor":       "---\nstatus: accepted\nx: &a 1\n---\n# T\n",
+		"unclosed":     "---\nstatus: accepted\n\n# T\n",
+		"latin-1":      "# T\n\nStatus: accepted\n\nf\xfcr\n",
+		"utf-16":       "\xff\xfe#\x00 \x00T\x00\n\x00",
+		"zero":         "# T\n\nStatus: accepted\n\x00\n",
+		"huge":         "# T\n\nStatus: accepted\n\n" + strings.Repeat("x\n", maxSource/2),
+		"block status": "---\nstatus: >\n  accepted\n---\n# T\n",
+		"two lines":    "# T\n\nStatus: nobody\nknows\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := project(t, map[string]string{"docs/adr/0001-a.md": src, "docs/adr/0002-b.md": "# 2. B\n\nStatus: accepted\n"})
+			if _, err := r.SetStatus(t.Context(), "1", Deprecated); !errors.Is(err, ken.ErrRefused) || ken.Hint(err) == "" {
+				t.Error(err)
+			}
+			if _, _, err := r.Supersede(t.Context(), "1", "2"); !errors.Is(err, ken.ErrRefused) {
+				t.Error(err)
+			}
+			if get(t, dir, "docs/adr/0001-a.md") != src || get(t, dir, "docs/adr/0002-b.md") != "# 2. B\n\nStatus: accepted\n" {
+				t.Error("something was written")
+			}
+		})
 	}
 }

@@ -1,9 +1,15 @@
 package plan
 
 import (
+	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
 )
@@ -144,4 +150,255 @@ func (p *Plan) unknown(name string) error {
 		e.Try = "Did you mean " + near + "?"
 	}
 	return e
+}
+
+// findCycles reports one cycle of each knot of agents that wait for one another: the
+// shortest through the knot's first agent. Agents that wait for themselves have been
+// reported.
+func (d *draft) findCycles() {
+	if _, cyclic := d.layers(); !cyclic {
+		return
+	}
+	for _, knot := range d.knots() {
+		d.reportCycle(d.shortest(knot))
+	}
+}
+
+// reportCycle tells who makes what for whom, from the first edge on. Each edge leads to
+// the next agent; the last one leads back to where the first one starts.
+func (d *draft) reportCycle(cycle []edge) {
+	last := cycle[len(cycle)-1]
+	from := last.to
+	names, how := d.agents[from].Name, make([]string, len(cycle))
+	for i, e := range cycle {
+		names += " → " + d.agents[e.to].Name
+		how[i] = fmt.Sprintf("%s makes %s for %s", d.agents[from].Name, e.token, d.agents[e.to].Name)
+		from = e.to
+	}
+	d.fault(last.to, fmt.Sprintf("requires[%d]", last.number), "a cycle: "+names+" ("+strings.Join(how, ", ")+")",
+		"Take one of these tokens out of what its agent requires.")
+}
+
+// shortest returns a shortest cycle from the first agent of a knot back to it.
+func (d *draft) shortest(knot []int) []edge {
+	in := make(map[int]bool, len(knot))
+	for _, i := range knot {
+		in[i] = true
+	}
+	start := knot[0]
+	came := map[int]step{} // how each was reached
+	for queue := []int{start}; ; queue = queue[1:] {
+		at := queue[0]
+		for _, e := range d.then[at] {
+			if e.to == start {
+				cycle := []edge{e}
+				for at != start {
+					cycle = append(cycle, came[at].by)
+					at = came[at].from
+				}
+				slices.Reverse(cycle)
+				return cycle
+			}
+			if _, seen := came[e.to]; !seen && in[e.to] {
+				came[e.to] = step{at, e}
+				queue = append(queue, e.to)
+			}
+		}
+	}
+}
+
+type step struct {
+	from int
+	by   edge
+}
+
+// knots returns the groups of two and more agents that each wait for all others of
+// their group (strongly connected components, by Tarjan's algorithm), each in the
+// order of the agents, by their first one.
+func (d *draft) knots() (all [][]int) {
+	n := len(d.agents)
+	number, low := make([]int, n), make([]int, n) // from 1
+	open := make([]bool, n)
+	var stack []int
+	count := 0
+	var visit func(int)
+	visit = func(i int) {
+		count++
+		number[i], low[i] = count, count
+		stack = append(stack, i)
+		open[i] = true
+		for _, e := range d.then[i] {
+			if number[e.to] == 0 {
+				visit(e.to)
+				low[i] = min(low[i], low[e.to])
+			} else if open[e.to] {
+				low[i] = min(low[i], number[e.to])
+			}
+		}
+		if low[i] != number[i] {
+			return
+		}
+		from := len(stack) - 1
+		for stack[from] != i {
+			from--
+		}
+		knot := slices.Clone(stack[from:])
+		stack = stack[:from]
+		for _, k := range knot {
+			open[k] = false
+		}
+		if len(knot) > 1 {
+			slices.Sort(knot)
+			all = append(all, knot)
+		}
+	}
+	for i := range n {
+		if number[i] == 0 {
+			visit(i)
+		}
+	}
+	slices.SortFunc(all, func(a, b []int) int { return a[0] - b[0] })
+	return all
+}
+
+// plan puts agents without faults into stages: each into the first in which all that it
+// needs is made.
+func (d *draft) plan() *Plan {
+	stage, _ := d.layers()
+	p := &Plan{at: make(map[string]int, len(d.agents))}
+	for i, a := range d.agents {
+		s := Step{Agent: a, Index: i, Stage: stage[i]}
+		for _, t := range a.Requires {
+			n := Need{Token: t}
+			if by, ok := d.from[i][t]; ok {
+				n.From = d.agents[by].Name
+			}
+			s.Needs = append(s.Needs, n)
+		}
+		p.steps = append(p.steps, s)
+	}
+	slices.SortStableFunc(p.steps, func(a, b Step) int { return a.Stage - b.Stage })
+	for i, s := range p.steps {
+		p.at[s.Agent.Name] = i
+	}
+	return p
+}
+
+// layers returns the stage of each agent, 0 for those in a cycle and behind one, and
+// whether there are such.
+func (d *draft) layers() (stage []int, cyclic bool) {
+	stage = make([]int, len(d.agents))
+	waits := make([]int, len(d.agents))
+	for _, next := range d.then {
+		for _, e := range next {
+			waits[e.to]++
+		}
+	}
+	var now, after []int
+	for i, n := range waits {
+		if n == 0 {
+			now = append(now, i)
+		}
+	}
+	placed := 0
+	for at := 1; len(now) > 0; at++ {
+		after = after[:0]
+		for _, i := range now {
+			stage[i] = at
+			placed++
+			for _, e := range d.then[i] {
+				if waits[e.to]--; waits[e.to] == 0 {
+					after = append(after, e.to)
+				}
+			}
+		}
+		now, after = after, now
+	}
+	return stage, placed < len(d.agents)
+}
+
+// Kind is what sort of thing a token stands for.
+type Kind string
+
+// Kinds of tokens.
+const (
+	Artifact Kind = "artifact" // what is agreed upon by its name alone
+	File     Kind = "file"     // a file or folder, by its path below the project's root
+	Symbol   Kind = "symbol"   // a symbol of the code, by its name
+)
+
+// Token is something that an agent produces or requires. Two are the same thing if
+// they are equal.
+type Token struct {
+	Kind Kind
+	Name string // as ParseToken leaves it
+}
+
+// MaxName bounds the name of a token in bytes.
+const MaxName = 1000
+
+// ParseToken reads a token as it is written, such as file:docs/graph.md. Paths are
+// cleaned, so that ./a and a are the same. Errors are ken.ErrInvalid, without Field.
+func ParseToken(s string) (Token, error) {
+	kind, name, ok := strings.Cut(s, ":")
+	t := Token{Kind(kind), name}
+	switch {
+	case !ok || t.Kind != Artifact && t.Kind != File && t.Kind != Symbol:
+		return Token{}, bad(s, "is not artifact:NAME, file:PATH or symbol:NAME", "Write it as in artifact:report, file:docs/report.md or symbol:store.Engine.")
+	case name == "":
+		return Token{}, bad(s, "names nothing", "Write a name behind the colon, without a space between them.")
+	case len(name) > MaxName:
+		return Token{}, bad(s, fmt.Sprintf("has a name of %d bytes; %d are allowed", len(name), MaxName), "Choose a shorter name.")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return Token{}, bad(s, "has characters in its name that can't be seen", "Write letters, digits and punctuation.")
+	case strings.TrimSpace(name) != name:
+		return Token{}, bad(s, "begins or ends with a space", "Write the name without spaces around it.")
+	case t.Kind == Artifact && strings.ContainsAny(name, " ,"):
+		return Token{}, bad(s, "has a space or comma in its name", "Join the words with hyphens, as in artifact:repository-graph.")
+	case t.Kind == File:
+		return parseFile(s, name)
+	}
+	return t, nil
+}
+
+func parseFile(s, name string) (Token, error) {
+	clean := path.Clean(name)
+	switch {
+	case strings.Contains(name, `\`):
+		return Token{}, bad(s, "has a backslash in its path", "Separate folders with /, on every system.")
+	case strings.TrimSpace(clean) != clean: // "./ a"
+		return Token{}, bad(s, "begins or ends with a space", "Write the path without spaces around it.")
+	case clean == "." || !fs.ValidPath(clean):
+		return Token{}, bad(s, "is no path below the project's root", "Write it from the root on, as in file:docs/report.md.")
+	}
+	return Token{File, clean}, nil
+}
+
+// String writes a token as ParseToken reads it.
+func (t Token) String() string { return string(t.Kind) + ":" + t.Name }
+
+// MarshalText is String, for JSON.
+func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText is ParseToken, for JSON.
+func (t *Token) UnmarshalText(b []byte) (err error) {
+	*t, err = ParseToken(string(b))
+	return err
+}
+
+// check reports a token that ParseToken would not make.
+func (t Token) check() error {
+	got, err := ParseToken(t.String())
+	if err == nil && got != t {
+		err = bad(t.String(), "is not in its plain form, "+got.String(), "Write "+got.String()+".")
+	}
+	return err
+}
+
+func bad(s, msg, try string) error {
+	const limit = 60
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Msg: fmt.Sprintf("%q %s", s, msg), Try: try}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -143,4 +145,347 @@ func importance(p string) float64 {
 		return testImportance
 	}
 	return documentImportance
+}
+
+// cutBlocks cuts any text into blocks: what stands between blank lines, with
+// everything that is indented under it. Small neighbours share a chunk up to
+// half the limit; a block that is too long is cut where its indentation is
+// least, and each further part starts with the lines that it stands under.
+//
+// In prose, long lines are folded. Elsewhere a line that no chunk could hold is
+// data, and is left out.
+func cutBlocks(lines []line, prose bool, lim limits) ([]line, []piece) {
+	var out []piece
+	if prose {
+		lines = fold(lines, lim.line())
+	}
+	for _, run := range runs(lines, prose, lim.line()) {
+		out = append(out, blocksOf(lines, run, prose, lim)...)
+	}
+	return lines, merge(lines, out, lim)
+}
+
+// runs is the spans between lines that are too long.
+func runs(lines []line, prose bool, limit int) []span {
+	var out []span
+	from := 0
+	for i, l := range lines {
+		if !prose && l.chars > limit {
+			out = append(out, span{from, i})
+			from = i + 1
+		}
+	}
+	return append(out, span{from, len(lines)})
+}
+
+func blocksOf(lines []line, run span, prose bool, lim limits) []piece {
+	var out []piece
+	var open span // small blocks gathered so far
+	flush := func() {
+		if open = open.trim(lines); !open.empty() {
+			out = append(out, piece{span: open, path: blockTitle(lines, open, prose)})
+		}
+		open = span{}
+	}
+	for _, u := range units(lines, run) {
+		if !open.empty() && width(lines[open.from:u.to])-1 <= lim.max/2 {
+			open.to = u.to
+			continue
+		}
+		flush()
+		if width(lines[u.from:u.to])-1 <= lim.max {
+			open = u
+			continue
+		}
+		for i, s := range cut(lines, u, lim.max, lim.rest()) {
+			p := piece{span: s, path: blockTitle(lines, s, prose)}
+			if i > 0 && !prose {
+				if lead, path := enclosing(lines, u, s.from, lim.lead()); lead != "" {
+					p.lead, p.path = lead, path
+				}
+			}
+			out = append(out, p)
+		}
+	}
+	flush()
+	return out
+}
+
+// units divides a run at blank lines, except where what follows is indented
+// under, or closes, the block above.
+func units(lines []line, run span) []span {
+	var out []span
+	run = run.trim(lines)
+	base := -1
+	for i, from := run.from, run.from; i < run.to; i++ {
+		l := lines[i]
+		if l.blank() {
+			continue
+		}
+		if base < 0 || l.indent < base {
+			base = l.indent
+		}
+		next := i + 1
+		for next < run.to && lines[next].blank() {
+			next++
+		}
+		if next == run.to || next > i+1 && lines[next].indent <= base && !closes(lines[next].trimmed()) {
+			out = append(out, span{from, i + 1})
+			from, base = next, -1
+		}
+	}
+	return out
+}
+
+// enclosing returns the lines of the unit that line at stands under, outermost
+// first, as far as they fit into limit characters, and as a path.
+func enclosing(lines []line, unit span, at, limit int) (lead string, path []string) {
+	var above []line
+	indent := lines[at].indent
+	for i := at - 1; i >= unit.from && indent > 0; i-- {
+		if l := lines[i]; !l.blank() && l.indent < indent {
+			if indent = l.indent; named(l.text) && !comment(l.trimmed()) && !closes(l.trimmed()) {
+				above = append(above, l)
+			}
+		}
+	}
+	slices.Reverse(above)
+	for i, l := range above {
+		if limit -= l.chars; limit < 0 || i == maxEnclosing {
+			break
+		}
+		lead += strings.TrimRight(l.text, " \t") + "\n"
+		path = append(path, clip(l.text, maxTitle))
+	}
+	return strings.TrimSuffix(lead, "\n"), path
+}
+
+// maxEnclosing is how many lines a further part of a block may start with.
+const maxEnclosing = 3
+
+func named(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+// blockTitle is the first line of a block that says something, and nothing in
+// prose, where it would only repeat the text.
+func blockTitle(lines []line, s span, prose bool) []string {
+	if prose {
+		return nil
+	}
+	for _, l := range lines[s.from:s.to] {
+		if t := l.trimmed(); named(t) && !comment(t) {
+			return []string{clip(t, maxTitle)}
+		}
+	}
+	return nil
+}
+
+func markdownFile(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown", ".mdx":
+		return true
+	}
+	return false
+}
+
+// proseFile reports whether a file holds sentences rather than code or settings.
+func proseFile(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".txt", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".textile":
+		return true
+	case "":
+		switch strings.ToUpper(path.Base(name)) {
+		case "README", "LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "CONTRIBUTORS", "CHANGELOG", "CHANGES", "NEWS", "TODO", "INSTALL":
+			return true
+		}
+	}
+	return false
+}
+
+// limits are the sizes that every chunker keeps to, in characters.
+type limits struct{ max, min int }
+
+// lead is the most that repeated context (a signature, the head of a table, the
+// opening of a fence) may take of a chunk.
+func (l limits) lead() int { return l.max / 4 }
+
+// rest is what remains beside a lead.
+func (l limits) rest() int { return l.max - l.lead() - 2 }
+
+// line is the longest line, its end included, that fits beside a lead and a
+// tail whatever they are.
+func (l limits) line() int { return l.rest() - 2*maxTail }
+
+// maxTail bounds the closing line of a fence.
+const maxTail = 16
+
+// cut divides lines[s] into spans of at most first characters for the first and
+// rest for the others. It breaks where the indentation is least, before that
+// after a blank line, and as late as it can; so a block that fits is whole. No
+// line may be longer than either limit.
+func cut(lines []line, s span, first, rest int) []span {
+	var out []span
+	limit := first
+	for s = s.trim(lines); !s.empty(); s = s.trim(lines) {
+		end, n := s.from, 0
+		for end < s.to && n+lines[end].chars-1 <= limit {
+			n += lines[end].chars
+			end++
+		}
+		if end == s.from { // a line that is too long after all: alone
+			end++
+		}
+		if end < s.to {
+			end = bestBreak(lines, s.from, end)
+		}
+		out = append(out, span{s.from, end}.trim(lines))
+		s.from, limit = end, rest
+	}
+	return out
+}
+
+// bestBreak returns the best line in (from, last] to start a new span with.
+func bestBreak(lines []line, from, last int) int {
+	best, bestCost := last, 1<<30
+	for k := last; k > from; k-- {
+		l := lines[k]
+		if l.blank() {
+			continue
+		}
+		cost := 4 * l.indent
+		if !lines[k-1].blank() {
+			cost += 2
+			if comment(lines[k-1].trimmed()) {
+				cost += 1 << 19 // a comment stays with what it is about
+			}
+		}
+		if closes(l.trimmed()) {
+			cost += 1 << 20
+		}
+		if cost < bestCost {
+			best, bestCost = k, cost
+		}
+	}
+	return best
+}
+
+// comment reports whether a trimmed line is a comment or a decorator in one of
+// the usual notations.
+func comment(s string) bool {
+	for _, p := range []string{"//", "#", "/*", "* ", "--", "@", ";", "%", `"""`, "'''", "<!--"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+var closers = map[string]bool{
+	"else": true, "elif": true, "elsif": true, "except": true, "finally": true, "catch": true, "rescue": true,
+	"ensure": true, "then": true, "fi": true, "done": true, "esac": true, "end": true, "endif": true, "until": true,
+}
+
+// closes reports whether a trimmed line ends or continues the block above it.
+func closes(s string) bool {
+	if s == "" {
+		return false
+	}
+	if strings.ContainsRune("}])", rune(s[0])) || strings.HasPrefix(s, "</") {
+		return true
+	}
+	word := s
+	if i := strings.IndexFunc(s, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i >= 0 {
+		word = s[:i]
+	}
+	return closers[word]
+}
+
+// piece is a chunk in the making: lines[span] of a source.
+type piece struct {
+	span
+	path  []string // headings inside the file, outermost first
+	lead  string   // context repeated from above, on lines of its own
+	tail  string   // what closes the lead, such as the end of a fence
+	names []string // declared names
+}
+
+func (p piece) text(lines []line) string {
+	text := render(lines[p.from:p.to])
+	if p.lead != "" {
+		text = p.lead + "\n" + text
+	}
+	if p.tail != "" {
+		text += "\n" + p.tail
+	}
+	return text
+}
+
+// parts wraps spans of one thing as pieces under one path.
+func parts(spans []span, path []string) []piece {
+	out := make([]piece, len(spans))
+	for i, s := range spans {
+		out[i] = piece{span: s, path: path}
+	}
+	return out
+}
+
+// merge joins a piece that is shorter than the minimum with the next piece, or
+// else with the one before it, when both have the same parent or one is the
+// other's, and the two fit into one chunk.
+func merge(lines []line, pieces []piece, lim limits) []piece {
+	out := make([]piece, 0, len(pieces))
+	for i, p := range pieces {
+		if short(lines, p, lim) {
+			if i+1 < len(pieces) {
+				if joined, ok := join(lines, p, pieces[i+1], lim); ok {
+					pieces[i+1] = joined
+					continue
+				}
+			}
+			if n := len(out); n > 0 {
+				if joined, ok := join(lines, out[n-1], p, lim); ok {
+					out[n-1] = joined
+					continue
+				}
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func short(lines []line, p piece, lim limits) bool {
+	return p.lead == "" && p.tail == "" && utf8.RuneCountInString(render(lines[p.from:p.to])) < lim.min
+}
+
+func join(lines []line, a, b piece, lim limits) (piece, bool) {
+	both := span{a.from, b.to}
+	if a.lead+a.tail+b.lead+b.tail != "" || width(lines[both.from:both.to])-1 > lim.max ||
+		!(span{a.to, b.from}).trim(lines).empty() {
+		return piece{}, false
+	}
+	path, ok := joinPaths(a.path, b.path)
+	return piece{span: both, path: path, names: append(slices.Clip(a.names), b.names...)}, ok
+}
+
+// joinPaths names what two neighbours are together: the deeper of a parent and
+// its child, or their parent with both titles.
+func joinPaths(a, b []string) ([]string, bool) {
+	switch {
+	case len(b) >= len(a) && slices.Equal(a, b[:len(a)]):
+		return b, true
+	case len(a) > len(b) && slices.Equal(b, a[:len(b)]):
+		return a, true
+	case len(a) != len(b) || !slices.Equal(a[:len(a)-1], b[:len(b)-1]):
+		return nil, false
+	}
+	title := a[len(a)-1]
+	switch strings.Count(title, " · ") {
+	case 0, 1:
+		title += " · " + b[len(b)-1]
+	case 2:
+		title += " · …"
+	}
+	return append(slices.Clone(a[:len(a)-1]), title), true
 }

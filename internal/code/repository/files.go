@@ -9,12 +9,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // File is a file as its folder describes it.
@@ -177,4 +182,297 @@ func (s *selection) leadsTo(rel string) bool {
 		}
 	}
 	return false
+}
+
+const (
+	gitIgnore = ".gitignore"
+	kenIgnore = ".kenignore" // the same notation, for the index alone; stronger than .gitignore beside it
+
+	maxIgnoreFile = 1 << 20 // bytes; a larger ignore file is a mistake
+)
+
+// file is a candidate for indexing, as its folder describes it.
+type file struct {
+	path    string
+	size    int64
+	modTime time.Time
+	skip    Reason // as File.Skip
+}
+
+// walker finds the files under a root. It asks for folders and files through
+// os.Root, so a link that appears while it walks leads nowhere else.
+type walker struct {
+	ctx              context.Context
+	root             *os.Root
+	prefix           string // from the work tree's top to the root
+	o                Options
+	include, exclude []patterns
+	only             *selection // nil for everything
+	keep             bool       // too large and generated ones among the files, too
+	skipped          map[Reason]int
+	withheld         []Withheld
+	files            []file
+}
+
+func newWalker(ctx context.Context, root *os.Root, prefix string, o Options) *walker {
+	w := &walker{ctx: ctx, root: root, prefix: prefix, o: o, skipped: map[Reason]int{}}
+	for _, p := range []struct {
+		to    *[]patterns
+		lines []string
+	}{{&w.include, o.Include}, {&w.exclude, o.Exclude}} {
+		if len(p.lines) > 0 {
+			*p.to = []patterns{{base: prefix, list: parsePatterns(strings.Join(p.lines, "\n"), false)}}
+		}
+	}
+	return w
+}
+
+// walk visits the folder rel, "." for the root. below are the ignore files that
+// apply from above.
+func (w *walker) walk(rel string, below []patterns) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(w.root.FS(), rel)
+	if err != nil {
+		if rel == "." {
+			return err
+		}
+		w.skipped[ReasonUnreadable]++
+		return nil
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	if rel != "." {
+		if reason := inside(entries); reason != "" {
+			w.skipped[reason]++
+			return nil
+		}
+	}
+	stack := w.descend(rel, entries, below)
+	for _, e := range entries {
+		if err := w.entry(path.Join(rel, e.Name()), e, names, stack); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside says why a folder is skipped by what it holds.
+func inside(entries []fs.DirEntry) Reason {
+	for _, e := range entries {
+		switch {
+		case e.Name() == ".git" && !e.IsDir():
+			return ReasonNested
+		case e.Name() == cacheTag && e.Type().IsRegular(), e.Name() == "pyvenv.cfg" && e.Type().IsRegular():
+			return ReasonGenerated
+		}
+	}
+	return ""
+}
+
+// descend adds the ignore files of a folder to those above it.
+func (w *walker) descend(rel string, entries []fs.DirEntry, below []patterns) []patterns {
+	p := patterns{base: w.prefix}
+	if rel != "." {
+		p.base += rel + "/"
+	}
+	for _, name := range []string{gitIgnore, kenIgnore} {
+		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
+		if i < 0 {
+			continue
+		}
+		if data, err := readFile(w.root, path.Join(rel, name), maxIgnoreFile); err == nil {
+			p.list = append(p.list, parsePatterns(string(data.content), name == kenIgnore)...)
+		}
+	}
+	if p.list == nil {
+		return below
+	}
+	return append(slices.Clip(below), p)
+}
+
+func (w *walker) entry(rel string, e fs.DirEntry, siblings []string, stack []patterns) error {
+	name := e.Name()
+	if ownFolders[name] || !w.only.leadsTo(rel) { // .git may be a file
+		return nil
+	}
+	if reason := w.skip(rel, e, siblings, stack); reason != "" {
+		w.skipped[reason]++
+		return nil
+	}
+	if e.IsDir() {
+		return w.walk(rel, stack)
+	}
+	info, err := e.Info()
+	if err != nil {
+		w.skipped[ReasonUnreadable]++
+		return nil //nolint:nilerr // it is counted
+	}
+	reason := ReasonTooLarge
+	if info.Size() <= w.o.MaxFileBytes {
+		reason = fileConvention(name, info.Size())
+	}
+	if reason != "" {
+		w.skipped[reason]++
+	}
+	if reason == "" || w.keep && (reason == ReasonTooLarge || reason == ReasonGenerated) {
+		w.files = append(w.files, file{rel, info.Size(), info.ModTime().UTC(), reason})
+	}
+	return nil
+}
+
+// skip says why an entry is left out by its name, its type and the patterns.
+func (w *walker) skip(rel string, e fs.DirEntry, siblings []string, stack []patterns) Reason {
+	full := w.prefix + rel
+	verdict, own := match(stack, full, e.IsDir())
+	switch {
+	case e.Type()&fs.ModeSymlink != 0:
+		return ReasonSymlink
+	case !e.IsDir() && !e.Type().IsRegular(), strings.ContainsFunc(rel, unicode.IsControl), strings.HasPrefix(rel, commitPrefix):
+		return ReasonIrregular
+	case !utf8.ValidString(rel):
+		return ReasonNotUTF8
+	case verdict == ignored:
+		return ReasonIgnored
+	}
+	if v, _ := match(w.exclude, full, e.IsDir()); v == ignored {
+		return ReasonExcluded
+	}
+	if e.IsDir() {
+		if verdict == wanted && own {
+			return ""
+		}
+		return folderConvention(e.Name(), siblings)
+	}
+	if v, _ := match(w.include, full, false); w.include != nil && v != ignored {
+		return ReasonExcluded
+	}
+	if secretFile(rel) {
+		w.withheld = append(w.withheld, Withheld{Path: rel, What: "file name"})
+		return ReasonSecret
+	}
+	return ""
+}
+
+// rootMarks make a folder a project's root.
+var rootMarks = []string{".ken", ".git", "go.mod"}
+
+// projectFiles make a folder a project that is no root to FindRoot, because such files
+// lie in the folders of projects too.
+var projectFiles = []string{"package.json", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt",
+	"Makefile", "composer.json", "Gemfile", "mix.exs", "WORKSPACE", "MODULE.bazel", "go.work", ".hg", ".svn", ".jj"}
+
+// IsProject reports whether something in root, as FindRoot returned it, says that it is
+// a project.
+func IsProject(root string) bool {
+	return slices.ContainsFunc(slices.Concat(rootMarks, projectFiles), func(mark string) bool {
+		_, err := os.Lstat(filepath.Join(root, mark))
+		return err == nil
+	})
+}
+
+// FindRoot returns the absolute path of the nearest folder from dir upwards that
+// holds .ken, .git or go.mod, and of dir itself when none does.
+func FindRoot(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find root: %w", err)
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		for _, mark := range rootMarks {
+			if _, err := os.Lstat(filepath.Join(at, mark)); err == nil {
+				return at, nil
+			}
+		}
+		if at == filepath.Dir(at) {
+			return dir, nil
+		}
+	}
+}
+
+// secretGlobs are lower-case file names whose whole purpose is to hold secrets.
+var secretGlobs = []string{
+	".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
+	"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials", "credentials.json", "credentials.y*ml", "credentials.csv",
+	"secrets.json", "secrets.y*ml", "secrets.toml", "secrets.env", "service-account*.json", "service_account*.json",
+	"client_secret*.json", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials", ".dockercfg",
+	".pypirc", "kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfstate.backup", "*.tfvars", "*.agekey",
+}
+
+// sampleSuffixes mark a file as the example of one that would hold secrets.
+var sampleSuffixes = []string{".example", ".sample", ".template", ".dist", ".tmpl", ".defaults"}
+
+// secretFile reports whether the name alone says that a file holds secrets.
+func secretFile(rel string) bool {
+	base := strings.ToLower(path.Base(rel))
+	for _, s := range sampleSuffixes {
+		if strings.HasSuffix(base, s) {
+			return false
+		}
+	}
+	for _, g := range secretGlobs {
+		if globMatch(g, base) {
+			return true
+		}
+	}
+	switch dir := path.Base(path.Dir(rel)); dir {
+	case ".ssh", ".aws", ".gnupg", ".docker", ".kube":
+		return base == "config" || base == "config.json" || dir == ".gnupg"
+	}
+	return false
+}
+
+// npmToken is the line that makes an .npmrc a secret; without one it is settings.
+var npmToken = lazyregexp.New(`(?mi)_(authToken|auth|password)\s*=\s*[^\s$]`)
+
+// withholdFile reports whether the content says that no part of a file may be
+// shown.
+func withholdFile(rel, text string) bool {
+	switch path.Base(rel) {
+	case ".npmrc", ".yarnrc", ".yarnrc.yml":
+		return npmToken.MatchString(text)
+	}
+	return false
+}
+
+// withhold drops the chunks of text that hold any part of a secret, in their
+// text or in the heading above it, and says what was dropped.
+func withhold(text string, chunks []chunk) ([]ken.Claim, []Withheld) {
+	secrets := findSecrets(text)
+	claims := make([]ken.Claim, 0, len(chunks))
+	var dropped []Withheld
+	for _, c := range chunks {
+		if i := slices.IndexFunc(secrets, c.holds); i >= 0 {
+			dropped = append(dropped, Withheld{Line: c.first, What: secrets[i].kind})
+			continue
+		}
+		claims = append(claims, c.Claim)
+	}
+	return claims, dropped
+}
+
+type secret struct {
+	kind, text  string
+	first, last int // lines
+}
+
+func findSecrets(text string) []secret {
+	var out []secret
+	line, at := 1, 0
+	for _, f := range guardrail.Secrets(text) {
+		line += strings.Count(text[at:f.Start], "\n")
+		at = f.Start
+		out = append(out, secret{f.Kind, text[f.Start:f.End], line, line + strings.Count(text[f.Start:f.End], "\n")})
+	}
+	return out
+}
+
+// holds reports whether any part of a secret stands in the lines of the chunk, or
+// all of it in what the chunk repeats from elsewhere.
+func (c chunk) holds(s secret) bool {
+	return c.first <= s.last && c.last >= s.first ||
+		s.text != "" && (strings.Contains(c.Heading, s.text) || strings.Contains(c.Text, s.text))
 }

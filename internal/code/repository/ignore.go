@@ -2,6 +2,8 @@ package repository
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // verdict is what patterns say of a path.
@@ -113,4 +115,221 @@ func matchSegments(pat, segs []string) bool {
 		p++
 	}
 	return p == len(pat)
+}
+
+// globMatch matches one segment of a path byte by byte, as git does: * ? [a-z]
+// [!a] [[:digit:]] and a backslash before a character that stands for itself.
+func globMatch(pat, s string) bool {
+	p, i, star, resume := 0, 0, -1, 0
+	for i < len(s) {
+		if p < len(pat) && pat[p] == '*' {
+			p++
+			star, resume = p, i
+			continue
+		}
+		if n, ok := matchOne(pat[p:], s[i]); ok {
+			p += n
+			i++
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		resume++
+		p, i = star, resume
+	}
+	return strings.Trim(pat[p:], "*") == ""
+}
+
+// matchOne matches the first item of a pattern, which is not a star, with one
+// byte, and returns the item's length.
+func matchOne(pat string, c byte) (n int, ok bool) {
+	switch {
+	case pat == "":
+		return 0, false
+	case pat[0] == '?':
+		return 1, true
+	case pat[0] == '[':
+		return matchClass(pat, c)
+	case pat[0] == '\\' && len(pat) > 1:
+		return 2, pat[1] == c
+	case pat[0] == '\\':
+		return 1, false // nothing to stand for: matches nothing
+	}
+	return 1, pat[0] == c
+}
+
+// matchClass matches a bracket expression; one that is not closed matches
+// nothing.
+func matchClass(pat string, c byte) (n int, ok bool) {
+	i, negated, in := 1, false, false
+	if i < len(pat) && (pat[i] == '!' || pat[i] == '^') {
+		negated = true
+		i++
+	}
+	for first := true; i < len(pat); first = false {
+		if pat[i] == ']' && !first {
+			return i + 1, in != negated
+		}
+		if name, rest, found := strings.Cut(pat[i:], ":]"); found && strings.HasPrefix(name, "[:") {
+			in = in || namedClass(name[2:], c)
+			i = len(pat) - len(rest)
+			continue
+		}
+		lo, size := classByte(pat[i:])
+		i += size
+		hi := lo
+		if i+1 < len(pat) && pat[i] == '-' && pat[i+1] != ']' {
+			hi, size = classByte(pat[i+1:])
+			i += 1 + size
+		}
+		in = in || lo <= c && c <= hi
+	}
+	return 0, false
+}
+
+func classByte(pat string) (c byte, size int) {
+	if pat[0] == '\\' && len(pat) > 1 {
+		return pat[1], 2
+	}
+	return pat[0], 1
+}
+
+func namedClass(name string, c byte) bool {
+	lower, upper, digit := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
+	graph := c > ' ' && c < 0x7f
+	switch name {
+	case "alpha":
+		return lower || upper
+	case "digit":
+		return digit
+	case "alnum":
+		return lower || upper || digit
+	case "lower":
+		return lower
+	case "upper":
+		return upper
+	case "space":
+		return c == ' ' || c >= '\t' && c <= '\r'
+	case "blank":
+		return c == ' ' || c == '\t'
+	case "punct":
+		return graph && !lower && !upper && !digit
+	case "graph":
+		return graph
+	case "print":
+		return graph || c == ' '
+	case "cntrl":
+		return c < ' ' || c == 0x7f
+	case "xdigit":
+		return digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	}
+	return false
+}
+
+// Ignore is a list of patterns in the notation of .gitignore, the text of one file. The
+// zero value ignores nothing.
+type Ignore struct{ list []pattern }
+
+// ParseIgnore reads patterns, one a line. A line that makes no sense ignores nothing.
+func ParseIgnore(text string) Ignore { return Ignore{parsePatterns(text, true)} }
+
+// Empty reports whether there is no pattern.
+func (g Ignore) Empty() bool { return len(g.list) == 0 }
+
+// Matches reports whether the patterns name a path, which has slashes and is relative to
+// the folder of their file. As in git, what is in a folder that they name is named with
+// it, and can't be taken out again.
+func (g Ignore) Matches(rel string, dir bool) bool {
+	stack := []patterns{{list: g.list}}
+	for i := range rel {
+		if rel[i] == '/' {
+			if v, _ := match(stack, rel[:i], true); v == ignored {
+				return true
+			}
+		}
+	}
+	v, _ := match(stack, rel, dir)
+	return v == ignored
+}
+
+// fold makes prose fit: a line longer than limit becomes several lines with the
+// same number, cut at the end of a sentence or else between words. What has no
+// place to cut (an embedded image, a key) is left out for an ellipsis.
+func fold(lines []line, limit int) []line {
+	for i := range lines {
+		if lines[i].chars > limit {
+			out := append(make([]line, 0, len(lines)+8), lines[:i]...)
+			for _, l := range lines[i:] {
+				if l.chars <= limit {
+					out = append(out, l)
+					continue
+				}
+				for _, part := range foldLine(l.text, limit-1) {
+					out = append(out, newLine(l.no, part))
+				}
+			}
+			return out
+		}
+	}
+	return lines
+}
+
+// foldLine cuts s into parts of at most limit characters.
+func foldLine(s string, limit int) []string {
+	var parts []string
+	for len(s) > utf8.UTFMax*limit || utf8.RuneCountInString(s) > limit {
+		at := foldAt(s, limit)
+		if at == 0 { // one word that is too long
+			_, rest, _ := strings.Cut(strings.TrimLeft(s, " \t…"), " ")
+			s = "… " + rest
+			continue
+		}
+		parts = addPart(parts, s[:at])
+		s = s[at:]
+	}
+	return addPart(parts, s)
+}
+
+func addPart(parts []string, s string) []string {
+	if hollow(s) {
+		return parts
+	}
+	return append(parts, s)
+}
+
+// hollow reports whether nothing is left of s but the sign that something was
+// left out.
+func hollow(s string) bool { return strings.Trim(s, " \t…") == "" }
+
+// foldAt returns where to cut s so that at most limit characters come before: the
+// last end of a sentence in the second half, or the last space, or anywhere
+// between two characters of a script that is written without spaces. Zero means
+// nowhere.
+func foldAt(s string, limit int) int {
+	sentence, space, between := 0, 0, 0
+	var before rune
+	n := 0
+	for i, r := range s {
+		if n == limit {
+			break
+		}
+		n++
+		switch {
+		case unicode.IsSpace(r):
+			if hollow(s[:i]) {
+				break // indentation is no place to cut
+			}
+			space = i + utf8.RuneLen(r)
+			if strings.ContainsRune(".!?;", before) && n > limit/2 {
+				sentence = space
+			}
+		case strings.ContainsRune("。！？；", r):
+			sentence = i + utf8.RuneLen(r)
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer) && i > 0:
+			between = i
+		}
+		before = r
+	}
+	return or(sentence, or(space, between))
 }

@@ -6,11 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,6 +22,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kenlayer/ken/internal/caught"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/store"
 )
 
 // clockGranularity is how far apart two writes must be to be told apart by the
@@ -161,4 +167,404 @@ func readFile(root *os.Root, name string, limit int64) (r readResult, err error)
 	n, err := b.ReadFrom(io.LimitReader(f, limit+1))
 	r.content, r.tooLarge = b.Bytes(), n > limit
 	return r, err
+}
+
+// line is one line of a source, without its end. A line that is too long to be
+// one chunk becomes several with the same number.
+type line struct {
+	no     int // from 1
+	text   string
+	chars  int // code points, and one for the line's end
+	indent int // columns before the first character; a tab counts four
+}
+
+func newLine(no int, text string) line {
+	l := line{no: no, text: text, chars: utf8.RuneCountInString(text) + 1}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case ' ':
+			l.indent++
+		case '\t':
+			l.indent += 4
+		default:
+			return l
+		}
+	}
+	return l
+}
+
+func (l line) blank() bool { return strings.TrimSpace(l.text) == "" }
+
+// trimmed is the line without the space around it.
+func (l line) trimmed() string { return strings.TrimSpace(l.text) }
+
+const byteOrderMark = "\ufeff"
+
+// splitLines cuts src at line feeds. A byte order mark and the carriage returns
+// before line feeds are not part of any line.
+func splitLines(src string) []line {
+	src = strings.TrimPrefix(src, byteOrderMark)
+	lines := make([]line, 0, strings.Count(src, "\n")+1)
+	for no := 1; src != ""; no++ {
+		var text string
+		text, src, _ = strings.Cut(src, "\n")
+		lines = append(lines, newLine(no, strings.TrimSuffix(text, "\r")))
+	}
+	return lines
+}
+
+// render joins lines as they were in the source, without blank ends.
+func render(lines []line) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 && l.no != lines[i-1].no {
+			b.WriteByte('\n')
+		}
+		b.WriteString(l.text)
+	}
+	return strings.TrimRight(b.String(), " \t\r\n")
+}
+
+func width(lines []line) int {
+	n := 0
+	for _, l := range lines {
+		n += l.chars
+	}
+	return n
+}
+
+// span is lines[from:to].
+type span struct{ from, to int }
+
+func (s span) empty() bool { return s.from >= s.to }
+
+// trim drops blank lines from both ends.
+func (s span) trim(lines []line) span {
+	for s.from < s.to && lines[s.from].blank() {
+		s.from++
+	}
+	for s.from < s.to && lines[s.to-1].blank() {
+		s.to--
+	}
+	return s
+}
+
+// clip shortens s to n characters at most, on one line, with an ellipsis.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
+}
+
+// cutGo cuts a Go file by declaration, each with its doc comment, and reports
+// false for a file that does not parse. The package comment is a chunk; a
+// package clause without one, build constraints, licence headers and imports
+// are not. A declaration that is too long is cut where its indentation is least,
+// and each further part starts with the declaration's first line.
+func cutGo(src string, lines []line, lim limits) ([]line, []piece, bool) {
+	src = strings.TrimPrefix(src, byteOrderMark)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, nil, false
+	}
+	g := goFile{lines: lines, lim: lim, line: func(p token.Pos) int {
+		return fset.PositionFor(p, false).Line - 1 // as the file lies on disk, whatever //line says
+	}}
+	g.preamble(file)
+	for _, d := range file.Decls {
+		g.declaration(d)
+	}
+	g.comments(span{g.done, len(lines)})
+	return lines, merge(lines, g.pieces, lim), true
+}
+
+type goFile struct {
+	lines  []line
+	lim    limits
+	line   func(token.Pos) int // index into lines
+	pieces []piece
+	done   int // lines before this one are dealt with
+}
+
+func (g *goFile) preamble(file *ast.File) {
+	clause := g.line(file.Name.End())
+	path := []string{"package " + file.Name.Name}
+	if file.Doc != nil {
+		g.add(span{g.line(file.Doc.Pos()), clause + 1}, "", path, nil)
+	}
+	g.done = clause + 1
+}
+
+// declaration adds one declaration and the loose comments before it.
+func (g *goFile) declaration(d ast.Decl) {
+	doc, title, names := describe(d)
+	from, to := g.line(d.Pos()), g.line(d.End()-1)+1
+	head := from
+	if doc != nil {
+		from = g.line(doc.Pos())
+	}
+	from = max(from, g.done) // two declarations on one line
+	if from >= to {
+		if n := len(g.pieces); n > 0 {
+			g.pieces[n-1].names = append(g.pieces[n-1].names, names...)
+		}
+		return
+	}
+	g.comments(span{g.done, from})
+	g.done = to
+	if gen, ok := d.(*ast.GenDecl); ok && gen.Tok == token.IMPORT {
+		return
+	}
+	g.add(span{from, to}, g.lines[head].text, []string{title}, names)
+}
+
+// comments adds what stands between two declarations.
+func (g *goFile) comments(s span) {
+	if s = s.trim(g.lines); !s.empty() {
+		g.add(s, "", nil, nil)
+	}
+}
+
+// add appends a span as one piece, or as several that start with lead.
+func (g *goFile) add(s span, lead string, path, names []string) {
+	for _, run := range runs(g.lines[s.from:s.to], false, g.lim.line()) {
+		run = span{run.from + s.from, run.to + s.from}
+		first := g.lim.max
+		if run.from > s.from {
+			first = g.lim.rest()
+		}
+		for _, part := range cut(g.lines, run, first, g.lim.rest()) {
+			p := piece{span: part, path: path, names: names}
+			if part.from > s.from && !strings.HasPrefix(g.lines[part.from].text, "//") && g.lines[part.from].text != lead {
+				p.lead = clip(lead, g.lim.lead())
+			}
+			g.pieces = append(g.pieces, p)
+		}
+	}
+}
+
+// describe returns a declaration's doc comment, its title in a heading, and the
+// names that it declares: a method both with its receiver's type and without.
+func describe(d ast.Decl) (doc *ast.CommentGroup, title string, names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil || len(d.Recv.List) == 0 {
+			return d.Doc, "func " + d.Name.Name, declared(d.Name.Name)
+		}
+		recv := d.Recv.List[0]
+		variable := ""
+		if len(recv.Names) > 0 {
+			variable = recv.Names[0].Name + " "
+		}
+		star, typ := receiver(recv.Type)
+		names = declared(typ+"."+d.Name.Name, d.Name.Name)
+		return d.Doc, "func (" + variable + star + typ + ") " + d.Name.Name, names
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, declared(s.Name.Name)...)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					names = append(names, declared(n.Name)...)
+				}
+			}
+		}
+		shown := names
+		if len(shown) > 3 {
+			shown = append(slices.Clone(shown[:3]), "…")
+		}
+		return d.Doc, strings.TrimSpace(d.Tok.String() + " " + strings.Join(shown, ", ")), names
+	}
+	return nil, "", nil
+}
+
+// receiver returns "*" or "" and the name of a receiver's type, without its type
+// parameters.
+func receiver(t ast.Expr) (star, name string) {
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			star, t = "*", x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return star, x.Name
+		default:
+			return star, ""
+		}
+	}
+}
+
+func declared(names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == "_" })
+}
+
+// ownFolders are never entered and never counted.
+var ownFolders = map[string]bool{".git": true, ".ken": true, ".hg": true, ".svn": true, ".jj": true}
+
+var vendoredFolders = map[string]bool{
+	"node_modules": true, "bower_components": true, "vendor": true, "third_party": true, "thirdparty": true,
+	"site-packages": true, ".venv": true, "Pods": true, "Carthage": true,
+}
+
+var toolFolders = map[string]bool{
+	"__pycache__": true, ".tox": true, ".nox": true, ".mypy_cache": true, ".pytest_cache": true, ".ruff_cache": true,
+	".gradle": true, ".terraform": true, ".next": true, ".nuxt": true, ".svelte-kit": true, ".turbo": true,
+	".parcel-cache": true, ".cache": true, ".eggs": true, ".dart_tool": true, ".idea": true, ".vs": true, "DerivedData": true,
+}
+
+// outputFolders hold build output when one of the named files lies beside them;
+// anywhere else the name may be a package's own.
+var outputFolders = map[string][]string{
+	"dist":     {"package.json", "pyproject.toml", "setup.py", ".goreleaser.yaml", ".goreleaser.yml"},
+	"build":    {"build.gradle", "build.gradle.kts", "setup.py", "pubspec.yaml"},
+	"target":   {"Cargo.toml", "pom.xml", "build.sbt"},
+	"out":      {"next.config.js", "next.config.mjs", "next.config.ts", "foundry.toml"},
+	"bin":      {"*.csproj", "*.fsproj", "*.vbproj"},
+	"obj":      {"*.csproj", "*.fsproj", "*.vbproj"},
+	"_build":   {"mix.exs", "dune-project", "conf.py"},
+	"deps":     {"mix.exs"},
+	"coverage": {"package.json"},
+}
+
+// folderConvention says why a folder of that name is skipped, "" when it is not;
+// siblings are the names beside it, inside the names in it.
+func folderConvention(name string, siblings []string) Reason {
+	switch {
+	case vendoredFolders[name]:
+		return ReasonVendored
+	case toolFolders[name] || strings.HasSuffix(name, ".egg-info"):
+		return ReasonGenerated
+	}
+	for _, mark := range outputFolders[name] {
+		if slices.ContainsFunc(siblings, func(s string) bool { return globMatch(mark, s) }) {
+			return ReasonGenerated
+		}
+	}
+	return ""
+}
+
+// cacheTag marks the folders of many build tools as disposable.
+const cacheTag = "CACHEDIR.TAG"
+
+var lockFiles = map[string]bool{
+	"go.sum": true, "go.work.sum": true, "package-lock.json": true, "npm-shrinkwrap.json": true, "yarn.lock": true,
+	"pnpm-lock.yaml": true, "bun.lock": true, "deno.lock": true, "Cargo.lock": true, "poetry.lock": true, "uv.lock": true,
+	"pdm.lock": true, "Pipfile.lock": true, "composer.lock": true, "Gemfile.lock": true, "flake.lock": true, "mix.lock": true,
+	"pubspec.lock": true, "Podfile.lock": true, "Package.resolved": true, "gradle.lockfile": true, "packages.lock.json": true,
+	"MODULE.bazel.lock": true, ".terraform.lock.hcl": true,
+}
+
+var generatedGlobs = []string{
+	"*.min.js", "*.min.css", "*.min.mjs", "*-min.js", "*.map", "*.bundle.js", "*.pb.go", "*.pb.cc", "*.pb.h", "*_pb2.py",
+	"*_pb2_grpc.py", "*_pb2.pyi", "*.g.dart", "*.freezed.dart", "*.designer.cs", "*.g.cs", "zz_generated*", "*.generated.*",
+}
+
+var binaryExtensions = func() map[string]bool {
+	m := map[string]bool{}
+	for e := range strings.FieldsSeq(`png jpg jpeg gif bmp ico icns webp avif tif tiff psd heic mp3 mp4 m4a mov avi mkv webm wav
+		ogg flac woff woff2 ttf otf eot pdf doc docx xls xlsx ppt pptx odt ods zip gz tgz bz2 xz zst 7z rar tar jar war whl
+		egg gem deb rpm dmg iso apk aab ipa exe dll so dylib a o obj lib class pyc pyo wasm node db sqlite sqlite3 mdb bin
+		dat pack idx parquet arrow npy npz pt pth onnx safetensors gguf h5 pkl pickle`) {
+		m["."+e] = true
+	}
+	return m
+}()
+
+// dataExtensions hold rows rather than sentences, whatever their size; the
+// formats of structuredExtensions do so from structuredLimit bytes.
+var (
+	dataExtensions       = map[string]bool{".csv": true, ".tsv": true, ".jsonl": true, ".ndjson": true, ".svg": true, ".ipynb": true, ".log": true, ".lcov": true, ".geojson": true}
+	structuredExtensions = map[string]bool{".json": true, ".xml": true, ".yaml": true, ".yml": true, ".sql": true, ".txt": true}
+)
+
+const structuredLimit = 256 << 10
+
+// fileConvention says why a file is skipped by its name and size alone.
+func fileConvention(name string, size int64) Reason {
+	ext := strings.ToLower(path.Ext(name))
+	switch {
+	case binaryExtensions[ext]:
+		return ReasonBinary
+	case lockFiles[name]:
+		return ReasonGenerated
+	case dataExtensions[ext], structuredExtensions[ext] && size > structuredLimit:
+		return ReasonData
+	}
+	lower := strings.ToLower(name)
+	for _, g := range generatedGlobs {
+		if globMatch(g, lower) {
+			return ReasonGenerated
+		}
+	}
+	return ""
+}
+
+var (
+	// goGenerated is the rule of the go command: https://go.dev/s/generatedcode.
+	goGenerated = lazyregexp.New(`^// Code generated .* DO NOT EDIT\.$`)
+	generated   = lazyregexp.New(`(?i)@generated\b|\bcode generated\b.*\bdo not edit\b|\bauto-?(matically )?generated\b.*\bdo not (edit|modify)\b|\bthis file (is|was) (auto-?|automatically )generated\b`)
+)
+
+// generatedLines is how far from the top a generator leaves its mark.
+const generatedLines = 10
+
+// generatedText reports whether a file says in its head that a tool wrote it. In
+// prose only a comment counts, since a text may speak of generated files.
+func generatedText(name, text string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	prose := proseFile(name) || markdownFile(name)
+	n := 0
+	for l := range strings.Lines(text) {
+		l = strings.TrimRight(l, "\r\n")
+		if ext == ".go" {
+			if strings.HasPrefix(l, "package ") {
+				return false
+			}
+			if goGenerated.MatchString(l) {
+				return true
+			}
+			continue
+		}
+		if n++; n > generatedLines {
+			return false
+		}
+		if t := strings.TrimSpace(l); generated.MatchString(t) && (comment(t) && !prose || strings.HasPrefix(t, "<!--")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Document is one source file, or one commit, cut into chunks; Known is what a
+// sink remembers of it beside the chunks. Stores own both types.
+type (
+	Document = store.Document
+	Known    = store.Known
+)
+
+// Sink is what indexing needs of a store. Index calls it from one goroutine at a
+// time. Each call takes effect whole or not at all, so that an index that is
+// interrupted between two calls holds whole documents, some of them old.
+type Sink interface {
+	// DocumentHashes returns what the sink holds, by path. The map is the caller's.
+	DocumentHashes(ctx context.Context) (map[string]Known, error)
+	// PutDocuments stores the documents, each in place of all chunks that its
+	// path had before. A path occurs at most once in a call. The sink may keep
+	// the slices.
+	PutDocuments(ctx context.Context, docs []Document) error
+	// TouchDocuments replaces what is known of documents whose chunks stay as
+	// they are. A path that the sink does not hold is left out without an error.
+	TouchDocuments(ctx context.Context, known map[string]Known) error
+	// RemoveDocuments removes the documents and their chunks. An unknown path is
+	// no error.
+	RemoveDocuments(ctx context.Context, paths []string) error
 }

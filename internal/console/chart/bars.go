@@ -3,6 +3,10 @@ package chart
 import (
 	"fmt"
 	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Bar is one row of [Bars].
@@ -119,4 +123,391 @@ func tip(name, value, note string) string {
 		s += " – " + note
 	}
 	return s
+}
+
+// Interval is a value with how far it may be off. Low and High equal to Value, or no
+// numbers, draw no whisker.
+type Interval struct {
+	Value, Low, High float64
+}
+
+// Group is one setting or measure with a value for each name.
+type Group struct {
+	Label  string
+	Values []Interval // in the order of the names; NaN where there is none
+}
+
+// GroupsData compares several things side by side, in several settings.
+type GroupsData struct {
+	Title  string
+	Unit   string
+	Max    float64 // the top of the scale, such as 1 for recall; 0 to fit what is there
+	Names  []string
+	Groups []Group
+}
+
+// Groups draws a column for each value, with a whisker for its interval. Groups that do
+// not fit beside one another go on below. The scale begins at zero; what is below it has
+// no column.
+func Groups(d GroupsData) template.HTML {
+	f := figure{kind: "chart-groups", title: d.Title,
+		desc: fmt.Sprintf("%s in %s", plural(len(d.Names), "column", "columns"), plural(len(d.Groups), "group", "groups"))}
+	var entries []entry
+	for k, name := range d.Names {
+		entries = append(entries, entry{number: k + 1, class: Tone("").class(k), name: name})
+	}
+	f.legend = legend(entries)
+	high := bounded(d.Max)
+	for _, g := range d.Groups {
+		for k := range min(len(g.Values), len(d.Names)) {
+			high = max(high, bounded(g.Values[k].Value), bounded(g.Values[k].High))
+		}
+	}
+	if high <= 0 {
+		high = 1
+	}
+	scale := ticks(0, high, 4)
+	return f.draw(func(c *canvas, width float64) float64 {
+		const panel, below = 150.0, 42.0
+		left := 8 + widthOf(number(scale[len(scale)-1]), small)
+		for _, v := range scale {
+			left = max(left, min(width*.25, widthOf(number(v), small)+8))
+		}
+		room := width - left
+		names := max(1, float64(len(d.Names)))
+		least := names*15 + 16
+		row := max(1, min(len(d.Groups), int(room/least)))
+		rows := (len(d.Groups) + row - 1) / row
+		row = max(1, (len(d.Groups)+max(1, rows)-1)/max(1, rows)) // as many in each row
+		slot := min(room/float64(row), names*46+24)
+		column := min(38, (slot-16)/names)
+		for n := range rows {
+			top := float64(n)*(panel+below) + 16
+			r := frame{left: left, right: left + slot*float64(row), top: top, bottom: top + panel - 16}
+			y := func(v float64) float64 {
+				return r.bottom - max(0, bounded(v))/scale[len(scale)-1]*(r.bottom-r.top)
+			}
+			for _, v := range scale {
+				r.level(c, y(v), number(v))
+			}
+			for i := n * row; i < min(len(d.Groups), (n+1)*row); i++ {
+				from := left + float64(i-n*row)*slot
+				d.group(c, d.Groups[i], from+(slot-column*names)/2, column, r.bottom, y)
+				c.text(from+slot/2, r.bottom+32, "middle", "label", d.Groups[i].Label, slot-6)
+			}
+			c.line(r.left, r.bottom, r.right, r.bottom, "axis")
+		}
+		return max(1, float64(rows)*(panel+below))
+	})
+}
+
+// group draws the columns of a group, the first of them at x.
+func (d GroupsData) group(c *canvas, g Group, x, column, bottom float64, y func(float64) float64) {
+	for k, name := range d.Names {
+		if k >= len(g.Values) || math.IsNaN(g.Values[k].Value) {
+			x += column
+			continue
+		}
+		v, mid := g.Values[k], x+column/2
+		closing := c.open("", tip(g.Label, name+" "+d.says(v), ""), Tone("").class(k))
+		c.rect(x+1.5, y(v.Value), column-3, bottom-y(v.Value), min(2, column/4), "area")
+		top := y(v.Value)
+		if v.interval() {
+			low, high := y(v.Low), y(v.High)
+			c.put(`<path class="whisker" d="M%v %vV%vM%v %vh6M%v %vh6"/>`, mid, low, high, mid-3, low, mid-3, high)
+			top = min(top, high)
+		}
+		if s := short(v.Value); widthOf(s, small) <= column {
+			c.text(mid, top-4, "middle", "soft", s, column)
+		}
+		if column >= 13 {
+			c.text(mid, bottom+13, "middle", "soft", strconv.Itoa(k+1), column+4)
+		}
+		c.put(`%v`, closing)
+		x += column
+	}
+}
+
+// short is a value for above a column: two decimals of what is below 1.
+func short(v float64) string {
+	if v > 0 && v < .995 {
+		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', 2, 64), "0")
+	}
+	return number(v)
+}
+
+// interval reports whether there is one to draw.
+func (v Interval) interval() bool {
+	return v.Low < v.High // false for NaN
+}
+
+func (d GroupsData) says(v Interval) string {
+	s := amount(v.Value, d.Unit)
+	if v.interval() {
+		s += " (" + number(v.Low) + " to " + number(v.High) + ")"
+	}
+	return s
+}
+
+// Table is the data to read.
+func (d GroupsData) Table() template.HTML {
+	var rows [][]string
+	for _, g := range d.Groups {
+		row := []string{g.Label}
+		for k := range d.Names {
+			if k < len(g.Values) {
+				row = append(row, d.says(g.Values[k]))
+			} else {
+				row = append(row, number(math.NaN()))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return table(d.Title, 0, append([]string{""}, d.Names...), rows)
+}
+
+// Part is one piece of a whole.
+type Part struct {
+	Label string
+	Value float64 // what is below 0 or no number counts as nothing
+	Note  string  // said in the tooltip
+	Tone  Tone
+}
+
+// StackData is a whole and the parts that it is made of, in the order given.
+type StackData struct {
+	Title string
+	Unit  string
+	Parts []Part
+}
+
+// Stack draws one horizontal bar cut into its parts, with a legend that has each
+// part's value and share. A part too small to be seen is drawn wide enough, at the
+// cost of the large ones; the numbers are the true ones.
+func Stack(d StackData) template.HTML {
+	total, values := d.total()
+	f := figure{kind: "chart-stack", title: d.Title, desc: fmt.Sprintf("%s in %s", amount(total, d.Unit), plural(len(d.Parts), "part", "parts"))}
+	var entries []entry
+	for i, p := range d.Parts {
+		entries = append(entries, entry{i + 1, p.Tone.class(i), p.Label, amount(p.Value, d.Unit), percent(share(p.Value, total))})
+	}
+	if len(d.Parts) > 1 {
+		entries = append(entries, entry{0, "", "together", amount(total, d.Unit), ""})
+	}
+	f.legend = legend(entries)
+	return f.draw(func(c *canvas, width float64) float64 {
+		const thick, gap = 24.0, 2.0
+		c.rect(0, 0, width, thick, 3, "track")
+		x, free := 0.0, 0.0 // free is where the label before ends
+		for i, w := range shareOut(values, width, 4+gap) {
+			if w == 0 {
+				continue
+			}
+			p := d.Parts[i]
+			closing := c.open("", tip(p.Label, amount(p.Value, d.Unit)+", "+percent(share(p.Value, total)), p.Note), p.Tone.class(i))
+			c.rect(x, 0, w-gap, thick, min(2, (w-gap)/2), "area")
+			c.put(`%v`, closing)
+			s := strconv.Itoa(i + 1)
+			if full := s + "  " + clean(p.Label); widthOf(full, small) <= w-gap {
+				s = full
+			}
+			if x >= free && x+widthOf(s, small) <= width {
+				c.text(x, thick+15, "start", "soft", s, width)
+				free = x + widthOf(s, small) + 4
+			}
+			x += w
+		}
+		return thick + 20
+	})
+}
+
+func (d StackData) total() (total float64, values []float64) {
+	values = make([]float64, len(d.Parts))
+	for i, p := range d.Parts {
+		values[i] = part(p.Value)
+		total += values[i]
+	}
+	return total, values
+}
+
+// shareOut divides a width among values: in proportion, but at least the least for each
+// that is above 0, which the wider ones pay for.
+func shareOut(values []float64, width, least float64) []float64 {
+	out := make([]float64, len(values))
+	lifted := make([]bool, len(values))
+	some := 0
+	for _, v := range values {
+		if v > 0 {
+			some++
+		}
+	}
+	if some == 0 {
+		return out
+	}
+	least = min(least, width/float64(some))
+	// Each round lifts those that fall below the least, which makes the others smaller.
+	for range values {
+		rest, sum, again := width, 0.0, false
+		for i, v := range values {
+			if lifted[i] {
+				rest -= least
+			} else {
+				sum += v
+			}
+		}
+		for i, v := range values {
+			switch {
+			case v <= 0:
+			case lifted[i]:
+				out[i] = least
+			default:
+				out[i] = v / sum * rest
+				if out[i] < least {
+					lifted[i], again = true, true
+				}
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	return out
+}
+
+// Table is the data to read.
+func (d StackData) Table() template.HTML {
+	total, _ := d.total()
+	var rows [][]string
+	for _, p := range d.Parts {
+		rows = append(rows, []string{p.Label, number(p.Value), percent(share(p.Value, total))})
+	}
+	rows = append(rows, []string{"together", number(total), percent(share(total, total))})
+	return table(d.Title, 0, []string{"part", heading("value", d.Unit), "share"}, rows)
+}
+
+// Bucket is what happened in one stretch of time.
+type Bucket struct {
+	At     time.Time
+	Counts []float64 // one for each name, in the same order; what is missing counts as 0
+}
+
+// SharesData is how a whole divides over time.
+type SharesData struct {
+	Title    string
+	Unit     string // of the counts, such as turns
+	Names    []string
+	Tones    []Tone         // one for each name; what is missing takes the next colour
+	Buckets  []Bucket       // oldest first
+	Width    time.Duration  // of a bucket
+	Location *time.Location // of the axis; nil for UTC
+}
+
+// Shares draws a column for each bucket, divided into 100 %. A bucket in which nothing
+// happened stays empty. Every part is a tooltip, so take buckets wide enough for some
+// hundred of them at most.
+func Shares(d SharesData) template.HTML {
+	f := figure{kind: "chart-shares", title: d.Title}
+	classes := make([]raw, len(d.Names))
+	sums := make([]float64, len(d.Names))
+	all := 0.0
+	last := -1
+	for i, b := range d.Buckets {
+		total, counts := d.of(b)
+		if total > 0 {
+			last = i
+		}
+		for k, v := range counts {
+			sums[k] += v
+		}
+		all += total
+	}
+	var says []string
+	for k, name := range d.Names {
+		classes[k] = d.tone(k).class(k)
+		says = append(says, clean(name)+" "+percent(share(sums[k], all)))
+	}
+	f.desc = fmt.Sprintf("%s: %s", amount(all, d.Unit), strings.Join(says, ", "))
+	return f.draw(func(c *canvas, width float64) float64 {
+		room := names(d.Names, width)
+		r := frame{left: 50, right: width - room, top: 8, bottom: 176}
+		for _, at := range []float64{0, .25, .5, .75, 1} {
+			r.level(c, r.bottom-at*(r.bottom-r.top), percent(at))
+		}
+		if len(d.Buckets) == 0 {
+			c.text((r.left+r.right)/2, (r.top+r.bottom)/2, "middle", "soft", "nothing yet", width)
+			return r.bottom + 24
+		}
+		from, to := d.Buckets[0].At, d.Buckets[len(d.Buckets)-1].At.Add(max(d.Width, time.Second))
+		x := func(t time.Time) float64 { return r.left + along(t, from, to)*(r.right-r.left) }
+		ends := make([]float64, len(d.Names))
+		for i, b := range d.Buckets {
+			total, counts := d.of(b)
+			if total == 0 {
+				continue
+			}
+			left, right := x(b.At), x(b.At.Add(max(d.Width, time.Second)))
+			gap := min(2, (right-left)*.2)
+			y := r.bottom
+			for k, v := range counts {
+				high := v / total * (r.bottom - r.top)
+				if i == last {
+					ends[k] = y - high/2
+				}
+				if high <= 0 {
+					continue
+				}
+				closing := c.open("", fmt.Sprintf("%s, %s: %s of %s, %s", d.when(b.At), clean(d.Names[k]), number(v), amount(total, d.Unit), percent(v/total)), classes[k])
+				line := min(1, high/3) // the surface between two parts
+				c.rect(left, y-high+line, max(.5, right-left-gap), high-line, 0, "area")
+				c.put(`%v`, closing)
+				y -= high
+			}
+		}
+		r.moments(c, from, to, d.Location, x)
+		if last >= 0 {
+			r.column(c, d.Names, ends, classes, room)
+		}
+		return r.bottom + 24
+	})
+}
+
+func (d SharesData) tone(k int) Tone {
+	if k < len(d.Tones) {
+		return d.Tones[k]
+	}
+	return ""
+}
+
+// of is a bucket's counts, one for each name, and their sum.
+func (d SharesData) of(b Bucket) (total float64, counts []float64) {
+	counts = make([]float64, len(d.Names))
+	for k := range counts {
+		if k < len(b.Counts) {
+			counts[k] = part(b.Counts[k])
+			total += counts[k]
+		}
+	}
+	return total, counts
+}
+
+func (d SharesData) when(t time.Time) string {
+	if d.Location == nil {
+		return t.UTC().Format("2 Jan 2006 15:04")
+	}
+	return t.In(d.Location).Format("2 Jan 2006 15:04")
+}
+
+// Table is the data to read.
+func (d SharesData) Table() template.HTML {
+	head := append([]string{"from"}, d.Names...)
+	var rows [][]string
+	for _, b := range d.Buckets {
+		row := []string{d.when(b.At)}
+		total, counts := d.of(b)
+		for _, v := range counts {
+			row = append(row, number(v)+" ("+percent(share(v, total))+")")
+		}
+		rows = append(rows, row)
+	}
+	return table(d.Title, 0, head, rows)
 }

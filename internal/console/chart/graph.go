@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -217,4 +218,332 @@ func (d GraphData) Table() template.HTML {
 		rows = append(rows, []string{from, e.Label, to, sure, number(e.Weight)})
 	}
 	return table(d.Title, 3, []string{"from", "how", "to", "known", "weight"}, rows)
+}
+
+// mostDeep is how far the list follows edges from the root.
+const mostDeep = 4
+
+// GraphList writes a neighbourhood as nested lists of links: what the root depends on,
+// what depends on it, and what is there besides. A node is unfolded where it is met
+// first, so that cycles end. It is for screen readers and small screens.
+func GraphList(d GraphData) template.HTML {
+	l := &layout{}
+	l.choose(d)
+	if l.root == nil {
+		return ""
+	}
+	w := &lister{seen: map[*place]bool{l.root: true}}
+	w.c.put(`<div class="chart-list"><p>`)
+	w.item(l.root, nil)
+	w.c.put(`</p><ul>`)
+	for _, side := range []struct {
+		says string
+		step func(*place) []step
+	}{{"depends on", l.out}, {"is depended on by", l.in}} {
+		if steps := side.step(l.root); len(steps) > 0 {
+			w.c.put(`<li>%v`, side.says)
+			w.list(steps, side.step, 1)
+			w.c.put(`</li>`)
+		}
+	}
+	var rest []step
+	for _, p := range l.nodes {
+		if !w.seen[p] {
+			rest = append(rest, step{to: p})
+		}
+	}
+	if len(rest) > 0 {
+		w.c.put(`<li>also near`)
+		w.list(rest, func(*place) []step { return nil }, mostDeep)
+		w.c.put(`</li>`)
+	}
+	w.c.put(`</ul>`)
+	if n := len(d.Nodes) - len(l.nodes); n > 0 {
+		w.c.put(`<p><small>%v more</small></p>`, plural(n, "node", "nodes"))
+	}
+	w.c.put(`</div>`)
+	return template.HTML(w.c.b.String())
+}
+
+// step is an edge followed in one direction.
+type step struct {
+	to   *place
+	edge *link
+}
+
+func (l *layout) out(p *place) (steps []step) {
+	for _, e := range l.edges {
+		if e.from == p && e.to != p {
+			steps = append(steps, step{e.to, e})
+		}
+	}
+	return steps
+}
+
+func (l *layout) in(p *place) (steps []step) {
+	for _, e := range l.edges {
+		if e.to == p && e.from != p {
+			steps = append(steps, step{e.from, e})
+		}
+	}
+	return steps
+}
+
+type lister struct {
+	c    canvas
+	seen map[*place]bool // those that are unfolded already
+}
+
+func (w *lister) list(steps []step, next func(*place) []step, depth int) {
+	w.c.put(`<ul>`)
+	// All of a level are met before any of the next, so that a node stands by its
+	// shortest way.
+	fresh := make([]bool, len(steps))
+	for i, s := range steps {
+		fresh[i] = !w.seen[s.to]
+		w.seen[s.to] = true
+	}
+	for i, s := range steps {
+		w.c.put(`<li>`)
+		w.item(s.to, s.edge)
+		if fresh[i] && depth < mostDeep {
+			if further := slices.DeleteFunc(next(s.to), func(n step) bool { return w.seen[n.to] }); len(further) > 0 {
+				w.list(further, next, depth+1)
+			}
+		}
+		w.c.put(`</li>`)
+	}
+	w.c.put(`</ul>`)
+}
+
+// item writes a node and, behind it, how it is reached.
+func (w *lister) item(p *place, e *link) {
+	name, short := clean(p.Label), cut(clean(p.Label), 400, large)
+	tag, attr := raw("span"), raw("")
+	if local(p.Href) {
+		c := &canvas{}
+		c.put(` href="%v"`, p.Href)
+		tag, attr = "a", c.raw()
+	}
+	if short != name {
+		c := &canvas{}
+		c.put(` title="%v"`, name)
+		attr += c.raw()
+	}
+	w.c.put(`<%v%v>%v</%v>`, tag, attr, short, tag)
+	below := p.Kind
+	if p.Count != 0 {
+		below = tip2(below, strconv.Itoa(p.Count))
+	}
+	if e != nil {
+		below = tip2(below, e.Label)
+		if e.Dashed {
+			below = tip2(below, "a guess")
+		}
+	}
+	if below = cut(clean(below), 400, small); below != "" {
+		w.c.put(` <small>%v</small>`, below)
+	}
+}
+
+// sweeps is how often the columns are sorted by their neighbours, once in each
+// direction. More change little.
+const sweeps = 6
+
+// order sorts each column so that edges cross little, and keeps the best order seen.
+func (l *layout) order() {
+	l.index()
+	best, fewest := l.snapshot(), l.crossings()
+	for n := range 2 * sweeps {
+		if fewest == 0 {
+			break
+		}
+		l.sweep(n%2 == 0)
+		if c := l.crossings(); c < fewest {
+			best, fewest = l.snapshot(), c
+		}
+	}
+	l.columns = best
+	l.index()
+}
+
+// sweep goes through the columns, to the right or to the left, and sorts each by the
+// mean place of the neighbours in the column before. Who has none stays where it is.
+func (l *layout) sweep(right bool) {
+	for k := range l.columns {
+		col := l.columns[k]
+		if !right {
+			col = l.columns[len(l.columns)-1-k]
+		}
+		for _, p := range col {
+			beside := p.prev
+			if !right {
+				beside = p.next
+			}
+			p.pull = p.part
+			if len(beside) > 0 {
+				p.pull = 0
+				for _, o := range beside {
+					p.pull += o.part / float64(len(beside))
+				}
+			}
+		}
+		slices.SortStableFunc(col, func(a, b *place) int { return cmp.Compare(a.pull, b.pull) })
+		reindex(col)
+	}
+}
+
+func (l *layout) index() {
+	for _, col := range l.columns {
+		reindex(col)
+	}
+}
+
+func reindex(col []*place) {
+	for i, p := range col {
+		p.index = i
+		p.part = (float64(i) + .5) / float64(len(col))
+	}
+}
+
+func (l *layout) snapshot() [][]*place {
+	out := make([][]*place, len(l.columns))
+	for i, col := range l.columns {
+		out[i] = slices.Clone(col)
+	}
+	return out
+}
+
+// crossings counts how often edges between neighbouring columns cross: the inversions
+// of their ends, counted with a tree of sums.
+func (l *layout) crossings() int {
+	total := 0
+	for k := 0; k+1 < len(l.columns); k++ {
+		size := len(l.columns[k+1])
+		sums := make([]int, size+1)
+		seen := 0
+		var ends []int
+		for _, p := range l.columns[k] {
+			ends = ends[:0]
+			for _, o := range p.next {
+				ends = append(ends, o.index)
+			}
+			for _, end := range ends {
+				atMost := 0
+				for i := end + 1; i > 0; i -= i & -i {
+					atMost += sums[i]
+				}
+				total += seen - atMost
+			}
+			for _, end := range ends { // edges from one place do not cross
+				seen++
+				for i := end + 1; i <= size; i += i & -i {
+					sums[i]++
+				}
+			}
+		}
+	}
+	return total
+}
+
+// measure gives every place its rectangle. Columns stand in the middle of the height.
+func (l *layout) measure() {
+	heights := make([]float64, len(l.columns))
+	for k, col := range l.columns {
+		for i, p := range col {
+			if i > 0 {
+				heights[k] += gapBetween(col[i-1], p)
+			}
+			heights[k] += p.high()
+		}
+		l.height = max(l.height, heights[k]+2*margin)
+	}
+	// An edge that stays in its column bulges out to the right of it.
+	l.width = float64(max(1, len(l.columns)))*(nodeWidth+columnGap) - columnGap + 2*margin
+	for _, e := range l.edges {
+		if e.from.column == e.to.column && e.from.column == len(l.columns)-1 {
+			l.width = float64(len(l.columns))*(nodeWidth+columnGap) - columnGap/2 + 2*margin
+		}
+	}
+	for k, col := range l.columns {
+		y := (l.height - heights[k]) / 2
+		for i, p := range col {
+			if i > 0 {
+				y += gapBetween(col[i-1], p)
+			}
+			p.box = box{x: margin + float64(k)*(nodeWidth+columnGap), y: y, w: nodeWidth, h: p.high()}
+			y += p.high()
+		}
+	}
+	l.nodes = l.nodes[:0:0]
+	for _, col := range l.columns {
+		for _, p := range col {
+			if !p.pass {
+				l.nodes = append(l.nodes, p)
+			}
+		}
+	}
+	l.height = max(l.height, 1)
+}
+
+func (p *place) high() float64 {
+	if p.pass {
+		return passHeight
+	}
+	return nodeHeight
+}
+
+// gapBetween is less where edges pass beside one another.
+func gapBetween(a, b *place) float64 {
+	if a.pass && b.pass {
+		return 2
+	}
+	return nodeGap
+}
+
+// route finds the points of an edge: from a side of its first box, through its free
+// ways, to a side of the other. Ends share a side's height in the order of where
+// they come from.
+func (l *layout) route(e *link) {
+	e.heading = 1
+	from, to := e.from, e.to
+	if from.column == to.column {
+		e.around, e.heading = true, -1
+		lift := 0.0
+		if from == to {
+			lift = 9
+		}
+		e.bulge = min(columnGap*.55, 26+6*float64(max(from.index-to.index, to.index-from.index)))
+		e.points = []point{{from.x + from.w, from.y + from.h/2 - lift}, {to.x + to.w, to.y + to.h/2 + max(lift, 4)}}
+		return
+	}
+	aim := func(i int) float64 { // the height of the i-th stop between
+		return e.passes[i].y + e.passes[i].h/2
+	}
+	toY, fromY := to.y+to.h/2, from.y+from.h/2
+	if len(e.passes) > 0 {
+		toY, fromY = aim(0), aim(len(e.passes)-1)
+	}
+	start, end := point{from.x + from.w, port(from, toY, l.height)}, point{to.x, port(to, fromY, l.height)}
+	if to.column < from.column {
+		e.heading = -1
+		start.x, end.x = from.x, to.x+to.w
+	}
+	e.points = append(e.points, start)
+	for i, p := range e.passes {
+		y := aim(i)
+		left, right := point{p.x, y}, point{p.x + p.w, y}
+		if e.heading < 0 {
+			left, right = right, left
+		}
+		e.points = append(e.points, left, right)
+	}
+	e.points = append(e.points, end)
+}
+
+// port is where an edge meets the side of a box: higher if its other end is higher, so
+// that the edges of one side do not all meet in one point.
+func port(p *place, other, height float64) float64 {
+	mid := p.y + p.h/2
+	return mid + max(-1, min(1, 3*(other-mid)/max(1, height)))*(p.h/2-8)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 )
 
 // Stage is one step of a turn.
@@ -100,4 +101,281 @@ func (d WaterfallData) Table() template.HTML {
 		rows = append(rows, []string{s.Label, number(s.Start), number(s.MS)})
 	}
 	return table(d.Title, 0, []string{"stage", "start (ms)", "took (ms)"}, rows)
+}
+
+// chainRows puts each version a row below the lowest of those that it superseded.
+func chainRows(d ChainData) (rows [][]*knot, steps []succession, drawn int) {
+	byID := map[string]*knot{}
+	var all []*knot
+	for _, v := range d.Versions {
+		if byID[v.ID] == nil {
+			k := &knot{Version: v}
+			byID[v.ID] = k
+			all = append(all, k)
+		}
+	}
+	newer, older := map[*knot][]*knot{}, map[*knot]int{}
+	for _, s := range d.Steps {
+		a, b := byID[s.Older], byID[s.Newer]
+		if a == nil || b == nil || slices.Contains(newer[a], b) {
+			continue
+		}
+		steps = append(steps, succession{older: a, newer: b})
+		newer[a] = append(newer[a], b)
+		older[b]++
+	}
+	circles := circles(all, newer, older)
+	for i, s := range steps {
+		steps[i].back = circles[[2]*knot{s.older, s.newer}]
+	}
+	// Without circles, pushing versions down ends after as many rounds as there are.
+	for range all {
+		moved := false
+		for _, s := range steps {
+			if !s.back && s.newer.row <= s.older.row {
+				s.newer.row, moved = s.older.row+1, true
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *knot) int { return a.row - b.row })
+	if len(all) > mostLinks {
+		all = all[len(all)-mostLinks:]
+		steps = slices.DeleteFunc(steps, func(s succession) bool { return !slices.Contains(all, s.older) || !slices.Contains(all, s.newer) })
+	}
+	for i, k := range all {
+		if i == 0 || k.row != all[i-1].row {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
+	}
+	for i, row := range rows {
+		for _, k := range row {
+			k.row = i
+		}
+	}
+	return rows, steps, len(all)
+}
+
+// circles finds the steps that close a circle: depth first from the oldest, those that
+// lead to a version that is still on the way.
+func circles(all []*knot, newer map[*knot][]*knot, older map[*knot]int) map[[2]*knot]bool {
+	const onTheWay, done = 1, 2
+	state, found := map[*knot]int{}, map[[2]*knot]bool{}
+	var visit func(k *knot)
+	visit = func(k *knot) {
+		state[k] = onTheWay
+		for _, n := range newer[k] {
+			switch state[n] {
+			case onTheWay:
+				found[[2]*knot{k, n}] = true
+			case 0:
+				visit(n)
+			}
+		}
+		state[k] = done
+	}
+	for _, oldest := range []bool{true, false} {
+		for _, k := range all {
+			if state[k] == 0 && (older[k] == 0 || !oldest) {
+				visit(k)
+			}
+		}
+	}
+	return found
+}
+
+// mostLinks is how many versions a chain draws; the newest stay.
+const mostLinks = 40
+
+// Version is one of several things that superseded one another.
+type Version struct {
+	ID      string
+	Label   string
+	Href    string
+	Note    string // such as its date; stands below the label
+	Current bool   // it holds now
+}
+
+// Supersession says that an older version was superseded by a newer one.
+type Supersession struct {
+	Older, Newer string // IDs
+}
+
+// ChainData is what superseded what. The versions may come in any order.
+type ChainData struct {
+	Title    string
+	Versions []Version
+	Steps    []Supersession
+}
+
+// knot is a version and where it stands.
+type knot struct {
+	Version
+	box
+	row int
+}
+
+// Chain draws versions as boxes from the oldest, at the top, to the newest. Versions that
+// superseded the same one stand side by side; a step that closes a circle is dashed.
+func Chain(d ChainData) template.HTML {
+	rows, steps, drawn := chainRows(d)
+	f := figure{kind: "chart-chain", title: d.Title, desc: plural(len(d.Versions), "version", "versions") + ", oldest first"}
+	for _, row := range rows {
+		for _, k := range row {
+			f.links = f.links || local(k.Href)
+			if k.Current {
+				f.desc += ", current: " + cut(clean(k.Label), 400, large)
+			}
+		}
+	}
+	if rest := len(d.Versions) - drawn; rest > 0 {
+		f.note = fmt.Sprintf("%s not drawn.", plural(rest, "version", "versions"))
+	}
+	return f.draw(func(c *canvas, width float64) float64 {
+		const tall, between, side = 58.0, 40.0, 24.0
+		most := 4
+		if width <= narrow {
+			most = 2
+		}
+		y := 1.0
+		if slices.ContainsFunc(steps, func(s succession) bool { return s.back && s.newer.row == 0 }) {
+			y = 18 // an arrow comes from above
+		}
+		for _, row := range rows {
+			for lines := row; len(lines) > 0; {
+				line := lines[:min(most, len(lines))]
+				lines = lines[len(line):]
+				w := min(460, (width-2*side-12*float64(len(line)-1))/float64(len(line)))
+				x := side
+				for _, k := range line {
+					k.box = box{x: x, y: y, w: w, h: tall}
+					x += w + 12
+				}
+				y += tall + between
+			}
+		}
+		for lane, s := range steps {
+			s.draw(c, lane)
+		}
+		for _, row := range rows {
+			for _, k := range row {
+				k.draw(c)
+			}
+		}
+		return max(1, y-between+14)
+	})
+}
+
+// draw draws the box of a version.
+func (k *knot) draw(c *canvas) {
+	tone, class, state := raw("c-muted"), raw("box"), ""
+	if k.Current {
+		tone, class, state = "c-ok", "box current", "✓ current"
+	}
+	closing := c.open(k.Href, tip(k.Label, state, k.Note), tone)
+	c.rect(k.x, k.y, k.w, k.h, 5, class)
+	c.rect(k.x+4, k.y+5, 4, k.h-10, 2, "area")
+	first, second := wrap(clean(k.Label), k.w-24, large)
+	below := tip2(state, clean(k.Note))
+	y := k.y + 17
+	if second == "" {
+		y += 7
+	}
+	c.text(k.x+15, y, "start", "label name", first, k.w-22)
+	if second != "" {
+		y += 16
+		c.text(k.x+15, y, "start", "label name", second, k.w-22)
+	}
+	c.text(k.x+15, y+17, "start", "soft", below, k.w-24)
+	c.put(`%v`, closing)
+}
+
+// succession is a step between two drawn versions.
+type succession struct {
+	older, newer *knot
+	back         bool // it closes a circle
+}
+
+// draw draws the arrow: straight down to the next row, and to others
+// by a lane at the left.
+func (s succession) draw(c *canvas, lane int) {
+	a, b := s.older, s.newer
+	c.put(`<g class="c-muted"><title>%v</title>`, clean(a.Label)+" → "+clean(b.Label))
+	x, y := b.x+min(b.w/2, 60), b.y
+	switch {
+	case s.back || a.row+1 != b.row:
+		class := raw("line thin")
+		if s.back {
+			class = "line thin dash"
+		}
+		x = b.x + 26
+		c.put(`<path class="%v" d="M%v %vv9H%vV%vH%vV%v"/>`, class, a.x+26, a.y+a.h, 4+5*float64(lane%4), b.y-13-5*float64(lane%2), x, y-7)
+	default:
+		from := a.x + min(a.w/2, 60)
+		mid := (a.y + a.h + y) / 2
+		c.put(`<path class="line thin" d="M%v %vC%v %v %v %v %v %v"/>`, from, a.y+a.h, from, mid, x, mid, x, y-7)
+	}
+	c.put(`<polygon class="head" points="%v,%v %v,%v %v,%v"/></g>`, x, y, x-4, y-8, x+4, y-8)
+}
+
+// Table is the data to read.
+func (d ChainData) Table() template.HTML {
+	labels := map[string]string{}
+	for _, v := range d.Versions {
+		labels[v.ID] = v.Label
+	}
+	var rows [][]string
+	for _, v := range d.Versions {
+		by, holds := "", ""
+		for _, s := range d.Steps {
+			if label, ok := labels[s.Newer]; ok && s.Older == v.ID {
+				if by != "" {
+					by += "; "
+				}
+				by += label
+			}
+		}
+		if v.Current {
+			holds = "current"
+		}
+		rows = append(rows, []string{v.Label, v.Note, holds, by})
+	}
+	return table(d.Title, 3, []string{"version", "note", "state", "superseded by"}, rows)
+}
+
+// table is a chart's data to read. The first column names the row, and those after
+// the words hold numbers.
+func table(title string, words int, head []string, rows [][]string) template.HTML {
+	c := &canvas{}
+	c.put(`<div class="chart-data"><table>`)
+	if title != "" {
+		c.put(`<caption>%v</caption>`, title)
+	}
+	class := func(i int) raw {
+		if i > words {
+			return ` class="num"`
+		}
+		return ""
+	}
+	c.put(`<thead><tr>`)
+	for i, s := range head {
+		c.put(`<th scope="col"%v>%v</th>`, class(i), s)
+	}
+	c.put(`</tr></thead><tbody>`)
+	for _, row := range rows {
+		c.put(`<tr>`)
+		for i, s := range row {
+			if i == 0 {
+				c.put(`<th scope="row">%v</th>`, s)
+				continue
+			}
+			c.put(`<td%v>%v</td>`, class(i), s)
+		}
+		c.put(`</tr>`)
+	}
+	c.put(`</tbody></table></div>`)
+	return template.HTML(c.b.String())
 }

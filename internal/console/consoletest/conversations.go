@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/store"
 )
 
 // talk is one session: what was asked, run and answered, a few minutes apart.
@@ -108,4 +110,121 @@ func (c *conversation) end(ctx context.Context) error {
 	}
 	c.f.project.Learned[c.talk.name] = info.Outcome.Learned
 	return nil
+}
+
+// talks are the sessions of the story: two agents in six of them, one of Bob's, and one
+// whose very name is hostile.
+func talks() []talk {
+	passed := "Exit code: 0\nOutput:\nok  \texample.com/payments/retry\t0.4s"
+	failed := "Exit code: 1\nOutput:\n--- FAIL: TestSend\n    client_test.go:12: got 503"
+	return []talk{
+		{"onboarding", "", "s-onboarding", builder, "payments", 5*day + 8*time.Hour, []said{
+			{ask: "What does the payments service do?", answer: "It moves money between accounts, with a ledger and the partner bank behind an HTTP API."},
+			{ask: "How often do we retry calls to the bank?", answer: "Three times, ten seconds apart at first."},
+			{ask: "Run the tests, please.", run: "go test ./...", printed: passed, answer: "All of them pass."},
+			{ask: "Who owns payments?", answer: "Ana does."},
+			{ask: "For how long are refunds possible?", answer: "For 90 days after the transfer."},
+			{ask: "Remember that the sandbox of the bank needs a certificate of its own.", answer: "Noted: the sandbox of the bank needs a certificate of its own."},
+			{ask: "thanks!", answer: "You're welcome."},
+		}},
+		{"incident", "", "s-incident", builder, "payments", 4*day + 5*time.Hour, []said{
+			{ask: "Transfers were refunded twice last night. Where does a refund write to the ledger?", answer: "In handler/refund.go, through ledger.Post."},
+			{ask: "Does ledger.Post know a reference that it has seen?", answer: "Yes: it asks the database and does nothing the second time."},
+			{ask: "Then the client must have made a new reference. Run its tests.", run: "go test ./bank/...", printed: failed, answer: "TestSend fails with 503."},
+			{ask: "Again.", run: "go test ./bank/...", printed: failed, answer: "It still fails."},
+			{ask: "What do we know about the bank's answers for references it has seen?", answer: "It answers 409 when the amount differs."},
+			{ask: "We decided that the client keeps its reference for a day.", edits: "bank/client.go", answer: "I wrote that into bank/client.go."},
+			{ask: "And the retry tests?", run: "go test ./retry/...", printed: passed, answer: "They pass."},
+		}},
+		{"mail", "", "s-mail", reviewer, "payments", 3*day + 20*time.Hour, []said{
+			{ask: "Are letters sent within the request or behind a queue?", answer: "Two claims say different things; ADR-0006 says behind a queue."},
+			{ask: "Why does the ledger import notify?", answer: "Post mails whoever receives money. The architecture does not allow it."},
+			{ask: "What would the architecture want instead?", answer: "The handler should call notify, or a worker."},
+			{ask: "ok", answer: "Good."},
+			{ask: "Who owns the letters?", answer: "Tom does."},
+			{ask: "From now on letters are written in plain text only.", answer: "Understood: plain text only."},
+		}},
+		{"latency", "", "s-latency", reviewer, "payments", 3*day + 2*time.Hour, []said{
+			{ask: "Requests wait at month's end. What holds them up?", answer: "Perhaps the pool of connections to PostgreSQL."},
+			{ask: "How fast does the bank answer?", answer: "That is disputed; it took eleven seconds on Monday."},
+			{ask: "What is the timeout for one call to the bank?", answer: "Five seconds, see bank.Timeout."},
+			{ask: "How do I roll a release of payments back?", answer: "Deploy the tag before; the playbook says how."},
+			{ask: "When may we deploy?", answer: "On weekdays before three."},
+			{ask: "Format everything.", run: "gofmt -l .", printed: "Exit code: 0\nOutput:\n", answer: "Nothing to change."},
+			{ask: "Thank you", answer: "Gladly."},
+		}},
+		{"settlement", "", "s-settlement", builder, "payments", 30 * time.Hour, []said{
+			{ask: "What do the auditors want from settlement?", answer: "One every hour."},
+			{ask: "What blocks settlement?", answer: "The auditors, until a week was reconciled."},
+			{ask: "What is the exporter's format?", answer: "One line for each settled transfer, sorted by reference."},
+			{ask: "Which rules hold for the ledger?", answer: "Nothing writes to it but ledger.Post."},
+			{ask: "May amounts be floats?", answer: "No, whole cents in an int64."},
+			{ask: "Refunds of which size does Ana approve?", answer: "Of more than 1,000 euros."},
+			{ask: "continue", answer: "The exporter is next."},
+		}},
+		{"hostile", "", hostileSession, hostileAgent, hostileProject, 20 * time.Hour, []said{
+			{ask: "Is a retry of the bank unsafe? " + script + image, answer: vector + fake},
+			{ask: "What is known of the ledger? " + cell, answer: script},
+			{ask: bidi + unseen + raw + " payments?", answer: image},
+		}},
+		{"today", "", "s-today", reviewer, "payments", 90 * time.Minute, []said{
+			{ask: "How often do we retry calls to the bank, and how long are the pauses?", answer: "Three times; ten seconds, then twice as long."},
+			{ask: "For how long are refunds possible?", answer: "For 90 days after the transfer."},
+			{ask: "Is that right? The code says thirty.", answer: "handler.MaxRefundDays is 30, so what I was told is wrong."},
+			{ask: "Which decision governs retry.Backoff?", answer: "ADR-0005."},
+			{ask: "Who must approve a refund?", answer: "Ana, if it is more than 1,000 euros."},
+			{ask: "great, thanks", answer: "Gladly."},
+		}},
+		{"bob", Bob, "s-" + BobWord, "agent-bob", "payments", 26 * time.Hour, []said{
+			{ask: "How often are calls to the bank made for " + BobWord + "?", answer: "Seven times."},
+			{ask: "When do deploys of " + BobWord + " go out?", answer: "On Sundays."},
+		}},
+	}
+}
+
+// bobs is what another owner knows of the same project, with a word that must not show
+// for anybody else.
+func (f *furnisher) bobs() []step {
+	var steps []step
+	for i, text := range []string{
+		"The payments of %s go through the bank at night.", "The ledger of %s is kept by Bob alone.", "Calls to the bank for %s are made seven times.",
+		"Refunds of %s are never possible.", "Deploys of %s go out on Sundays.", "The auditors have never heard of %s.",
+	} {
+		t := told{fmt.Sprint("bob ", i+1), 20*day - time.Duration(i)*time.Hour, fmt.Sprintf(text, BobWord), like(func(c *ken.Claim) {
+			c.Actor, c.Source, c.Tags, c.Entities, c.Aspect = ken.Actor{Type: "user", ID: "bob"}, BobWord, []string{BobWord}, []string{BobWord, "payments"}, "behaviour"
+			c.Session, c.Heading = "s-"+BobWord, BobWord
+			c.Evidence = []ken.Evidence{ken.FromUserStatement("s-"+BobWord, "m1")}
+			switch i {
+			case 4:
+				c.Kind = ken.KindHot
+			case 5:
+				c.Kind, c.Status = ken.KindPattern, ken.StatusHypothesis
+			}
+		})}
+		steps = append(steps, f.learnFor(Bob, t))
+	}
+	return steps
+}
+
+// work is a job that was given up on, and one that waits for its time: not before a month
+// after Options.Now, so that a server which looks after the project leaves it alone.
+func (f *furnisher) work() []step {
+	return []step{f.change(time.Hour, "jobs", func(ctx context.Context, s store.Engine) error {
+		q := jobs.NewQueue(s.Shelf(), jobs.Options{Worker: "furnish", Now: f.clock.Now})
+		payload := func(session string) []byte { return fmt.Appendf(nil, `{"session":%q,"part":1,"upto":12}`, session) }
+		if _, _, err := q.Add(ctx, jobs.New{Kind: session.JobHarvest, Key: "s-lost/1/12", Payload: payload("s-lost")}); err != nil {
+			return err
+		}
+		report, err := q.Drain(ctx, map[string]jobs.Handler{session.JobHarvest: func(context.Context, jobs.Job, func(string, int, int)) (string, error) {
+			return "", jobs.Permanent(&ken.Error{Code: ken.CodeNotFound, Msg: "the messages of session s-lost are gone " + script, Try: "Remove the job."})
+		}})
+		if err != nil {
+			return err
+		}
+		if report.Dead != 1 {
+			return errors.New("the job is not dead")
+		}
+		_, _, err = q.Add(ctx, jobs.New{Kind: session.JobHarvest, Key: "s-later/1/3", Payload: payload("s-later"), After: f.o.Now.Add(30 * day)})
+		return err
+	})}
 }

@@ -3,7 +3,14 @@ package facet
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
 
+	"github.com/google/uuid"
+
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/topk"
 )
 
@@ -174,4 +181,202 @@ func (s *scan) code(f int, value string) (uint32, bool) {
 	default:
 		return t.lists[f].find(value)
 	}
+}
+
+// Values lists what claims have of a facet, the most frequent value first, for
+// choosing one of many: those that begin with prefix, whole or at one of their parts,
+// such as the name of a file at the end of its path. Case does not matter. The counts
+// are of all claims that are not structural. A limit of 0 and less is 50, and 500 is
+// the most. Errors: ErrInvalid for a facet that is none; ErrUnavailable for an owner
+// whose claims were not read yet.
+func (x *Index) Values(owner, facet, prefix string, limit int) (out []Value, err error) {
+	f := slices.Index(names[:], facet)
+	if f < 0 {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "facet", Msg: "unknown facet " + strconv.Quote(facet),
+			Try: "Use one of " + strings.Join(names[:], ", ") + "."}
+	}
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	err = x.read(owner, func(t *table) {
+		s := x.run(t, &Selection{}, nil)
+		defer s.letGo()
+		values, first := s.tally(f)
+		best := topk.New[counted](min(limit, MaxLimit))
+		for code := first; code < len(values); code++ {
+			if n := s.count[code]; n > 0 && begins(values[code], prefix) {
+				best.Offer(counted{values[code], uint32(code), n})
+			}
+		}
+		for _, c := range best.Sorted() {
+			out = append(out, Value{Value: c.name, Count: int(c.n)})
+		}
+	})
+	return out, err
+}
+
+// begins reports whether a value or one of its parts begins with a prefix.
+func begins(value, prefix string) bool {
+	for at, start := 0, true; at < len(value); {
+		r, n := utf8.DecodeRuneInString(value[at:])
+		if start && startsFold(value[at:], prefix) {
+			return true
+		}
+		start = strings.ContainsRune(" /:._-@#", r)
+		at += n
+	}
+	return prefix == ""
+}
+
+// startsFold is strings.HasPrefix, whatever the case.
+func startsFold(s, prefix string) bool {
+	for len(prefix) > 0 {
+		a, n := utf8.DecodeRuneInString(s)
+		b, m := utf8.DecodeRuneInString(prefix)
+		if n == 0 || !strings.EqualFold(s[:n], prefix[:m]) || (a == utf8.RuneError) != (b == utf8.RuneError) {
+			return false
+		}
+		s, prefix = s[n:], prefix[m:]
+	}
+	return true
+}
+
+// Want is what a selection asks of a property that a claim has or has not.
+type Want uint8
+
+// Wants.
+const (
+	Any     Want = iota // with it or without
+	Only                // with it
+	Without             // without it
+)
+
+// Order is what a list of claims is sorted by. Claims that it puts level come newest
+// first, and those of one millisecond by id.
+type Order string
+
+// Orders.
+const (
+	Newest     Order = "newest"     // by creation, the latest first; the default
+	Updated    Order = "updated"    // by the last change, the latest first
+	Reinforced Order = "reinforced" // by how often it was seen again, the most first
+	Confidence Order = "confidence" // the surest first
+)
+
+// Orders lists the orders.
+func Orders() []Order { return []Order{Newest, Updated, Reinforced, Confidence} }
+
+// Bounds of a page.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 500
+)
+
+// Selection says which claims are meant; the zero value means all that are not
+// structural. Within a field the values are alternatives, and "" is for claims that
+// have none; between fields conditions add up. A value that no claim has is no error:
+// nothing matches it.
+type Selection struct {
+	Kinds, Statuses, Tiers, Trusts    []string
+	Scopes, Entities, Tags            []string
+	Sources, SourceTypes              []string
+	Sessions, Projects, Agents, Files []string
+	Constraint, Archived, Expired     Want
+
+	// Structural admits the kinds of the structure. So does naming one of them in
+	// Kinds.
+	Structural bool
+
+	// Since and Until bound the time of creation, ChangedSince that of the last
+	// change. Since and ChangedSince are part of what they bound, Until is not; zero is
+	// no bound. All are read to the millisecond.
+	Since, Until, ChangedSince time.Time
+
+	// What follows is for Index.Select alone.
+
+	Order Order
+	// Before goes on where an earlier page ended: it is that page's Next. It belongs to
+	// the order that it came from.
+	Before string
+	Limit  int // claims on a page; 0 and less is 50, and 500 is the most
+}
+
+var yesNo = []string{"no", "yes"}
+
+// wanted is what of each facet is selected; nil for all of it.
+func (s *Selection) wanted() (w [facets][]string) {
+	w = [facets][]string{fKind: s.Kinds, fStatus: s.Statuses, fTier: s.Tiers, fTrust: s.Trusts, fScope: s.Scopes, fEntity: s.Entities,
+		fTag: s.Tags, fSource: s.Sources, fSourceType: s.SourceTypes, fSession: s.Sessions, fProject: s.Projects, fAgent: s.Agents, fFile: s.Files}
+	for f, want := range map[int]Want{fConstraint: s.Constraint, fArchived: s.Archived, fExpired: s.Expired} {
+		switch want {
+		case Only:
+			w[f] = yesNo[1:]
+		case Without:
+			w[f] = yesNo[:1]
+		}
+	}
+	return w
+}
+
+// structural reports whether kinds of the structure may be among what is selected.
+func (s *Selection) structural() bool {
+	for _, k := range s.Kinds {
+		if ken.Kind(k).Structural() {
+			return true
+		}
+	}
+	return s.Structural
+}
+
+func (s *Selection) limit() int {
+	if s.Limit <= 0 {
+		return DefaultLimit
+	}
+	return min(s.Limit, MaxLimit)
+}
+
+// Count counts the facets of the claims of a list, such as what a search found, that
+// a selection means. Ids that are no claim's are left out, and so are repeated ones.
+// It is nil for an owner whose claims were not read yet.
+func (x *Index) Count(owner string, ids []string, sel Selection) (out []Facet) {
+	_ = x.read(owner, func(t *table) { // the only fault is that they were not read
+		slots, _ := t.among(ids)
+		s := x.run(t, &sel, slots)
+		defer s.letGo()
+		out = s.facets(x.o.Top)
+	})
+	return out
+}
+
+// Filter returns those of a list of ids that a selection means, in the list's order,
+// each once. Ids that are no claim's are left out: pieces of the repository are none.
+// Errors: ErrUnavailable for an owner whose claims were not read yet.
+func (x *Index) Filter(owner string, ids []string, sel Selection) (out []string, err error) {
+	err = x.read(owner, func(t *table) {
+		slots, written := t.among(ids)
+		s := x.run(t, &sel, slots)
+		defer s.letGo()
+		out = make([]string, 0, len(s.hits))
+		for _, slot := range s.hits {
+			out = append(out, written[slot])
+		}
+	})
+	return out, err
+}
+
+// among finds the claims of a list, each once, and how the list writes their ids.
+func (t *table) among(ids []string) (slots []uint32, written map[uint32]string) {
+	slots, written = make([]uint32, 0, len(ids)), make(map[uint32]string, len(ids))
+	for _, text := range ids {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			continue
+		}
+		slot, ok := t.at.get(id)
+		if _, again := written[slot]; !ok || again {
+			continue
+		}
+		slots, written[slot] = append(slots, slot), text
+	}
+	return slots, written
 }

@@ -1,12 +1,19 @@
 package facet
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/topk"
 )
 
 // Names of the values of facets that are numbers already.
@@ -187,4 +194,119 @@ func (s *scan) column(f int) []uint8 {
 		s.bytes[slot] = flag(at != 0 && at <= s.now, 1)
 	}
 	return s.bytes
+}
+
+// Page is a part of a list of claims, and what all of the list have in common.
+type Page struct {
+	IDs    []string
+	Total  int     // claims that are selected, on this page or not
+	Next   string  // what Selection.Before has to be for those that follow; "" when there are none
+	Facets []Facet // one for each of Names, in that order
+}
+
+// Select returns the ids of the claims that a selection means, and counts their
+// facets. The result is the caller's. Errors: ErrInvalid for an order or a cursor
+// that is none; ErrUnavailable for an owner whose claims were not read yet, see
+// Catch.
+func (x *Index) Select(owner string, sel Selection) (Page, error) {
+	rank, err := sel.rank()
+	if err != nil {
+		return Page{}, err
+	}
+	var after *place
+	if sel.Before != "" {
+		if after, err = parseCursor(sel.Before, rank); err != nil {
+			return Page{}, err
+		}
+	}
+	var out Page
+	err = x.read(owner, func(t *table) {
+		s := x.run(t, &sel, nil)
+		defer s.letGo()
+		out.Total, out.Facets = len(s.hits), s.facets(x.o.Top)
+		places := s.best(rank, after, sel.limit()+1)
+		if len(places) > sel.limit() {
+			places = places[:sel.limit()]
+			out.Next = places[len(places)-1].cursor(rank)
+		}
+		out.IDs = make([]string, len(places))
+		for i := range places {
+			out.IDs[i] = places[i].id.String()
+		}
+	})
+	return out, err
+}
+
+// rank is the order's number, for cursors.
+func (s *Selection) rank() (uint8, error) {
+	i := slices.Index(Orders(), cmp.Or(s.Order, Newest))
+	if i < 0 {
+		return 0, &ken.Error{Code: ken.CodeInvalid, Field: "order", Msg: "unknown order", Try: "Use newest, updated, reinforced or confidence."}
+	}
+	return uint8(i), nil
+}
+
+// place is where a claim stands in an order.
+type place struct {
+	key     int64 // of the order, the highest first
+	created int64
+	id      uuid.UUID
+}
+
+// Better reports whether a comes first.
+func (a place) Better(b place) bool {
+	if a.key != b.key {
+		return a.key > b.key
+	}
+	if a.created != b.created {
+		return a.created > b.created
+	}
+	return bytes.Compare(a.id[:], b.id[:]) < 0
+}
+
+// best returns the first n of the hits that stand behind a place.
+func (s *scan) best(rank uint8, after *place, n int) []place {
+	top := topk.New[place](n)
+	for _, slot := range s.hits {
+		p := place{s.t.key(rank, slot), s.t.created[slot], s.t.ids[slot]}
+		if top.Full() && p.key < top.Worst().key || after != nil && !after.Better(p) {
+			continue
+		}
+		top.Offer(p)
+	}
+	return top.Sorted()
+}
+
+// key is what an order sorts a claim by; rank is its place in Orders.
+func (t *table) key(rank uint8, slot uint32) int64 {
+	switch rank {
+	case 1:
+		return t.updated[slot]
+	case 2:
+		return int64(t.seen[slot])
+	case 3: // never negative, so that its bits are in its order
+		return int64(math.Float32bits(t.confidence[slot]))
+	}
+	return t.created[slot]
+}
+
+// A cursor is the order's number and the place of the last claim of a page.
+const cursorSize = 1 + 8 + 8 + 16
+
+func (a place) cursor(rank uint8) string {
+	b := append(make([]byte, 0, cursorSize), rank)
+	b = binary.BigEndian.AppendUint64(b, uint64(a.key))
+	b = binary.BigEndian.AppendUint64(b, uint64(a.created))
+	return base64.RawURLEncoding.EncodeToString(append(b, a.id[:]...))
+}
+
+func parseCursor(text string, rank uint8) (*place, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != cursorSize || b[0] != rank {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "before", Msg: "not the cursor of a list in this order",
+			Try: "Give what the last page returned, with the order that it was in, or leave it out to begin anew."}
+	}
+	p := &place{key: int64(binary.BigEndian.Uint64(b[1:])), created: int64(binary.BigEndian.Uint64(b[9:]))}
+	copy(p.id[:], b[17:])
+	return p, nil
 }

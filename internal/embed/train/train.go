@@ -3,6 +3,11 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/viterin/vek/vek32"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/embed/table"
@@ -165,4 +170,325 @@ func (r *run) export() (*table.Model, error) {
 	info.Recipe = fmt.Sprintf("recipe %d: %d pairs, %d epochs of batches of %d, rate %g, temperature %g, %d hard negatives, seed %d",
 		recipe, r.corpus.len(), o.Epochs, o.Batch, o.Rate, o.Temperature, o.Hard, o.Seed)
 	return table.New(r.state.Tokens, r.state.rows.values, r.state.Dim, info)
+}
+
+// Progress says how far a run is.
+type Progress struct {
+	Stage string // read, decontaminate, vocabulary, cut, initial table, negatives, train
+	// Done of Total; a Total of 0 is unknown. In the stage train they count steps.
+	Done, Total int
+	// Loss is the mean loss of the last steps, in nats, 0 outside the stage train.
+	Loss float64
+}
+
+func report(f func(Progress), p Progress) {
+	if f != nil {
+		f(p)
+	}
+}
+
+// Options configures Train and Tune. The zero value is the default, which is not
+// the same for both.
+type Options struct {
+	// Dim is the number of dimensions, a multiple of 8; <= 0 means 256. Tune keeps
+	// its base's.
+	Dim int
+	// Tokens is the most tokens that the vocabulary has; <= 0 means 29,600, which
+	// make a file of less than 8 MB with 256 dimensions. For Tune it is the most
+	// that are added; <= 0 means 2,000.
+	Tokens int
+	// Epochs over the pairs; <= 0 means 10, for Tune as many as make 300
+	// steps, 2 to 20.
+	Epochs int
+	// Batch is how many pairs a step has; <= 0 means 512, for Tune 256 or a
+	// quarter of the pairs, if that is less.
+	Batch int
+	// Rate is the largest step of a number of the table. It is reached after a
+	// twentieth of the steps and falls to 0 after that. <= 0 means 0.002, for
+	// Tune 0.0005.
+	Rate float64
+	// Temperature divides the cosines in the loss, 0.025 or more; <= 0 means 0.05.
+	Temperature float64
+	// Weight says how many times an epoch sees the pairs of a source; a fraction
+	// is a probability. Nil means once.
+	Weight func(src string) float64
+	// Hard is how many hard negatives each pair has, of which a step draws one:
+	// passages of its source that have its query's rare words. 0 means 1, less
+	// none.
+	Hard int
+	// Seed of everything that is drawn.
+	Seed uint64
+	// Workers is the number of goroutines; <= 0 means one a processor.
+	Workers int
+	// Checkpoint names a file in which each phase and epoch leaves its result. A
+	// run that finds one of the same pairs and options continues there. Empty
+	// means none.
+	Checkpoint string
+	// Progress is told how far the run is, from one goroutine. Nil means nobody.
+	Progress func(Progress)
+	// Info is what the table will say of itself; the recipe and a base are added.
+	Info table.Info
+}
+
+func orDefault[T int | float64](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+func (o Options) withDefaults() Options {
+	o.Dim = orDefault(o.Dim, 256)
+	o.Tokens = orDefault(o.Tokens, 29_600)
+	o.Epochs = orDefault(o.Epochs, 10)
+	o.Batch = orDefault(o.Batch, 512)
+	o.Rate = orDefault(o.Rate, 0.002)
+	return o.common()
+}
+
+// tuneSteps is how many steps a tuning has by default, if that takes at least 2 and
+// at most 20 epochs.
+const tuneSteps = 300
+
+func (o Options) tuneDefaults(pairs int) Options {
+	o.Tokens = orDefault(o.Tokens, 2000)
+	o.Batch = orDefault(o.Batch, min(256, max(pairs/4, 2)))
+	o.Epochs = orDefault(o.Epochs, min(max(tuneSteps*o.Batch/max(pairs, 1), 2), 20))
+	o.Rate = orDefault(o.Rate, 0.0005)
+	return o.common()
+}
+
+func (o Options) common() Options {
+	o.Temperature = orDefault(o.Temperature, 0.05)
+	o.Workers = orDefault(o.Workers, runtime.GOMAXPROCS(0))
+	if o.Hard == 0 {
+		o.Hard = 1
+	}
+	o.Hard = max(o.Hard, 0)
+	if o.Weight == nil {
+		o.Weight = func(string) float64 { return 1 }
+	}
+	return o
+}
+
+// minTemperature keeps the exponential of the least cosine a float32.
+const minTemperature = 0.025
+
+// check refuses what can't be trained with.
+func (o *Options) check() error {
+	switch {
+	case o.Dim%8 != 0:
+		return wrong("dim", fmt.Sprintf("%d dimensions are not a multiple of 8", o.Dim), "Choose 64, 128 or 256.")
+	case o.Temperature < minTemperature:
+		return wrong("temperature", fmt.Sprintf("%g is too low", o.Temperature), "Choose 0.025 or more; 0.05 is good.")
+	case o.Batch < 2:
+		return wrong("batch", "one pair has no negatives", "Choose 2 or more.")
+	}
+	return nil
+}
+
+func wrong(field, msg, try string) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: "train embedding table: " + msg, Try: try}
+}
+
+// uniform is the part of a source's pairs that come in batches of that source
+// alone, whose negatives are harder.
+const uniform = 0.6
+
+// Streams of random numbers, one for each purpose.
+const (
+	streamInitial = iota + 1
+	streamQuestions
+	streamSplit
+	streamEpoch = 1 << 16
+	streamStep  = 1 << 32
+)
+
+func draw(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+// epoch returns the batches of an epoch: numbers of pairs, size each.
+func epoch(c *corpus, size, number int, o *Options) [][]int32 {
+	r := draw(o.Seed, streamEpoch+uint64(number))
+	weights := make([]float64, len(c.sources))
+	for i, s := range c.sources {
+		weights[i] = o.Weight(s)
+	}
+	bySource := make([][]int32, len(c.sources))
+	for i, s := range c.source {
+		w := weights[s]
+		n := int(w)
+		if r.Float64() < w-float64(n) {
+			n++
+		}
+		for range n {
+			bySource[s] = append(bySource[s], int32(i))
+		}
+	}
+	var batches [][]int32
+	var rest []int32
+	for _, list := range bySource {
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		for range int(uniform * float64(len(list)) / float64(size)) {
+			batches = append(batches, list[:size:size])
+			list = list[size:]
+		}
+		rest = append(rest, list...)
+	}
+	r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	for ; len(rest) >= size; rest = rest[size:] {
+		batches = append(batches, rest[:size:size])
+	}
+	if len(batches) == 0 && len(rest) > 1 {
+		batches = append(batches, rest) // fewer pairs than a batch
+	}
+	r.Shuffle(len(batches), func(i, j int) { batches[i], batches[j] = batches[j], batches[i] })
+	return batches
+}
+
+// rowsApart is how many rows of a matrix one piece of parallel work has. It is
+// constant, so that sums are added in the same order for any number of workers.
+const rowsApart = 32
+
+// trainer is a table in training with the working memory of a step.
+type trainer struct {
+	o     *Options
+	table *rows
+	batch batch
+
+	sums  []float32 // of each text
+	sumsT []float32 // the passages' transposed, then the queries'
+	grad  []float32 // of the loss by each sum
+	short int       // dimensions of the lesser level
+	part  [2]level  // the lesser and the whole level
+	low   []float32 // coefficients of the dimensions below short
+	turn  []float32 // a matrix of coefficients transposed
+	users users
+}
+
+// level is one length of the vectors: the loss is over the whole vectors and over
+// their first dimensions, so that these can be used alone.
+type level struct {
+	weight  float32
+	inverse []float32 // 1/length of each text
+	cosine  []float32 // n x n: of query i and passage j
+	prob    []float32 // n x n: exp((cosine-1)/temperature), then the gradient
+	hard    []float32 // the cosine of each query's hard negative
+	hardBy  []float32 // the gradient by it
+	rowSum  []float32
+	colSum  []float32
+	alpha   []float32 // for each text: sum of gradient times cosine
+}
+
+func grow(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return make([]float32, n)
+	}
+	return s[:n]
+}
+
+func (l *level) resize(n, texts int) {
+	l.inverse, l.alpha = grow(l.inverse, texts), grow(l.alpha, texts)
+	l.cosine, l.prob = grow(l.cosine, n*n), grow(l.prob, n*n)
+	l.hard, l.hardBy = grow(l.hard, n), grow(l.hardBy, n)
+	l.rowSum, l.colSum = grow(l.rowSum, n), grow(l.colSum, n)
+}
+
+// step trains on the batch and returns its mean loss in nats.
+func (t *trainer) step(ctx context.Context, number int, rate float64) (float64, error) {
+	d := t.table.dim
+	t.short = d / 2
+	if number%2 == 1 {
+		t.short = d / 4
+	}
+	loss, err := t.gradients(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.users.collect(&t.batch, t.table.len())
+	return loss, t.table.update(ctx, t, float32(rate))
+}
+
+// gradients computes the loss and its gradient by each text's sum.
+func (t *trainer) gradients(ctx context.Context) (float64, error) {
+	b, d := &t.batch, t.table.dim
+	t.sums, t.grad = grow(t.sums, b.texts()*d), grow(t.grad, b.texts()*d)
+	t.sumsT = grow(t.sumsT, 2*b.n*d)
+	t.part[0].weight, t.part[1].weight = 0.5, 1
+	for i := range t.part {
+		t.part[i].resize(b.n, b.texts())
+	}
+	if err := t.pool(ctx); err != nil {
+		return 0, err
+	}
+	if err := t.cosines(ctx); err != nil {
+		return 0, err
+	}
+	loss := 0.0
+	for i := range t.part {
+		l, err := t.softmax(ctx, &t.part[i])
+		if err != nil {
+			return 0, err
+		}
+		loss += l
+	}
+	return loss, t.back(ctx)
+}
+
+func chunks(n int) int { return (n + rowsApart - 1) / rowsApart }
+
+func chunk(i, n int) (from, to int) { return i * rowsApart, min((i+1)*rowsApart, n) }
+
+// pool sums the rows of each text.
+func (t *trainer) pool(ctx context.Context) error {
+	b, d := &t.batch, t.table.dim
+	return parallel(ctx, t.o.Workers, chunks(b.texts()), func(c int) {
+		from, to := chunk(c, b.texts())
+		for i := from; i < to; i++ {
+			sum := t.sum(i)
+			clear(sum)
+			for _, id := range b.text(i) {
+				vek32.Add_Inplace(sum, t.table.row(int(id)))
+			}
+			t.part[0].inverse[i] = inverse(sum[:t.short])
+			t.part[1].inverse[i] = inverse(sum[:d])
+		}
+	})
+}
+
+func (t *trainer) sum(i int) []float32 { return t.sums[i*t.table.dim : (i+1)*t.table.dim] }
+
+func inverse(v []float32) float32 {
+	n := vek32.Dot(v, v)
+	if n < 1e-30 {
+		return 0
+	}
+	return float32(1 / math.Sqrt(float64(n)))
+}
+
+// cosines computes both levels' cosines of all queries and passages, and of each
+// query and its hard negative.
+func (t *trainer) cosines(ctx context.Context) error {
+	n := t.batch.n
+	lo, hi := &t.part[0], &t.part[1]
+	cosine := func(i, j int) (short, whole float32) {
+		u, v := t.sum(i), t.sum(j)
+		short = vek32.Dot(u[:t.short], v[:t.short])
+		whole = short + vek32.Dot(u[t.short:], v[t.short:])
+		return short * lo.inverse[i] * lo.inverse[j], whole * hi.inverse[i] * hi.inverse[j]
+	}
+	return parallel(ctx, t.o.Workers, chunks(n), func(c int) {
+		from, to := chunk(c, n)
+		for block := 0; block < n; block += 24 { // passages that stay in the first cache
+			for i := from; i < to; i++ {
+				for j := block; j < min(block+24, n); j++ {
+					lo.cosine[i*n+j], hi.cosine[i*n+j] = cosine(i, n+j)
+				}
+			}
+		}
+		for i := from; i < to; i++ {
+			if h := t.batch.hard[i]; h >= 0 {
+				lo.hard[i], hi.hard[i] = cosine(i, int(h))
+			}
+		}
+	})
 }

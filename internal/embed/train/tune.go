@@ -1,10 +1,22 @@
 package train
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/viterin/vek/vek32"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/embed/table"
 )
 
@@ -73,4 +85,133 @@ func extend(base *table.Model, words counts, n int) ([]string, *rows) {
 		}
 	}
 	return tokens, t
+}
+
+// recipe changes whenever the same pairs and options give another table, so that
+// no run continues a checkpoint of another recipe.
+const recipe = 1
+
+// state is what a checkpoint keeps: all that later steps depend on.
+type state struct {
+	Key    string   `json:"key"`    // of pairs and options
+	Epochs int      `json:"epochs"` // that are done
+	Step   int      `json:"step"`   // steps that are done
+	Dim    int      `json:"dim"`
+	Tokens []string `json:"tokens"`
+	rows   *rows
+}
+
+// key identifies pairs and options.
+func key(ctx context.Context, pairs []Pair, o *Options) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, recipe, o.Dim, o.Tokens, o.Epochs, o.Batch, o.Rate, o.Temperature, o.Hard, o.Seed, o.Info.Base, len(pairs))
+	weighed := map[string]bool{}
+	for i, p := range pairs {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if !weighed[p.Src] {
+			weighed[p.Src] = true
+			fmt.Fprintln(h, p.Src, o.Weight(p.Src))
+		}
+		var b [24]byte
+		binary.LittleEndian.PutUint64(b[:], hashText(p.Q))
+		binary.LittleEndian.PutUint64(b[8:], hashText(p.P))
+		binary.LittleEndian.PutUint64(b[16:], hashText(p.Src))
+		h.Write(b[:])
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
+}
+
+const checkpointMagic = "KENTRAIN"
+
+// save writes a checkpoint, whole or not at all: magic, the length of the state's
+// JSON, the JSON, the arrays of rows, and a CRC-32C of all that.
+func (s *state) save(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return &ken.Error{Code: ken.CodeInvalid, Msg: "write checkpoint", Err: err, Try: "Name a file in a folder that is there and writable."}
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	sum := crc32.New(castagnoli)
+	b := bufio.NewWriterSize(f, 1<<20)
+	w := io.MultiWriter(b, sum)
+	about, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), uint32(len(about)))
+	if _, err := w.Write(append(head, about...)); err != nil {
+		return err
+	}
+	for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(binary.Write(b, binary.LittleEndian, sum.Sum32()), b.Flush(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// load reads a checkpoint; without one it returns nil. One of other pairs or
+// options is an error: it is somebody's work.
+func load(path, key string) (*state, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		var s *state
+		if s, err = parseState(data); err == nil {
+			if s.Key != key {
+				return nil, &ken.Error{Code: ken.CodeInvalid, Msg: "checkpoint " + path + " is of a run with other pairs or options",
+					Try: "Give those again, delete the file, or name another one."}
+			}
+			return s, nil
+		}
+	}
+	return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: "read checkpoint " + path, Err: err, Try: "Delete the file; the run then starts anew."}
+}
+
+func parseState(data []byte) (*state, error) {
+	n := len(checkpointMagic)
+	if len(data) < n+8 || string(data[:n]) != checkpointMagic {
+		return nil, errors.New("it is no checkpoint")
+	}
+	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
+	if crc32.Checksum(body, castagnoli) != sum {
+		return nil, errors.New("the checksum differs")
+	}
+	about := int(binary.LittleEndian.Uint32(body[n:]))
+	rest := body[n+4:]
+	if about > len(rest) {
+		return nil, errors.New("it is cut off")
+	}
+	s := &state{}
+	if err := json.Unmarshal(rest[:about], s); err != nil {
+		return nil, err
+	}
+	rest = rest[about:]
+	tokens := len(s.Tokens)
+	if s.Dim < 1 || s.Dim > 1<<12 || s.Epochs < 0 || s.Step < 0 || len(rest) != tokens*(8*s.Dim+8) {
+		return nil, errors.New("its sizes contradict each other")
+	}
+	s.rows = newRows(tokens, s.Dim)
+	for _, part := range []any{s.rows.values, s.rows.moment, s.rows.square, s.rows.seen} {
+		n, err := binary.Decode(rest, binary.LittleEndian, part)
+		if err != nil {
+			return nil, err
+		}
+		rest = rest[n:]
+	}
+	return s, nil
 }

@@ -1,11 +1,25 @@
 package dataset
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
 )
 
 // Names of the files of a BEIR folder.
@@ -123,4 +137,292 @@ func (l *line) record() (Record, error) {
 	}
 	return Record{ID: string(c.ID), Conv: string(m.Conv), Session: string(m.Session), Heading: heading, Text: text,
 		Role: string(m.Role), Speaker: string(m.Speaker), At: when, Place: l.place()}, nil
+}
+
+// qrels reads the judgements of a split: grades by question and record, and the
+// questions that only other splits judge. A missing folder is no judgement.
+func qrels(ctx context.Context, dir, split string) (judged map[string]map[string]int, others map[string]bool, err error) {
+	names, err := splits(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if split == "" && slices.Contains(names, "test") {
+		split = "test"
+	}
+	if split != "" && !slices.Contains(names, split) {
+		return nil, nil, &ken.Error{Code: ken.CodeInvalid, Field: "split", Msg: "there is no qrels/" + split + ".tsv", Try: "Use one of: " + strings.Join(names, ", ") + "."}
+	}
+	judged, others = map[string]map[string]int{}, map[string]bool{}
+	for _, name := range names {
+		into := judged
+		if split != "" && name != split {
+			into = map[string]map[string]int{}
+		}
+		if err := judgements(linesOf(ctx, filepath.Join(dir, name+".tsv")), into); err != nil {
+			return nil, nil, err
+		}
+		for id := range into {
+			others[id] = true
+		}
+	}
+	return judged, others, nil
+}
+
+func splits(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".tsv"); ok && !e.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// judgements reads one file: question, record and grade in three columns, or the
+// four of TREC, whose second says nothing. The first line may name the columns.
+func judgements(lines iter.Seq2[*line, error], into map[string]map[string]int) error {
+	first := true
+	for l, err := range lines {
+		if err != nil {
+			return err
+		}
+		header := first
+		first = false
+		cols := columns(string(l.text))
+		if len(cols) == 4 {
+			cols = []string{cols[0], cols[2], cols[3]}
+		}
+		if len(cols) != 3 {
+			return l.fault("", strconv.Itoa(len(cols))+" columns; three belong there", "Write the ids of question and record and the score, with tabs between them.")
+		}
+		grade, err := strconv.ParseFloat(cols[2], 64)
+		switch {
+		case err != nil && header:
+			continue
+		case err != nil || grade != float64(int(grade)):
+			return l.fault("score", strconv.Quote(cols[2])+" is not a whole number", "Write 0 for what is not relevant, and 1 or more for what is.")
+		case cols[0] == "" || cols[1] == "":
+			return l.fault("", "an id is empty", "Give both ids.")
+		}
+		if into[cols[0]] == nil {
+			into[cols[0]] = map[string]int{}
+		}
+		into[cols[0]][cols[1]] = max(into[cols[0]][cols[1]], int(grade))
+	}
+	return nil
+}
+
+// columns splits at tabs, and at any white space where there are no tabs.
+func columns(s string) []string {
+	if !strings.Contains(s, "\t") {
+		return strings.Fields(s)
+	}
+	cols := strings.Split(s, "\t")
+	for i := range cols {
+		cols[i] = strings.TrimSpace(cols[i])
+	}
+	return cols
+}
+
+// maxLine is the longest line that is read, in bytes.
+const maxLine = 16 << 20
+
+// line is a line of a file that is not blank.
+type line struct {
+	file string // without its folder
+	n    int    // from 1
+	text []byte // valid until the next line
+}
+
+// fault is an error at this line. field may be empty.
+func (l *line) fault(field, msg, try string) error { return at(l.file, l.n, field, msg, try) }
+
+func at(file string, n int, field, msg, try string) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: file + ", line " + strconv.Itoa(n) + ": " + msg, Try: try}
+}
+
+// place names the line.
+func (l *line) place() string { return l.file + ":" + strconv.Itoa(l.n) }
+
+// decode reads the line's JSON object into v.
+func (l *line) decode(v any) error {
+	err := json.Unmarshal(l.text, v)
+	if err == nil {
+		return nil
+	}
+	field, msg := explain(err)
+	return l.fault(field, msg, "Correct the line: one JSON object a line.")
+}
+
+// explain puts an error of encoding/json into words, with the field at fault.
+func explain(err error) (field, msg string) {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return kind.Field, "a " + kind.Value + " where " + kind.Type.String() + " belongs"
+	}
+	return "", "not valid JSON: " + err.Error()
+}
+
+// linesOf yields the lines of a file that are not blank, and ends at ctx's end.
+func linesOf(ctx context.Context, path string) iter.Seq2[*line, error] {
+	return func(yield func(*line, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(nil, unreadable(path, err))
+			return
+		}
+		defer f.Close()
+		for l, err := range linesIn(f, filepath.Base(path)) {
+			if ctx.Err() != nil {
+				l, err = nil, ctx.Err()
+			}
+			if !yield(l, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func linesIn(r io.Reader, name string) iter.Seq2[*line, error] {
+	return func(yield func(*line, error) bool) {
+		sc := bufio.NewScanner(r)
+		sc.Buffer(make([]byte, 64<<10), maxLine)
+		l := &line{file: name}
+		for sc.Scan() {
+			l.n++
+			text := sc.Bytes()
+			if l.n == 1 {
+				text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			}
+			if l.text = bytes.TrimSpace(text); len(l.text) == 0 {
+				continue
+			}
+			if !utf8.Valid(l.text) {
+				yield(nil, l.fault("", "not valid UTF-8", "Convert the file to UTF-8 first."))
+				return
+			}
+			if !yield(l, nil) {
+				return
+			}
+		}
+		if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+			yield(nil, at(name, l.n+1, "", fmt.Sprintf("longer than %d bytes", maxLine), "Split the record."))
+		} else if err != nil {
+			yield(nil, fmt.Errorf("read %s: %w", name, err))
+		}
+	}
+}
+
+// word is a JSON string, or a number or boolean taken as one: ids and categories
+// are written either way. null is "".
+type word string
+
+// UnmarshalJSON refuses arrays and objects.
+func (w *word) UnmarshalJSON(b []byte) error {
+	switch {
+	case string(b) == "null":
+		*w = ""
+	case len(b) > 0 && b[0] == '"':
+		return json.Unmarshal(b, (*string)(w))
+	case len(b) > 0 && (b[0] == '[' || b[0] == '{'):
+		return errWord
+	default:
+		*w = word(b)
+	}
+	return nil
+}
+
+var errWord = errors.New("a list or an object where text or a number belongs")
+
+// Categories of questions that are added to a set.
+const (
+	CategorySmallTalk = "small talk"
+	CategoryNoAnswer  = "no answer"
+)
+
+//go:embed smalltalk.txt
+var smallTalk string
+
+// SmallTalk returns messages that ask for nothing a memory could know: greetings,
+// thanks, consent, and chat about nothing in particular. Nothing should be
+// injected for them.
+func SmallTalk() []Query {
+	var out []Query
+	for text := range strings.Lines(smallTalk) {
+		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {
+			out = append(out, added(fmt.Sprintf("small-talk-%d", len(out)+1), text, CategorySmallTalk))
+		}
+	}
+	return out
+}
+
+// NoAnswer reads questions that nothing in the set answers: plain text, one a
+// line, or lines as Questions reads them, whose relevant ids don't count. Errors
+// name file, line and field.
+func NoAnswer(ctx context.Context, path string) ([]Query, error) {
+	var out []Query
+	for l, err := range linesOf(ctx, path) {
+		if err != nil {
+			return nil, err
+		}
+		n := len(out) + 1
+		q := added(fmt.Sprintf("no-answer-%d", n), string(l.text), CategoryNoAnswer)
+		if l.text[0] == '{' {
+			read, err := l.question()
+			if err != nil {
+				return nil, err
+			}
+			q.ID, q.Text, q.Conv = read.ID, read.Text, read.Conv
+			if read.Category != "" {
+				q.Category = read.Category
+			}
+		}
+		out = append(out, q)
+	}
+	if len(out) == 0 {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "no-answer", Msg: "there are no questions in " + path, Try: "Write one question a line."}
+	}
+	return out, nil
+}
+
+func added(id, text, category string) Query {
+	return Query{ID: id, Text: text, Category: category, Judged: true, Level: LevelRecord, Added: true}
+}
+
+// Add appends questions that nothing answers. In a scoped set, those that name no
+// conversation are dealt out: the first to the first conversation, and so on.
+func (s *Set) Add(queries ...Query) error {
+	var convs []string
+	seen := map[string]bool{}
+	ids := map[string]bool{}
+	for i := range s.Queries {
+		ids[s.Queries[i].ID] = true
+		if c := s.Queries[i].Conv; s.Scoped && !seen[c] {
+			seen[c] = true
+			convs = append(convs, c)
+		}
+	}
+	for i, q := range queries {
+		if ids[q.ID] {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "_id", Msg: fmt.Sprintf("two questions have the id %q", q.ID), Try: "Give every question an id of its own."}
+		}
+		ids[q.ID] = true
+		switch {
+		case !s.Scoped:
+			q.Conv = ""
+		case q.Conv == "":
+			q.Conv = convs[i%len(convs)]
+		case !seen[q.Conv]:
+			return &ken.Error{Code: ken.CodeInvalid, Field: "metadata.conv", Msg: fmt.Sprintf("question %q is about %q, which no question of the set is about", q.ID, q.Conv),
+				Try: "Leave conv out, or name a conversation of the set."}
+		}
+		s.Queries = append(s.Queries, q)
+	}
+	return nil
 }

@@ -1,11 +1,22 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/store/jsonl"
 )
 
 // Format names a layout that Open knows.
@@ -95,3 +106,177 @@ func (q *Query) Answerable() bool { return q.Judged && len(q.Relevant) > 0 }
 
 // NoAnswer reports whether nothing should be found for the question.
 func (q *Query) NoAnswer() bool { return q.Judged && len(q.Relevant) == 0 }
+
+// openClaims reads an export of Ken's and the questions beside it. Relevant ids
+// are the claims' ids or keys.
+func openClaims(ctx context.Context, path, questions string, o Options) (*Set, error) {
+	s := &Set{Format: FormatClaims, records: func(ctx context.Context) iter.Seq2[Record, error] { return claims(ctx, path) }}
+	var err error
+	s.Queries, err = Questions(ctx, cmp.Or(o.Questions, questions))
+	for i := range s.Queries { // one owner's claims know no conversation
+		s.Queries[i].Conv = ""
+	}
+	return s, err
+}
+
+func claims(ctx context.Context, path string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		name := filepath.Base(path)
+		f, err := os.Open(path)
+		if err != nil {
+			yield(Record{}, unreadable(path, err))
+			return
+		}
+		defer f.Close()
+		for l := range jsonl.Read(f, name) {
+			r := Record{ID: cmp.Or(l.Claim.ID, l.Claim.Key), Session: l.Claim.Session, Claim: &l.Claim, Prior: l.History,
+				Place: fmt.Sprintf("%s:%d", name, l.N)}
+			err := ctx.Err()
+			if l.Err != nil {
+				err = claimFault(name, l.N, l.Err)
+			}
+			if r.ID == "" {
+				r.ID = r.Place
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// claimFault adds the line to what is wrong with a claim.
+func claimFault(name string, n int, err error) error {
+	var e *ken.Error
+	if errors.As(err, &e) {
+		return at(name, n, e.Field, e.Msg, cmp.Or(e.Try, "Correct the line."))
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return unreadable(name, err)
+	}
+	return err
+}
+
+// questionLine is one line of a file of questions. Relevant is either a list of
+// ids or an object of ids with grades; metadata.relevant is not read.
+type questionLine struct {
+	ID       word            `json:"_id"`
+	Text     string          `json:"text"`
+	Relevant json.RawMessage `json:"relevant"`
+	Metadata struct {
+		Conv         word `json:"conv"`
+		Category     word `json:"category"`
+		Type         word `json:"type"`
+		QuestionType word `json:"question_type"`
+	} `json:"metadata"`
+}
+
+// Questions reads a file of questions, one JSON object a line:
+//
+//	{"_id": "q1", "text": "Who owns billing?", "relevant": ["claim-7"], "metadata": {"category": "fact"}}
+//
+// relevant is a list of ids, or an object of ids with their grades from 0; an
+// empty list says that nothing answers the question, and a missing one leaves
+// open what does. Errors name file, line and field.
+func Questions(ctx context.Context, path string) ([]Query, error) {
+	var out []Query
+	for l, err := range linesOf(ctx, path) {
+		if err != nil {
+			return nil, err
+		}
+		q, err := l.question()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+func (l *line) question() (Query, error) {
+	var w questionLine
+	if err := l.decode(&w); err != nil {
+		return Query{}, err
+	}
+	switch {
+	case w.ID == "":
+		return Query{}, l.fault("_id", "is missing", "Give every question an id.")
+	case strings.TrimSpace(w.Text) == "":
+		return Query{}, l.fault("text", "is empty", "Say what is asked.")
+	}
+	m := &w.Metadata
+	q := Query{ID: string(w.ID), Text: w.Text, Conv: string(m.Conv), Level: LevelRecord,
+		Category: string(cmp.Or(m.Category, m.Type, m.QuestionType))}
+	if len(w.Relevant) == 0 || string(w.Relevant) == "null" {
+		return q, nil
+	}
+	q.Judged = true
+	var ids []word
+	if json.Unmarshal(w.Relevant, &ids) == nil {
+		q.Relevant = make(map[string]int, len(ids))
+		for _, id := range ids {
+			q.Relevant[string(id)] = 1
+		}
+		return q, nil
+	}
+	var grades map[string]int
+	if err := json.Unmarshal(w.Relevant, &grades); err != nil {
+		return Query{}, l.fault("relevant", "neither a list of ids nor an object of ids with grades", `Write it as ["id", "id"].`)
+	}
+	q.Relevant = positive(grades)
+	return q, nil
+}
+
+// layouts are the ways in which the sets write a time, in the order of trial.
+var layouts = []string{
+	time.RFC3339Nano,
+	"2006-01-02 15:04:05",
+	"2006-01-02T15:04:05",
+	"2006-01-02 15:04",
+	time.DateOnly,
+	"2006/01/02 15:04", // LongMemEval, after its weekday is taken out
+	"2006/01/02",
+	"3:04 pm on 2 January, 2006", // LoCoMo
+	"January-02-2006",            // BEAM
+	"January-2-2006",
+	"2 January, 2006",
+	"2 January 2006",
+	"January 2, 2006",
+}
+
+var weekday = lazyregexp.New(`\s*\([A-Za-z]{2,9}\)\s*`)
+
+var errTime = errors.New("a date that can't be read")
+
+// ParseTime reads a time as the sets write it, such as "1:56 pm on 8 May, 2023",
+// "March-15-2024", "2023/05/30 (Tue) 21:48" and RFC 3339. Without a zone it is UTC.
+// "" is the zero time.
+func ParseTime(s string) (time.Time, error) {
+	if s = strings.TrimSpace(s); s == "" {
+		return time.Time{}, nil
+	}
+	clean := strings.TrimSpace(weekday.ReplaceAllString(s, " "))
+	for _, layout := range layouts {
+		for _, try := range []string{clean, strings.ToLower(clean)} { // "PM" and "pm"
+			if t, err := time.Parse(layout, try); err == nil {
+				return bounded(t.UTC())
+			}
+		}
+	}
+	return time.Time{}, errors.Join(errTime, errors.New(strconv.Quote(shorten(s))))
+}
+
+// bounded refuses what RFC 3339 can't write: no claim can be that old.
+func bounded(t time.Time) (time.Time, error) {
+	if y := t.Year(); y < 1 || y > 9999 {
+		return time.Time{}, errTime
+	}
+	return t, nil
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}

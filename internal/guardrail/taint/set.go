@@ -3,6 +3,8 @@ package taint
 import (
 	"iter"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // MaxText is how much of a claim is indexed, in bytes: more than a block ever shows
@@ -121,4 +123,236 @@ func (s *Set) Check(arguments string, trusted iter.Seq[string]) []Match {
 		return s.byID[a.ID] - s.byID[b.ID]
 	})
 	return out
+}
+
+// What a span must have to count: see the package's comment. Weights are those of
+// weigh. The limits were set on the cases in testdata, and looked at with the
+// unrelated texts of the evaluation data.
+const (
+	proseWords, proseWeight     = 5, 8
+	proseOwn                    = 2 // words that are not ordinary
+	commandWords, commandWeight = 3, 5
+	singlesPerWord              = 4 // characters of a script without spaces that say as much as a word
+)
+
+// maxRun is where a span ends at the latest, in words.
+const maxRun = 512
+
+// maxPlaces bounds the places of a claim at which one span is looked for: text that
+// says the same over and over is not compared with itself.
+const maxPlaces = 16
+
+// run is a span of words that the arguments share with a text.
+type run struct {
+	text     int32
+	from, to int // in the arguments' words
+}
+
+// runs finds the longest spans that the words share with a text each.
+func (s *Set) runs(words []word) (out []run) {
+	for i := 0; i+gramWords <= len(words); i++ {
+		at, ok := s.grams[gram(words[i:])]
+		for tries := 0; ok && at >= 0 && tries < maxPlaces; tries++ {
+			p := s.places[at]
+			at = p.next
+			theirs := s.texts[p.text].words
+			if i > 0 && p.pos > 0 && words[i-1].hash == theirs[p.pos-1].hash {
+				continue // it is within one that began before
+			}
+			n := 0
+			for n < maxRun && i+n < len(words) && int(p.pos)+n < len(theirs) && words[i+n].hash == theirs[int(p.pos)+n].hash {
+				n++
+			}
+			if n >= gramWords {
+				out = append(out, run{p.text, i, i + n})
+			}
+		}
+	}
+	return out
+}
+
+// counts reports whether a span says enough, leaving out the words that are known.
+func (r run) counts(words []word, known []bool) bool {
+	n, weight, own, singles, risk := 0, 0, 0, 0, false
+	for i := r.from; i < r.to; i++ {
+		if known != nil && known[i] {
+			continue
+		}
+		n++
+		w := &words[i]
+		weight += int(w.weight)
+		risk = risk || w.weight == weightRisk
+		if w.single {
+			singles++
+		} else if w.weight >= weightOwn {
+			own++
+		}
+	}
+	own += singles / singlesPerWord
+	return n >= proseWords && weight >= proseWeight && own >= proseOwn || n >= commandWords && weight >= commandWeight && risk
+}
+
+// chars is the span's length, with a space between its words.
+func (r run) chars(words []word) int {
+	n := r.to - r.from - 1
+	for _, w := range words[r.from:r.to] {
+		n += int(w.chars)
+	}
+	return n
+}
+
+// hit is a token that the arguments share with a text.
+type hit struct {
+	text  int32
+	token token
+}
+
+func (s *Set) hits(tokens []token) (out []hit) {
+	for _, t := range tokens {
+		if n, ok := s.tokens[t.hash]; ok {
+			out = append(out, hit{n, t})
+		}
+	}
+	return out
+}
+
+// known is what of the arguments was said by somebody who may say it.
+type known struct {
+	words  []bool // by place in the arguments
+	tokens map[uint64]bool
+}
+
+// knownWords is how many words in a row make them known: two may stand together by
+// chance.
+const knownWords = 3
+
+// learn reads the trusted texts for what the spans and tokens hold.
+func learn(t *text, runs []run, hits []hit, trusted iter.Seq[string]) known {
+	k := known{words: make([]bool, len(t.words)), tokens: map[uint64]bool{}}
+	places := map[uint64][]int{} // of three words of a span
+	for _, r := range runs {
+		for i := r.from; i+knownWords <= r.to; i++ {
+			g := gram(t.words[i:])
+			if have := places[g]; len(have) == 0 || have[len(have)-1] < i {
+				places[g] = append(have, i)
+			}
+		}
+	}
+	wanted := map[uint64]bool{}
+	for _, h := range hits {
+		wanted[h.token.hash] = true
+		for _, w := range h.token.within {
+			wanted[w] = true
+		}
+	}
+	for s := range trusted {
+		theirs := read(s)
+		for i := 0; i+knownWords <= len(theirs.words); i++ {
+			for _, at := range places[gram(theirs.words[i:])] {
+				k.words[at], k.words[at+1], k.words[at+2] = true, true, true
+			}
+		}
+		for _, tok := range theirs.tokens {
+			if tok.sort != parent && wanted[tok.hash] {
+				k.tokens[tok.hash] = true
+			}
+		}
+	}
+	return k
+}
+
+// names reports whether a token, or what it lies in, was said.
+func (k *known) names(t *token) bool {
+	if k.tokens[t.hash] {
+		return true
+	}
+	for _, w := range t.within {
+		if k.tokens[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxArguments bounds what is read of one call's arguments: as much as an answer
+// that is kept at all.
+const maxArguments = 4 << 20
+
+// values returns what a call's arguments say: the strings of the JSON, numbers and
+// words between them, and its keys at the end, so that a command that is split over
+// an array stands together. What is no JSON, or broke off, is read as far as it goes.
+func values(arguments string) string {
+	if len(arguments) > maxArguments {
+		arguments = arguments[:maxArguments]
+	}
+	trimmed := strings.TrimLeft(arguments, " \t\r\n")
+	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' && trimmed[0] != '"' {
+		return arguments
+	}
+	var text, keys strings.Builder
+	text.Grow(len(arguments))
+	for i := 0; i < len(arguments); {
+		c := arguments[i]
+		if c != '"' {
+			if c == '{' || c == '}' || c == '[' || c == ']' || c == ',' || c == ':' {
+				c = '\n' // it ends a number, and no span
+			}
+			text.WriteByte(c)
+			i++
+			continue
+		}
+		s, end := literal(arguments[i+1:])
+		i += 1 + end
+		if isKey(arguments[i:]) {
+			keys.WriteByte('\n')
+			keys.WriteString(s)
+			continue
+		}
+		text.WriteByte('\n')
+		text.WriteString(s)
+		text.WriteByte('\n')
+	}
+	return text.String() + keys.String()
+}
+
+// isKey reports a string that a colon follows.
+func isKey(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return rest != "" && rest[0] == ':'
+}
+
+// literal decodes a JSON string behind its opening quote, and returns where it ends.
+func literal(s string) (decoded string, end int) {
+	i := strings.IndexAny(s, `"\`)
+	switch {
+	case i < 0:
+		return s, len(s)
+	case s[i] == '"':
+		return s[:i], i + 1
+	}
+	var b strings.Builder
+	for i = 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), i + 1
+		case c != '\\' || i+1 == len(s):
+			b.WriteByte(c)
+			i++
+		default:
+			r, size := jsonEscape(s[i+1:])
+			b.WriteRune(r)
+			i += 1 + size
+		}
+	}
+	return b.String(), len(s)
+}
+
+func jsonEscape(s string) (rune, int) {
+	switch s[0] {
+	case 'n', 'r', 't', 'b', 'f':
+		return ' ', 1
+	case 'u':
+		return escaped(s)
+	}
+	return utf8.DecodeRuneInString(s)
 }

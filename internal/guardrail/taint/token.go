@@ -3,6 +3,7 @@ package taint
 import (
 	"math"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -197,5 +198,233 @@ func uuid(v string) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// A word's weight is what it says that two texts share it: nothing for words that
+// are everywhere, and most for those that are dangerous in a command.
+const (
+	weightNone  = 0
+	weightUsual = 1
+	weightOwn   = 2
+	weightRisk  = 3
+)
+
+// dangerous words make a short command worth a look.
+var dangerous = set(`
+	rm -rf -fr -r dd mkfs shred wipe format
+	curl wget nc ncat netcat socat telnet ssh scp sftp rsync ftp tftp nslookup dig
+	sudo su doas chmod chown chattr setfacl visudo usermod useradd passwd
+	eval exec source base64 xxd bash sh zsh powershell pwsh iex iwr irm certutil bitsadmin mshta rundll32 osascript
+	--force --no-verify --insecure --privileged --delete --hard --mirror --no-check-certificate --allow-root --yolo
+	--extra-index-url --index-url --registry --trusted-host --unsafe-perm --dangerously-skip-permissions --no-sandbox
+	crontab systemctl launchctl iptables ufw setenforce insmod ld_preload
+	drop truncate delete grant revoke alter
+	install clone
+	authorized_keys id_rsa id_ed25519 sudoers shadow passwd
+	xargs nohup disown kubectl terraform
+`)
+
+// ordinary words of prose and of programs, beyond those that say nothing.
+var ordinary = sync.OnceValue(func() map[string]bool {
+	return set(`
+	able about above across after again against all almost alone along already also although always among another any anybody anyone
+	anything around asked asks away back became because become becomes been before began behind being below best better between big both
+	call called calls can't case cases change changed changes check checks clear close come comes common complete could day days default describe
+	different does doesn't done don't down during each early either else end ends enough even ever every everybody everyone everything example
+	examples exit fact failed fails failure far few file files find first fix fixed follow following follows found full further gave general get gets
+	getting give given gives goes going good got great group had half happen happens hard having help here high hold home how however hour hours idea
+	important include included includes input inside instead issue it's itself just keep keeps kind knew know known large last later latest least left
+	less let like likely line lines list little live local long longer look looking looks low made main make makes making many matter may maybe mean
+	means member message messages might minute minutes more most much must name names near need needed needs never new next night no nobody none note
+	nothing now number numbers of off often old once one ones only open order other others our out output over own part parts people per person place
+	please point possible present problem problems put question questions quite ran rather read ready real really reason result results return returned
+	returns right run running runs said same save saw say says second seconds see seem seems seen set sets several shall she should show showed shown shows
+	side simple simply since small so some somebody someone something soon start started starts state states still stop such support sure take taken takes
+	tell test tests text than thank thanks that that's their them then there these they thing things think this those though thought three through time
+	times today together told too took toward try trying turn two type types under until upon use used useful user users uses using usually value values
+	version very via want wanted wants was way ways week weeks well went were what when where whether which while who whole whose why will with within
+	without won't word words work worked working works would write written wrong wrote year years yes yet you your
+	api app args array async await bin bool break build builds byte bytes cat catch cd class client clients cmd code com command commands commit
+	config const container content context count create created cursor data database date debug dev dir docs double echo else elif empty env err error errors
+	event events exception export fail false field fields float folder for foreach format from func function functions git github go golang grep handler
+	header headers host html http https id if image import index init install int interface internal item items java javascript js json key keys len length
+	let lib license licensed link local log logs loop ls make map match max md method methods min mod model module mv net new nil node npm null object
+	option options org output package page parameter params parse pass passed path pattern pip port print private process program project public push
+	py python query queue read readme record records request requests require requires response return root route rust schema script select self server
+	service services size sql src static status stderr stdin stdout stream string struct style sum switch system table tag target task temp template
+	temperature title tmp token tokens tool tools true type typescript undefined update updated url utf var void volume warning web x y yaml yml
+	body div span href color width label button text input form charset application
+	account address compliance copy customer except partner payment payments team
+	i'm thank hi hello dear regards best
+`)
+})
+
+// empty words carry a sentence and nothing else.
+var empty = set(`
+	a an and are as at be but by do for from has have he her his i if in into is it its me my not of on or s so t than that the their them they
+	this to us was we were will with you your
+`)
+
+// weights of the words above.
+var weights = sync.OnceValue(func() map[string]uint8 {
+	out := map[string]uint8{}
+	for w := range ordinary() {
+		out[w] = weightUsual
+	}
+	for w := range dangerous {
+		out[w] = weightRisk
+	}
+	for w := range empty {
+		out[w] = weightNone
+	}
+	return out
+})
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// weigh returns a word's weight. It is in lower case.
+func weigh(w []byte) uint8 {
+	if have, ok := weights()[string(w)]; ok {
+		return have
+	}
+	if len(w) <= 2 || w[0] == '-' {
+		return weightUsual
+	}
+	return weightOwn
+}
+
+// protections are parts of the names of variables that switch protection off, or have
+// other code loaded.
+var protections = []string{"tls", "ssl", "verify", "insecure", "unauthorized", "preload", "proxy", "trust", "auth_", "_opts", "_options", "sandbox"}
+
+// switches reads assignments to such variables: NODE_TLS_REJECT_UNAUTHORIZED=0.
+func (t *tokens) switches(s string) {
+	for i := 0; ; {
+		eq := strings.IndexByte(s[i:], '=')
+		if eq < 0 {
+			return
+		}
+		at := i + eq
+		i = at + 1
+		from, to := at, i
+		for from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') {
+			from--
+		}
+		for to < len(s) && to < i+64 && !separator(s[to]) {
+			to++
+		}
+		if name := s[from:at]; len(name) >= 8 && to > i && strings.Contains(name, "_") && containsAny(name, protections) {
+			t.add("a", s[from:to], sure)
+		}
+	}
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Numbers of accounts, cards and telephones have this many digits.
+const minDigits, maxDigits = 10, 34
+
+// numbers reads long numbers in groups, as people write them: "DE89 3704 0044 …" and
+// "+49 (170) 555-01" are one number each. A group of an account number may begin with
+// letters. A time in seconds or milliseconds is no such number.
+func (t *tokens) numbers(s string) {
+	var buf [maxDigits]byte
+	for i := 0; i < len(s); i++ {
+		if !digit(s[i]) || i > 0 && wordByte(s[i-1]) && !prefixed(s, i) {
+			continue
+		}
+		n, j := 0, i
+		for gap := 0; j < len(s) && n < len(buf) && gap < 3; j++ {
+			if digit(s[j]) {
+				buf[n], gap = s[j], 0
+				n++
+			} else if gap++; strings.IndexByte(" -().+/", s[j]) < 0 {
+				break
+			}
+		}
+		if number := string(buf[:n]); n >= minDigits && !moment(number) && !date(s[i:j]) {
+			t.add("n", number, sure)
+		}
+		i = max(i, j-1)
+	}
+}
+
+// prefixed reports digits behind the two letters of a country, as in de89.
+func prefixed(s string, i int) bool {
+	return i >= 2 && letter(s[i-1]) && letter(s[i-2]) && (i == 2 || !wordByte(s[i-3]))
+}
+
+// moment reports a time in seconds, milliseconds or nanoseconds since 1970.
+func moment(n string) bool {
+	return (len(n) == 10 || len(n) == 13 || len(n) == 16 || len(n) == 19) && (n[0] == '1' || n[0] == '2')
+}
+
+// date reports a number that is a date with dashes or dots.
+func date(s string) bool {
+	return len(s) >= 10 && (s[4] == '-' || s[4] == '.' || s[4] == '/') && (s[0] == '1' || s[0] == '2')
+}
+
+// secretFiles are parts of paths that lead to what should not be read.
+var secretFiles = []string{".ssh/", "id_rsa", "id_ed25519", "authorized_keys", ".aws/credentials", ".git-credentials", ".netrc", ".kube/config",
+	".docker/config", "/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/cron", ".bash_history", ".gnupg/", "wallet.dat", "/proc/self/environ"}
+
+// roots are the first folders of paths outside a project. A path that begins
+// otherwise may be a route of an API.
+var roots = set(`home users root etc var srv opt mnt media data private volumes boot proc sys run tmp workspace workspaces`)
+
+// minPathParts is how deep a path is that is distinctive: /srv/data/x.
+const minPathParts, minPathBytes = 3, 12
+
+// maxPathParts is how deep a path may be; each of its folders is looked up.
+const maxPathParts = 64
+
+// path reads a path outside a project, or to a secret, whatever is before it.
+func (t *tokens) path(c string) bool {
+	c = strings.ReplaceAll(c, `\`, "/")
+	if i := strings.IndexByte(c, ':'); i == 1 { // a drive
+		c = c[2:]
+	} else if i > 0 && strings.HasPrefix(c[i+1:], "/") { // host:/path, and file:///path
+		c = c[i+1:]
+	}
+	for _, s := range secretFiles {
+		if i := strings.Index(c, s); i >= 0 {
+			t.add("s", strings.TrimRight(c[i:], "/"), sure)
+			return true
+		}
+	}
+	c = strings.TrimRight(c, "/")
+	parts := strings.Split(strings.TrimLeft(c, "/"), "/")
+	home := strings.HasPrefix(c, "~/") || strings.HasPrefix(c, "$home/")
+	if !home && (!strings.HasPrefix(c, "/") || !roots[parts[0]]) || len(parts) < 2 {
+		return false
+	}
+	if len(parts) > maxPathParts {
+		return false
+	}
+	var folders []string
+	for n, f := len(parts)-1, c; n >= 2; n-- {
+		f = f[:strings.LastIndexByte(f, '/')]
+		folders = append(folders, f)
+	}
+	var within []uint64
+	for i := len(folders) - 1; i >= 0; i-- {
+		t.add("p", folders[i], parent, within...)
+		within = append(within[:len(within):len(within)], hash("p"+folders[i]))
+	}
+	t.add("p", c, unless(len(parts) >= minPathParts && len(c) >= minPathBytes), within...)
 	return true
 }

@@ -28,12 +28,12 @@ const (
 //
 // An Echo is safe for concurrent use.
 type Echo struct {
-	said  []told
+	said  []injectedSentence
 	index map[string][]int32 // by word, where in said
 }
 
-// told is one injected sentence.
-type told struct {
+// injectedSentence is one injected sentence.
+type injectedSentence struct {
 	id    string
 	text  text
 	plain string // folded, for scripts without spaces
@@ -62,7 +62,7 @@ func (e *Echo) add(id string, t text, plain string) {
 	if len(t.words) == 0 {
 		return
 	}
-	x := told{id: id, text: t, plain: plain, words: map[string]trait{}}
+	x := injectedSentence{id: id, text: t, plain: plain, words: map[string]trait{}}
 	n := int32(len(e.said))
 	for i := range t.words {
 		w := &t.words[i]

@@ -1,5 +1,7 @@
 package consolidate
 
+import "slices"
+
 // frame is a simple sentence taken apart: who, does what, and the phrases after
 // it, each under its preposition.
 type frame struct {
@@ -170,4 +172,195 @@ func attribute(subject []word) (one, changes bool) {
 		one = one || subject[i].has(choice)
 	}
 	return one, !last.has(fixed)
+}
+
+// attached reports whether each number of b stands beside the same word as in a,
+// and what follows each preposition and comparison is what follows it in a.
+func attached(a, b []word) bool {
+	for i := range b {
+		w := &b[i]
+		switch {
+		case w.has(number):
+			if !beside(a, w.norm, b, i) {
+				return false
+			}
+		case w.is&(prep|limits|counts) != 0 && !condition[w.norm] && (i+1 == len(b) || !b[i+1].has(prep)):
+			if next := neighbour(b, i, 1); next != "" && !follows(a, w.norm, next) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// neighbour is the nearest telling word in a direction, "" for none.
+func neighbour(w []word, i, step int) string {
+	for i += step; i >= 0 && i < len(w); i += step {
+		if tells(&w[i]) {
+			return keyOf(&w[i])
+		}
+	}
+	return ""
+}
+
+// beside reports whether the number at b[i] stands in a near one of the words that
+// it stands near in b: two to each side.
+func beside(a []word, number string, b []word, i int) bool {
+	near := around(b, i)
+	for j := range a {
+		if a[j].norm != number {
+			continue
+		}
+		for _, x := range around(a, j) {
+			if slices.Contains(near, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// around returns the two telling words before and after w[i].
+func around(w []word, i int) []string {
+	var out []string
+	for _, step := range [2]int{-1, 1} {
+		for j, n := i+step, 0; j >= 0 && j < len(w) && n < 2; j += step {
+			if tells(&w[j]) {
+				out = append(out, keyOf(&w[j]))
+				n++
+			}
+		}
+	}
+	return out
+}
+
+// follows reports whether next stands in a behind the word, before another one of
+// its kind, or a lacks the word.
+func follows(a []word, norm, next string) bool {
+	has := false
+	for i := range a {
+		if a[i].norm != norm {
+			continue
+		}
+		has = true
+		for j := i + 1; j < len(a) && a[j].is&(prep|limits) == 0; j++ {
+			if keyOf(&a[j]) == next || a[j].has(pronoun) {
+				return true
+			}
+		}
+	}
+	return !has
+}
+
+// short bounds what is aligned; a longer text is covered by its words alone.
+func short(w []word) []word { return w[:min(len(w), maxWords)] }
+
+func (x *injectedSentence) short() []word { return short(x.text.words) }
+
+// swapped reports two sentences of the same verb that exchange who does it and to
+// whom.
+func swapped(a, b []word) bool {
+	x, ok1 := parse(a)
+	y, ok2 := parse(b)
+	if !ok1 || !ok2 || x.key != y.key || len(y.subject) == 0 || len(x.subject) == 0 {
+		return false
+	}
+	who := keyOf(&y.subject[len(y.subject)-1])
+	for i := range x.subject {
+		for j := range y.subject {
+			if keyOf(&x.subject[i]) == keyOf(&y.subject[j]) {
+				return false
+			}
+		}
+	}
+	for i := x.verbAt; i < len(a); i++ {
+		if keyOf(&a[i]) == who {
+			return true
+		}
+	}
+	return false
+}
+
+// polarity judges two statements that differ in a negation alone.
+func (p *pair) polarity() (Verdict, bool) {
+	olds, news := 0, 0
+	var ended, again bool
+	var last word
+	for _, h := range p.hunks {
+		if o, n, ok := alwaysNever(h); ok {
+			olds, news, last = olds+o, news+n, h.b[0]
+			continue
+		}
+		for _, side := range []struct {
+			words []word
+			n     *int
+		}{{h.a, &olds}, {h.b, &news}} {
+			for _, w := range side.words {
+				if w.norm == "again" {
+					again = true
+					continue
+				}
+				if !w.has(negates) {
+					return Verdict{}, false
+				}
+				*side.n++
+				last, ended = w, ended || w.has(ending)
+			}
+		}
+	}
+	if (olds == 0) == (news == 0) || p.uncertain() {
+		return Verdict{}, false
+	}
+	switch {
+	case news > 0 && (ended || p.new.strong != ""):
+		return Verdict{Relation: Updates, Why: "not any more: " + or(p.new.strong, last.raw)}, true
+	case again && olds > 0:
+		return Verdict{Relation: Updates, Why: "again"}, true
+	case p.new.weak != "" && len(p.new.when) == 0 && p.old.weak == "":
+		return Verdict{Relation: Updates, Why: p.new.weak + " the other way"}, true
+	}
+	return Verdict{Relation: Contradicts, Why: "only one of them says " + quote([]word{last})}, true
+}
+
+// alwaysNever reports the one pair of words that turns a statement round by
+// replacing one another.
+func alwaysNever(h hunk) (olds, news int, ok bool) {
+	if len(h.a) != 1 || len(h.b) != 1 {
+		return 0, 0, false
+	}
+	switch {
+	case h.a[0].norm == "always" && h.b[0].norm == "never":
+		return 0, 1, true
+	case h.a[0].norm == "never" && h.b[0].norm == "always":
+		return 1, 0, true
+	}
+	return 0, 0, false
+}
+
+// uncertain reports statements that can be true together with their negation:
+// about some and about sometimes, about what might be, and about the past, where
+// each may speak of another event.
+func (p *pair) uncertain() bool {
+	for _, words := range [][]word{p.a, p.b} {
+		for i := range words {
+			if words[i].has(past) || partial[words[i].norm] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var partial = map[string]bool{
+	"some": true, "few": true, "many": true, "several": true, "most": true, "half": true, "often": true, "usually": true,
+	"sometimes": true, "occasionally": true, "generally": true, "typically": true, "mostly": true, "mainly": true, "may": true,
+	"might": true, "could": true, "perhaps": true, "maybe": true, "possibly": true, "probably": true, "likely": true, "another": true,
+	"hardly": true, "rarely": true, "seldom": true, "barely": true,
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }

@@ -209,3 +209,196 @@ func (t *text) add(e entry, raw string, cut byte) {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// trait is what a word does in a statement, a bit each.
+type trait uint32
+
+const (
+	negates    trait = 1 << iota // not, never, without
+	modal                        // must, may, can: how binding or possible
+	counts                       // all, some, usually, more: how many, how often, in comparison
+	number                       // begins with a digit
+	name                         // written like a name: a capital inside a sentence, a digit or sign inside
+	prep                         // in, on, at, for: what follows is where, when or of what
+	limits                       // only, if, except, before: what follows restricts the rest
+	adds                         // because, which, named: what follows adds to the rest
+	joins                        // and, or
+	verb                         // a form of a verb that is known
+	be                           // a form of to be in the present, or what stands for one: ":" and "="
+	past                         // a past form that stands by itself
+	going                        // a form in -ing
+	passive                      // a participle after a form of to be
+	timely                       // a month, a weekday, a word such as today
+	unit                         // of a number
+	pronoun                      // he, she, it, they: its noun is elsewhere
+	article                      // "a" or "an" stood before it
+	definite                     // "the", "this" or a possessive stood before it
+	owner                        // it ended in 's
+	generic                      // a noun that says what a name says already: service, project
+	functional                   // an attribute that has one value at a time: port, owner
+	fixed                        // a functional attribute that never changes: birthday
+	sign                         // a character that is no letter and matters: +, <, %
+	exact                        // an identifier: its case matters
+	ending                       // not any more: strengthens a negation
+	foreign                      // a function word of a language that the rules do not know
+	english                      // a function word of English that no other language here has
+	filler                       // says nothing here: also, still, really
+	choice                       // sole, only one at a time: default, favourite, current
+	finite                       // a verb for sure: "does" or "did" stood before it
+	compound                     // part of a hyphenated word
+)
+
+// shape is what has to agree beside the word itself.
+const shape = past | going | passive
+
+// word is one word of a statement.
+type word struct {
+	norm string // the form that is compared: lower case, base form of a known verb, one spelling for many
+	raw  string // as written
+	is   trait
+	cut  byte // the mark before it: '.', ',', ':', '(', '-', 0 for none
+}
+
+func (w *word) has(t trait) bool { return w.is&t != 0 }
+
+// equals reports whether two words say the same.
+func (w *word) equals(o *word) bool {
+	return w.norm == o.norm && (w.is^o.is)&shape == 0
+}
+
+// text is a statement, read.
+type text struct {
+	words []word
+
+	weak   string // "now", "since May": that something changed, though others may hold as well
+	strong string // "instead", "no longer": that what was, is not
+	also   bool   // says that what was still is
+	asks   bool
+	when   []string // the date of "since" and "as of"
+	raw    bool     // has letters of a script without spaces: compared as it is, never interpreted
+	alien  bool     // not English
+	code   bool     // a line of code, or a formula: every sign counts
+	parts  int      // sentences
+	edits  int      // words left out or moved that another wording may lack
+}
+
+// drop resolves words that do not stay, or do so as another. It reports whether w
+// is gone.
+func (r *resolver) drop(w *word) bool {
+	switch w.norm {
+	case "a", "an":
+		r.det |= article
+		return r.i+1 < len(r.in)
+	case "the", "this", "these":
+		r.det |= definite
+		return r.i+1 < len(r.in) && !r.is(1, be)
+	case "my", "mine":
+		w.norm, w.is = "user", owner
+		return false
+	case "that":
+		return r.i > 0 && r.i+1 < len(r.in)
+	case "new": // "Ana's new phone number" was another one before
+		if r.is(1, functional) && r.i > 0 && r.in[r.i-1].has(owner) {
+			r.text.weak = "new"
+			r.text.edits++
+			return true
+		}
+		return false
+	case "no":
+		if r.norm(1) == "longer" || r.norm(1) == "more" && r.i+2 == len(r.in) {
+			r.i++
+			w.norm, w.is = "not", negates|ending
+			r.text.strong = "no longer"
+		}
+		return false
+	case "any":
+		if r.norm(1) == "longer" || r.norm(1) == "more" && r.i+2 == len(r.in) {
+			r.i++
+			r.text.strong = "any longer"
+			return true
+		}
+		return false
+	case "instead", "rather":
+		return r.instead(w)
+	case "as", "since", "from", "starting", "effective":
+		return r.since(w)
+	case "due", "thanks", "owing":
+		if r.norm(1) == "to" {
+			r.i++
+			w.norm, w.is = "because", adds
+		}
+		return false
+	case "too":
+		if r.i+1 < len(r.in) && r.in[r.i+1].cut == 0 {
+			return false
+		}
+		r.text.also = true
+		return true
+	}
+	if w.has(filler) {
+		r.text.edits++
+		switch w.norm {
+		case "also", "additionally":
+			r.text.also = true
+		case "now", "currently", "presently", "actually":
+			r.text.weak = w.norm
+		case "anymore":
+			r.text.strong = w.norm
+		}
+		return true
+	}
+	return w.has(verb) && r.auxiliary(w)
+}
+
+// instead resolves "instead of X", "rather than X" and a lone "instead".
+func (r *resolver) instead(w *word) bool {
+	next := r.norm(1)
+	switch {
+	case next == "of" || w.norm == "rather" && next == "than":
+		r.i++
+		w.norm, w.is = "instead-of", sign
+		r.text.strong = "instead of"
+		return false
+	case w.norm == "instead":
+		r.text.strong = w.norm
+		return true
+	}
+	return false
+}
+
+// since takes a date of change out: "as of May 2026", "since Monday", "from June
+// on". The date is kept apart, because it is no part of what the statement says
+// of its subject.
+func (r *resolver) since(w *word) bool {
+	at := 1
+	switch {
+	case w.norm == "as" && r.norm(1) == "of":
+		at = 2
+	case w.norm == "as":
+		return false
+	}
+	end := at
+	for r.is(end, timely|number) || end > at && r.norm(end) == "of" || r.norm(end) == "now" {
+		end++
+	}
+	if end == at || w.norm == "since" && !r.is(at, timely) && len(r.norm(at)) < 4 {
+		if w.norm == "since" {
+			w.norm, w.is = "because", adds
+		}
+		return false
+	}
+	if w.norm == "from" && r.norm(end) != "on" && r.norm(end) != "onwards" {
+		return false
+	}
+	for i := at; i < end; i++ {
+		if n := r.norm(i); n != "of" && n != "now" {
+			r.text.when = append(r.text.when, n)
+		}
+	}
+	r.text.weak = w.norm + " " + r.in[min(r.i+at, len(r.in)-1)].raw
+	if w.norm == "from" {
+		end++
+	}
+	r.i += end - 1
+	return true
+}

@@ -1,8 +1,16 @@
 package consolidate
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
@@ -39,4 +47,400 @@ type Verdict struct {
 	Relation Relation
 	Why      string  // the deciding words, for people
 	Score    float64 // the share of words that both have, 0..1; it decides nothing
+}
+
+// Compare judges what after is to before. It is a pure function of its arguments,
+// and safe for concurrent use.
+func Compare(before, after Statement) Verdict {
+	a, b := statement(before, after), statement(after, before)
+	return compare(&a, &b, before, after)
+}
+
+// compare is Compare for statements that are read already. It changes neither.
+func compare(a, b *text, before, after Statement) Verdict {
+	if len(a.words) == 0 || len(b.words) == 0 {
+		return Verdict{Distinct, "nothing to compare", 0}
+	}
+	if a.code || b.code {
+		if slices.Equal(strings.Fields(before.Heading+"\n"+before.Text), strings.Fields(after.Heading+"\n"+after.Text)) {
+			return Verdict{Same, "the same code", 1}
+		}
+		return Verdict{Distinct, "not the same code", 0}
+	}
+	if a.raw || b.raw || len(a.words) > maxWords || len(b.words) > maxWords {
+		return verbatim(a, b)
+	}
+	p := pair{old: a, new: b, alignment: align(a.words, b.words), before: before, after: after}
+	v := p.judge()
+	v.Score = 2 * float64(p.common) / float64(len(a.words)+len(b.words))
+	return v
+}
+
+// statement reads s, with its heading in front unless the other has the same or
+// the text names it.
+func statement(s, other Statement) text {
+	if h := strings.TrimSpace(s.Heading); h != "" && lower(h) != lower(strings.TrimSpace(other.Heading)) &&
+		!strings.Contains(lower(s.Text), lower(h)) {
+		return read(h + ". " + s.Text)
+	}
+	return read(s.Text)
+}
+
+// verbatim judges texts that are not interpreted.
+func verbatim(a, b *text) Verdict {
+	if slices.EqualFunc(a.words, b.words, func(x, y word) bool { return x.norm == y.norm }) {
+		return Verdict{Same, "the same text", 1}
+	}
+	if a.raw || b.raw {
+		return Verdict{Distinct, "not the same text, and its script has no words to compare", 0}
+	}
+	return Verdict{Distinct, "not the same text, and too long to compare", 0}
+}
+
+// pair is two statements on each other.
+type pair struct {
+	alignment
+	old, new      *text
+	before, after Statement
+	shorter       []word // of a generic noun that only one of them has
+}
+
+// judge asks the rules in turn. Each answers only what it is sure of.
+func (p *pair) judge() Verdict {
+	if why := p.strangers(); why != "" {
+		return Verdict{Relation: Distinct, Why: why}
+	}
+	if len(p.hunks) == 0 && slices.Equal(p.old.when, p.new.when) && p.old.asks == p.new.asks {
+		if p.loose || p.old.edits != p.new.edits {
+			return Verdict{Relation: Restates, Why: "the same words in other forms"}
+		}
+		return Verdict{Relation: Same, Why: "the same words"}
+	}
+	if p.old.asks || p.new.asks {
+		return Verdict{Relation: Distinct, Why: "a question"}
+	}
+	english := !p.old.alien && !p.new.alien
+	if english {
+		p.prune()
+	}
+	if v, ok := p.polarity(); ok {
+		return v
+	}
+	if english {
+		for _, rule := range rules {
+			if v, ok := rule(p); ok {
+				return v
+			}
+		}
+	}
+	return Verdict{Relation: Distinct, Why: p.difference()}
+}
+
+// rules are what English statements are judged by, after polarity, in the order in
+// which they are asked.
+var rules = []func(*pair) (Verdict, bool){
+	(*pair).pruned, (*pair).reordered, (*pair).voiced, (*pair).changed, (*pair).replaced, (*pair).opposed, (*pair).added,
+}
+
+// strangers says why two statements can't speak of the same thing, whatever their
+// words are: each says "it" of something else.
+func (p *pair) strangers() string {
+	if !p.old.words[0].has(pronoun) && !p.new.words[0].has(pronoun) || len(p.hunks) == 0 && len(p.before.Entities)+len(p.after.Entities) == 0 {
+		return ""
+	}
+	before, after := meant(p.before), meant(p.after)
+	if slices.Equal(before, after) && len(before) > 0 {
+		return ""
+	}
+	return strconv.Quote(p.old.words[0].raw) + " and " + strconv.Quote(p.new.words[0].raw) + " may be of different things"
+}
+
+// meant are the names that a statement is about, sorted: without those that it says
+// itself, which a claim is filed under beside what its "it" is, unless there are no
+// others.
+func meant(s Statement) []string {
+	var all, unsaid []string
+	var b strings.Builder // word by word: as a name, a whole text is too long
+	for w := range strings.FieldsSeq(s.Text) {
+		b.WriteString(" " + analysis.Entity(w))
+	}
+	text := b.String() + " "
+	for _, name := range s.Entities {
+		name = analysis.Entity(name)
+		all = append(all, name)
+		if !strings.Contains(text, " "+name+" ") {
+			unsaid = append(unsaid, name)
+		}
+	}
+	if len(unsaid) > 0 {
+		all = unsaid
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// difference names the first words that differ.
+func (p *pair) difference() string {
+	if len(p.hunks) == 0 {
+		return "another date or a question"
+	}
+	h := p.hunks[0]
+	switch {
+	case len(h.a) == 0:
+		return "only the new one says " + quote(h.b)
+	case len(h.b) == 0:
+		return "only the old one says " + quote(h.a)
+	}
+	return quote(h.a) + " and " + quote(h.b)
+}
+
+// quote is words as they were written, at most six of them.
+func quote(words []word) string {
+	var b strings.Builder
+	for i := range words[:min(len(words), 6)] {
+		if raw := words[i].raw; i == 0 || raw != words[i-1].raw { // a contraction is two words
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(raw)
+		}
+	}
+	if len(words) > 6 {
+		b.WriteString(" …")
+	}
+	return strconv.Quote(b.String())
+}
+
+// conflict decides among contradictions, updates and additions.
+func (p *planner) conflict() Action {
+	if p.new.Status == ken.StatusHypothesis {
+		return Action{Do: Write}
+	}
+	var replace, fight, above []*candidate
+	for i := range p.near {
+		n := &p.near[i]
+		if !stands(n.claim) && !(n.claim.Status == ken.StatusHypothesis && n.Relation == Refines) {
+			continue
+		}
+		guard := p.protected(n.claim)
+		switch {
+		case n.Relation == Refines && guard == "" && !n.late, n.Relation == Updates && guard == "":
+			replace = append(replace, n)
+		case n.Relation == Contradicts && guard == "":
+			fight = append(fight, n)
+		case n.Relation == Updates, n.Relation == Contradicts:
+			n.Why = guard + ": " + n.Why
+			above = append(above, n)
+		}
+	}
+	switch {
+	case len(above) > 0:
+		a := act(Dispute, above)
+		a.IDs, a.Against = nil, a.IDs
+		a.Reason = "against " + above[0].claim.ID + ", which " + above[0].Why
+		return a
+	case len(fight) > 0:
+		return act(Dispute, fight)
+	case len(replace) > 0:
+		return act(Supersede, replace)
+	}
+	return Action{Do: Write}
+}
+
+// withConflict joins the replacement of a claim that says the same with what the
+// new claim means for others, since both follow from its being written. A dispute
+// comes first: what is disputed replaces nothing.
+func withConflict(same, a Action) Action {
+	switch {
+	case same.Do != Supersede || a.Do == Write:
+		return same
+	case a.Do == Dispute:
+		return a
+	}
+	same.IDs = append(same.IDs, a.IDs...)
+	same.Reason += "; " + a.Reason
+	return same
+}
+
+func act(do Do, near []*candidate) Action {
+	a := Action{Do: do, Relation: near[0].Relation, Reason: string(near[0].Relation) + ": " + near[0].Why}
+	for _, n := range near {
+		a.IDs = append(a.IDs, n.claim.ID)
+	}
+	return a
+}
+
+// protected says why the new claim may not touch k by itself, "" if it may.
+func (p *planner) protected(k *ken.Claim) string {
+	switch {
+	case k.Status == ken.StatusVerified:
+		return "is verified"
+	case k.Constraint && !p.new.Constraint:
+		return "is a constraint"
+	case k.Kind == ken.KindHot && p.new.Kind != ken.KindHot:
+		return "is hot"
+	case k.Support(nil).Trust > p.trust:
+		return "has a more trusted speaker"
+	case k.Confidence > p.new.Confidence+CloseConfidence:
+		return "is more certain"
+	}
+	return ""
+}
+
+// same decides about a claim that a standing one says already: the best one, if
+// there are several.
+func (p *planner) same() (Action, bool) {
+	best, rejected := -1, p.rejected() >= 0
+	for i := range p.near {
+		n := &p.near[i]
+		says := n.Relation == Same || n.Relation == Restates
+		guess := n.claim.Status == ken.StatusHypothesis
+		if !says || !stands(n.claim) && !guess || guess && (rejected || p.new.Status != ken.StatusHypothesis && p.betterThan(n) == "") {
+			continue
+		}
+		if best < 0 || rank(n.claim) > rank(p.near[best].claim) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Action{}, false
+	}
+	n := &p.near[best]
+	if p.new.Status == ken.StatusHypothesis && n.claim.Status != ken.StatusHypothesis {
+		return p.skip(best, Weaker), true
+	}
+	if better := p.betterThan(n); better != "" {
+		return Action{Do: Supersede, IDs: []string{n.claim.ID}, Reason: better, Relation: n.Relation}, true
+	}
+	evidence, reason := p.lacks(n.claim)
+	if len(evidence) == 0 {
+		return p.skip(best, reason), true
+	}
+	return Action{Do: Reinforce, IDs: []string{n.claim.ID}, Reason: string(n.Relation) + ": " + n.Why, Relation: n.Relation, Evidence: evidence}, true
+}
+
+// betterThan says why the new claim should replace one that says no more than it
+// does, "" if it should not.
+func (p *planner) betterThan(n *candidate) string {
+	if n.richer || n.late || p.protected(n.claim) != "" {
+		return ""
+	}
+	switch {
+	case n.claim.Status == ken.StatusHypothesis && p.new.Status != ken.StatusHypothesis:
+		return "was a hypothesis, and is " + string(p.new.Status) + " now"
+	case p.trust > n.claim.Support(nil).Trust:
+		return "said again by a more trusted speaker: " + p.trust.String()
+	}
+	return ""
+}
+
+// lacks returns the evidence that would strengthen k, and why there is none.
+func (p *planner) lacks(k *ken.Claim) (add []ken.Evidence, reason string) {
+	reason = Known
+	again := heard(k, p.new)
+	trust := k.Support(nil).Trust
+	for _, e := range p.new.Evidence {
+		has := slices.ContainsFunc(k.Evidence, func(h ken.Evidence) bool { return h.Kind == e.Kind && h.Reference() == e.Reference() })
+		switch {
+		case has, again && !e.Hard() && !e.Backed():
+		case !e.Speaker().AtLeast(trust):
+			reason = Weaker
+		default:
+			add = append(add, e)
+		}
+	}
+	return add, reason
+}
+
+// Near is how many claims are looked at by each search of Similar.
+const Near = 20
+
+// Keyed is a store that finds a claim by its key. With another one, Similar looks
+// for a claim's own earlier version among what it finds by words.
+type Keyed interface {
+	// ByKey returns the claim that holds a key, whatever its status; ErrNotFound when
+	// there is none.
+	ByKey(ctx context.Context, key string) (ken.Claim, error)
+}
+
+// Similar finds what a new claim is to be compared with: claims of its scope and
+// kind that share its words, or its entities, or say in other words what it says has
+// changed; superseded ones only if they carry
+// evidence of its session; and the claim that holds its key. Of claims whose words are all
+// different it finds none, which costs a merge and no fact.
+func Similar(ctx context.Context, st ken.Store, c ken.Claim) ([]ken.Claim, error) {
+	filter := ken.Filter{Scopes: []ken.Scope{c.Scope}, Kinds: []ken.Kind{c.Kind}, ClaimsOnly: true, Statuses: []ken.Status{
+		ken.StatusObserved, ken.StatusInferred, ken.StatusVerified, ken.StatusHypothesis, ken.StatusDisputed}}
+	if family(c.Kind) == ken.KindFact {
+		filter.Kinds = []ken.Kind{ken.KindFact, ken.KindHot}
+	}
+	question := c.Text
+	if c.Heading != "" {
+		question = c.Heading + "\n" + c.Text
+	}
+	past := filter
+	past.Statuses = []ken.Status{ken.StatusSuperseded}
+	queries := []ken.Query{
+		{Question: question, Filter: filter, Limit: Near},
+		{Question: strings.Join(c.Entities, " "), Filter: filter, Limit: Near},
+		{Question: attributeOf(c.Text), Filter: filter, Limit: Near},
+		{Question: question, Filter: past, Limit: Near},
+	}
+	var out []ken.Claim
+	add := func(k ken.Claim) {
+		if !slices.ContainsFunc(out, func(o ken.Claim) bool { return o.ID == k.ID }) {
+			out = append(out, k)
+		}
+	}
+	if st, ok := st.(Keyed); ok && c.Key != "" {
+		switch own, err := st.ByKey(ctx, c.Key); {
+		case err == nil:
+			add(own)
+		case !errors.Is(err, ken.ErrNotFound):
+			return nil, fmt.Errorf("find claim by key: %w", err)
+		}
+	}
+	for _, q := range queries {
+		if strings.TrimSpace(q.Question) == "" {
+			continue
+		}
+		found, err := st.Query(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("find similar claims: %w", err)
+		}
+		for _, k := range found {
+			if k.Status != ken.StatusSuperseded || isOwn(&k, &c) || heard(&k, &c) {
+				add(k)
+			}
+		}
+	}
+	return out, nil
+}
+
+// attributeOf returns the words in which others may have said what a statement of
+// change replaces, "" for any other statement: who has moved lived somewhere, and
+// shares no word but the name with where that was.
+func attributeOf(s string) string {
+	t := read(s)
+	f, ok := parse(t.words)
+	if !ok || t.alien || t.raw || t.code || len(f.subject) == 0 {
+		return ""
+	}
+	var says aspect
+	for _, slot := range f.slots {
+		says |= changes[phrase{f.key, slot.prep}]
+	}
+	var b strings.Builder
+	for i := range f.subject {
+		b.WriteString(f.subject[i].raw + " ")
+	}
+	switch {
+	case says&home != 0:
+		b.WriteString("lives resides based moved relocated")
+	case says&employment != 0:
+		b.WriteString("works employed hired joined job")
+	default:
+		return ""
+	}
+	return b.String()
 }

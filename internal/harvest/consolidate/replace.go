@@ -1,6 +1,12 @@
 package consolidate
 
-import "github.com/kenlayer/ken/internal/harvest/draft"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kenlayer/ken/internal/harvest/draft"
+)
 
 // replaced judges two statements that give one attribute of one subject two
 // values, without saying that it changed.
@@ -113,4 +119,207 @@ func (p *pair) opposed() (Verdict, bool) {
 		return Verdict{Relation: Updates, Why: marker + ": " + quote(h.b)}, true
 	}
 	return Verdict{Relation: Contradicts, Why: quote(h.a) + " and " + quote(h.b)}, true
+}
+
+// SameTime is how far apart two statements of a value that can change may be and
+// still contradict each other. Somebody who gives another port a day later has
+// most likely changed it; within a day, or at unknown times, one of them is wrong.
+const SameTime = 24 * time.Hour
+
+// frames reads both statements as simple sentences about the same subject, of how
+// something is. ok is false when they are not.
+func (p *pair) frames() (older, newer frame, ok bool) {
+	if p.old.parts != 1 || p.new.parts != 1 || p.new.also {
+		return older, newer, false
+	}
+	if i, j := verbAt(p.a), verbAt(p.b); i <= 0 || j <= 0 || !p.a[0].equals(&p.b[0]) {
+		return older, newer, false // most statements end here
+	}
+	older, ok1 := parse(p.a)
+	newer, ok2 := parse(p.b)
+	if !ok1 || !ok2 || older.negated || newer.negated || older.unsure || newer.unsure {
+		return older, newer, false
+	}
+	return older, newer, sameSubject(older.subject, newer.subject)
+}
+
+// changed judges a new statement that says by itself that something changed: with
+// a verb ("moved to", "was raised to", "joined") or a word ("now", "instead").
+func (p *pair) changed() (Verdict, bool) {
+	if p.insteadOf() {
+		return Verdict{Relation: Updates, Why: p.new.strong}, true
+	}
+	older, newer, ok := p.frames()
+	if !ok {
+		return Verdict{}, false
+	}
+	for _, to := range newer.slots {
+		how := changes[phrase{newer.key, to.prep}]
+		for _, was := range older.slots {
+			says := aspects(&older, was.prep)
+			if replacedBy(&newer, was.words) && says != 0 || p.moved(&older, &newer, was, to, how&says) {
+				return Verdict{Relation: Updates, Why: quote(p.b[newer.verbAt:])}, true
+			}
+		}
+	}
+	marker := p.marker()
+	if marker == "" || older.past || newer.past {
+		return Verdict{}, false
+	}
+	was, is, ok := differing(&older, &newer)
+	if !ok {
+		return Verdict{}, false
+	}
+	one, _ := singleValued(&older, &was, &is)
+	known := (aspects(&older, was.prep)&means != 0 || older.key == "be" && was.prep == "") && alternatives(was.words, is.words, true)
+	named := p.new.strong != "" && alternatives(was.words, is.words, false)
+	roles := older.key == "be" && was.prep == "" && isRole(was.words) && isRole(is.words)
+	if one || known || named || roles {
+		return Verdict{Relation: Updates, Why: marker + ": " + quote(was.words) + " and " + quote(is.words)}, true
+	}
+	return Verdict{}, false
+}
+
+// marker is the word with which the new statement says that something changed, ""
+// when it has none. "Since 2019" is none for somebody who was elsewhere in 2026.
+func (p *pair) marker() string {
+	if p.new.strong != "" {
+		return p.new.strong
+	}
+	for _, w := range p.new.when {
+		year, err := strconv.Atoi(w)
+		if err == nil && len(w) == 4 && (year < p.before.At.Year() || p.before.At.IsZero() && len(p.new.when) == 1) {
+			return ""
+		}
+	}
+	return p.new.weak
+}
+
+// upgrades reports a verb that keeps the thing and changes its version.
+func upgrades(key string) bool {
+	switch strings.TrimPrefix(key, "be ") {
+	case "upgrade", "downgrade", "bump":
+		return true
+	}
+	return false
+}
+
+// aspects is what a frame says with a slot, be it that it is so or that it became
+// so.
+func aspects(f *frame, prep string) aspect {
+	a := changes[phrase{f.key, prep}]
+	if !f.past {
+		a |= states[phrase{f.key, prep}]
+	}
+	return a
+}
+
+// moved reports whether "to" in newer replaces "was" in older. common is what both say
+// of the subject.
+func (p *pair) moved(older, newer *frame, was, to slot, common aspect) bool {
+	if common == 0 || len(to.words) == 0 || len(was.words) == 0 || equalWords(was.words, to.words) || !extras(older, newer, was, to) {
+		return false
+	}
+	one, _ := attribute(newer.subject)
+	if !one {
+		common &^= value
+	}
+	if from := newer.slot("from"); len(from) > 0 {
+		return common != 0 && endsWith(was.words, from)
+	}
+	a, b := shapeOf(was.words), shapeOf(to.words)
+	switch {
+	case common&value != 0 && alternatives(was.words, to.words, false),
+		common&home != 0 && a == namedValue && b == namedValue && alternatives(was.words, to.words, false),
+		common&employment != 0 && company(was.words) && company(to.words) && !within(was.words, to.words) && !within(to.words, was.words),
+		common&means != 0 && alternatives(was.words, to.words, true) && (!upgrades(newer.key) || versions(was.words, to.words)),
+		common&appointed != 0 && a == dateValue && b == dateValue && sameForm(was.words, to.words),
+		common&role != 0 && isRole(was.words) && (isRole(to.words) || newer.key == "be promote" && occupation(to.words)):
+		return true
+	case common&place != 0:
+		// What something runs on may be a machine, a region or a database.
+		if older.key == "listen" {
+			return to.words[0].norm == "port" && a == numberValue && alternatives(was.words, unnamed(to.words), false)
+		}
+		known := older.key == "run" || older.key == "be"
+		return a == regionValue && b == regionValue || alternatives(was.words, to.words, known)
+	}
+	return false
+}
+
+// replacedBy reports "replaced X with Y" where X is what was.
+func replacedBy(newer *frame, was []word) bool {
+	return newer.key == "replace" && len(newer.slot("with")) > 0 && len(was) > 0 && equalWords(newer.slot(""), was)
+}
+
+// insteadOf reports "P is X instead of Y" after "P is Y".
+func (p *pair) insteadOf() bool {
+	for i := range p.b {
+		if p.b[i].norm != "instead-of" {
+			continue
+		}
+		gone := p.b[i+1:]
+		at := len(p.a) - len(gone)
+		return len(gone) > 0 && at > 0 && i > at && equalWords(p.a[at:], gone) && equalWords(p.a[:at], p.b[:at])
+	}
+	return false
+}
+
+// extras reports whether what else the two say does not restrict what changed:
+// when, as what, why.
+func extras(older, newer *frame, was, to slot) bool {
+	free := func(f *frame, except slot, other *frame) bool {
+		for _, s := range f.slots {
+			if s.prep == "" && f == older && len(newer.slot("from")) > 0 {
+				continue // what is kept there, where the old place is named
+			}
+			if s.prep == except.prep || s.prep == "from" || s.prep == "because" || s.prep == "as" || s.prep == "when" {
+				continue
+			}
+			if len(s.words) > 0 && s.words[0].has(timely|number) && (s.prep == "in" || s.prep == "on" || s.prep == "at") {
+				continue
+			}
+			if same := other.slot(s.prep); len(same) > 0 && equalWords(same, s.words) {
+				continue
+			}
+			return false
+		}
+		return true
+	}
+	return free(older, was, newer) && free(newer, to, older)
+}
+
+func endsWith(words, end []word) bool {
+	return len(words) >= len(end) && equalWords(words[len(words)-len(end):], end)
+}
+
+// company reports what may well be the name of an employer.
+func company(words []word) bool {
+	if len(words) == 0 || len(words) > maxValue || words[0].has(article|definite) || shapeOf(words) != namedValue {
+		return false
+	}
+	switch words[len(words)-1].norm {
+	case "team", "project", "call", "meeting", "channel", "group", "club", "board", "committee", "party", "union", "zoom", "chapter", "squad":
+		return false
+	}
+	kind := kindOf(words)
+	return kind == 0 || kind == kinds["google"]
+}
+
+// isRole reports "a teacher", "a senior engineer". Somebody has one occupation, but
+// may be a teacher and a vegetarian.
+func isRole(words []word) bool {
+	return occupation(words) && words[0].has(article)
+}
+
+func occupation(words []word) bool {
+	return len(words) > 0 && len(words) <= 3 && shapeOf(words) == plainValue && !words[0].has(negates|counts) && occupations[words[len(words)-1].norm]
+}
+
+// unnamed takes the name of the attribute off a value: "port 9443" is 9443.
+func unnamed(words []word) []word {
+	if len(words) > 1 && words[0].has(functional) {
+		return words[1:]
+	}
+	return words
 }

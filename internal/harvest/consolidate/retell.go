@@ -1,6 +1,7 @@
 package consolidate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/analysis"
@@ -14,7 +15,7 @@ const (
 )
 
 // covers reports whether x says all that t says.
-func (x *told) covers(t *text) bool {
+func (x *injectedSentence) covers(t *text) bool {
 	v := (&pair{old: &x.text, new: t, alignment: align(x.short(), short(t.words))}).judge()
 	switch v.Relation {
 	case Same, Restates:
@@ -57,7 +58,7 @@ func (x *told) covers(t *text) bool {
 			theirs++
 		}
 	}
-	if x.conditional() && !(&told{words: said}).conditional() {
+	if x.conditional() && !(&injectedSentence{words: said}).conditional() {
 		return false
 	}
 	return common >= minTold && float64(common) >= toldShare*float64(theirs) &&
@@ -69,7 +70,7 @@ var (
 	wish      = words("want prefer like ask")
 )
 
-func (x *told) wishes() bool {
+func (x *injectedSentence) wishes() bool {
 	for w := range wish {
 		if _, ok := x.words[w]; ok {
 			return true
@@ -78,7 +79,7 @@ func (x *told) wishes() bool {
 	return false
 }
 
-func (x *told) hasOpposite(norm string) bool {
+func (x *injectedSentence) hasOpposite(norm string) bool {
 	for i := range x.text.words {
 		if opposite(x.text.words[i].norm, norm) {
 			return true
@@ -87,7 +88,7 @@ func (x *told) hasOpposite(norm string) bool {
 	return false
 }
 
-func (x *told) conditional() bool {
+func (x *injectedSentence) conditional() bool {
 	for w := range condition {
 		if _, ok := x.words[w]; ok {
 			return true
@@ -194,4 +195,241 @@ func clauses(w []word) [][]word {
 		}
 	}
 	return out
+}
+
+// based reads "is based in" as "lives in".
+func (t *text) based() {
+	for i := 0; i+2 < len(t.words); i++ {
+		if w := t.words[i:]; w[0].norm == "be" && w[1].norm == "base" && w[1].has(passive) && w[2].norm == "in" {
+			w[1].norm, w[1].is = "live", verb
+			t.words = append(t.words[:i], w[1:]...)
+			return
+		}
+	}
+}
+
+// dates brings "15 October" and "15th of October" into the order of "October 15",
+// and drops "version" before a number.
+func (t *text) dates() {
+	w := t.words
+	for i := 0; i+1 < len(w); i++ {
+		j := i + 1
+		if w[j].norm == "of" && j+1 < len(w) {
+			j++
+		}
+		switch {
+		case w[i].has(number) && len(w[i].norm) <= 2 && isMonth[w[j].norm] && (j+1 == len(w) || !w[j+1].has(number) || len(w[j+1].norm) > 2):
+			t.edits++
+			w[i], w[j] = w[j], w[i]
+			w[i].cut, w[j].cut = w[j].cut, 0
+			if j == i+2 {
+				w = append(w[:i+1], w[j:]...)
+			}
+		case w[i].norm == "version" && w[i+1].has(number) && i > 0 && !w[i-1].has(be|verb|prep):
+			w = append(w[:i], w[i+1:]...)
+		}
+	}
+	t.words = w
+}
+
+var isMonth = map[string]bool{
+	"january": true, "february": true, "march": true, "april": true, "may": true, "june": true, "july": true,
+	"august": true, "september": true, "october": true, "november": true, "december": true,
+}
+
+// copula reads "Port: 8080" as "Port is 8080" where there is no verb.
+func (t *text) copula() {
+	for i := range t.words {
+		if t.words[i].has(be | verb) {
+			return
+		}
+	}
+	for i := 1; i < len(t.words) && i < 6; i++ {
+		if t.words[i].cut == ':' {
+			t.words = append(t.words, word{})
+			copy(t.words[i+1:], t.words[i:])
+			t.words[i] = word{norm: "be", raw: ":", is: be}
+			t.words[i+1].cut = 0
+			return
+		}
+	}
+}
+
+// genitive brings "the owner of the ledger is" into the order of "the ledger's
+// owner is", on both sides of the verb; so "for", after an attribute.
+func (t *text) genitive() {
+	at := verbAt(t.words)
+	if at < 0 {
+		return
+	}
+	rest := t.words[at+1:]
+	if t.words[at].norm == "be" {
+		rest = turn(rest)
+	}
+	subject := turn(t.words[:at])
+	if len(subject)+1+len(rest) == len(t.words) {
+		return
+	}
+	t.edits++
+	w := append(subject[:len(subject):len(subject)], t.words[at])
+	t.words = append(w, rest...)
+}
+
+// turn turns "owner of ledger" into "ledger owner". Whatever is more than that
+// stays as it is.
+func turn(w []word) []word {
+	of := -1
+	for i := range w {
+		if w[i].has(verb|be|negates|modal|counts|limits|joins) && i > 0 || w[i].cut != 0 && i > 0 || w[i].has(article) {
+			return w
+		}
+		if of < 0 && i > 0 && i < 3 && (w[i].norm == "of" || w[i].norm == "for" && w[i-1].has(functional)) {
+			of = i
+		} else if of >= 0 && w[i].has(prep) {
+			return w
+		}
+	}
+	if of < 1 || of+1 >= len(w) {
+		return w
+	}
+	out := make([]word, 0, len(w)-1)
+	out = append(out, w[of+1:]...)
+	out[len(out)-1].is |= owner
+	return append(out, w[:of]...)
+}
+
+// added judges two statements of which one says all that the other says, and more.
+// It must be an addition that leaves the rest as true as it was: a reason, a name, a
+// version, another sentence. "In Go files" or "if the tests pass" are none: what is
+// true there need not be true elsewhere.
+func (p *pair) added() (Verdict, bool) {
+	rich, poor := p.new, p.old
+	side, relation := 1, Refines
+	if p.oneSided(0) {
+		rich, poor = p.old, p.new
+		side, relation = 0, Restates
+	} else if !p.oneSided(1) {
+		return Verdict{}, false
+	}
+	words := rich.words
+	verb := verbAt(words)
+	if verb < 0 || poor.parts != 1 || len(poor.words) < 2 || !p.datesGrow(rich, poor) {
+		return Verdict{}, false
+	}
+	said := ""
+	if len(rich.when) > len(poor.when) {
+		said = "since " + rich.when[0]
+	}
+	for i, h := range p.hunks {
+		more := h.b
+		if side == 0 {
+			more = h.a
+		}
+		at := p.place[i][side]
+		if at <= verb || !harmless(more) || !adding(words, at, at+len(more), negativeOrAll(poor.words)) {
+			return Verdict{}, false
+		}
+		said = quote(more)
+	}
+	if said == "" {
+		return Verdict{}, false
+	}
+	if relation == Refines {
+		return Verdict{Relation: Refines, Why: "adds " + said}, true
+	}
+	return Verdict{Relation: Restates, Why: "leaves out " + said}, true
+}
+
+// oneSided reports whether only one side has words of its own: 0 the old, 1 the
+// new.
+func (p *pair) oneSided(side int) bool {
+	for _, h := range p.hunks {
+		if side == 1 && len(h.a) > 0 || side == 0 && len(h.b) > 0 {
+			return false
+		}
+	}
+	if len(p.hunks) > 0 {
+		return true
+	}
+	return side == 1 && len(p.new.when) > len(p.old.when) || side == 0 && len(p.old.when) > len(p.new.when)
+}
+
+func (p *pair) datesGrow(rich, poor *text) bool {
+	return len(poor.when) == 0 || slices.Equal(rich.when, poor.when)
+}
+
+// harmless reports words that take nothing back.
+func harmless(more []word) bool {
+	if more[0].norm == "because" {
+		return true // a reason may well be that something is not so
+	}
+	for i := range more {
+		if w := &more[i]; w.has(negates|limits|modal|counts) && !w.has(adds) || w.norm == "or" || w.norm == "instead-of" && i > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// negativeOrAll reports a statement that an addition makes weaker: what holds for
+// no coffee, or for all requests, says less of coffee with milk.
+func negativeOrAll(words []word) bool {
+	for i := range words {
+		if words[i].has(negates | limits | counts) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditional are verbs whose success may depend on what is added.
+var conditional = map[string]bool{"pass": true, "fail": true, "work": true, "break": true, "compile": true, "build": true}
+
+// takesBack are verbs with which another sentence may say that the first one is
+// over.
+var takesBack = map[string]bool{"change": true, "move": true, "migrate": true, "replace": true, "switch": true, "remove": true, "drop": true,
+	"delete": true, "stop": true, "expire": true, "end": true, "close": true, "retire": true, "quit": true, "leave": true}
+
+// adding reports whether words[from:to] adds to what is said before. In a weak
+// statement only a reason or another sentence does.
+func adding(words []word, from, to int, weak bool) bool {
+	first, prev := &words[from], &words[from-1]
+	last := to == len(words) || words[to].cut != 0
+	next := func(t trait) bool { return from+1 < to && words[from+1].has(t) }
+	switch {
+	case first.cut == '.' && last:
+		for _, w := range words[from:to] {
+			if takesBack[w.norm] {
+				return false
+			}
+		}
+		return true
+	case first.norm == "because" && last && to-from > 1:
+		return true
+	case weak:
+		return false
+	case first.has(number) && to-from == 1:
+		version := strings.Contains(first.norm, ".") && prev.is&(unit|timely|verb|be|prep|number) == 0
+		return version || prev.has(name|exact) && !prev.has(number) || kindOf(words[from-1:from]) > 0
+	case !last:
+		return false
+	case first.cut == '(' || first.cut == '-', first.cut == ',' && (first.norm == "which" || first.norm == "who"):
+		return true
+	case first.norm == "instead-of":
+		return to-from > 1
+	case first.norm == "and":
+		return to-from > 1 && !next(number) // a second port may as well be another port
+	case first.norm == "in" || first.norm == "on":
+		// When an event was, not where or how often something is so.
+		return words[verbAt(words)].has(past) && (next(timely) || next(number) && len(words[from+1].norm) == 4) && !prev.has(timely)
+	case first.norm == "at":
+		return prev.has(timely) && next(number|timely)
+	case first.norm == "as":
+		return next(article)
+	case first.norm == "name" || first.norm == "call":
+		return first.has(past|passive) && prev.has(article) && to-from > 1
+	case first.norm == "via", first.norm == "use" && first.has(going), first.norm == "by":
+		return to-from > 1 && !next(timely|choice|going) && (first.norm != "by" || !next(number)) && !conditional[words[verbAt(words)].norm]
+	}
+	return false
 }

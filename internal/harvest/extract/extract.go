@@ -2,9 +2,12 @@ package extract
 
 import (
 	"cmp"
+	"container/heap"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -98,4 +101,300 @@ func containsFold(list []string, s string) bool {
 		}
 	}
 	return false
+}
+
+// candidate is a sentence that may become a statement.
+type candidate struct {
+	from       *speech
+	order      int    // among the candidates
+	text       string // what is said, without the speaker
+	quote      string // as it stands in the message
+	question   string // that it answers, where it can't be understood without
+	sort       draft.Sort
+	confidence float64
+	explicit   bool
+
+	terms   []string // index terms, distinct
+	weight  []float64
+	figures []string // numbers and negation among them
+	own     float64  // what it is worth by itself, beside its terms
+}
+
+// dropped counts what was left out, by reason.
+type dropped map[string]int
+
+// maxCandidates bounds what is chosen from: of a very long session, the candidates
+// that are worth most by themselves.
+const maxCandidates = 2000
+
+// strongest keeps n candidates, in their order.
+func strongest(all []candidate, n int) []candidate {
+	byWorth := make([]int, len(all))
+	for i := range byWorth {
+		byWorth[i] = i
+	}
+	slices.SortStableFunc(byWorth, func(a, b int) int { return cmp.Compare(all[b].worth(), all[a].worth()) })
+	byWorth = byWorth[:min(n, len(all))]
+	slices.Sort(byWorth)
+	kept := make([]candidate, len(byWorth))
+	for i, k := range byWorth {
+		kept[i] = all[k]
+	}
+	return kept
+}
+
+// keep takes over what the sentence before was, for two sentences that become one.
+func (k *candidate) keep(before *candidate) {
+	if before.sort != draft.Fact {
+		k.sort = before.sort
+	}
+	k.confidence = min(k.confidence, before.confidence)
+	k.explicit = k.explicit || before.explicit
+}
+
+// What an assistant proposes, and how a user accepts it.
+var (
+	proposals = list(`i suggest, i'd suggest, i would suggest, i recommend, i'd recommend, i would recommend, i propose, i'd propose, i'd go with, i would go with, i'll use, we should use,
+		we should go with, we should keep, we could use, we can use, let's use, let's go with, let's keep, let's switch, let's store, let's put, my recommendation is, my suggestion is, the best option is, i'd use, i would use,
+		should we use, should i use, shall we use, shall i use, should we go with, shall we go with, should we switch, shall we switch, should i switch, shall i switch`)
+	assent   = set("yes yep yeah yup sure ok okay agreed perfect great lgtm absolutely definitely go do sounds good fine exactly correct right approved please let's that works excellent nice")
+	refusals = set("no not don't nope but instead rather wait stop however although except unless only why what how which when where never actually maybe hold before after first")
+)
+
+// longestAssent is how many words an assent may have: a longer answer says for
+// itself what was decided.
+const longestAssent = 12
+
+// agreed finds what the assistant proposed and the user accepted in the next
+// message: "I suggest pgx, because lib/pq is not maintained." "Yes, do that." The
+// words are the assistant's, and so is the message that is quoted; only the last
+// proposal of a message counts, for that is what an assent answers.
+func agreed(all []speech, limit int) []candidate {
+	var out []candidate
+	for i := 1; i < len(all); i++ {
+		user, agent := &all[i], &all[i-1]
+		if !user.person || agent.person || !assents(user) || suspect(agent.text) {
+			continue
+		}
+		if c, ok := proposed(agent, limit-characters(acceptedPrefix)); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// assents reports a message that accepts and says nothing else.
+func assents(s *speech) bool {
+	if len(s.text) > 120 {
+		return false
+	}
+	w := wordsOf(squeeze(s.text))
+	if len(w) == 0 || len(w) > longestAssent || !assent[w[0].low] {
+		return false
+	}
+	return !has(w, len(w), refusals) && s.text[len(s.text)-1] != '?'
+}
+
+// proposed is the last proposal of an assistant's message.
+func proposed(agent *speech, limit int) (candidate, bool) {
+	parts := sentences(agent.text)
+	for k := len(parts) - 1; k >= 0; k-- {
+		p := parts[k]
+		p.open(nil)
+		if proposals.starts(p.words) == 0 || secret(&p) {
+			continue
+		}
+		if characters(p.text) > limit || leans(p.words[1:], false) {
+			break
+		}
+		k := candidate{from: agent, text: p.text, quote: p.text, sort: draft.Decision, confidence: 0.6, terms: analysis.Terms(p.text)}
+		return k, k.weigh(&p, nil)
+	}
+	return candidate{}, false
+}
+
+// page is a text that is written line by line within a limit.
+type page struct {
+	lines []string
+	left  int // characters
+}
+
+func (p *page) text() string { return strings.Join(p.lines, "\n") }
+
+func (p *page) empty() bool { return len(p.lines) <= 1 }
+
+// line adds a line if it fits.
+func (p *page) line(s string) {
+	if n := characters(s) + 1; s != "" && n <= p.left {
+		p.lines = append(p.lines, s)
+		p.left -= n
+	}
+}
+
+// section adds a line of items, as many as fit into room characters.
+func (p *page) section(title, between string, items []string, room int) {
+	room = min(room, p.left)
+	var b strings.Builder
+	n := characters(title) + 1
+	for _, item := range items {
+		more := characters(item)
+		if b.Len() > 0 {
+			more += characters(between)
+		}
+		if n+more > room {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(item)
+		n += more
+	}
+	if b.Len() > 0 {
+		p.line(title + b.String())
+	}
+}
+
+// How candidates are chosen: each next one is that which adds most to those that
+// are chosen already.
+const (
+	termWorth  = 0.5  // of a term that no chosen candidate has
+	knownTerm  = 0.25 // of that, for one that has been said
+	mostTerms  = 10.0 // of new terms count, by weight
+	alike      = 0.4  // of what it is worth by itself is left to one that brings nothing new
+	sameShare  = 0.8  // of the shorter one's terms: from here on, two say the same
+	postingMax = 64   // chosen candidates that are looked at for a term
+)
+
+// choose picks at most max candidates, and returns them best first.
+func choose(all []candidate, max int, drop dropped) []candidate {
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.from.entry.Seq, b.from.entry.Seq) })
+	for i := range all {
+		all[i].order = i
+	}
+	p := picker{known: map[string][]int{}}
+	queue := make(queue, len(all))
+	for i := range all {
+		queue[i] = ranked{&all[i], p.gain(&all[i]), 0}
+	}
+	heap.Init(&queue)
+	for len(queue) > 0 {
+		best := &queue[0]
+		if best.at != len(p.chosen) { // what was chosen since may have made it worth less
+			best.gain, best.at = p.gain(best.c), len(p.chosen)
+			heap.Fix(&queue, 0)
+			continue
+		}
+		c := best.c
+		heap.Pop(&queue)
+		switch {
+		case p.said(c):
+			drop[reasonDuplicate]++
+		case len(p.chosen) >= max:
+			drop[reasonLimit]++
+		default:
+			p.take(c)
+		}
+	}
+	return p.chosen
+}
+
+type picker struct {
+	chosen []candidate
+	known  map[string][]int // term to the chosen ones that have it
+}
+
+// gain is what a candidate would add.
+func (p *picker) gain(c *candidate) float64 {
+	sum, all := 0.0, 0.0
+	for i, t := range c.terms {
+		all += c.weight[i]
+		if p.known[t] != nil {
+			sum += knownTerm * c.weight[i]
+		} else {
+			sum += c.weight[i]
+		}
+	}
+	own := c.own
+	if own > 0 && all > 0 { // the tenth decision in the same words is worth less
+		own *= alike + (1-alike)*sum/all
+	}
+	return own + termWorth*math.Min(sum, mostTerms)
+}
+
+// worth is what a candidate adds to nothing.
+func (k *candidate) worth() float64 { return (&picker{}).gain(k) }
+
+func (p *picker) take(c *candidate) {
+	for _, t := range c.terms {
+		if len(p.known[t]) < postingMax {
+			p.known[t] = append(p.known[t], len(p.chosen))
+		}
+	}
+	p.chosen = append(p.chosen, *c)
+}
+
+// said reports whether a chosen candidate says the same: nearly the same words,
+// with the same numbers and the same negation.
+func (p *picker) said(c *candidate) bool {
+	shared := map[int]int{}
+	for _, t := range c.terms {
+		for _, i := range p.known[t] {
+			shared[i]++
+		}
+	}
+	for i, n := range shared {
+		o := &p.chosen[i]
+		if float64(n) >= sameShare*float64(min(len(c.terms), len(o.terms))) && o.from.name == c.from.name && equalFigures(c, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalFigures reports whether two candidates have the same numbers and are both
+// negated or both not.
+func equalFigures(a, b *candidate) bool { return slices.Equal(a.figures, b.figures) }
+
+// figures are the terms that tell two similar sentences apart, sorted.
+func figures(terms []string) []string {
+	var out []string
+	for _, t := range terms {
+		if t == "not" || t == "no" || t == "never" {
+			t = "not"
+		} else if !numbered(t) {
+			continue
+		}
+		out = append(out, t)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// queue is the candidates by what they would add, the most first.
+type queue []ranked
+
+type ranked struct {
+	c    *candidate
+	gain float64
+	at   int // chosen ones when gain was found
+}
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	if q[i].gain != q[j].gain {
+		return q[i].gain > q[j].gain
+	}
+	return q[i].c.order < q[j].c.order
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push is heap's; nothing is ever added.
+func (q *queue) Push(any) {}
+
+// Pop is heap's.
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/analysis"
 )
 
@@ -123,3 +124,218 @@ func (l *listener) sentence(s *speech, before, c *sentence, room int) *sentence 
 func (l *listener) heard(s *speech) bool {
 	return len(l.found) > 0 && l.found[len(l.found)-1].from == s
 }
+
+// leans reports a sentence that speaks of something that is not named in it, and
+// can't be understood without the one before.
+//
+// Among people "that necklace" is said of what both see, and is let through: with
+// an agent it is something that was said before.
+func leans(words []word, people bool) bool {
+	if len(words) == 0 {
+		return true
+	}
+	first := words[0].low
+	if fragments[first] {
+		return !mainClause(words)
+	}
+	if pronouns[first] {
+		if first == "this" && settled[low(words, 1)] {
+			return false
+		}
+		return !determiners[first] || !noun(words, 1) || !people && pointing[first]
+	}
+	// A pronoun further on has been named by then, if there was room for a name.
+	named := 0
+	for i := range words {
+		w := &words[i]
+		if standIns[w.low] && !dummies[low(words, i+1)] || i == len(words)-1 && (w.low == "this" || w.low == "that") {
+			return named < 2
+		}
+		if w.upper && i > 0 && !self[w.low] {
+			named += 2
+		} else if w.low != "" && !analysis.IsStopWord(w.low) && !self[w.low] && !vague[w.low] {
+			named++
+		}
+	}
+	return false
+}
+
+// vagueQuestion reports a question that speaks of something that is not named in it.
+func vagueQuestion(words []word) bool {
+	if len(words) > 0 && wondering[words[0].low] {
+		words = words[1:] // "which" opens no fragment here
+	}
+	return leans(words, true)
+}
+
+// mainClause reports whether something follows the clause that "although" opens.
+func mainClause(words []word) bool {
+	for i := 2; i+3 < len(words); i++ {
+		if words[i].comma {
+			return true
+		}
+	}
+	return false
+}
+
+// noun reports whether word i could name what "this" before it points at.
+func noun(words []word, i int) bool {
+	w := low(words, i)
+	return w != "" && !analysis.IsStopWord(w) && !asking[w] && !standIns[w] && !strings.HasSuffix(w, "'s") && w != "of" && w != "not"
+}
+
+// Where a session stands at its end.
+type stop struct {
+	unanswered string   // the user's last words, when nothing came after them
+	open       []string // what the assistant named as still to be done
+	last       string   // what the assistant said last that says where things stand
+}
+
+const (
+	maxOpen     = 4
+	maxOpenItem = 160 // characters
+)
+
+var (
+	nexts = list(`next step, next steps, next up, next i, remaining, still to do, still need, still needs, todo, to do, left to do, follow-up, follow up, not yet, open question, open questions,
+		outstanding, pending, i will now, i'll now, blocked, waiting for, waiting on, want me to, would you like me to, should i, shall i, tomorrow`)
+	closings = list(`let me know, feel free, happy to help, hope this helps, is there anything, good luck, you're welcome, if you have, if you need, don't hesitate`)
+)
+
+// stopped reads the end of a session: what comes after the last words of a user, or
+// what the last words of the assistant leave open.
+func stopped(all []speech) stop {
+	var s stop
+	i := len(all) - 1
+	for i >= 0 && strings.TrimSpace(all[i].text) == "" {
+		i--
+	}
+	if i < 0 || all[i].name != "" {
+		return s
+	}
+	if all[i].person {
+		s.unanswered = unanswered(&all[i])
+		for i >= 0 && all[i].person {
+			i--
+		}
+	}
+	if i < 0 || suspect(all[i].text) {
+		return s
+	}
+	listed, item := false, false // whether the last line found was a list's
+	for _, p := range sentences(all[i].text) {
+		if secret(&p) || closings.in(p.words) >= 0 {
+			continue
+		}
+		at := nexts.in(p.words)
+		switch {
+		case p.item && listed, at == 0 && !strings.HasSuffix(p.text, ":"):
+			if len(s.open) < maxOpen && len(p.words) > 2 {
+				s.open = append(s.open, clip(unmarked(p.text), maxOpenItem))
+			}
+		case at >= 0 && strings.HasSuffix(p.text, ":"):
+			listed = true
+			continue
+		case !p.item:
+			listed = false
+		}
+		if (s.last == "" || item && !p.item) && !p.asks && !strings.HasSuffix(p.text, ":") && substance(p.words) >= 2 && !polite(p.words) && !retells(p.words) {
+			s.last, item = clip(unmarked(p.text), maxOpenItem), p.item
+		}
+	}
+	return s
+}
+
+// unanswered is what a message waits to be told: its last question, or the last
+// thing that it says.
+func unanswered(s *speech) string {
+	text := ""
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		p := &s.parts[i]
+		n := substance(p.words)
+		if secret(p) || n < 1 || n < 2 && !p.asks {
+			continue
+		}
+		if p.asks {
+			return "not answered: " + clip(unmarked(p.text), maxOpenItem)
+		}
+		if text == "" {
+			text = "said last: " + clip(unmarked(p.text), maxOpenItem)
+		}
+	}
+	return text
+}
+
+// retells reports a sentence of the assistant about the user: what it thinks to
+// remember must not come back as knowledge.
+func retells(words []word) bool {
+	return has(words, len(words), other) || has(words, len(words), retelling)
+}
+
+var retelling = set("user user's users remember remembered recall recalled noted memory memorized saved")
+
+// polite reports a sentence about how the assistant feels.
+func polite(words []word) bool {
+	switch w := words[0].low; w {
+	case "i'm", "that's", "it's", "certainly", "yes":
+		return true
+	default:
+		return phatic[w]
+	}
+}
+
+// Orders that are aimed at the memory, or at whoever reads it: nobody writes them
+// but who pastes or plants them, and one of them makes a whole message suspect.
+var (
+	overrides = set("ignore disregard forget override bypass overrule")
+	overruled = set("instructions instruction prompt prompts rules directives guidelines guardrails safeguards")
+	planted   = list(`add this to your memory, add to your memory, store this in your memory, store the following, save this to memory, save this to your memory, write this to memory, write this to your memory,
+		update your memory, you must always obey, you must obey, obey me, always obey, system prompt, developer mode, jailbreak, you are now, act as if you have no, without any restrictions, new instructions,
+		end of system, begin system, as an ai, memory update, review the conversation above, the conversation above, system note, system reminder, nothing to save, save it using the memory tool`)
+)
+
+// suspect reports a message that gives orders to the memory or to the model's
+// rules. None of what it says is learned.
+func suspect(text string) bool {
+	if strings.Contains(text, guardrail.FrameOpen) || strings.Contains(text, guardrail.FrameClose) {
+		return true
+	}
+	if len(text) > headBytes+tailBytes {
+		text = text[:headBytes] + " " + text[len(text)-tailBytes:]
+	}
+	words := wordsOf(squeeze(guardrail.Sanitize(text)))
+	for i := range words {
+		if overrides[words[i].low] && has(words[i:], 8, overruled) && has(words[i:], 6, above) || planted.starts(words[i:]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var above = set("previous prior above earlier all any your the these those preceding existing")
+
+// credentials are words after which a secret stands in plain prose, where no rule
+// can tell it by its shape.
+var credentials = set("password passwords passphrase passcode pin secret token api-key apikey credential credentials")
+
+// secret reports a sentence that tells a credential, or told one before it was
+// taken out.
+func secret(s *sentence) bool {
+	if strings.Contains(s.text, "[redacted:") {
+		return true
+	}
+	for i := range s.words {
+		before := low(s.words, i-1)
+		if w := s.words[i].low; !credentials[w] && !(w == "key" && (before == "api" || before == "private" || before == "access")) {
+			continue
+		}
+		for k, w := range s.words[i:min(i+7, len(s.words))] { // "the password of the backup is …"
+			if k > 0 && tells[w.low] || w.end < len(s.text) && s.text[w.end] == ':' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var tells = set("is are was were =")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // sentence is one sentence of a message.
@@ -111,3 +113,386 @@ func pictured(r rune) bool {
 }
 
 var abbreviations = set("mr mrs ms dr prof st vs etc e.g i.e eg ie cf no approx jan feb mar apr jun jul aug sep sept oct nov dec inc ltd u.s a.m p.m")
+
+// mostOpenings bounds how many openings are taken off: "Well, ok, thanks, so, …".
+const mostOpenings = 6
+
+// open takes off what says nothing at the start of a sentence: "Oh, by the way,",
+// and the name of somebody present who is spoken to.
+func (s *sentence) open(present map[string]bool) {
+	for range mostOpenings {
+		if len(s.words) < 2 {
+			return
+		}
+		n := longOpenings.starts(s.words)
+		if n == 0 && s.words[0].comma && called(s.words[0].low, present) {
+			n = 1
+		}
+		if n == 0 && openings[s.words[0].low] {
+			n = 1
+			// "Great news" and "So far" are no openings; "And I", "But we" are.
+			if w := &s.words[0]; !w.comma && !(joining[w.low] && (w.low != "so" || self[low(s.words, 1)])) {
+				return
+			}
+		}
+		if n == 0 && s.words[0].low == "" { // a dash
+			n = 1
+		}
+		if n == 0 || n >= len(s.words) {
+			return
+		}
+		s.cutTo(s.words[n].start)
+	}
+}
+
+var joining = set("and but so also plus yeah yep yes oh well")
+
+// cutTo drops what stands before byte i of the sentence's text.
+func (s *sentence) cutTo(i int) {
+	s.text = s.text[i:]
+	s.words = wordsOf(s.text)
+}
+
+// cutAt drops what stands from byte i on, and the punctuation before it.
+func (s *sentence) cutAt(i int) {
+	s.text = strings.TrimRight(s.text[:i], " ,;:–—-")
+	s.words = wordsOf(s.text)
+}
+
+// tag is how many words a question tag has at most.
+const tag = 3
+
+// head leaves of a sentence what stands before a request: "I moved to Lyon, can
+// you suggest a doctor?" It reports whether anything of it is a statement.
+func (s *sentence) head() bool {
+	for i := 4; i < len(s.words); i++ {
+		if requests.starts(s.words[i:]) == 0 {
+			continue
+		}
+		k := i
+		for k > 0 && (joining[s.words[k-1].low] || s.words[k-1].low == "") {
+			k--
+		}
+		if k < 4 || k == i && !s.words[k-1].comma {
+			continue
+		}
+		if follow := low(s.words, i); !s.asks && (follow == "what" || follow == "which" || follow == "right" || follow == "ok" || follow == "okay") {
+			continue // ", which is …"
+		}
+		if s.asks && len(s.words)-i <= tag {
+			return false // "It is manual, isn't it?" asks for all of it
+		}
+		s.cutAt(s.words[k].start)
+		s.asks = false
+		return !questioning(s.words)
+	}
+	return !s.asks && !questioning(s.words)
+}
+
+// clauses splits a sentence that is longer than limit characters where a new
+// subject begins: "…, and I …". Each part is a sentence of its own.
+func (s *sentence) clauses(limit int) []sentence {
+	if characters(s.text) <= limit {
+		return []sentence{*s}
+	}
+	var out []sentence
+	rest := *s
+	for i := 5; i < len(rest.words); i++ {
+		w := rest.words
+		semicolon := strings.HasSuffix(strings.TrimRight(rest.text[:w[i].start], " "), ";")
+		joined := joining[w[i-1].low] && w[i-2].comma && self[w[i].low]
+		if !semicolon && !joined {
+			continue
+		}
+		first := rest
+		cut := w[i].start
+		if joined {
+			cut = w[i-1].start
+		}
+		first.cutAt(cut)
+		out = append(out, first)
+		rest.cutTo(w[i].start)
+		rest.full = rest.text
+		i = 4
+	}
+	return append(out, rest)
+}
+
+// called reports whether a word is the name of somebody present, or a short form.
+func called(w string, present map[string]bool) bool {
+	if present[w] {
+		return true
+	}
+	for name := range present {
+		if len(w) >= 3 && strings.HasPrefix(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// prose tells what somebody wrote to be read from code, logs, tables and headings.
+func prose(line string) bool {
+	if line == "" || strings.IndexByte(">|#$@{}[<%=\\/", line[0]) >= 0 {
+		return false
+	}
+	if r, _ := utf8.DecodeRuneInString(line); strings.ContainsRune(status, r) {
+		return false
+	}
+	for _, mark := range [...]string{"+++", "---", "***", "===", "//", "/*", "at ", "File \"", "!["} {
+		if strings.HasPrefix(line, mark) {
+			return false
+		}
+	}
+	if logged(line) || len(analysis.Definitions(line)) > 0 {
+		return false
+	}
+	bare := strings.ReplaceAll(uncoded(line), "**", "")
+	if bare == "" {
+		return false
+	}
+	for _, mark := range [...]string{":=", "==", "=>", "->", "();", "</", "/>", "&&", "||", "!=", "+=", "{}", "${", "\":", "::"} {
+		if strings.Contains(bare, mark) {
+			return false
+		}
+	}
+	switch bare[len(bare)-1] {
+	case '{', '}', ';', '\\', '=':
+		return false
+	}
+	letters, marks, token := 0, 0, 0
+	for _, c := range bare {
+		if c == ' ' {
+			token = 0
+			continue
+		}
+		if token++; token > maxToken && c < utf8.RuneSelf {
+			return false
+		}
+		switch {
+		case unicode.IsLetter(c), unicode.IsDigit(c), unicode.IsMark(c):
+			letters++
+		case strings.ContainsRune("=<>{}[]|\\/_;#$%^&*+~@", c):
+			marks++
+		}
+	}
+	return letters > 0 && marks*8 <= letters
+}
+
+// status is what programs put before what they report.
+const status = "⚠❌✅✓✗✔✘ℹ→│└├"
+
+// printed reports a message that holds what a program printed.
+func printed(text string) bool {
+	if len(text) > headBytes {
+		text = text[:headBytes]
+	}
+	fence := false // what stands in a block is left out anyway
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "```"):
+			fence = !fence
+		case fence || line == "":
+		case logged(line), strings.ContainsAny(line, "⚠❌✗✘"):
+			return true
+		}
+	}
+	return false
+}
+
+// uncoded is a line with what stands between backticks replaced by a word.
+func uncoded(line string) string {
+	if strings.IndexByte(line, '`') < 0 {
+		return line
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(line, "`") {
+		if i%2 == 0 {
+			b.WriteString(part)
+		} else {
+			b.WriteString("code")
+		}
+	}
+	return b.String()
+}
+
+// logged reports a line that a program wrote: a time or a level comes first.
+func logged(line string) bool {
+	first, rest, _ := strings.Cut(line, " ")
+	level := strings.Trim(first, "[]:")
+	switch level {
+	case "INFO", "WARN", "WARNING", "ERROR", "DEBUG", "TRACE", "FATAL", "PASS", "FAIL", "ok", "Traceback", "panic", "goroutine", "npm", "error", "warning":
+		return len(rest) > 0 && (level != "ok" || strings.Contains(line, "\t")) && (level == strings.ToUpper(level) || strings.HasSuffix(first, ":") || level == "Traceback" || level == "goroutine")
+	}
+	digits, marks := 0, 0
+	for i := range len(first) {
+		switch c := first[i]; {
+		case digit(c):
+			digits++
+		case c == ':' || c == '-' || c == '/' || c == 'T' || c == 'Z' || c == '.' || c == '[' || c == ']':
+			marks++
+		default:
+			return false
+		}
+	}
+	return digits >= 6 && marks >= 2 // 2024-03-04T10:11:12Z, 10:11:12.345
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// What is read of a message. People type at the beginning and at the end; what
+// stands between was pasted.
+const (
+	headBytes = 6 << 10
+	tailBytes = 2 << 10
+	maxToken  = 120 // bytes; a longer word is a blob
+)
+
+// passage is a stretch of prose: one paragraph, or one item of a list.
+type passage struct {
+	start, end int
+	item       bool // of a list
+}
+
+// passages finds the prose in a text. Code, quotations, tables, logs, headings and
+// blocks between tags are left out.
+func passages(text string) []passage {
+	var out []passage
+	r := reader{text: text}
+	for start := 0; start < len(text); {
+		if start >= headBytes && start < len(text)-tailBytes { // what was pasted
+			start = len(text) - tailBytes
+			if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
+				start += n + 1
+			}
+			r.open = false
+			continue
+		}
+		end := start + strings.IndexByte(text[start:], '\n') + 1
+		if end <= start {
+			end = len(text)
+		}
+		cut := end
+		if start < headBytes && end > headBytes && len(text)-tailBytes > headBytes { // one long line
+			cut = start + sentenceEnd(text[start:headBytes])
+		}
+		out = r.line(out, start, cut)
+		if cut < end {
+			r.open = false
+			start = len(text) - tailBytes
+			if n := strings.IndexAny(text[start:], ".!?\n"); n >= 0 {
+				start += n + 1
+			}
+			continue
+		}
+		start = end
+	}
+	return out
+}
+
+// sentenceEnd returns where the last whole sentence of s ends.
+func sentenceEnd(s string) int {
+	if i := strings.LastIndexAny(s, ".!?"); i >= 0 {
+		return i + 1
+	}
+	return 0
+}
+
+// reader is where a text stands between two lines.
+type reader struct {
+	text  string
+	fence bool
+	tag   string // the block that is open
+	open  bool   // the line before was prose
+}
+
+// line reads text[start:end].
+func (r *reader) line(out []passage, start, end int) []passage {
+	line := strings.TrimSpace(r.text[start:end])
+	was := r.open
+	r.open = false
+	switch {
+	case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
+		if !r.fence || !strings.Contains(line[3:], "```") {
+			r.fence = !r.fence
+		}
+		return out
+	case r.fence, line == "":
+		return out
+	case r.tag != "":
+		if strings.Contains(line, "</"+r.tag) {
+			r.tag = ""
+		}
+		return out
+	}
+	if name := opens(line); name != "" {
+		if !strings.Contains(line, "</"+name) {
+			r.tag = name
+		}
+		return out
+	}
+	at := start + strings.Index(r.text[start:end], line)
+	core, item := bullet(line)
+	if !item && indented(r.text[start:end]) || !prose(core) {
+		return out
+	}
+	stop := at + len(line)
+	at += len(line) - len(core)
+	if n := len(out); was && !item && n > 0 && joins(r.text[out[n-1].start:out[n-1].end], core) {
+		out[n-1].end = stop
+	} else {
+		out = append(out, passage{at, stop, item})
+	}
+	r.open = true
+	return out
+}
+
+// opens returns the name of a tag that stands at the start of a line: clients wrap
+// what they add to a user's message into such blocks.
+func opens(line string) string {
+	if len(line) < 3 || line[0] != '<' || !letter(line[1]) {
+		return ""
+	}
+	i := 1
+	for i < len(line) && (letter(line[i]) || digit(line[i]) || line[i] == '-' || line[i] == '_') {
+		i++
+	}
+	if i == len(line) || line[i] != '>' && line[i] != ' ' || strings.HasSuffix(line, "/>") {
+		return ""
+	}
+	return line[1:i]
+}
+
+// joins reports whether a line goes on with what the one before began.
+func joins(before, line string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	if strings.ContainsRune(".!?:;…。！？", last) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(line)
+	n := len(before) - strings.LastIndexByte(before, '\n') - 1
+	return unicode.IsLower(first) || n >= 60
+}
+
+// bullet takes the mark of a list's item off.
+func bullet(line string) (core string, item bool) {
+	for _, mark := range [...]string{"- [ ] ", "- [x] ", "- ", "* ", "• ", "+ ", "– "} {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			return strings.TrimSpace(rest), true
+		}
+	}
+	i := 0
+	for i < len(line) && digit(line[i]) {
+		i++
+	}
+	if i > 0 && i < 4 && i+1 < len(line) && (line[i] == '.' || line[i] == ')') && line[i+1] == ' ' {
+		return strings.TrimSpace(line[i+1:]), true
+	}
+	return line, false
+}
+
+func indented(line string) bool {
+	return strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ")
+}

@@ -1,11 +1,15 @@
 package extract
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/intent"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
+	"github.com/kenlayer/ken/internal/run/session"
 )
 
 // maxEntities bounds the named things of a statement.
@@ -81,4 +85,253 @@ func calendar(name string) bool {
 	_, day := weekdays[name]
 	_, days := weekdays[strings.TrimSuffix(name, "s")]
 	return day || days
+}
+
+// questionTo is the last question of the message before, in a chat of people, in at
+// most room characters: an answer such as "For three years." is clear with it. It
+// is written behind the answer, without its mark.
+func (l *listener) questionTo(s *speech, room int) string {
+	if l.toAgent || s.before == nil || s.before.name == s.name {
+		return ""
+	}
+	for i := len(s.before.parts) - 1; i >= 0; i-- {
+		q := s.before.parts[i]
+		if !q.asks {
+			continue
+		}
+		if q.open(l.present); secret(&q) || vagueQuestion(q.words) || len(q.words) < 3 {
+			return "" // it would explain nothing
+		}
+		text := strings.TrimRight(q.text, "?!. ")
+		asked := " (asked by " + s.before.name + ": " + text + ")"
+		if characters(text) > maxQuestion || characters(asked) > room {
+			return ""
+		}
+		return asked
+	}
+	return ""
+}
+
+// shortAnswer is the length, in characters, below which the first sentence of a
+// reply is more easily found with the question that it answers.
+const shortAnswer = 80
+
+// maxQuestion bounds a question that is put behind its answer, in characters.
+const maxQuestion = 120
+
+// leastAdded is the weight of the terms that a sentence must bring to be put behind
+// the one that it refers to.
+const leastAdded = 2
+
+// with is two sentences as one, nil when they don't stand side by side in the
+// message, and when the second adds little.
+func (s *sentence) with(c *sentence, text string) *sentence {
+	if s == nil || s.end > c.start || !strings.HasSuffix(s.full, s.text) || !strings.ContainsAny(s.full[len(s.full)-1:], ".!?") {
+		return nil
+	}
+	if gap := text[s.end:c.start]; squeeze(gap) != "" || strings.Count(gap, "\n") > 1 {
+		return nil
+	}
+	end := strings.Index(c.full, c.text) + len(c.text)
+	j := sentence{start: s.start, end: c.end, text: s.text + " " + c.full[:end], item: s.item}
+	j.full, j.words = j.text, wordsOf(j.text)
+	known, sum := analysis.Terms(s.text), 0.0
+	for _, t := range analysis.Terms(c.text) {
+		if !vague[t] && !contains(known, t) {
+			sum++
+		}
+	}
+	if sum < leastAdded {
+		return nil
+	}
+	return &j
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// resultBytes is what is read at each end of a tool's result.
+const resultBytes = 4 << 10
+
+// failed reports whether a command's result says that it failed, and the last line
+// that says why. An exit status decides where there is one; without it, the words
+// of test runners and compilers do.
+func failed(result string) (bool, string) {
+	head := result[:min(len(result), resultBytes)]
+	tail := result[max(len(head), len(result)-resultBytes):]
+	status, known := exitStatus(head)
+	if s, ok := exitStatus(tail); ok {
+		status, known = s, ok
+	}
+	worst, summary := "", "" // the last that names a fault, and the last that only counts it
+	for _, part := range [...]string{head, tail} {
+		for line := range strings.Lines(part) {
+			switch line = strings.TrimSpace(line); {
+			case !broken(line):
+			case strings.HasPrefix(line, "FAIL"), strings.HasPrefix(line, "make:"), strings.HasPrefix(line, "npm ERR!"):
+				summary = line
+			default:
+				worst = line
+			}
+		}
+	}
+	worst = cmp.Or(worst, summary)
+	if known {
+		return status != 0, clip(squeeze(worst), maxError)
+	}
+	return worst != "", clip(squeeze(worst), maxError)
+}
+
+// exitStatus finds the number behind words such as "exit code".
+func exitStatus(s string) (int, bool) {
+	low := strings.ToLower(s)
+	for _, mark := range [...]string{"exit code", "exit_code", "exitcode", "exit status", "exited with code", "exited with status", "returncode", "return code"} {
+		i := strings.LastIndex(low, mark)
+		if i < 0 {
+			continue
+		}
+		rest := strings.TrimLeft(low[i+len(mark):], "\"': =\t")
+		n := 0
+		for n < len(rest) && (digit(rest[n]) || n == 0 && rest[n] == '-') {
+			n++
+		}
+		if code, err := strconv.Atoi(rest[:n]); err == nil {
+			return code, true
+		}
+	}
+	return 0, false
+}
+
+// broken reports a line of output that says that something failed.
+func broken(line string) bool {
+	if line == "" || len(line) > 1000 {
+		return false
+	}
+	for _, start := range [...]string{"FAIL", "--- FAIL", "FAILED", "error:", "Error:", "ERROR", "error[", "fatal:", "panic:", "npm ERR!", "make: ***", "Traceback", "AssertionError", "ld:", "undefined:"} {
+		if strings.HasPrefix(line, start) {
+			return true
+		}
+	}
+	for _, within := range [...]string{": error:", " error: ", "command not found", "No such file or directory", "Permission denied", "permission denied", "cannot find", "Exception:", "Error: ", "undefined: ", " FAILED", "connection refused", "Connection refused"} {
+		if strings.Contains(line, within) {
+			return true
+		}
+	}
+	return false
+}
+
+// clip is the first n characters of s, at a space, with an ellipsis when something
+// was left out.
+func clip(s string, n int) string {
+	if characters(s) <= n {
+		return s
+	}
+	end, count := 0, 0
+	for i := range s {
+		if count == n-1 {
+			end = i
+			break
+		}
+		count++
+	}
+	if i := strings.LastIndexByte(s[:end], ' '); i > end/2 {
+		end = i
+	}
+	return strings.TrimRight(s[:end], " ,;:") + "…"
+}
+
+// speech is one message of somebody, as far as it is read.
+type speech struct {
+	entry *session.Entry
+	name  string // who speaks; "" for a user without a name
+	// person says that the words are a source: a user's, or those of one side of a
+	// chat between people.
+	person bool
+	text   string // the message, without a label such as "User: " at its start
+	parts  []sentence
+	before *speech // the message before, once it was read
+}
+
+// userName is who an unnamed user is called.
+const userName = "User"
+
+// speeches reads the messages of users and assistants, in their order.
+func speeches(tr *session.Transcript) []speech {
+	people := twoPeople(tr)
+	out := make([]speech, 0, len(tr.Entries))
+	for i := range tr.Entries {
+		e := &tr.Entries[i]
+		role := e.Message.Role
+		if role != "user" && role != "assistant" {
+			continue
+		}
+		s := speech{entry: e, person: role == "user" || people, text: unlabelled(body(e), role)}
+		if s.person {
+			s.name = squeeze(e.Message.Name)
+			if characters(s.name) > maxName {
+				s.name = ""
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// maxName bounds a speaker's name, in characters.
+const maxName = 40
+
+// twoPeople reports a transcript in which the assistant's side is a person too: both
+// sides have names of their own, and nobody calls tools.
+func twoPeople(tr *session.Transcript) bool {
+	var user, assistant string
+	for i := range tr.Entries {
+		m := &tr.Entries[i].Message
+		switch {
+		case m.Role == "tool", len(m.ToolCalls) > 0:
+			return false
+		case m.Role == "user" && m.Name != "":
+			user = m.Name
+		case m.Role == "assistant":
+			if m.Name == "" {
+				return false
+			}
+			assistant = m.Name
+		}
+	}
+	return user != "" && assistant != "" && !strings.EqualFold(user, assistant) && !strings.EqualFold(assistant, "assistant")
+}
+
+// body is a message's text, from its parts where only those are set.
+func body(e *session.Entry) string {
+	if e.Message.Text != "" || len(e.Message.Parts) == 0 {
+		return e.Message.Text
+	}
+	var b strings.Builder
+	for _, p := range e.Message.Parts {
+		if p.Text != "" {
+			b.WriteString(p.Text)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// unlabelled takes the label off that some clients put before a message.
+func unlabelled(text, role string) string {
+	labels := [...]string{"User: ", "Human: "}
+	if role == "assistant" {
+		labels = [...]string{"Assistant: ", "AI: "}
+	}
+	for _, label := range labels {
+		if rest, ok := strings.CutPrefix(text, label); ok {
+			return rest
+		}
+	}
+	return text
 }

@@ -1,9 +1,14 @@
 package extract
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 	"github.com/kenlayer/ken/internal/run/session"
 )
@@ -192,3 +197,369 @@ func Tells(summary, other string) bool {
 
 // asides begin the lines of a summary that tell nothing that was decided, done or found.
 var asides = []string{"Session", "Conversation of ", "Goal: ", "Open: ", "Where it stopped: ", "Also asked: ", "Topics: ", note}
+
+// maxTopics bounds the topics of a summary.
+const maxTopics = 60
+
+// topic is a word of a session by how often people used it.
+type topic struct {
+	word  string // as it was first written
+	count int
+	order int
+	name  bool
+}
+
+// topics are the words that people used and that the summary doesn't have yet:
+// names first, then by how often. They are what a later question may ask with.
+func topics(d *digest, summary string, room int) string {
+	known := map[string]bool{}
+	for _, t := range analysis.Terms(summary) {
+		known[t] = true
+	}
+	byTerm := map[string]*topic{}
+	var all []*topic
+	for i := range d.all {
+		s := &d.all[i]
+		for k := range s.parts {
+			part := &s.parts[k]
+			if secret(part) {
+				continue
+			}
+			named := names(part.words, nil)
+			for j := range part.words {
+				w := &part.words[j]
+				if w.low == "" || part.text[0] == '[' || strings.ContainsFunc(w.low, odd) || strings.Contains(w.low, "'") || self[w.low] || analysis.IsStopWord(w.low) || len(w.low) < 3 || len(w.low) > 40 {
+					continue
+				}
+				term := analysis.Stem(w.low)
+				if known[term] || vague[term] || imperatives[w.low] {
+					continue
+				}
+				t := byTerm[term]
+				if t == nil {
+					t = &topic{word: part.text[w.start:w.end], order: len(all)}
+					byTerm[term] = t
+					all = append(all, t)
+				}
+				t.count++
+				t.name = t.name || named[term]
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *topic) int {
+		return cmp.Or(cmp.Compare(b.value(), a.value()), cmp.Compare(a.order, b.order))
+	})
+	var words []string
+	room -= len("Topics: .")
+	for _, t := range all {
+		w := t.word
+		if !t.name {
+			w = lower(w)
+		}
+		if n := characters(w) + 2; n <= room && len(words) < maxTopics {
+			words = append(words, w)
+			room -= n
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "Topics: " + strings.Join(words, ", ") + "."
+}
+
+func (t *topic) value() int {
+	if t.name {
+		return t.count + 2
+	}
+	return t.count
+}
+
+// odd reports characters that no word to search for has.
+func odd(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("-_./'’+#", r)
+}
+
+// goal is what the session set out for: the beginning of the first message that
+// is more than small talk.
+func (d *digest) goal() string {
+	for i := range d.all {
+		s := &d.all[i]
+		if !s.person {
+			continue
+		}
+		var b strings.Builder
+		for k := range s.parts {
+			part := s.parts[k]
+			part.open(nil)
+			if secret(&part) || b.Len() == 0 && substance(part.words) < 2 {
+				continue
+			}
+			if b.Len() > 0 {
+				if characters(b.String())+characters(part.text) >= maxGoal {
+					break
+				}
+				b.WriteByte(' ')
+			}
+			b.WriteString(clip(unmarked(part.text), maxGoal))
+		}
+		if b.Len() > 0 {
+			return b.String()
+		}
+	}
+	return ""
+}
+
+// requests are what the user asked for after that, in the user's words, each once.
+func (d *digest) requests(goal string) []string {
+	var out []string
+	known := map[string]bool{}
+	for _, t := range analysis.Terms(goal) {
+		known[t] = true
+	}
+	for i := range d.all {
+		s := &d.all[i]
+		if !s.person {
+			continue
+		}
+		for _, part := range s.parts {
+			part.open(nil)
+			w := part.words
+			if v := judge(&part, true); len(w) == 0 || v.reason == reasonSecret || !part.asks && !questioning(w) && v.reason != reasonRequest {
+				continue
+			}
+			fresh := 0
+			for _, t := range analysis.Terms(part.text) {
+				if !known[t] && !vague[t] {
+					fresh++
+				}
+				known[t] = true
+			}
+			if fresh >= leastFresh && !vagueQuestion(w) {
+				out = append(out, clip(unmarked(part.text), maxRequest))
+			}
+		}
+	}
+	return out
+}
+
+// States reports whether a person says anything in a session but questions, requests and
+// small talk, whether or not it can stand as a fact by itself.
+func States(tr *session.Transcript) bool {
+	toAgent := !twoPeople(tr)
+	for _, s := range speeches(tr) {
+		if !s.person {
+			continue
+		}
+		for _, part := range sentences(s.text) {
+			part.open(nil)
+			if part.asks || substance(part.words) < 2 || questioning(part.words) {
+				continue
+			}
+			switch judge(&part, toAgent).reason {
+			case reasonQuestion, reasonRequest, reasonTalk, reasonSecret:
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leastFresh is how many words a request must bring that none before it had.
+const leastFresh = 2
+
+// substance counts the words that say something.
+func substance(words []word) (n int) {
+	for i := range words {
+		if w := words[i].low; w != "" && !analysis.IsStopWord(w) && !self[w] && !other[w] && !vague[analysis.Stem(w)] {
+			n++
+		}
+	}
+	return n
+}
+
+// work is what was done with tools.
+type work struct {
+	files    []string // written, in the order in which they were first
+	commands []command
+	known    map[string]bool // files, as the journal names them
+}
+
+// command is one command that was run, by its last outcome.
+type command struct {
+	line   string
+	failed bool
+	seen   bool   // its result is in the transcript
+	error  string // the last line that says what went wrong
+}
+
+// Bounds of what is kept of a session's work.
+const (
+	maxFiles    = 200
+	maxCommands = 200
+	maxCommand  = 100 // characters
+	maxError    = 160
+	maxArgument = 64 << 10 // bytes of a call's arguments that are parsed
+)
+
+// done reads the tool calls and their results.
+func done(tr *session.Transcript) work {
+	w := work{known: map[string]bool{}}
+	for i := range tr.Entries {
+		for path := range tr.Entries[i].Files {
+			w.known[path] = true
+		}
+	}
+	calls := map[string]int{} // id of a call to its command
+	byLine := map[string]int{}
+	for i := range tr.Entries {
+		e := &tr.Entries[i]
+		for k := range e.Message.ToolCalls {
+			w.call(&e.Message.ToolCalls[k], calls, byLine)
+		}
+		if e.Message.Role != "tool" {
+			continue
+		}
+		if at, ok := calls[e.Message.ToolCallID]; ok {
+			c := &w.commands[at]
+			c.seen = true
+			if c.failed, c.error = failed(body(e)); !c.failed {
+				c.error = ""
+			}
+		}
+	}
+	return w
+}
+
+// call notes what a tool call is about to write or to run.
+func (w *work) call(c *ken.ToolCall, calls, byLine map[string]int) {
+	if len(c.Arguments) > maxArgument {
+		return
+	}
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
+		return
+	}
+	name := strings.ToLower(c.Name)
+	if path := argument(args, "file_path", "path", "filepath", "file", "filename", "target_file", "notebook_path", "relative_path"); path != "" {
+		if path = w.relative(path); writes(name, args) && len(w.files) < maxFiles && !slices.Contains(w.files, path) {
+			w.files = append(w.files, path)
+		}
+		return
+	}
+	line := commandLine(argument(args, "command", "cmd", "script", "commandline"))
+	if line == "" || looks(line) {
+		return
+	}
+	at, known := byLine[line]
+	if !known {
+		if len(w.commands) == maxCommands {
+			return
+		}
+		at = len(w.commands)
+		byLine[line] = at
+		w.commands = append(w.commands, command{line: line})
+	}
+	calls[c.ID] = at
+}
+
+// writes reports a tool that changes the file that it is given.
+func writes(name string, args map[string]any) bool {
+	switch argument(args, "command") { // the editor tools of some agents
+	case "create", "str_replace", "insert":
+		return true
+	case "view":
+		return false
+	}
+	for _, verb := range [...]string{"write", "edit", "create", "replace", "patch", "insert", "append", "update"} {
+		if strings.Contains(name, verb) {
+			return true
+		}
+	}
+	return false
+}
+
+// argument is the first of the arguments that is text. A list of words is one text.
+func argument(args map[string]any, names ...string) string {
+	for _, n := range names {
+		switch v := args[n].(type) {
+		case string:
+			return v
+		case []any:
+			var words []string
+			for _, x := range v {
+				if s, ok := x.(string); ok {
+					words = append(words, s)
+				}
+			}
+			if len(words) > 2 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-") { // bash -lc "…"
+				words = words[2:]
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// relative is the path as the journal knows it, without the folder of the project.
+func (w *work) relative(path string) string {
+	path = squeeze(path)
+	for i := 0; i < len(path); i++ {
+		if (i == 0 || path[i-1] == '/') && w.known[path[i:]] {
+			return path[i:]
+		}
+	}
+	return path
+}
+
+// commandLine is a command as people would write it again: its first line, without
+// the change of folder before it.
+func commandLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		if strings.Contains(s[:i], "<<") {
+			return "" // a file or a script written in place
+		}
+		s = s[:i]
+	}
+	for strings.HasPrefix(s, "cd ") {
+		_, rest, ok := strings.Cut(s, "&&")
+		if !ok {
+			return ""
+		}
+		s = strings.TrimSpace(rest)
+	}
+	s = squeeze(s)
+	for _, tail := range [...]string{" 2>&1", " || true"} {
+		s = strings.TrimSuffix(s, tail)
+	}
+	if i := strings.Index(s, " 2>&1 |"); i > 0 { // … | tail -5
+		s = s[:i]
+	}
+	if characters(s) > maxCommand {
+		return ""
+	}
+	return s
+}
+
+// looks reports commands that only look: what they say is no state of the project.
+func looks(line string) bool {
+	words := strings.Fields(line)
+	for len(words) > 1 && (strings.Contains(words[0], "=") || words[0] == "sudo" || words[0] == "time" || words[0] == "timeout") {
+		words = words[1:]
+	}
+	switch first := words[0]; {
+	case first == "git" && len(words) > 1:
+		return looking["git "+words[1]]
+	default:
+		return looking[first]
+	}
+}
+
+var looking = func() map[string]bool {
+	m := set("ls cat head tail grep rg find cd pwd echo printf which type whoami env printenv wc du df ps stat file tree less more sed awk diff jq sleep date true false test cut sort uniq xxd od history export source")
+	for _, sub := range []string{"status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"} {
+		m["git "+sub] = true
+	}
+	return m
+}()

@@ -1,10 +1,14 @@
 package extract
 
 import (
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
 // word is one stretch of a sentence without spaces.
@@ -141,3 +145,298 @@ func characters(s string) int { return utf8.RuneCountInString(s) }
 
 // squeeze replaces every run of white space by one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// What people say before they say something: these openings are taken off.
+var (
+	openings = set(`woah oh ah hey hi hello yo wow well so and but also yeah yep yes yup no nope ok okay alright sure right actually
+		anyway anyways btw um uh hmm hm haha lol ha aw aww awww ooh whoa gosh great nice cool awesome amazing perfect thanks totally absolutely
+		definitely exactly honestly basically plus additionally furthermore moreover besides lastly finally first second third then man damn
+		now speaking agreed true indeed interesting sweet lovely wonderful fantastic`)
+	longOpenings = list(`by the way, for what it's worth, to be honest, in fact, as you know, for your information, just so you know,
+		as i said, as i mentioned, on another note, on a different note, you know what, guess what, thank you, good to know, of course,
+		fair enough, one more thing, no worries, good point, makes sense, got it, oh and, and also, but also, i forgot to mention, i should mention that,
+		i just remembered that, like i said, speaking of which`)
+)
+
+// Words that a sentence of no content opens with.
+var phatic = set(`glad happy great good nice awesome amazing wow thanks thank congrats congratulations sounds looks hope hoping wish
+		wishing bye goodbye welcome talk catch see love cool sorry absolutely definitely exactly agreed cheers excited beautiful gorgeous
+		wonderful fantastic lovely incredible impressive interesting true totally kudos awww aww cute pretty best enjoy take keep stay have`)
+
+// Words that open a question, whether or not a mark ends it.
+var (
+	asking       = set("can could would will should shall may might do does did is are was were am has have had isn't aren't don't doesn't didn't can't couldn't won't wouldn't shouldn't")
+	wondering    = set("what what's how how's why where where's who who's whom whose which when any")
+	auxiliary    = set("is are was were do does did can could should would will has have had am might may about if to come many much long often else exactly 's")
+	copulas      = set("is are was were be been am has have had do does did can could will would should must may might cannot needs need")
+	verbs        = set("use run go live keep take make get give sit lie stand happen depend belong own return fail start stop begin end come stay store send read write went ran took made got gave sat kept sent wrote began came broke built held left lost met paid sold spoke told won")
+	prepositions = set("for in on at with by about of from to regarding per as without within after before during since until via")
+	secondHalf   = set("you i we they he she it this that there these those the my our your his her their anyone someone anybody")
+)
+
+// Requests that stand behind a statement: "…, can you help me?"
+var requests = list(`can you, could you, would you, will you, can we, could we, can i, could i, should i, should we, do you, do i, are you, are there,
+		is there, is it, is this, is that, isn't it, isn't that, isn't there, wouldn't it, wouldn't that, what, which, how do, how can, how should, how would, how about, any ideas, any tips, any suggestions, any advice,
+		any recommendations, any thoughts, please help, please provide, please suggest, please review, please show, help me, right, don't you think, ok, okay,
+		i'd appreciate, i would appreciate, let me know, thoughts, i want you to, i'd like you to, i need you to, i was wondering if, i'm wondering`)
+
+// What a user asks of the agent for now, in the form of a statement.
+var wants = list(`i want you to, i'd like you to, i would like you to, i need you to, i'd like your, i need your, i want your, i was hoping you, i'm hoping you, i was wondering,
+		i wonder, i'm wondering, i'm curious, i have a question, i need help, i need some help, i want to know, i'd like to know, i would like to know, let me know,
+		i'd appreciate, i would appreciate, i'd love to hear, i'd love to know, i'd love some, i'd like some help, i could use some, i'm asking,
+		i'd like to see, i'm not sure, i don't know, i have no idea, i don't understand, i see, i understand, i agree, i think so, i guess so, i hope so, i'm sure you, i bet,
+		i can imagine, i hear you, i appreciate, i hope you, i know what you mean, i know right, i can't wait to hear, i feel you`)
+
+// Verbs that a request starts with.
+var imperatives = set(`fix add write run create make update show tell give explain check look find list remove delete change rename move implement refactor
+		review summarize summarise generate help try test build deploy install open read search compare describe provide suggest recommend convert translate
+		rewrite improve optimize optimise debug analyze analyse investigate continue proceed stop start finish complete execute print extract collect
+		download upload commit push pull merge revert format sort count calculate compute draft send email call ask answer let verify ensure replace
+		split combine clean set put get take go come see consider think imagine suppose repeat include exclude identify evaluate estimate
+		plan schedule prepare design document note use do be have keep save store apply restart rerun retry reload undo redo copy paste
+		insert append wrap extend add handle validate confirm double-check proofread shorten expand elaborate clarify walk teach learn follow
+		watch wait hold grab pick choose select order buy book enable disable configure bump upgrade downgrade pin migrate port skip ignore
+		drop propose outline brainstorm inspect locate trace profile benchmark measure research visit`)
+
+// What may stand before the verb of a request.
+var leadIns = set("please now then just also kindly first next finally so and ok okay")
+
+// Standing instructions.
+var (
+	lasting   = list(`always, never, from now on, going forward, from here on, in the future, in future, every time, whenever, by default, at all times, no matter what, under no circumstances`)
+	forbids   = list(`don't, do not, avoid, never`)
+	ordersYou = list(`you should, you must, you need to, you have to, you can't, you cannot, you may not, you are not allowed, you're not allowed, you shouldn't, you should not, you must not`)
+	manners   = set("use keep write prefer stick answer respond reply format name call address commit indent log return document test put store include mention cite follow speak")
+	choices   = list(`instead of, rather than, over, not, everywhere, in all, for all, in every, for every, only, style, in english, in german, in french`)
+	forNow    = list(`yet, for now, right now, this time, today, now, anymore, at the moment, for the moment, this one, again, until i, until we, before i, just, here, first, below, above, following, attached`)
+	calms     = list(`don't worry, do not worry, don't mind, don't forget, don't know, don't think, don't mention, don't get me wrong, don't bother, don't hesitate, don't give up, don't be`)
+)
+
+// Remembering, asked for by name.
+var remembers = list(`remember that, please remember that, remember, please remember, note that, please note that, please note, keep in mind that, please keep in mind that, keep in mind,
+		bear in mind that, for the record, don't forget that, for future reference, make a note that, take note that`)
+
+// Preferences.
+var likings = list(`i prefer, i'd prefer, i would prefer, we prefer, i'd rather, i would rather, we'd rather, i like, i love, i really like, i really love, i enjoy, i really enjoy,
+		i hate, i dislike, i can't stand, i don't like, i do not like, i'm a fan, i'm a big fan, i'm a huge fan, i'm not a fan, i'm into, my favorite, my favourite, our favorite,
+		our favourite, i'm allergic, i'm vegan, i'm vegetarian, i'm obsessed, i adore, i always, i never, i usually, i tend to, we always, we never, we usually, i'd like to avoid,
+		i want to avoid, my preference, i'm more comfortable, i'm passionate about, i'm interested in, i love to, i'm fond of, i detest, i'm not into, i only use, we only use`)
+
+// What people say of themselves and of those around them.
+var personal = list(`my name is, call me, i'm a, i'm an, i am a, i am an, i work, i'm working as, i live, i lived, i moved, i was born, i grew up, i'm from, i come from, i study, i'm studying,
+		i studied, i graduated, i'm married, i got married, i'm engaged, i'm single, i'm divorced, i'm pregnant, i have a, i have an, i have two, i have three, i've got a, i own, i adopted, i bought, i got a, i speak, i play, i teach,
+		i started, i joined, i quit, i retired, i was diagnosed, i volunteer, my wife, my husband, my partner, my girlfriend, my boyfriend, my fiancé, my son, my daughter, my kids, my children, my mom, my mum, my mother, my dad, my father,
+		my parents, my brother, my sister, my grandma, my grandmother, my grandpa, my grandfather, my aunt, my uncle, my cousin, my niece, my nephew, my friend, my best friend, my dog, my cat, my boss, my manager, my team, my company, my job, my colleague,
+		my birthday, my hometown, years old, i turned, i'm turning, we're called, our team, our company`)
+
+// Decisions.
+var decisions = list(`i decided, i've decided, i have decided, we decided, we've decided, we have decided, we agreed, we've agreed, we settled on, i settled on, we've settled on, we'll use, we will use,
+		we'll go with, i'll go with, i'll use, we're going with, i'm going with, we are going with, we chose, i chose, i've chosen, we've chosen, we went with, i went with,
+		we're switching, i'm switching, we switched, i switched, we're moving to, we moved to, we're migrating, i made up my mind, the decision is, decided to, it was decided, the plan is to, we'll keep, we will keep,
+		let's use, let's go with, let's keep, let's stick, let's switch, let's make, let's store, let's put, let's run, let's deploy, let's drop, let's name, let's call, let's move,
+		let's not, let's skip, let's ship, let's add, let's build, let's do, let's start, let's target, let's avoid, let's write, go with, go for, i'm sticking with, we're sticking with, we opted, i opted`)
+
+// Rules about things.
+var rules = list(`must, must not, mustn't, has to, have to be, needs to be, need to be, is not allowed, are not allowed, isn't allowed, aren't allowed, not permitted, is forbidden, are forbidden, is required,
+		are required, is mandatory, at most, at least, no more than, no longer than, no fewer than, is limited to, are limited to, should never, should always, may only, can only, may not, cannot exceed, must never, must always`)
+
+// Hedges lower the confidence; hypotheses are no statements.
+var (
+	hedges     = list(`maybe, perhaps, probably, possibly, i think, i guess, i suppose, i believe, not sure, might, could be, seems, seem, i assume, apparently, likely, supposedly, kind of, sort of, i heard, i've heard`)
+	hypotheses = list(`imagine, suppose, let's say, for example, for instance, e.g, what if, hypothetically, if i were, if i had, if you, if we had, assuming, pretend, as if, let's assume, let's pretend`)
+)
+
+// sorts are what a phrase at the start, or near it, makes of a sentence, in the
+// order in which they are tried.
+var sorts = []struct {
+	sort       draft.Sort
+	phrases    phrases
+	within     int // words from the start at which the phrase may begin
+	confidence float64
+}{
+	{draft.Decision, decisions, 8, 0.85},
+	{draft.Preference, likings, 6, 0.85},
+	{draft.Constraint, rules, 12, 0.75},
+}
+
+// Words of a sentence about somebody who is not named in it.
+var (
+	pronouns    = set("it it's its it'll it'd they they're they've they'll they'd their theirs them he he's he'd he'll his him she she's she'd she'll her hers this that that's that'll these those both neither either such same one ones another others mine")
+	standIns    = set("it it's its they they're they've them he he's his him she she's her these those that's")
+	pointing    = set("this that these those")
+	determiners = set("this that these those both neither either such same one another others")
+	dummies     = set("when that to if who with in") // after "it" and "those": nothing earlier is meant
+	fragments   = set("because which who whom whose where than especially including like until unless except instead otherwise hence therefore thus whereas though although meanwhile afterwards later even")
+	settled     = set("project repo repository codebase service team company app application year month week weekend morning afternoon evening summer winter spring fall autumn semester quarter monday tuesday wednesday thursday friday saturday sunday")
+)
+
+// Words of the first and the second person.
+var (
+	self  = set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ourselves let's")
+	other = set("you you're you've you'd you'll your yours yourself u")
+)
+
+// mostDates bounds how many dates are added to a sentence.
+const mostDates = 2
+
+// explain adds to the words of a sentence that name a day by its distance the date
+// that they mean: "yesterday (7 May 2023)". What could mean two dates stays as it
+// is, and so does everything when at is unknown. A week is named by its Monday.
+func explain(text string, at time.Time) string {
+	if at.IsZero() {
+		return text
+	}
+	words := wordsOf(text)
+	var b strings.Builder
+	done, n := 0, 0
+	for i := 0; i < len(words) && n < mostDates; i++ {
+		span, date := meant(words, i, at)
+		if date == "" {
+			continue
+		}
+		end := words[i+span-1].end
+		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), "(") {
+			continue // the speaker said it
+		}
+		b.WriteString(text[done:end])
+		b.WriteString(" (" + date + ")")
+		done = end
+		n++
+		i += span - 1
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// meant returns how many words from i on name a time by its distance, and the date.
+func meant(words []word, i int, at time.Time) (span int, date string) {
+	first, second := low(words, i), low(words, i+1)
+	before := low(words, i-1)
+	switch first {
+	case "yesterday":
+		if before == "before" || before == "just" || before == "like" {
+			return 0, ""
+		}
+		return 1, day(at.AddDate(0, 0, -1))
+	case "today", "tonight":
+		return 1, day(at)
+	case "tomorrow":
+		if before == "after" {
+			return 0, ""
+		}
+		return 1, day(at.AddDate(0, 0, 1))
+	case "last", "next", "this":
+		if before == "the" || before == "of" || before == "past" || before == "every" {
+			return 0, "" // "the last week" is a stretch of time
+		}
+		return 2, turn(first, second, at)
+	}
+	if n := amount(words, i); n > 0 && low(words, i+2) == "ago" {
+		return 3, ago(n, second, at)
+	}
+	return 0, ""
+}
+
+// turn is what "last", "this" and "next" make of a unit; "" when that is not certain.
+func turn(which, unit string, at time.Time) string {
+	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
+	monday := at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
+	switch unit {
+	case "night":
+		if step == -1 {
+			return day(at.AddDate(0, 0, -1))
+		}
+	case "morning", "afternoon", "evening":
+		if step == 0 {
+			return day(at)
+		}
+	case "week":
+		return "the week of " + day(monday.AddDate(0, 0, 7*step))
+	case "weekend":
+		if step == -1 && monday.AddDate(0, 0, 5).Before(at) {
+			return "" // on a Sunday it may mean this one
+		}
+		return "the weekend of " + day(monday.AddDate(0, 0, 7*step+5))
+	case "month":
+		first := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, at.Location()).AddDate(0, step, 0)
+		return first.Format("January 2006")
+	case "year":
+		return strconv.Itoa(at.Year() + step)
+	}
+	if d, ok := weekdays[unit]; ok {
+		return weekday(d, step, monday, at)
+	}
+	if m, ok := monthsByName[unit]; ok && step != 0 {
+		year := at.Year()
+		switch {
+		case step < 0 && m >= at.Month():
+			year--
+		case step > 0 && m <= at.Month():
+			year++
+		}
+		return m.String() + " " + strconv.Itoa(year)
+	}
+	return ""
+}
+
+// weekday is the day that "last Friday" and the like mean. Where a day of this week
+// and one of another could be meant, it is "".
+func weekday(d, step int, monday, at time.Time) string {
+	here := monday.AddDate(0, 0, d)
+	past, future := here.Day() != at.Day() && here.Before(at), here.Day() != at.Day() && here.After(at)
+	switch {
+	case step < 0 && !past:
+		return day(here.AddDate(0, 0, -7))
+	case step > 0 && !future:
+		return day(here.AddDate(0, 0, 7))
+	case step == 0 && future:
+		return day(here)
+	}
+	return ""
+}
+
+// ago is the time n units before at: a day, a week, a month or a year.
+func ago(n int, unit string, at time.Time) string {
+	switch strings.TrimSuffix(unit, "s") {
+	case "day":
+		return day(at.AddDate(0, 0, -n))
+	case "week":
+		return "the week of " + day(at.AddDate(0, 0, -7*n-(int(at.Weekday())+6)%7))
+	case "month":
+		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, at.Location()).AddDate(0, -n, 0).Format("January 2006")
+	case "year":
+		return strconv.Itoa(at.Year() - n)
+	}
+	return ""
+}
+
+// amount reads a small number: "3", "two", "a".
+func amount(words []word, i int) int {
+	w := low(words, i)
+	if n, err := strconv.Atoi(w); err == nil && n > 0 && n < 200 {
+		return n
+	}
+	if w == "an" {
+		return 1
+	}
+	for n, name := range [...]string{"", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"} {
+		if w != "" && w == name {
+			return max(n, 1)
+		}
+	}
+	return 0
+}
+
+func day(t time.Time) string { return t.Format("2 January 2006") }
+
+// weekdays count from Monday.
+var weekdays = map[string]int{"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
+	"mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6}
+
+var monthsByName = func() map[string]time.Month {
+	m := map[string]time.Month{}
+	for i := time.January; i <= time.December; i++ {
+		m[lower(i.String())] = i
+	}
+	return m
+}()

@@ -1,9 +1,13 @@
 package finding
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/kenlayer/ken/internal/evaldata"
 )
 
 func TestDescribe(t *testing.T) {
@@ -133,4 +137,97 @@ func FuzzDescribe(f *testing.F) {
 		}
 		matches(text, 3)
 	})
+}
+
+// Every agent's way to show a file leads back to the file.
+func TestShown(t *testing.T) {
+	const text = "package a\n\nfunc A() {}"
+	for name, output := range map[string]string{
+		"plain":           text,
+		"claude code":     "     1→package a\n     2→\n     3→func A() {}\n\n<system-reminder>\nBe nice.\n</system-reminder>",
+		"cat -n":          "     1\tpackage a\n     2\t\n     3\tfunc A() {}",
+		"openhands":       "Here's the result of running `cat -n` on /src/a.go:\n     1\tpackage a\n     2\t\n     3\tfunc A() {}",
+		"cline":           "1 | package a\n2 | \n3 | func A() {}",
+		"opencode":        "<file>\n00001| package a\n00002| \n00003| func A() {}",
+		"gemini":          "L1: package a\nL2:\nL3: func A() {}",
+		"mcp":             `{"content":[{"type":"text","text":"package a\n\nfunc A() {}"}]}`,
+		"mcp, only parts": `[{"type":"text","text":"package a\n\nfunc A() {}"}]`,
+		"content":         `{"content":"package a\n\nfunc A() {}","lines":3}`,
+		"codex":           `{"output":"package a\n\nfunc A() {}","metadata":{"exit_code":0}}`,
+		"codex, as text":  "Exit code: 0\nWall time: 0.1 seconds\nOutput:\npackage a\n\nfunc A() {}",
+	} {
+		if got := strings.TrimSpace(shown(output)); got != text {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, keep := range []string{"1. First\n2. Second\nThird", "{ not json", "12 monkeys\nand more\nlines here", ""} {
+		if got := shown(keep); got != keep {
+			t.Errorf("%q became %q", keep, got)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		n    int
+		want string
+	}{{"short", 10, "short"}, {"one two three four", 15, "one two three…"}, {"onewordthatislong", 8, "oneword…"}, {"日本語のテキスト", 5, "日本語の…"}, {"a, b, c, d", 8, "a, b, c…"}} {
+		if got := clip(tt.in, tt.n); got != tt.want || utf8.RuneCountInString(got) > tt.n {
+			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestDecided(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"docs/adr/0007-use-bbolt.md", "# 7. Use bbolt\n\nDate: 2026-01-01\n\n## Status\n\nAccepted\n", `Decision 0007 "Use bbolt" is accepted`},
+		{"docs/decisions/0003-x.md", "# ADR-0003: Sign webhooks\n\n* Status: proposed\n", `Decision 0003 "Sign webhooks" is proposed`},
+		{"adr/12-x.md", "---\ntitle: \"Cents\"\nstatus: superseded by 14\n---\n", `Decision 12 "Cents" is superseded`},
+		{"architecture/decisions/0001-x.md", "# 1 — Ids\n\n- **Status:** Accepted (2026-06-01), shipped\n", `Decision 0001 "Ids" is accepted`},
+		{"docs/adr/0002-x.md", "# Two\n\n| Status | Deprecated |\n", `Decision 0002 "Two" is deprecated`},
+		{"docs/adr/0002-x.md", "# Two\n\nThe status: is unclear to all.\n", `Decision 0002 "Two"`},
+		{"docs/adr/0002-x.md", "in the middle of it", ""},
+	} {
+		if !isDecision(tt.name) {
+			t.Errorf("%s is no record", tt.name)
+		}
+		if got := decided(tt.name, tt.text); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	for _, name := range []string{"docs/0001-intro.md", "adr/README.md", "decisions/index.md", "adr.go", "migrations/0001-init.sql"} {
+		if isDecision(name) {
+			t.Errorf("%s is a record", name)
+		}
+	}
+}
+
+// The records of a real project: each has a title and a status.
+func TestDecisionsOfARealProject(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(evaldata.Dir(t, "adr"), "*.md"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	status := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "docs/adr/" + filepath.Base(file)
+		if !isDecision(name) {
+			continue
+		}
+		d := decided(name, string(text))
+		if d == "" {
+			t.Errorf("%s: nothing", name)
+		}
+		_, is, _ := strings.Cut(d, "\" is ")
+		status[is]++
+	}
+	t.Logf("%d files: %v", len(files), status)
+	if status["accepted"] < len(files)/2 || status[""] > len(files)/10 {
+		t.Errorf("status of %d records: %v", len(files), status)
+	}
 }

@@ -1,11 +1,19 @@
 package finding
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/store"
 )
 
 var identifier = lazyregexp.New(`[\pL_][\pL\d_]{2,}`)
@@ -86,4 +94,205 @@ func (x *extractor) fetch(c *Call) {
 	f := of(c, Observation, c.Address, c.Address+" is the page \""+clip(title, 120)+"\"", weightFetch)
 	f.External = true
 	x.add(f)
+}
+
+// matchLine is a line of a search's result that names a file: alone, with a line
+// number and the line, or as a heading.
+var matchLine = lazyregexp.New(`^(?:File: |# |## |- |\./)?((?:[A-Za-z]:)?[\w.@+~/\\-]*[\w@+-](?:\.[\w-]{1,12})?)(?::\d+.*|:\S.*|-\d+-.*|:$)?$`)
+
+// contextLine is a line around a match, as grep -C shows it.
+var contextLine = lazyregexp.New(`^([\w.@+~/\\-]+?\.\w{1,12})-\d+-`)
+
+// maxMatchLine is how much of a line is read, in bytes: the file's name stands
+// first.
+const maxMatchLine = 400
+
+// plainFiles are names of files without an extension.
+var plainFiles = map[string]bool{"Makefile": true, "Dockerfile": true, "CODEOWNERS": true, "LICENSE": true, "Jenkinsfile": true, "Procfile": true, "Gemfile": true, "Rakefile": true, "Justfile": true, "justfile": true, "Vagrantfile": true, "BUILD": true, "OWNERS": true}
+
+// sourceExtensions tell a file's name from a call in a line of code.
+var sourceExtensions = func() map[string]bool {
+	m := map[string]bool{}
+	for e := range strings.FieldsSeq(`go py pyi js jsx ts tsx mjs cjs rs java kt kts rb php c h cc cpp hpp cs fs swift scala clj ex exs erl hs ml lua
+		r jl dart vue svelte md mdx rst txt adoc json yaml yml toml xml html css scss less sql sh bash ps1 proto graphql mod sum lock cfg ini conf
+		gradle tf csproj sln cmake mk nix zig tmpl tpl ipynb csv`) {
+		m["."+e] = true
+	}
+	return m
+}()
+
+// matches returns the first limit files that a search's result names, and how
+// many there are.
+func matches(output string, limit int) (files []string, count int) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(shown(output)) {
+		line = strings.TrimRight(line, " \r\n\t")
+		line = line[:min(len(line), maxMatchLine)]
+		m := contextLine.FindStringSubmatch(line)
+		if m == nil {
+			m = matchLine.FindStringSubmatch(line)
+		}
+		if m == nil {
+			continue
+		}
+		name := strings.ReplaceAll(m[1], `\`, "/")
+		base := path.Base(name)
+		ext := path.Ext(base)
+		inFolder := strings.Contains(name, "/")
+		isFile := plainFiles[base] || sourceExtensions[ext] && ext != base || inFolder && (ext == base || ext != "" && ext == strings.ToLower(ext))
+		if !isFile || seen[name] || strings.HasSuffix(name, "/") {
+			continue
+		}
+		seen[name] = true
+		if count++; len(files) < limit {
+			files = append(files, name)
+		}
+	}
+	return files, count
+}
+
+// Bounds of what is ingested of one session.
+const (
+	MaxIngested     = 100
+	minIngested     = 40 // characters; less is an acknowledgement
+	ingestChars     = 4000
+	echoWords       = 8   // that follow each other, in an injected text and in an output
+	echoShare       = 0.5 // of an output's words, from which on it is an echo
+	ingestImportant = 0.2 // importance of an output as it came
+)
+
+// Ingest returns the outputs of a session's calls themselves, each cut to chars
+// characters (0 means 4,000) with its beginning and end kept, MaxIngested at most,
+// the last ones first. It is for those who opt in.
+//
+// Every claim has external trust, whatever the tool, since nobody says who wrote
+// what a tool returned. Secrets and reasoning are taken out. The key follows from
+// the content, so that the same output is one claim however often it came. Left
+// out are failures, acknowledgements, and outputs half of which the layer itself
+// had injected into this session: what Ken said is not learned again.
+func Ingest(tr *session.Transcript, t Tools, chars int) []ken.Claim {
+	if chars <= 0 {
+		chars = ingestChars
+	}
+	var said [][]string
+	for _, in := range tr.Injected {
+		said = append(said, words(in.Text))
+	}
+	heard := shingles(said)
+	calls := Calls(tr, t)
+	var out []ken.Claim
+	seen := map[string]bool{}
+	for i := len(calls) - 1; i >= 0 && len(out) < MaxIngested; i-- {
+		c := &calls[i]
+		if c.Failed || c.Role == Write || c.Role == Delete || c.Role == Move || secret(c) {
+			continue
+		}
+		text := strings.TrimSpace(store.Clean(shown(c.Output)))
+		if utf8.RuneCountInString(text) < minIngested || echoes(text, heard) {
+			continue
+		}
+		text = middleCut(text, chars)
+		sum := sha256.Sum256([]byte(text))
+		key := "ingest:" + hex.EncodeToString(sum[:16]) + within(tr.Info)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		out = append(out, ingested(c, tr.Info, key, text))
+	}
+	return out
+}
+
+func secret(c *Call) bool {
+	for _, p := range c.Paths {
+		if sensitive(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func ingested(c *Call, info session.Info, key, text string) ken.Claim {
+	f := of(c, Observation, about(c), text, 0)
+	e := ken.FromToolResult(c.ID, c.Name+": "+f.Entity)
+	if e.ToolCallID == "" {
+		e.ToolCallID = f.messageID()
+	}
+	e.SessionID, e.MessageID, e.FetchedAt, e.Trust = info.ID, f.messageID(), c.At, ken.TrustExternal
+	cl := ken.Claim{
+		Key: key, Kind: ken.KindFinding, Heading: clip(c.Name+" "+f.Entity, 120), Text: text, Domain: "ingest", Tags: []string{"ingest"},
+		Status: ken.StatusObserved, Confidence: Confidence, Importance: ingestImportant, Evidence: []ken.Evidence{e},
+		Scope: info.Scope, Project: info.Project, Session: info.ID, Branch: info.Branch, Actor: ken.Actor{Type: "tool", ID: c.Name},
+		Source: info.ID, SourceType: "tool:" + c.Name, CreatedAt: c.At,
+	}
+	if f.Entity != "" {
+		cl.Entities = []string{f.Entity}
+	}
+	return cl
+}
+
+// about names what a call was about.
+func about(c *Call) string {
+	switch {
+	case len(c.Paths) > 0:
+		return c.Paths[0]
+	case c.Pattern != "":
+		return clip(c.Pattern, 100)
+	case c.Command != "":
+		return clip(oneLine(store.Clean(c.Command)), 100)
+	}
+	return c.Address
+}
+
+// middleCut keeps the beginning and the end of a text.
+func middleCut(s string, chars int) string {
+	r := []rune(s)
+	if len(r) <= chars {
+		return s
+	}
+	const gap = "\n…\n"
+	keep := max(chars-utf8.RuneCountInString(gap), 2)
+	head := keep * 2 / 3
+	return string(r[:head]) + gap + string(r[len(r)-(keep-head):])
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// shingles are the runs of words of several texts. A text that is shorter than a
+// run is one run.
+func shingles(texts [][]string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range texts {
+		if len(w) == 0 {
+			continue
+		}
+		n := min(echoWords, len(w))
+		for i := 0; i+n <= len(w); i++ {
+			m[strings.Join(w[i:i+n], " ")] = true
+		}
+	}
+	return m
+}
+
+// echoes reports whether at least half of a text's words stand in runs that were
+// heard, or all of it is a short text that was.
+func echoes(text string, heard map[string]bool) bool {
+	w := words(text)
+	if len(heard) == 0 || len(w) == 0 {
+		return false
+	}
+	if len(w) < echoWords {
+		return heard[strings.Join(w, " ")]
+	}
+	covered := 0
+	until := 0
+	for i := 0; i+echoWords <= len(w); i++ {
+		if heard[strings.Join(w[i:i+echoWords], " ")] {
+			covered += i + echoWords - max(i, until)
+			until = i + echoWords
+		}
+	}
+	return float64(covered) >= echoShare*float64(len(w))
 }

@@ -2,8 +2,11 @@ package finding
 
 import (
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -109,4 +112,154 @@ func sensitive(name string) bool {
 	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") || strings.HasPrefix(base, "id_ed25519") ||
 		base == "credentials" || strings.HasPrefix(base, "credentials.") || strings.HasPrefix(base, "secrets.") ||
 		base == ".netrc" || base == ".npmrc" || base == ".pgpass" || base == ".git-credentials"
+}
+
+func (x *extractor) read(c *Call) {
+	text := shown(c.Output)
+	if len(c.Paths) != 1 || strings.TrimSpace(text) == "" {
+		return // what several files hold at once can't be told apart
+	}
+	name := c.Paths[0]
+	hash, noted := c.Files[name]
+	if ignored(c, name) || noted && hash == "" {
+		return
+	}
+	x.says(c, name, text)
+	f := x.seen[name]
+	if f == nil {
+		f = &seenFile{}
+		x.seen[name] = f
+		x.order = append(x.order, name)
+	}
+	f.reads++
+	if f.outdated || f.hash != hash || f.text == "" || headOf(name, text) && !headOf(name, f.text) {
+		f.text, f.names = text, nil
+	} else {
+		for _, n := range analysis.Definitions(text) {
+			if len(f.names) < 2*maxSymbols && !slices.Contains(f.names, n) {
+				f.names = append(f.names, n)
+			}
+		}
+	}
+	f.call, f.hash, f.outdated = c, hash, false
+}
+
+// headOf reports whether a piece of a file is its beginning, as far as that shows.
+func headOf(name, text string) bool {
+	return goPackage.MatchString(text) || proseTitle.MatchString(text) || path.Ext(name) != ".go" && comment(text) != ""
+}
+
+// says takes in what a file says of decisions and owners.
+func (x *extractor) says(c *Call, name, text string) (special bool) {
+	if isDecision(name) {
+		if d := decided(name, text); d != "" {
+			x.add(onFile(c, Architecture, name, d+" ("+name+")", name, weightDecision))
+			special = true
+		}
+	}
+	for _, o := range owners(name, text) {
+		x.add(onFile(c, Ownership, o.entity, o.entity+" is owned by "+o.owners+" ("+name+")", name, weightOwner))
+		special = true
+	}
+	return special
+}
+
+// observations turns what was read into findings, one a file.
+func (x *extractor) observations() {
+	for _, name := range x.order {
+		f := x.seen[name]
+		if f.outdated || path.Base(name) == "CODEOWNERS" || isDecision(name) {
+			continue
+		}
+		text := f.text
+		for _, n := range f.names { // of other pieces
+			text += "\nfunc " + n + "()"
+		}
+		what := describe(name, text)
+		if what == "" || !telltale(what) {
+			continue
+		}
+		weight := weightRead
+		if f.reads > 1 || x.edits[name] != nil {
+			weight = weightFocus + min(f.reads, heaviestRepeats)
+		}
+		x.add(onFile(f.call, Observation, name, name+": "+what, name, weight))
+	}
+}
+
+// telltale reports whether a description says more than the language.
+func telltale(what string) bool {
+	return strings.ContainsAny(what, ",.:\"") || strings.Count(what, " ") >= 3
+}
+
+// owned is a part of the project and who looks after it.
+type owned struct {
+	entity, owners string
+}
+
+// maxOwned bounds what one file says of ownership.
+const maxOwned = 12
+
+var (
+	handle = lazyregexp.New(`^(?:@[\w./-]+|[\w.+-]+@[\w.-]+\.\w+)$`)
+	// ownerLine is a line that names an owner in a descriptor or in a comment. Code
+	// has such lines with types and variables behind them.
+	ownerLine = lazyregexp.New(`(?i)^\s*(?:(?:#|//|--|\*|<!--|-)\s*)?(?:code\s?owners?|owners?|owned by|maintainers?|team)\s*:\s*["']?([@\w][\w@./:+ -]{1,60}?)["']?\s*(?:-->)?\s*$`)
+	ownerItem = lazyregexp.New(`(?m)^\s*-\s*["']?([\w@./-]{2,60})["']?\s*$`)
+	typeWord  = lazyregexp.New(`(?i)^(?:string|str|int|bool|true|false|null|none|object|user|todo|tbd|n/a|required|optional|any)$`)
+)
+
+// owners returns what a file says of who owns what.
+func owners(name, text string) []owned {
+	base := path.Base(name)
+	switch base {
+	case "CODEOWNERS":
+		return codeowners(text)
+	case "OWNERS":
+		if list := captures(ownerItem, text, 6); len(list) > 0 {
+			return []owned{{path.Dir(name) + "/", strings.Join(list, ", ")}}
+		}
+		return nil
+	}
+	descriptor := false
+	switch path.Ext(base) {
+	case ".yaml", ".yml", ".toml", ".md", ".rst", ".txt":
+		descriptor = true
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > 60 {
+			break
+		}
+		line = strings.TrimRight(line, "\r\n ")
+		m := ownerLine.FindStringSubmatch(line)
+		commented := strings.IndexAny(strings.TrimSpace(line)+" ", "#/*<") == 0 || strings.HasPrefix(line, "--")
+		if m == nil || !descriptor && !commented || typeWord.MatchString(m[1]) {
+			continue
+		}
+		return []owned{{name, oneLine(m[1])}}
+	}
+	return nil
+}
+
+// codeowners reads the format of GitHub and GitLab: a pattern and its owners a
+// line.
+func codeowners(text string) (out []owned) {
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		if len(fields) < 2 || strings.HasPrefix(fields[0], "[") || strings.HasPrefix(fields[0], "^[") {
+			continue
+		}
+		var names []string
+		for _, f := range fields[1:] {
+			if handle.MatchString(f) {
+				names = append(names, f)
+			}
+		}
+		if len(names) > 0 && len(out) < maxOwned {
+			out = append(out, owned{fields[0], strings.Join(names, ", ")})
+		}
+	}
+	return out
 }

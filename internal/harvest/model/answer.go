@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/harvest/draft"
 )
 
@@ -161,4 +163,126 @@ func (a *answer) number(object map[string]json.RawMessage, at, name string) (f f
 		return f, true
 	}
 	return 0, false
+}
+
+// findObject takes the JSON object out of a model's text: the text itself, or what
+// is left of it without reasoning; in a fence, or after and before some prose. It
+// must have one of the fields that are asked for, so that an example in the
+// prose is not taken for the answer.
+func findObject(text string) (object map[string]json.RawMessage, problem string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, "the answer is empty"
+	}
+	// Whole JSON comes first: a fact that mentions a tag of reasoning would
+	// otherwise be cut off with all that follows it.
+	if json.Unmarshal([]byte(text), &object) == nil && asked(object) {
+		return object, ""
+	}
+	text = guardrail.StripReasoning(text)
+	if strings.TrimSpace(text) == "" {
+		return nil, "the answer is thinking and nothing else"
+	}
+	const tries = 64 // each reads up to the whole text
+	braces := 0
+	for i := 0; i < len(text) && braces < tries; i++ {
+		if text[i] != '{' {
+			continue
+		}
+		braces++
+		object = nil
+		dec := json.NewDecoder(strings.NewReader(text[i:]))
+		if dec.Decode(&object) != nil {
+			continue
+		}
+		if asked(object) {
+			return object, ""
+		}
+		i += int(dec.InputOffset()) - 1 // what is inside belongs to it
+	}
+	if braces > 0 {
+		return nil, "no complete JSON object with the fields that were asked for: it is cut off, malformed, or another one"
+	}
+	return nil, "it is prose and not a JSON object"
+}
+
+func asked(object map[string]json.RawMessage) bool {
+	_, summary := object["summary"]
+	_, facts := object["facts"]
+	return summary || facts
+}
+
+// folder spells text as quotes are compared: lower case, one space for any white
+// space and none within scripts that are written without, plain quotation marks
+// and dashes, and parentheses for the brackets that rendering may have changed.
+type folder struct {
+	b      strings.Builder
+	at     []int // for each byte of b, where its character starts in the text; nil when not asked for
+	places bool
+}
+
+// fold returns text as quotes are compared.
+func fold(text string) string {
+	f := folder{}
+	f.run(text)
+	return f.b.String()
+}
+
+func (f *folder) run(text string) {
+	f.b.Grow(len(text))
+	var last rune // that was written
+	space := -1   // where white space began that was not written yet
+	for i, r := range text {
+		if unicode.IsSpace(r) {
+			if space < 0 {
+				space = i
+			}
+			continue
+		}
+		s, r := spelling(r)
+		if s == "" {
+			continue
+		}
+		if space >= 0 && last != 0 && !(analysis.Unspaced(last) && analysis.Unspaced(r)) {
+			f.write(" ", space)
+		}
+		f.write(s, i)
+		last, space = r, -1
+	}
+}
+
+func (f *folder) write(s string, at int) {
+	f.b.WriteString(s)
+	if f.places {
+		for range len(s) {
+			f.at = append(f.at, at)
+		}
+	}
+}
+
+// spelling returns how a character is compared, and the character that counts as
+// the neighbour of the next; "" for what is not compared.
+func spelling(r rune) (string, rune) {
+	switch r {
+	case '’', '‘', '‛', '′', '`', '´', '＇':
+		return "'", r
+	case '“', '”', '„', '‟', '«', '»', '″', '＂':
+		return `"`, r
+	case '‐', '‑', '‒', '–', '—', '―', '−':
+		return "-", r
+	case '…':
+		return "...", r
+	case '<', '[':
+		return "(", r
+	case '>', ']':
+		return ")", r
+	}
+	if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+		return "", r
+	}
+	return string(unicode.ToLower(r)), r
+}
+
+// wording is the same for two facts that say the same in the same words.
+func wording(text string) string {
+	return strings.TrimRight(fold(text), " .!。！")
 }

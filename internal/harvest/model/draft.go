@@ -2,9 +2,15 @@ package model
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/draft"
@@ -167,4 +173,152 @@ func (c *Client) shortTokens(text string, room int) string {
 		out = middle(text, keep)
 	}
 	return out
+}
+
+// part is as much of a transcript as one request carries.
+type part struct {
+	messages []message // a piece of the transcript's own slice
+	text     string    // rendered, without its frame
+}
+
+// budget is how many tokens of transcript one request can carry.
+//
+// A request holds the rules, the summary so far, the transcript and, when it is
+// the repair of an answer, that answer; the model's new answer needs room too.
+func (c *Client) budget(t task) (transcript, answer int) {
+	w := c.opts.Window
+	answer = min((c.opts.MaxFacts*(c.opts.FactChars+200)+c.opts.SummaryChars)/3, w/5)
+	const frame = 150 // the frame's lines and the tokens that a chat format adds
+	transcript = w - c.opts.Count(t.system(true)) - frame - w/16 - 2*answer
+	return max(transcript, w/4), answer
+}
+
+// cut splits a transcript at the borders of messages into parts of at most room
+// tokens. A message that is longer than a part is shortened in its middle.
+func (c *Client) cut(all []message, room int) []part {
+	var parts []part
+	var b strings.Builder
+	first, used, day := 0, 0, ""
+	flush := func(next int) {
+		if next > first {
+			parts = append(parts, part{all[first:next:next], b.String()})
+		}
+		b.Reset()
+		first, used, day = next, 0, ""
+	}
+	for i := range all {
+		m := &all[i]
+		head := c.opts.Count(m.header(""))
+		body, n := c.body(m, max(room-head, 1))
+		if used > 0 && used+head+n > room {
+			flush(i)
+		}
+		b.WriteString(m.header(day))
+		b.WriteString(body)
+		used, day = used+head+n, m.day
+	}
+	flush(len(all))
+	return parts
+}
+
+// request is the user message of a part. before is the summaries of the parts
+// before it.
+func (p *part) request(i, n int, before string) string {
+	var b strings.Builder
+	if n > 1 {
+		fmt.Fprintf(&b, "This is part %d of %d of the session.\n", i+1, n)
+	}
+	if before != "" {
+		b.WriteString("What the parts before it came to, to understand this one and not to report again:\n")
+		b.WriteString(quoted(before))
+	}
+	b.WriteString(transcriptOpen + "\n" + p.text + transcriptClose + "\n")
+	fmt.Fprintf(&b, "Report on messages %d to %d as one JSON object.", p.messages[0].seq, p.messages[len(p.messages)-1].seq)
+	return b.String()
+}
+
+// mergeRequest is the user message that asks for one summary of several.
+func mergeRequest(summaries []string) string {
+	var b strings.Builder
+	b.WriteString(partsOpen + "\n")
+	for i, s := range summaries {
+		fmt.Fprintf(&b, "=== part %d ===\n%s", i+1, quoted(s))
+	}
+	b.WriteString(partsClose + "\nReport one JSON object with the summary of the whole.")
+	return b.String()
+}
+
+// The prompts are files, so that a change to one is reviewed as a change in
+// behaviour. Their delimiters are none that a prompt shows. Text of a session
+// never passes through a template.
+//
+//go:embed prompts
+var files embed.FS
+
+var prompts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Delims("<%", "%>").ParseFS(files, "prompts/*.txt"))
+})
+
+// task is what a request asks for: rules, and the schema of the answer.
+type task struct {
+	name   string
+	rules  string
+	schema json.RawMessage
+	warmth float64 // the temperature
+}
+
+// task returns the task of that name, with the Client's limits in its rules.
+func (c *Client) task(name string) task {
+	schema, err := files.ReadFile("prompts/" + name + ".json")
+	if err != nil {
+		panic(err) // a name of ours
+	}
+	return task{name: name, rules: fill(name, c.opts), schema: schema, warmth: coldest}
+}
+
+// system is the system message: the rules, with the schema when the endpoint is
+// not told of it otherwise.
+func (t task) system(withSchema bool) string {
+	if !withSchema {
+		return t.rules
+	}
+	return t.rules + fill("schema", struct{ Schema string }{strings.TrimSpace(string(t.schema))})
+}
+
+// repair asks for the answer again.
+func repair(problems []string) string {
+	return fill("repair", struct{ Problems []string }{problems})
+}
+
+func fill(name string, data any) string {
+	var b strings.Builder
+	if err := prompts().ExecuteTemplate(&b, name+".txt", data); err != nil {
+		panic(err) // prompts and data are ours
+	}
+	return b.String()
+}
+
+// Question is a request for JSON about something else than a session.
+type Question struct {
+	Name        string          // of the answer's form, for the endpoint: letters, digits and underscores
+	System      string          // the rules
+	User        string          // the data
+	Schema      json.RawMessage // of the answer
+	Temperature float64         // 0..2; 0 is the coldest
+}
+
+// Ask sends one question and returns the model's text as it came, which may be
+// anything: reading it is the caller's business. An endpoint that refuses the schema
+// or the temperature is asked without, as by Draft. Errors are those of Draft, without
+// ErrUnusable.
+func (c *Client) Ask(ctx context.Context, q Question) (string, error) {
+	if err := c.check(); err != nil {
+		return "", err
+	}
+	if !json.Valid(q.Schema) {
+		return "", &ken.Error{Code: ken.CodeInvalid, Field: "schema", Msg: "not valid JSON", Try: "Give a JSON schema."}
+	}
+	t := task{name: q.Name, rules: q.System, schema: q.Schema, warmth: max(q.Temperature, coldest)}
+	text, _, err := c.ask(ctx, t, []turn{{"user", q.User}})
+	return text, err
 }

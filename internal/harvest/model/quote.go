@@ -1,9 +1,15 @@
 package model
 
 import (
+	"bytes"
+	"fmt"
+	"iter"
+	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/kenlayer/ken/internal/analysis"
 )
@@ -124,4 +130,259 @@ func supports(quote, text string) bool {
 		}
 	}
 	return false
+}
+
+// said is "URL did something (500): what it said". Some endpoints repeat the
+// request in their errors; what does is left out, for errors are logged.
+func (c *Client) said(x *exchange, did string, talk []turn) string {
+	s := fmt.Sprintf("%s %s (%d)", c.address, did, x.status)
+	message := x.message()
+	if c.opts.APIKey != "" {
+		message = strings.ReplaceAll(message, c.opts.APIKey, "***")
+	}
+	switch {
+	case x.isPage():
+		return s + ": it answered with a web page"
+	case message == "":
+		return s
+	case repeats(message, talk):
+		return s + ": its message repeats what was sent"
+	}
+	return s + ": " + message
+}
+
+// repeats reports whether a message has a run of characters of what was sent.
+func repeats(message string, talk []turn) bool {
+	const run = 16 // shorter ones are words that any two texts share
+	runes := []rune(strings.ReplaceAll(fold(message), `\n`, " "))
+	for _, t := range talk {
+		sent := fold(strings.ReplaceAll(t.text, "\n"+linePrefix, "\n"))
+		if len(runes) < run {
+			continue
+		}
+		for i := 0; i+run <= len(runes); i++ {
+			if strings.Contains(sent, string(runes[i:i+run])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refuses reports whether a refusal names a field of the request.
+func (x *exchange) refuses(field string) bool {
+	return x.refusal() && strings.Contains(x.lower(), field)
+}
+
+// refusesFormat reports whether a refusal may be about the response format.
+// Endpoints say it in many ways, so every refusal may be that is not plainly about
+// something else.
+func (x *exchange) refusesFormat() bool {
+	if !x.refusal() {
+		return false
+	}
+	s := x.lower()
+	for _, word := range []string{"response_format", "json", "schema", "grammar", "structured", "guided"} {
+		if strings.Contains(s, word) {
+			return true
+		}
+	}
+	return !x.aboutLength() && !x.aboutModel()
+}
+
+func (x *exchange) refusal() bool {
+	switch x.status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}
+
+// aboutModel reports whether a refusal is about the model's name. Endpoints
+// disagree on the status for it, and some say it with 400.
+func (x *exchange) aboutModel() bool {
+	s := x.lower()
+	return x.refusal() && strings.Contains(s, "model") &&
+		(strings.Contains(s, "not found") || strings.Contains(s, "not exist") || strings.Contains(s, "unknown") || strings.Contains(s, "invalid model") || strings.Contains(s, "no such"))
+}
+
+// aboutLength reports whether a refusal is about the length of the request.
+func (x *exchange) aboutLength() bool {
+	s := x.lower()
+	return x.refusal() && (strings.Contains(s, "context length") || strings.Contains(s, "context_length") || strings.Contains(s, "context window") ||
+		strings.Contains(s, "context size") || strings.Contains(s, "too long") || strings.Contains(s, "maximum context") || strings.Contains(s, "too many tokens"))
+}
+
+func (x *exchange) lower() string {
+	return strings.ToLower(x.message() + " " + gjson.GetBytes(x.body, "error.code").String() + " " + gjson.GetBytes(x.body, "error.param").String())
+}
+
+// isPage reports whether the answer is HTML: a proxy's error page, a login form,
+// a path outside of the API.
+func (x *exchange) isPage() bool {
+	return strings.Contains(x.header.Get("Content-Type"), "html") || bytes.HasPrefix(bytes.TrimSpace(x.body), []byte("<"))
+}
+
+// message is what an answer says in words, short enough for one line.
+func (x *exchange) message() string {
+	if m := x.errorField(); m != "" {
+		return m
+	}
+	if m := gjson.GetBytes(x.body, "detail"); m.Type == gjson.String {
+		return clip(m.Str, 200)
+	}
+	if x.isPage() || x.ok() {
+		return ""
+	}
+	return clip(string(x.body[:min(len(x.body), 1000)]), 200)
+}
+
+// errorField reads {"error": {"message": "…"}} and {"error": "…"}.
+func (x *exchange) errorField() string {
+	if !gjson.ValidBytes(x.body) {
+		return ""
+	}
+	e := gjson.GetBytes(x.body, "error")
+	if m := e.Get("message"); m.Exists() {
+		e = m
+	}
+	if e.Type != gjson.String {
+		return ""
+	}
+	return clip(e.Str, 200)
+}
+
+// clip makes a stranger's text fit for one line of a terminal: no control
+// characters, single spaces, at most limit runes.
+func clip(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsPrint(r) && r != utf8.RuneError:
+			return r
+		}
+		return -1
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit]) + "…"
+	}
+	return s
+}
+
+// abbreviations whose stop ends no sentence, although a capital may follow.
+var abbreviations = map[string]bool{
+	"e.g": true, "i.e": true, "etc": true, "vs": true, "no": true, "approx": true, "mr": true, "mrs": true, "ms": true,
+	"dr": true, "prof": true, "st": true, "fig": true, "resp": true, "ca": true, "z.b": true, "d.h": true,
+}
+
+// endsSentence reports whether a sentence ends where head ends and rest follows.
+func endsSentence(head, rest string) bool {
+	r, _ := utf8.DecodeLastRuneInString(head)
+	switch r {
+	case '。', '！', '？', '।':
+		return true
+	case '.', '!', '?':
+	default:
+		return false
+	}
+	after := strings.TrimLeftFunc(rest, unicode.IsSpace)
+	if after == "" || len(after) == len(rest) { // the end, or "v1.2" and "main.go"
+		return after == ""
+	}
+	if first, _ := utf8.DecodeRuneInString(after); unicode.IsLower(first) {
+		return false
+	}
+	word := head[strings.LastIndexFunc(head, unicode.IsSpace)+1 : len(head)-1]
+	return r != '.' || utf8.RuneCountInString(word) > 1 && !abbreviations[strings.ToLower(strings.TrimLeft(word, "("))]
+}
+
+// sentences yields the sentences of text with the white space that follows each,
+// so that they join to the text. A line break ends one too.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for i, r := range text {
+			end := i + utf8.RuneLen(r)
+			if r == utf8.RuneError {
+				end = i + 1 // either spelling of it: no sentence ends there
+			}
+			if end <= start || r != '\n' && !endsSentence(text[start:end], text[end:]) {
+				continue
+			}
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+			if !yield(text[start:end]) {
+				return
+			}
+			start = end
+		}
+		if start < len(text) {
+			yield(text[start:])
+		}
+	}
+}
+
+// upToSentence returns as many whole sentences of text as fit into so many
+// characters; "" when not even the first does.
+func upToSentence(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	end, left := 0, most
+	for s := range sentences(text) {
+		bare := strings.TrimRightFunc(s, unicode.IsSpace)
+		if utf8.RuneCountInString(bare) > left {
+			break
+		}
+		left -= utf8.RuneCountInString(s)
+		end += len(s)
+	}
+	return strings.TrimSpace(text[:end])
+}
+
+// tidySummary cleans a summary of what must not be stored: secrets, and sentences
+// that think aloud or give orders to whoever will read it.
+func tidySummary(text string) string {
+	var b strings.Builder
+	for s := range sentences(clean(text)) {
+		if !thinks(s) && !orders(s) {
+			b.WriteString(s)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// shortSummary cuts a summary to so many characters, where a sentence ends or at
+// least a word.
+func shortSummary(text string, most int) string {
+	if s := upToSentence(text, most); s != "" {
+		return s
+	}
+	text = text[:offset(text, max(most-2, 0))]
+	if i := strings.LastIndexFunc(text, unicode.IsSpace); i > len(text)/2 {
+		text = text[:i]
+	}
+	return strings.TrimSpace(text) + " …"
+}
+
+// before is as much of the latest summaries as fits into so many tokens.
+func (c *Client) before(summaries []string, room int) string {
+	from := len(summaries)
+	for from > 0 {
+		if room -= c.opts.Count(summaries[from-1]) + 1; room < 0 {
+			break
+		}
+		from--
+	}
+	return strings.Join(summaries[from:], "\n")
+}
+
+// joinedSummary makes one summary of several without a model: the start of each.
+func (c *Client) joinedSummary(summaries []string) string {
+	short := make([]string, len(summaries))
+	for i, s := range summaries {
+		short[i] = shortSummary(s, max(c.opts.SummaryChars/len(summaries)-1, 1))
+	}
+	return shortSummary(strings.Join(short, " "), c.opts.SummaryChars)
 }

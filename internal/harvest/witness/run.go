@@ -1,17 +1,25 @@
 package witness
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/kenlayer/ken/internal/harvest/finding/outcome"
+	"github.com/kenlayer/ken/internal/harvest/finding/shell"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/store"
 )
 
 // Command is what is run.
@@ -143,4 +151,174 @@ func one(a, b io.Writer) bool {
 	x, err := f.Stat()
 	y, err2 := g.Stat()
 	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// maxCommand bounds a command line that is kept, in bytes.
+const maxCommand = 400
+
+// Line is a command as a shell would be given it, without secrets, at most 400 bytes of
+// it.
+func Line(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		if i > 0 && secretFlag.MatchString(args[i-1]) {
+			a = hidden
+		}
+		words[i] = quote(secretValue.ReplaceAllString(a, "${1}"+hidden))
+	}
+	line := store.Clean(strings.Join(words, " "))
+	if len(line) > maxCommand {
+		line = strings.ToValidUTF8(line[:maxCommand-len("…")], "") + "…"
+	}
+	return line
+}
+
+// What is given by a name that says that it is secret is left out, however harmless it
+// looks: the value of an option, in a word of its own or in one with it, or of a variable.
+const (
+	hidden     = "[secret]"
+	secretName = `(?:passw(?:or)?d|passphrase|token|secret|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)(?:[_-]?value)?`
+	aValue     = `(?:'[^']*'|"[^"]*"|[^\s'"]\S*)`
+)
+
+var (
+	secretFlag  = lazyregexp.New(`(?i)^--?[\w-]*` + secretName + `$`)
+	secretValue = lazyregexp.New(`(?i)((?:--?[\w-]*` + secretName + `(?:=|\s+)|\b\w*` + secretName + `=))` + aValue)
+)
+
+// quote writes a word so that a shell reads it as one.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@%+", r) || r > 127
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// honest reports whether the exit status speaks for what the output tells of: not one of
+// a filter behind a pipe.
+func honest(args []string) bool {
+	name := filepath.Base(args[0])
+	if !slices.Contains([]string{"sh", "bash", "zsh", "dash"}, name) {
+		return true
+	}
+	return shell.Parse(Line(args), "").Honest
+}
+
+// places are the names, besides its own, under which a group of tests is looked for: the
+// folder of a Go package, the path of a file.
+func (s *Seen) places(group string) []string {
+	file, _, _ := strings.Cut(group, "::")
+	if p, ok := s.inProject(file); ok && p != "." && exists(s.Root, p) {
+		return []string{p}
+	}
+	for dir := s.Dir; ; dir = filepath.Dir(dir) {
+		if rel, err := filepath.Rel(s.Root, dir); err != nil || !filepath.IsLocal(rel) {
+			return nil
+		}
+		module := moduleAt(filepath.Join(dir, "go.mod"))
+		if module == "" {
+			if dir == filepath.Dir(dir) {
+				return nil
+			}
+			continue
+		}
+		below, ok := strings.CutPrefix(group, module+"/")
+		if !ok {
+			return nil
+		}
+		if p, ok := s.inProject(filepath.Join(dir, filepath.FromSlash(path.Clean(below)))); ok && exists(s.Root, p) {
+			return []string{p}
+		}
+		return nil
+	}
+}
+
+// moduleAt is the path of the module that a go.mod names; "" for none.
+func moduleAt(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() // nothing was written
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) == 2 && fields[0] == "module" {
+			return strings.Trim(fields[1], `"`)
+		}
+	}
+	return ""
+}
+
+// drained is how long the pipe of a command that is over may be silent before what it
+// left running, and holds the other end, is waited for no more. Whoever reads our output
+// may take as long as it likes. Tests change it.
+var drained = 2 * time.Second
+
+// tee passes an output on and looks at it.
+type tee struct {
+	to     io.Writer // nil for nobody
+	stream outcome.Stream
+
+	from, in *os.File // the pipe: in is the command's; nil when there is none
+	over     atomic.Bool
+	done     chan struct{}
+}
+
+// open makes the pipe, once.
+func (t *tee) open() (err error) {
+	if t.from == nil {
+		t.from, t.in, err = os.Pipe()
+	}
+	return err
+}
+
+// began starts to pass on, once the command has its end of the pipe, or gives the pipe
+// up when it never will.
+func (t *tee) began(yes bool) {
+	if t.from == nil || t.done != nil {
+		return
+	}
+	t.done = make(chan struct{})
+	_ = t.in.Close()
+	if !yes {
+		_ = t.from.Close()
+		close(t.done)
+		return
+	}
+	go t.pass()
+}
+
+// pass ends when nobody holds the other end any more, when nobody reads ours, or when
+// drain says so. It closes the pipe: a command that writes on is told.
+func (t *tee) pass() {
+	defer close(t.done)
+	defer t.from.Close() // it was only read
+	buf := make([]byte, 32<<10)
+	for {
+		if t.over.Load() {
+			_ = t.from.SetReadDeadline(time.Now().Add(drained)) // where there are none, the end is waited for
+		}
+		n, err := t.from.Read(buf)
+		_, _ = t.stream.Write(buf[:n]) // never fails
+		if n > 0 && t.to != nil {
+			if _, failed := t.to.Write(buf[:n]); failed != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// drain waits for the rest of the output of a command that is over.
+func (t *tee) drain() {
+	if t.from == nil {
+		return
+	}
+	t.over.Store(true)
+	_ = t.from.SetReadDeadline(time.Now().Add(drained))
+	<-t.done
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 )
@@ -172,4 +175,90 @@ func (o *outcome) told() (bool, error) {
 		return false, nil
 	}
 	return o.err == nil, o.err
+}
+
+// Archived returns archived claims that bear on a question, best first, at most
+// limit of them, 10 if it is less than 1; an empty question means the newest. f
+// narrows them; its Statuses and Kinds, when nil, are all, and its Now is not used, since
+// whatever expired is what is looked for.
+func Archived(ctx context.Context, s interface {
+	Query(ctx context.Context, q ken.Query) ([]ken.Claim, error)
+}, question string, f ken.Filter, limit int) ([]ken.Claim, error) {
+	const usual, most = 10, 100_000
+	if limit < 1 {
+		limit = usual
+	}
+	if f.Statuses == nil {
+		f.Statuses = ken.Statuses()
+	}
+	f.ClaimsOnly, f.Structural, f.Now = true, true, time.Unix(0, 0) // before anything expired
+	// What is not archived takes room in the answer, so ask for more until there is
+	// enough or no more.
+	for ask := 4 * limit; ; ask *= 4 {
+		found, err := s.Query(ctx, ken.Query{Question: question, Filter: f, Limit: ask})
+		if err != nil {
+			return nil, err
+		}
+		var out []ken.Claim
+		for i := range found {
+			if !found[i].ArchivedAt.IsZero() && len(out) < limit {
+				out = append(out, found[i])
+			}
+		}
+		if len(out) == limit || len(found) < ask || ask > most {
+			return out, nil
+		}
+	}
+}
+
+// Write puts a file with every key, its meaning and its default at path, in a
+// folder that is created if need be. It never writes over a file: ErrExists then,
+// whatever is in it.
+func Write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("create the folder of the lifecycle policy: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &ken.Error{Code: ken.CodeExists, Msg: path + " is there already", Try: "Edit it, or move it away first."}
+	case err != nil:
+		return fmt.Errorf("write lifecycle policy: %w", err)
+	}
+	_, err = f.WriteString(Example())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write lifecycle policy: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}
+
+// Example is the file that Write writes.
+func Example() string {
+	var b strings.Builder
+	b.WriteString(`# How long Ken keeps things. "ken knowledge gc" shows what would change and why,
+# "ken knowledge gc --apply" changes it. Each number is in days; -1 is never.
+`)
+	for _, k := range keys {
+		b.WriteString("\n")
+		for _, l := range wrap(k.doc, 88) {
+			b.WriteString("# " + l + "\n")
+		}
+		fmt.Fprintf(&b, "%s: %d\n", k.name, k.fallback)
+	}
+	return b.String()
+}
+
+// wrap breaks a text into lines of at most width characters.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(w) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	return append(lines, line)
 }

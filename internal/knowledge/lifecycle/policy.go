@@ -1,6 +1,29 @@
 package lifecycle
 
-import "time"
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/repository"
+	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/spelling"
+)
 
 // Never switches a rule of a policy off.
 const Never = -1
@@ -88,4 +111,351 @@ var keys = []key{
 		func(p *Policy) *int { return &p.SessionsDays }},
 	{"ephemeral_state_days", 0, 0, "State files that .ken/.kenignore names are deleted when nothing was written to them for so long.",
 		func(p *Policy) *int { return &p.EphemeralStateDays }},
+}
+
+// FileName is the policy's file in the folder of the project's knowledge.
+const FileName = "lifecycle.yaml"
+
+// maxBytes bounds the file, and with it what hostile nesting costs the parser. The
+// documented example has a tenth of that.
+const maxBytes = 32 << 10
+
+// Load reads the file at path; without a file, the policy is Default. An ErrInvalid
+// names the key and, in its message, file and line. A file that is not understood
+// to the last line is refused whole: a window that was misspelled must not be
+// replaced by a shorter default.
+func Load(path string) (Policy, error) {
+	b, err := projectfile.ReadFile(path, maxBytes)
+	switch {
+	case errors.Is(err, projectfile.ErrTooLarge):
+		d := decoder{file: path}
+		return Policy{}, d.tooLarge()
+	case errors.Is(err, fs.ErrNotExist):
+		return Default(), nil
+	case err != nil:
+		return Policy{}, fmt.Errorf("read lifecycle policy: %w", err)
+	}
+	return parse(path, b)
+}
+
+// Parse reads a policy that is not in a file.
+func Parse(b []byte) (Policy, error) { return parse("", b) }
+
+func parse(file string, b []byte) (Policy, error) {
+	d := decoder{file: file, policy: Default(), lines: map[string]int{}}
+	if err := d.decode(bytes.TrimPrefix(b, []byte("\uFEFF"))); err != nil {
+		return Policy{}, err
+	}
+	return d.policy, nil
+}
+
+type decoder struct {
+	file   string
+	policy Policy
+	lines  map[string]int // where each key stands
+}
+
+func (d *decoder) decode(b []byte) error {
+	switch {
+	case len(b) > maxBytes:
+		return d.tooLarge()
+	case !utf8.Valid(b):
+		return d.wrong(0, "", "not valid UTF-8", "Save the file as UTF-8.")
+	}
+	// Repeated keys are let through because set reports them with both places.
+	tree, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return d.syntax(err)
+	}
+	seen := false
+	for _, doc := range tree.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.NullType {
+			continue
+		}
+		entries, ok := doc.Body.(ast.MapNode)
+		switch {
+		case seen:
+			return d.wrong(line(doc.Body), "", "a second document", "Keep the settings above the line --- and delete the rest.")
+		case !ok:
+			return d.wrong(line(doc.Body), "", "not a list of settings", "Write one setting a line, as in journal_grace_days: 7.")
+		}
+		seen = true
+		for it := entries.MapRange(); it.Next(); {
+			if err := d.set(it.Key(), it.Value()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) tooLarge() error {
+	return d.wrong(0, "", fmt.Sprintf("a lifecycle policy has at most %d bytes", maxBytes), "Check that this is the right file.")
+}
+
+// set reads one line "name: value".
+func (d *decoder) set(name ast.MapKeyNode, value ast.Node) error {
+	at := line(name)
+	s, ok := name.(*ast.StringNode)
+	if !ok {
+		return d.wrong(at, "", "a key that is not a plain name", "Write keys as plain words: anchors, tags and merges are not supported.")
+	}
+	if first, dup := d.lines[s.Value]; dup {
+		return d.wrong(at, s.Value, "set again after line "+strconv.Itoa(first), "Keep one of the two.")
+	}
+	d.lines[s.Value] = at
+	for _, k := range keys {
+		if k.name != s.Value {
+			continue
+		}
+		n, ok := whole(value)
+		if !ok || n != Never && (n < k.least || n > most) {
+			return d.wrong(at, k.name, shown(value)+" is not "+k.want(), "Write "+k.want()+", or delete the line for "+strconv.Itoa(k.fallback)+".")
+		}
+		*k.at(&d.policy) = n
+		return nil
+	}
+	return d.wrong(at, s.Value, "unknown key", suggest(s.Value))
+}
+
+func (k *key) want() string {
+	return fmt.Sprintf("a whole number of days from %d to %d, or %d for never", k.least, most, Never)
+}
+
+// whole reads a decimal number. goccy/go-yaml gives a uint64 for one without a
+// sign, and an int64 for one with it.
+func whole(n ast.Node) (int, bool) {
+	i, ok := n.(*ast.IntegerNode)
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.Atoi(fmt.Sprint(i.GetValue()))
+	return v, err == nil
+}
+
+// shown is a value in a message.
+func shown(n ast.Node) string {
+	switch n.(type) {
+	case ast.MapNode:
+		return "a section"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		return "an anchor, alias or tag"
+	}
+	const longest = 40
+	text := "the value"
+	if tk := n.GetToken(); tk != nil {
+		text = strings.Join(strings.Fields(tk.Value), " ")
+	}
+	if r := []rune(text); len(r) > longest {
+		text = string(r[:longest]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// suggest names the key that was most likely meant: two letters in three agree.
+func suggest(name string) string {
+	best, lowest := "", len(name)/3+1
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.name)
+		if n := spelling.Distance(name, k.name); n < lowest {
+			best, lowest = k.name, n
+		}
+		if strings.TrimSuffix(k.name, "_days") == name {
+			best, lowest = k.name, 0
+		}
+	}
+	if best != "" {
+		return "Use " + best + "."
+	}
+	return "Use one of " + strings.Join(all, ", ") + "."
+}
+
+// syntax translates the parser's error, whose own text would show lines of the file.
+func (d *decoder) syntax(err error) error {
+	msg, at := "not valid YAML", 0
+	var e yaml.Error
+	if errors.As(err, &e) {
+		msg, at = msg+": "+e.GetMessage(), tokenLine(e.GetToken())
+	}
+	return d.wrong(at, "", msg, "Check the indentation and the quotes around that line.")
+}
+
+// wrong is an error with its place; line 0 is unknown.
+func (d *decoder) wrong(line int, field, msg, try string) error {
+	place := d.file
+	if line > 0 {
+		if place != "" {
+			place += ":"
+		} else {
+			place = "line "
+		}
+		place += strconv.Itoa(line)
+	}
+	if place != "" {
+		msg += " (" + place + ")"
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
+}
+
+func line(n ast.Node) int { return tokenLine(n.GetToken()) }
+
+func tokenLine(tk *token.Token) int {
+	if tk == nil || tk.Position == nil {
+		return 0
+	}
+	return tk.Position.Line
+}
+
+// IgnoreName is the file in the project's .ken folder that names ephemeral state, in the
+// notation of .gitignore and relative to that folder.
+const IgnoreName = ".kenignore"
+
+const (
+	kindState = "state"
+	stateDir  = "state"
+
+	maxIgnore = 1 << 20 // bytes
+	maxDepth  = 16      // folders below state
+)
+
+// state deletes the state files that are marked ephemeral. Whatever the marks say, it
+// looks below the folder state alone, at regular files alone, and leaves what is kept.
+func (w *planner) state(ctx context.Context) error {
+	limit, on := before(w.now, w.p.EphemeralStateDays)
+	if w.d.KenDir == "" || !on {
+		return nil
+	}
+	root, err := os.OpenRoot(w.d.KenDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close() // it was only read
+	marks, err := readMarks(root)
+	if err != nil || marks.Empty() {
+		return err
+	}
+	return eachState(ctx, root, func(name string, info fs.FileInfo) {
+		if !marks.Matches(name, false) || info.ModTime().After(limit) {
+			return
+		}
+		w.add(Change{Rule: DeleteEphemeral, Kind: kindState, ID: name, What: fmt.Sprintf("%s, %d bytes", name, info.Size()), From: "file", To: "deleted",
+			Why: IgnoreName + " names it; last written " + ago(w.now, info.ModTime()), Due: info.ModTime().Add(days(w.p.EphemeralStateDays)),
+			seen: info.ModTime(), size: info.Size()})
+	})
+}
+
+// readMarks reads the file of marks; without one, nothing is marked. A link is none.
+func readMarks(root *os.Root) (repository.Ignore, error) {
+	info, err := root.Lstat(IgnoreName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
+		return repository.Ignore{}, nil
+	case err != nil:
+		return repository.Ignore{}, err
+	case info.Size() > maxIgnore:
+		return repository.Ignore{}, fmt.Errorf("%s has %d bytes, more than any list of marks", IgnoreName, info.Size())
+	}
+	b, err := root.ReadFile(IgnoreName)
+	return repository.ParseIgnore(string(b)), err
+}
+
+// eachState calls see with every regular file below state that may be deleted at all.
+// Links are not followed.
+func eachState(ctx context.Context, root *os.Root, see func(name string, info fs.FileInfo)) error {
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil
+		}
+		var entries []fs.DirEntry
+		if err == nil {
+			entries, err = fs.ReadDir(root.FS(), dir)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			switch {
+			case kept(e.Name(), entries):
+			case e.IsDir() && depth < maxDepth:
+				if err := walk(name, depth+1); err != nil {
+					return err
+				}
+			case e.Type().IsRegular():
+				info, err := e.Info()
+				if err == nil {
+					see(name, info)
+				}
+			}
+		}
+		return nil
+	}
+	return walk(stateDir, 0)
+}
+
+// kept reports what no mark makes ephemeral: what gc archives to, what people review,
+// locks and signs of life, what keeps state out of git, the graph of the code and an
+// embedder that was adapted, and of an owner's folder the log and what is made from it.
+func kept(name string, siblings []fs.DirEntry) bool {
+	switch {
+	case slices.Contains([]string{"MEMORY.md", ".gitignore", "repository.graph", "embedder.ken", "embedder.json"}, name), strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lock") || name == ".processes"),
+		strings.Contains(name, "provenance") && strings.Contains(name, "archive"), strings.HasPrefix(name, "ken.db"), strings.HasSuffix(name, ".sock"):
+		return true
+	}
+	owner := slices.ContainsFunc(siblings, func(e fs.DirEntry) bool { return e.Name() == "ken.db" })
+	return owner && (name == "index" || name == "vectors" || name == "holder.json" || strings.HasSuffix(name, ".lock"))
+}
+
+// erase deletes a state file, if it is what the plan saw.
+func (a *applier) erase(c *Change) (done bool, err error) {
+	if a.d.KenDir == "" || !strings.HasPrefix(c.ID, stateDir+"/") || !fs.ValidPath(c.ID) {
+		return false, nil
+	}
+	root, err := os.OpenRoot(a.d.KenDir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for i := range c.ID { // a folder may have become a link
+		if c.ID[i] != '/' {
+			continue
+		}
+		if info, err := root.Lstat(c.ID[:i]); err != nil || !info.IsDir() {
+			return errors.Is(err, fs.ErrNotExist), nil
+		}
+	}
+	info, err := root.Lstat(c.ID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular() || !info.ModTime().Equal(c.seen) || info.Size() != c.size:
+		return false, nil
+	}
+	return true, root.Remove(c.ID)
+}
+
+// IgnoreExample is a file of marks that marks nothing and says how.
+func IgnoreExample() string {
+	return `# State that "ken knowledge gc --apply" deletes, in the notation of .gitignore and
+# relative to this folder. Only files below state/ can be named here; the log, the
+# indexes and what is archived are never deleted. "ken knowledge gc" shows what would go.
+#
+# state/events/
+# state/**/*.tmp
+`
 }

@@ -3,8 +3,12 @@ package operator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/attention"
@@ -193,5 +197,284 @@ func TestEditorSpeaksForThePerson(t *testing.T) {
 	}
 	if _, err := k.desk.Replace(t.Context(), c.ID, "Payments: something else", ""); !errors.Is(err, ken.ErrRefused) || ken.Hint(err) == "" {
 		t.Errorf("replace a part of the structure: %v", err)
+	}
+}
+
+func TestReplaceKeepsWhatTheClaimIsAbout(t *testing.T) {
+	k := newKit(t)
+	scope := ken.Scope{Type: "project", ID: "shop"}
+	until := now.AddDate(10, 0, 0)
+	old := k.write("Payments must not retry more than 5 times.", is(ken.StatusVerified), func(c *ken.Claim) {
+		c.Heading, c.Domain, c.Tags, c.Scope, c.Project = "Retries", "money", []string{"ops"}, scope, "shop"
+		c.Entities, c.Aspect, c.Constraint, c.AssignedBy, c.ExpiresAt = []string{"payments"}, "limits", true, ken.AssignedByOperator, until
+	})
+	id, err := k.desk.Replace(t.Context(), old, "Payments must not retry more than 3 times.", "changed in March")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := k.get(id)
+	if c.Text != "Payments must not retry more than 3 times." || c.Kind != ken.KindFact || c.Heading != "Retries" || c.Domain != "money" || c.Project != "shop" ||
+		!slices.Equal(c.Tags, []string{"ops"}) || c.Scope != scope || !slices.Equal(c.Entities, []string{"payments"}) || c.Aspect != "limits" || !c.Constraint ||
+		c.AssignedBy != ken.AssignedByOperator || !c.ExpiresAt.Equal(until) || c.Confidence != 1 || c.Actor.ID != "ana" {
+		t.Errorf("%+v", c)
+	}
+	if c.Status != ken.StatusVerified || c.Support(nil).Tier != ken.Verified || len(c.Evidence) != 1 || c.Evidence[0].Detail != "changed in March" {
+		t.Errorf("%s on %+v", c.Status, c.Evidence)
+	}
+	if was := k.get(old); was.Status != ken.StatusSuperseded || was.SupersededBy != id || c.Supersedes != old {
+		t.Errorf("the old one is %s by %s", was.Status, was.SupersededBy)
+	}
+	if e := k.last(old); e.Actor.ID != "ana" || e.Reason != "changed in March" {
+		t.Errorf("the history says %+v", e)
+	}
+	if _, err := k.desk.Replace(t.Context(), old, "Twice.", ""); !errors.Is(err, ken.ErrRefused) || !strings.Contains(err.Error(), id) {
+		t.Errorf("replace what was replaced: %v", err)
+	}
+	for _, text := range []string{" " + c.Text + "\n", "", " "} {
+		if _, err := k.desk.Replace(t.Context(), id, text, ""); !errors.Is(err, ken.ErrInvalid) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if n := len(k.texts()); n != 2 {
+		t.Errorf("%d claims: one was written for nothing", n)
+	}
+}
+
+func TestReplaceOfAHotFactIsInTheFile(t *testing.T) {
+	k := newKit(t)
+	old := k.write("Use tabs.", ofKind(ken.KindHot))
+	if _, err := k.desk.Replace(t.Context(), old, "Use spaces.", "ruled"); err != nil {
+		t.Fatal(err)
+	}
+	if f := k.memory(); !strings.Contains(f, "- [x] Use spaces.") || strings.Contains(f, "tabs") {
+		t.Errorf("%s", f)
+	}
+	if e := k.last(old); e.Reason != "ruled" {
+		t.Errorf("the history says %+v", e)
+	}
+}
+
+// stuck is a store that can't supersede.
+type stuck struct {
+	store.Engine
+	leave  func()
+	really bool // it does, and fails then
+}
+
+var errStuck = errors.New("the disk is full")
+
+func (s stuck) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+	if s.leave != nil {
+		s.leave()
+	}
+	if s.really {
+		if err := s.Engine.SupersedeFor(ctx, oldID, newID, reason, actor); err != nil {
+			return err
+		}
+	}
+	return errStuck
+}
+
+func TestReplaceLeavesNothingHalfDone(t *testing.T) {
+	for _, kind := range []ken.Kind{ken.KindFact, ken.KindHot} {
+		k := newKit(t)
+		old := k.write("The port is 8080.", ofKind(kind))
+		ctx, leave := context.WithCancel(t.Context())
+		_, err := k.sit("ana", stuck{Engine: k.Engine, leave: leave}).Replace(ctx, old, "The port is 9090.", "")
+		if !errors.Is(err, errStuck) {
+			t.Errorf("%s: error %v", kind, err)
+		}
+		if got := k.texts(); len(got) != 1 || got["The port is 8080."] != ken.StatusObserved {
+			t.Errorf("%s: %v", kind, got)
+		}
+		// An error that comes late is none: what was to happen has happened.
+		id, err := k.sit("ana", stuck{Engine: k.Engine, really: true}).Replace(t.Context(), old, "The port is 9091.", "")
+		if err != nil || k.get(old).SupersededBy != id {
+			t.Errorf("%s: %s, %v", kind, id, err)
+		}
+	}
+}
+
+func TestReplaceByManyAtOnce(t *testing.T) {
+	for _, kind := range []ken.Kind{ken.KindFact, ken.KindHot} {
+		k := newKit(t)
+		old := k.write("The port is 8080.", ofKind(kind))
+		const many = 12
+		ids, errs := make([]string, many), make([]error, many)
+		var wg sync.WaitGroup
+		for i := range many {
+			wg.Go(func() {
+				ids[i], errs[i] = k.sit(fmt.Sprint("person ", i), k.Engine).Replace(t.Context(), old, fmt.Sprint("The port is ", 9000+i/2), "")
+			})
+		}
+		wg.Wait()
+		by := k.get(old).SupersededBy
+		won := 0
+		for i := range many {
+			switch {
+			case errs[i] == nil && ids[i] == by:
+				won++
+			case !errors.Is(errs[i], ken.ErrRefused) && !errors.Is(errs[i], ken.ErrNotFound):
+				t.Errorf("%s: %s, %v", kind, ids[i], errs[i])
+			}
+		}
+		if won < 1 || won > 2 { // two say the same
+			t.Errorf("%s: %d won", kind, won)
+		}
+		if got := k.texts(); len(got) != 2 {
+			t.Errorf("%s: %v", kind, got)
+		}
+		k.lives()
+	}
+}
+
+func TestVerifyByManyAtOnce(t *testing.T) {
+	k := newKit(t)
+	id := k.write("The port is 8080.")
+	const many = 8
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			if err := k.sit(fmt.Sprint("person ", i), k.Engine).Verify(t.Context(), id, ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if c := k.get(id); c.Status != ken.StatusVerified || c.Reinforcements != many-1 || len(c.Evidence) != 1+many {
+		t.Errorf("%s, %d times again, %d pieces of evidence", c.Status, c.Reinforcements, len(c.Evidence))
+	}
+}
+
+// queue is what needs attention, by event.
+func (k *kit) queue() map[attention.Event]int {
+	k.Helper()
+	items, unread, err := k.desk.Attention(k.Context(), false)
+	if err != nil || unread != nil {
+		k.Fatal(err, unread)
+	}
+	out := map[attention.Event]int{}
+	for i := range items {
+		out[items[i].Event]++
+	}
+	return out
+}
+
+func TestVouchForAHypothesis(t *testing.T) {
+	k := newKit(t)
+	for _, id := range []string{k.write("It retries.", is(ken.StatusHypothesis)), k.candidate("make lint passes"), k.write("It stops.", is(ken.StatusObserved))} {
+		if err := k.desk.Vouch(t.Context(), id, "read it"); err != nil {
+			t.Fatal(err)
+		}
+		k.status(id, ken.StatusVerified)
+	}
+	if err := k.desk.Vouch(t.Context(), "0198c0de-0000-7000-8000-000000000002", ""); !errors.Is(err, ken.ErrNotFound) {
+		t.Errorf("of what is not there: %v", err)
+	}
+}
+
+// Whichever claim stands, and whatever becomes of the other one, nothing is left in the
+// queue.
+func TestStandSettlesAContradiction(t *testing.T) {
+	for _, was := range []ken.Status{ken.StatusVerified, ken.StatusObserved, ken.StatusHypothesis} {
+		for _, first := range []bool{true, false} {
+			for fate, want := range map[operator.Fate]ken.Status{operator.Replaced: ken.StatusSuperseded, operator.Contested: ken.StatusDisputed} {
+				k := newKit(t)
+				a, b := k.write("Mail goes out at once.", is(was)), k.write("Mail is queued.", is(was))
+				if err := k.desk.Dispute(t.Context(), b, attention.ContradictionReason(a, "queued, or not?")); err != nil {
+					t.Fatal(err)
+				}
+				if n := k.queue()[attention.Contradicts]; n != 1 {
+					t.Fatalf("%d contradictions", n)
+				}
+				stands, falls := a, b
+				if !first {
+					stands, falls = b, a
+				}
+				for range 2 { // a second time changes nothing
+					if err := k.desk.Stand(t.Context(), stands, falls, fate); err != nil {
+						t.Fatalf("%s, %v, %s: %v", was, first, fate, err)
+					}
+				}
+				k.status(stands, ken.StatusVerified)
+				k.status(falls, want)
+				if q := k.queue(); len(q) != 0 {
+					t.Errorf("%s, %v, %s: left in the queue: %v", was, first, fate, q)
+				}
+			}
+		}
+	}
+}
+
+func TestStandRefuses(t *testing.T) {
+	k := newKit(t)
+	a, b := k.write("Mail goes out at once."), k.write("Mail is queued.")
+	for name, err := range map[string]error{"itself": k.desk.Stand(t.Context(), a, a, operator.Replaced), "no fate": k.desk.Stand(t.Context(), a, b, "shot")} {
+		if !errors.Is(err, ken.ErrInvalid) || ken.Hint(err) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	k.status(a, ken.StatusObserved)
+	k.status(b, ken.StatusObserved)
+}
+
+func TestRestore(t *testing.T) {
+	k := newKit(t)
+	old := k.write("The timeout is 10 s.", func(c *ken.Claim) { c.Evidence = []ken.Evidence{ken.FromTestResult("TestTimeout", "")} })
+	maybe := k.write("The timeout is 60 s.", func(c *ken.Claim) { c.Confidence = .4 }, is(ken.StatusInferred))
+	if _, err := k.desk.Restore(t.Context(), old, ""); !errors.Is(err, ken.ErrRefused) {
+		t.Errorf("what nothing replaced: %v", err)
+	}
+	if err := k.desk.Supersede(t.Context(), old, maybe, "newer"); err != nil {
+		t.Fatal(err)
+	}
+	if n := k.queue()[attention.Superseded]; n != 1 {
+		t.Fatalf("%d in the queue", n)
+	}
+	id, err := k.desk.Restore(t.Context(), old, "measured it")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := k.get(id)
+	if c.Text != "The timeout is 10 s." || c.Status != ken.StatusVerified || c.Evidence[0].Detail != "measured it" {
+		t.Errorf("restored %+v", c)
+	}
+	proof := false
+	for i := range c.Evidence {
+		proof = proof || c.Evidence[i].Hard()
+	}
+	if !proof {
+		t.Errorf("the old claim's proof is lost: %+v", c.Evidence)
+	}
+	k.status(maybe, ken.StatusSuperseded)
+	if k.get(maybe).SupersededBy != id {
+		t.Error("not by the restored one")
+	}
+	if q := k.queue(); len(q) != 0 {
+		t.Errorf("left in the queue: %v", q)
+	}
+}
+
+// An item carries what it is made of, for who shows it at length.
+func TestItemsCarryTheirNotes(t *testing.T) {
+	k := newKit(t)
+	id := k.write("The port is 8080.")
+	actor := ken.Actor{Type: "agent", ID: "coder"}
+	if err := attention.Reject(t.Context(), k.Shelf(), attention.Rejection{At: now, Session: "s-1", Actor: actor, Text: "It is fast.", Why: "evidence: empty"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := attention.PutMark(t.Context(), k.Shelf(), attention.Mark{Event: attention.DisputeRequested, Claim: id, Reason: "it is 9090", Session: "s-2", Actor: actor, At: now.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	items, _, err := k.desk.Attention(t.Context(), false)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	asked, refused := items[0], items[1]
+	if asked.Asked == nil || asked.Asked.Reason != "it is 9090" || asked.Asked.Session != "s-2" || asked.Refused != nil {
+		t.Errorf("asked: %+v", asked)
+	}
+	if refused.Refused == nil || refused.Refused.Why != "evidence: empty" || refused.Refused.Text != "It is fast." || refused.Asked != nil {
+		t.Errorf("refused: %+v", refused)
 	}
 }

@@ -3,11 +3,15 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/memoryfile"
+	"github.com/kenlayer/ken/internal/knowledge/attention"
+	"github.com/kenlayer/ken/store"
 )
 
 // Decision is what a review says of a claim.
@@ -170,3 +174,83 @@ func Reviewed(c *ken.Claim) bool { return InMemory(c.Kind) || c.RuleCandidate }
 
 // InMemory reports whether MEMORY.md lists claims of this kind.
 func InMemory(kind ken.Kind) bool { return kind == ken.KindPattern || kind == ken.KindHot }
+
+// Attention lists what a person should look at, warnings first, and with all also
+// what was dismissed. unread is what could not be read and is missing from the list,
+// ErrCorrupt; the rest of the list is good.
+func (d *Desk) Attention(ctx context.Context, all bool) (items []attention.Item, unread, err error) {
+	items, err = attention.List(ctx, d.s, d.s.Shelf(), attention.Options{Now: d.o.Now(), All: all})
+	if errors.Is(err, ken.ErrCorrupt) {
+		return items, err, nil
+	}
+	return items, nil, err
+}
+
+// Dismiss hides an item until something about it changes: it is another one then.
+// The claims that it is about stay as they are. Dismissing one again changes nothing.
+// ErrNotFound for an id that no item has.
+func (d *Desk) Dismiss(ctx context.Context, id string) error {
+	items, _, err := d.Attention(ctx, true)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(items, func(i attention.Item) bool { return i.ID == id }) {
+		return &ken.Error{Code: ken.CodeNotFound, Field: "item", Msg: "no such item",
+			Try: "List what needs attention; an item whose claims have changed has another id."}
+	}
+	return attention.Dismiss(ctx, d.s.Shelf(), id)
+}
+
+// Candidates are what waits for a person, most reinforced first.
+type Candidates struct {
+	Memory []ken.Claim // patterns and hot facts, in every turn once they are approved, and candidate rules
+	Others []ken.Claim // hypotheses of all other kinds, those of the structure left out
+}
+
+// Candidates lists what waits for a review. What has expired is left out.
+func (d *Desk) Candidates(ctx context.Context) (Candidates, error) {
+	var out Candidates
+	var err error
+	if out.Memory, err = d.Memory(ctx, false); err != nil {
+		return Candidates{}, err
+	}
+	f := ken.Filter{Statuses: []ken.Status{ken.StatusHypothesis}, ClaimsOnly: true, Now: d.o.Now()}
+	for c, err := range d.s.Scan(ctx, &f, nil) {
+		if err != nil {
+			return Candidates{}, err
+		}
+		if !Reviewed(&c) {
+			out.Others = append(out.Others, c)
+		}
+	}
+	sortForReview(out.Others)
+	return out, nil
+}
+
+// Memory lists the candidates among the claims that MEMORY.md is about and the candidate
+// rules that stand, and with all also what MEMORY.md has that was approved, most
+// reinforced first.
+func (d *Desk) Memory(ctx context.Context, all bool) ([]ken.Claim, error) {
+	claims, err := memoryfile.List(ctx, d.s)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		claims = slices.DeleteFunc(claims, func(c ken.Claim) bool { return c.Status != ken.StatusHypothesis })
+	}
+	f := ken.Filter{Statuses: ken.RecallStatuses(), ClaimsOnly: true, Now: d.o.Now()}
+	for c, err := range d.s.Scan(ctx, &f, func(g store.Glance) bool { return g.Candidate }) {
+		if err != nil {
+			return nil, err
+		}
+		if !InMemory(c.Kind) {
+			claims = append(claims, c)
+		}
+	}
+	sortForReview(claims)
+	return claims, nil
+}
+
+func sortForReview(claims []ken.Claim) {
+	slices.SortFunc(claims, func(x, y ken.Claim) int { return memoryfile.MostReinforced(&x, &y) })
+}

@@ -3,13 +3,20 @@ package provenance
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/projectfile"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -177,4 +184,222 @@ func (l *look) via(c *ken.Claim, direct bool) (out []Via) {
 func (l *look) points(e *ken.Evidence) bool {
 	one := ken.Claim{Evidence: []ken.Evidence{*e}}
 	return slices.ContainsFunc(store.References(&one), func(r string) bool { return slices.Contains(l.names, r) })
+}
+
+// The verdicts of a check are under keys that count how often it turned, so that the
+// one that stands is found by a few look-ups, however long the chain is.
+
+// key is that of the n-th verdict.
+func (c *Check) key(n int) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{c.Validator, c.Target, c.Scope.String(), c.Project}, "\x1f")))
+	k := "check:" + hex.EncodeToString(sum[:16])
+	if n > 0 {
+		k += "#" + strconv.Itoa(n)
+	}
+	return k
+}
+
+// link is the end of a check's chain.
+type link struct {
+	claim *ken.Claim // the last verdict; nil when there is none
+	free  string     // the key of the next one
+}
+
+// maxTurns bounds a chain; more would be a check that says nothing.
+const maxTurns = 1 << 20
+
+// latest finds the last verdict.
+func latest(ctx context.Context, s Store, c *Check) (link, error) {
+	at := func(n int) (*ken.Claim, error) {
+		have, err := s.ByKey(ctx, c.key(n))
+		if errors.Is(err, ken.ErrNotFound) {
+			return nil, nil
+		}
+		return &have, err
+	}
+	// reaches reports whether the chain goes as far as n. One verdict may be missing: it
+	// was forgotten.
+	reaches := func(n int) (bool, error) {
+		have, err := at(n)
+		if err == nil && have == nil {
+			have, err = at(n + 1)
+		}
+		return have != nil, err
+	}
+	low, high := -1, 1 // low reaches, high may
+	for high < maxTurns {
+		ok, err := reaches(high - 1)
+		if err != nil {
+			return link{}, err
+		}
+		if !ok {
+			break
+		}
+		low, high = high-1, high*2
+	}
+	for high = high - 1; high-low > 1; {
+		mid := (low + high) / 2
+		ok, err := reaches(mid)
+		if err != nil {
+			return link{}, err
+		}
+		if ok {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if low < 0 {
+		return link{free: c.key(0)}, nil
+	}
+	for n := low + 1; n >= low-1 && n >= 0; n-- { // around what may be missing
+		have, err := at(n)
+		if err != nil {
+			return link{}, err
+		}
+		if have == nil {
+			continue
+		}
+		if n > 0 {
+			err = mend(ctx, s, c, n-1, have.ID, at)
+		}
+		return link{claim: have, free: c.key(n + 1)}, err
+	}
+	return link{free: c.key(low)}, nil
+}
+
+// mend supersedes the verdict before the last one, if whoever wrote the last one was
+// stopped before that.
+func mend(ctx context.Context, s Store, c *Check, n int, by string, at func(int) (*ken.Claim, error)) error {
+	have, err := at(n)
+	if err != nil || have == nil || have.Status == ken.StatusSuperseded {
+		return err
+	}
+	return s.SupersedeFor(ctx, have.ID, by, "the check was made again", c.Actor)
+}
+
+// maxCompared is the largest file that is compared, in bytes.
+const maxCompared = 64 << 20
+
+// files compares evidence with the files of a project, each file once.
+type files struct {
+	dir  *projectfile.Folder // nil compares nothing
+	seen map[string]found
+}
+
+type found struct {
+	hash  string
+	state State // Stands: hash is known
+}
+
+func openFiles(root string) (*files, error) {
+	f := &files{seen: map[string]found{}}
+	if root == "" {
+		return f, nil
+	}
+	var err error
+	f.dir, err = projectfile.Open(root)
+	return f, err
+}
+
+func (f *files) close() error {
+	if f.dir == nil {
+		return nil
+	}
+	return f.dir.Close()
+}
+
+// state says how a piece of evidence stands.
+func (f *files) state(e ken.Evidence) State {
+	if e.Kind != ken.EvidenceFile || e.ContentHash == "" || f.dir == nil {
+		return Stands
+	}
+	is, ok := f.seen[e.Path]
+	if !ok {
+		is = f.look(e.Path)
+		f.seen[e.Path] = is
+	}
+	if is.state == Stands && is.hash != e.ContentHash {
+		return Changed
+	}
+	return is.state
+}
+
+func (f *files) look(name string) found {
+	file, err := f.dir.Read(name, maxCompared)
+	switch {
+	case err == nil:
+		return found{file.Hash, Stands}
+	case errors.Is(err, fs.ErrNotExist):
+		return found{state: Gone}
+	}
+	return found{state: Unread}
+}
+
+// stands is state as ken.Claim.Support asks. A file that can't be compared gets the
+// benefit of the doubt, as one that was never indexed does.
+func (f *files) stands(e ken.Evidence) bool {
+	s := f.state(e)
+	return s == Stands || s == Unread
+}
+
+// prefixes are what stable ids of the code's graph and tokens of a plan begin with.
+var prefixes = []string{"file", "package", "namespace", "type", "interface", "method", "property", "function", "variable", "adr", "symbol", "artifact"}
+
+// names are the ways in which claims may write what is asked for: as it was given, as a
+// path from the root, and without what says of which sort it is or in which line.
+func names(q *Query, root string) []string {
+	var out []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, s := range append([]string{q.Target}, q.Names...) {
+		add(s)
+		if kind, rest, ok := strings.Cut(s, ":"); ok && slices.Contains(prefixes, kind) {
+			s = rest
+			add(s)
+		}
+		if p, ok := inProject(s, root); ok {
+			add(p)
+			s = p
+		}
+		if file, line, ok := strings.Cut(s, ":"); ok && line != "" && strings.Trim(line, "0123456789:") == "" {
+			add(file)
+		}
+	}
+	return out
+}
+
+// inProject spells a path as claims do, from the root and with slashes, and false for
+// what is no path or lies elsewhere.
+func inProject(s, root string) (string, bool) {
+	if filepath.IsAbs(s) {
+		rel, err := filepath.Rel(root, s)
+		if root == "" || err != nil || !filepath.IsLocal(rel) {
+			return "", false
+		}
+		return filepath.ToSlash(rel), true
+	}
+	if !strings.Contains(s, "/") || strings.Contains(s, "://") || strings.ContainsAny(s, " \n\t") {
+		return "", false
+	}
+	p := path.Clean(s)
+	return p, p != "." && filepath.IsLocal(filepath.FromSlash(p))
+}
+
+// One shows a claim that is at hand as Of would: its tier by now and why, and each piece
+// of its evidence, in the claim's order. Errors: those of opening the project's folder.
+func One(c *ken.Claim, o Options) (out Claim, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	f, err := openFiles(o.Root)
+	if err != nil {
+		return Claim{}, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	l := look{o: o, f: f, now: o.Now(), names: []string{c.ID}}
+	return l.claim(c, true), nil
 }

@@ -2,8 +2,15 @@ package structure
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -106,4 +113,344 @@ func (g *Graph) order(list []Attribute) []Attribute {
 		out[i] = list[p.at]
 	}
 	return out
+}
+
+// Signs are what shows which entities a turn is about.
+//
+// A name in the text counts in any of its spellings. One that is a common word
+// ("go", "set", "main") counts only where it is meant as a name: written as code, as
+// a symbol, with a capital inside of a sentence, or with what it is behind it ("the
+// go service").
+type Signs struct {
+	Signals ken.Signals
+	Text    string // that names are read from; empty: Signals.Question. Of a long one, the beginning and the end
+	Project string // the project's name, or its folder's path
+	Scopes  []ken.Scope
+	// Carried are entities from the session's earlier turns and its checkpoint,
+	// strongest first, as Focus names them.
+	Carried []string
+	// Named are further names of what the turn names, in any spelling, and Beside is
+	// what hangs together with it; see there. Graph.Focal has no use for Beside.
+	Named  []string
+	Beside []Beside
+}
+
+// Origin is what makes an entity focal.
+type Origin string
+
+// Origins, strongest first.
+const (
+	FromCode    Origin = "code"    // the turn names it, as code or a symbol
+	FromText    Origin = "text"    // the turn names it
+	FromSession Origin = "session" // an earlier turn of the session did
+	FromScope   Origin = "scope"   // it is what the turn's scope is called
+	FromProject Origin = "project" // it is what the project is called
+)
+
+// Named reports whether the turn itself names what is of this origin.
+func (o Origin) Named() bool { return o == FromCode || o == FromText }
+
+// rank orders origins, 0 is the strongest.
+func (o Origin) rank() int {
+	switch o {
+	case FromCode:
+		return 0
+	case FromText:
+		return 1
+	case FromSession:
+		return 2
+	case FromScope:
+		return 3
+	}
+	return 4
+}
+
+// Near is how near an entity of this origin is to what the turn is about, 0..1. The
+// figures say no more than their order.
+func (o Origin) Near() float64 {
+	switch {
+	case o.Named():
+		return 1
+	case o == FromSession:
+		return 0.6
+	}
+	return 0.4
+}
+
+// Focus is an entity that a turn is about.
+type Focus struct {
+	Name  string   // as analysis.Entity spells it; of several names the one that the others are aliases of
+	Names []string // all its names, Name first
+	From  Origin
+	Said  string // the name by which it was found, spelled the same way
+}
+
+// mention is a name that something in the signs may be meant by.
+type mention struct {
+	name  string
+	from  Origin
+	words int  // more is surer
+	at    int  // earlier is stronger
+	typed bool // only what stands behind it can tell that it is a name
+}
+
+// better orders mentions.
+func (m *mention) better(o *mention) bool {
+	if a, b := m.from.rank(), o.from.rank(); a != b {
+		return a < b
+	}
+	if m.words != o.words {
+		return m.words > o.words
+	}
+	return m.at < o.at
+}
+
+// mentions collects what may be names, each once.
+type mentions struct {
+	list []mention
+	at   map[string]int
+	// heads are, by common word, what stands behind it: it is a name if that tells what
+	// it names.
+	heads map[string][]string
+}
+
+func (ms *mentions) add(m mention) {
+	if m.name == "" {
+		return
+	}
+	if i, ok := ms.at[m.name]; ok {
+		if m.better(&ms.list[i]) {
+			m.typed = m.typed && ms.list[i].typed
+			ms.list[i] = m
+		} else if !m.typed {
+			ms.list[i].typed = false
+		}
+		return
+	}
+	ms.at[m.name] = len(ms.list)
+	ms.list = append(ms.list, m)
+}
+
+// spelled adds a name and its variants. A common word needs to be marked as a name.
+func (ms *mentions) spelled(raw string, from Origin, at int, marked bool) {
+	whole := analysis.Entity(raw)
+	if whole == "" {
+		return
+	}
+	if marked || !reading.Common(whole) {
+		ms.add(mention{name: whole, from: from, words: 1, at: at})
+	}
+	if !parted(raw) {
+		if other := reading.OtherNumber(whole); other != "" && (marked || !reading.Common(whole)) { // an invoice is one of the invoices
+			ms.add(mention{name: other, from: from, words: 1, at: at})
+		}
+		return
+	}
+	for _, v := range reading.Variants(raw) { // none of them is common
+		ms.add(mention{name: v, from: from, words: 1, at: at})
+	}
+}
+
+// parted reports what has variants: an identifier, a path, several words.
+func parted(raw string) bool {
+	for i := range len(raw) {
+		switch c := raw[i]; {
+		case c >= 'A' && c <= 'Z' && i > 0, c == '.', c == '/', c == '_', c == '-', c == '(', c == ' ':
+			return true
+		}
+	}
+	return false
+}
+
+// typed notes a common word with another behind it.
+func (ms *mentions) typed(name, head string, at int) {
+	ms.add(mention{name: name, from: FromText, words: 1, at: at, typed: true})
+	ms.heads[name] = append(ms.heads[name], head)
+}
+
+// means reports whether a mention is of a name, if there is such a name.
+func (ms *mentions) means(m *mention) bool {
+	if !m.typed {
+		return true
+	}
+	const name = "payments" // any that is not common
+	return slices.ContainsFunc(ms.heads[m.name], func(head string) bool {
+		return slices.Contains(reading.Variants(name+" "+head), name)
+	})
+}
+
+// mentionsOf reads all signs.
+func mentionsOf(s *Signs) *mentions {
+	ms := &mentions{at: map[string]int{}, heads: map[string][]string{}}
+	for i, sym := range s.Signals.Symbols {
+		ms.spelled(sym, FromCode, i, true)
+	}
+	text := s.Text
+	if text == "" {
+		text = s.Signals.Question
+	}
+	n := ms.text(text)
+	for _, list := range [][]string{s.Signals.Entities, s.Signals.Keywords} {
+		for i, name := range list {
+			ms.spelled(name, FromText, n+i, false)
+		}
+	}
+	for i, name := range s.Named {
+		ms.add(mention{name: analysis.Entity(name), from: FromCode, words: 1, at: len(s.Signals.Symbols) + i})
+	}
+	for i, name := range s.Carried {
+		ms.add(mention{name: analysis.Entity(name), from: FromSession, words: 1, at: i})
+	}
+	for i, sc := range s.Scopes {
+		ms.add(mention{name: analysis.Entity(sc.ID), from: FromScope, words: 2, at: i})
+		if sc.Type == ken.ScopeProject || sc.Type == ken.ScopeRepo {
+			ms.spelled(base(sc.ID), FromScope, i, true)
+		}
+	}
+	ms.spelled(base(s.Project), FromProject, 0, false)
+	return ms
+}
+
+// base is the last part of a path, or a name as it is.
+func base(p string) string {
+	p = strings.TrimRight(strings.ReplaceAll(p, "\\", "/"), "/")
+	if p == "" {
+		return ""
+	}
+	return strings.TrimSuffix(path.Base(p), ".git")
+}
+
+// Bounds of what names are looked for in.
+const (
+	headWords = 600 // of a long text, from its beginning
+	tailWords = 400 // and from its end
+	maxNgram  = 4   // words of a name
+	maxRunes  = 8   // of a name in a script without spaces
+)
+
+// token is a word of a text, with what is around it.
+type token struct {
+	text     string
+	name     string // as analysis.Entity spells it
+	code     bool   // between backticks
+	capital  bool   // begins with a capital
+	opens    bool   // first of a sentence
+	closes   bool   // a clause ends behind it
+	sentence int
+}
+
+// text adds the names that may stand in a text, and returns how many words it has.
+func (ms *mentions) text(text string) int {
+	tokens := tokenize(text)
+	titles := titled(tokens)
+	for i := range tokens {
+		t := &tokens[i]
+		from := FromText
+		if t.code {
+			from = FromCode
+		}
+		ms.spelled(t.text, from, i, t.code || t.capital && !t.opens && !titles[t.sentence])
+		if unspaced(t.text) {
+			ms.runs(t.text, i)
+		}
+		ms.phrases(tokens[i:], i)
+	}
+	return len(tokens)
+}
+
+// phrases adds the names of several words that may begin with the first of the tokens.
+// What one is without its first article, or its head, are names of fewer words.
+func (ms *mentions) phrases(tokens []token, at int) {
+	first := &tokens[0]
+	name, code := first.name, first.code
+	for n := 1; n < maxNgram && n < len(tokens) && !tokens[n-1].closes && name != ""; n++ {
+		t := &tokens[n]
+		if t.name == "" {
+			return
+		}
+		if n == 1 && reading.Common(first.name) {
+			ms.typed(first.name, t.name, at)
+		}
+		name, code = name+" "+t.name, code && t.code
+		from := FromText
+		if code {
+			from = FromCode
+		}
+		ms.add(mention{name: name, from: from, words: n + 1, at: at})
+	}
+}
+
+// tokenize splits a text at white space.
+func tokenize(text string) []token {
+	var out []token
+	code, opens, sentence := false, true, 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") { // a fence, and not a word
+			code, opens = !code, true
+			continue
+		}
+		fields := strings.Fields(line)
+		for i, f := range fields {
+			ticks := strings.Count(f, "`")
+			t := token{code: code || ticks > 0, opens: opens, sentence: sentence}
+			if ticks%2 == 1 {
+				code = !code
+			}
+			if ticks > 0 {
+				f = strings.ReplaceAll(f, "`", "")
+			}
+			end, _ := utf8.DecodeLastRuneInString(strings.TrimRight(f, "\"'”’»)]}>*_"))
+			opens = strings.ContainsRune(".!?:", end) || i == len(fields)-1
+			t.closes = opens || end == ',' || end == ';'
+			t.text = strings.TrimRight(strings.Trim(f, "\"'“”‘’«»()[]{}<>*_"), ".,;:!?…")
+			t.name = analysis.Entity(t.text)
+			r, _ := utf8.DecodeRuneInString(t.text)
+			t.capital = unicode.IsUpper(r)
+			if opens {
+				sentence++
+			}
+			if t.name != "" {
+				out = append(out, t)
+			} else if n := len(out); n > 0 && t.closes {
+				out[n-1].closes = true
+			}
+		}
+	}
+	if len(out) > headWords+tailWords {
+		out[headWords-1].closes = true
+		out = append(out[:headWords], out[len(out)-tailWords:]...)
+	}
+	return out
+}
+
+// titled tells the sentences most of whose words have capitals, which mean nothing
+// there.
+func titled(tokens []token) map[int]bool {
+	out := map[int]bool{}
+	for i := 0; i < len(tokens); {
+		words, capitals, s := 0, 0, tokens[i].sentence
+		for ; i < len(tokens) && tokens[i].sentence == s; i++ {
+			if words++; tokens[i].capital {
+				capitals++
+			}
+		}
+		if 2*capitals > words && words > 2 {
+			out[s] = true
+		}
+	}
+	return out
+}
+
+// unspaced reports a word in a script that puts no spaces between words.
+func unspaced(word string) bool { return strings.ContainsFunc(word, analysis.Unspaced) }
+
+// runs adds the parts of an unspaced text that may be names.
+func (ms *mentions) runs(text string, at int) {
+	runes := []rune(text)
+	runes = runes[:min(len(runes), headWords)]
+	for i := range runes {
+		for n := 2; n <= maxRunes && i+n <= len(runes); n++ {
+			ms.add(mention{name: analysis.Entity(string(runes[i : i+n])), from: FromText, words: 1, at: at})
+		}
+	}
 }

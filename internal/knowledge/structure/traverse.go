@@ -2,9 +2,12 @@ package structure
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -270,4 +273,223 @@ func (c *collector) tasks(f *Focus) {
 		}
 	}
 	slices.SortFunc(c.t.Tasks[from:], func(a, b Task) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Ref, b.Ref)) })
+}
+
+// allLinks is more links than an entity has: rules are followed over every one.
+const allLinks = 1 << 20
+
+// manyAspects is how many aspects of a name are weighed. The index brings those with
+// most claims, where weight is what counts.
+const manyAspects = 256
+
+// walker reads outlines, each once.
+type walker struct {
+	ctx  context.Context
+	src  Source
+	f    *ken.Filter
+	full store.OutlineOptions
+	at   map[string]*outline
+
+	ends  map[string][]string // see meant
+	whole map[string][]string // see names
+}
+
+// outline is a name's, and whether all of it was asked for.
+type outline struct {
+	store.Outline
+	full    bool
+	aliases []store.Link // of Links
+}
+
+func newWalker(ctx context.Context, src Source, f *ken.Filter, b Bounds) *walker {
+	if f == nil {
+		f = &ken.Filter{}
+	}
+	return &walker{ctx: ctx, src: src, f: f, at: map[string]*outline{}, ends: map[string][]string{}, whole: map[string][]string{},
+		full: store.OutlineOptions{Aspects: manyAspects, Top: b.Attributes, Links: allLinks}}
+}
+
+// fetch reads the names that are not there yet, in one call. A full outline has more
+// than rules and aliases. A rule may be older than the name that its words have, or be
+// filed under another: so what says a name counts, too, unless any text might say it.
+func (w *walker) fetch(names []string, full bool) error {
+	var want []string
+	for _, n := range names {
+		if o := w.at[n]; o == nil || full && !o.full {
+			want = append(want, n)
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	o := w.full
+	for _, n := range want {
+		if !reading.Common(n) {
+			o.Mentioned = append(o.Mentioned, n)
+		}
+	}
+	if !full {
+		o.Brief = true
+	}
+	got, err := w.src.Outlines(w.ctx, want, w.f, o)
+	if err != nil {
+		return err
+	}
+	all := make([]outline, len(want))
+	for i, n := range want {
+		all[i].full = full
+		if i < len(got) {
+			all[i].set(got[i])
+		}
+		w.at[n] = &all[i]
+	}
+	return nil
+}
+
+func (o *outline) set(got store.Outline) {
+	o.Outline = got
+	for i := range got.Links { // aliases are the last
+		if got.Links[i].Kind == ken.KindAlias {
+			o.aliases = got.Links[i:]
+			break
+		}
+	}
+}
+
+// aliases are a name's, those between two names.
+func (w *walker) aliases(name string) func(yield func(*store.Link) bool) {
+	return func(yield func(*store.Link) bool) {
+		if o := w.at[name]; o != nil {
+			each(o.aliases, ken.KindAlias, yield)
+		}
+	}
+}
+
+// dependencies are a name's, those between two names.
+func (w *walker) dependencies(name string) func(yield func(*store.Link) bool) {
+	return func(yield func(*store.Link) bool) {
+		if o := w.at[name]; o != nil {
+			each(o.Links, ken.KindDependency, yield)
+		}
+	}
+}
+
+func each(links []store.Link, kind ken.Kind, yield func(*store.Link) bool) {
+	for i := range links {
+		l := &links[i]
+		if l.Kind == kind && len(l.Names) >= 2 && l.Names[0] != l.Names[1] && !yield(l) {
+			return
+		}
+	}
+}
+
+// Beside is a thing that hangs together with one that a turn names, as something other
+// than a claim says: the code does. It counts as one dependency away, for as long as the
+// turn lasts.
+type Beside struct {
+	Focus    string   // what the turn names, as it is to be told
+	Names    []string // of the thing, in any spelling; those that claims carry count
+	Type     string   // how they hang together: "calls"
+	Out      bool     // Focus calls it; else the other way round
+	Strength float64  // 0..1, as of a dependency
+}
+
+// noFocus is the place of what is none of the focal entities.
+const noFocus = -1
+
+// beside are the steps to what lies beside the turn's names, the strongest first and
+// then in their order; each entity once, and none that is focal itself.
+func (c *collector) beside(list []Beside, focal []Focus, b Bounds) ([]step, error) {
+	type raw struct {
+		at   int
+		name string
+	}
+	var all []raw
+	var names []string
+	for i := range list {
+		if list[i].Strength < b.MinStrength {
+			continue
+		}
+		for _, n := range list[i].Names {
+			if n = analysis.Entity(n); n != "" {
+				all, names = append(all, raw{i, n}), append(names, n)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	known := all[:0]
+	var wanted []string
+	for i, ok := range c.w.src.Known(names) {
+		if ok {
+			known, wanted = append(known, all[i]), append(wanted, all[i].name)
+		}
+	}
+	if err := c.w.known(wanted, false); err != nil {
+		return nil, err
+	}
+	var out []step
+	for _, r := range known {
+		l := &list[r.at]
+		for _, entity := range c.w.meant(r.name) {
+			if !slices.ContainsFunc(focal, func(f Focus) bool { return f.Name == entity }) {
+				out = append(out, step{Step{Focus: l.Focus, Entity: entity, Type: l.Type, Out: l.Out, Strength: l.Strength}, noFocus})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b step) int { return cmp.Compare(b.Strength, a.Strength) })
+	seen := map[string]bool{}
+	return slices.DeleteFunc(out, func(s step) bool {
+		was := seen[s.Entity]
+		seen[s.Entity] = true
+		return was
+	}), nil
+}
+
+// Weight is what an aspect counts among those of its entity, 0..1:
+//
+//	weight      = centrality/2 + utility/2
+//	centrality  = degree of the aspect / largest degree of the entity's aspects
+//	degree      = other names that its claims carry + constraints under it
+//	utility     = (used + 1) / (shown + 2)
+//
+// Centrality is degree centrality (L. C. Freeman, Centrality in social networks:
+// conceptual clarification, Social Networks 1, 1979): an aspect that ties its entity
+// to much else, or is ruled by much, is central to it. Freeman divides by the
+// largest degree that the graph admits, this by the largest that there is, so that
+// entities of any size compare. How many claims an aspect has does not count: what
+// is said often is not what matters.
+//
+// Utility is the mean of the posterior of a Beta prior with both parameters 1
+// (Laplace's rule of succession): the chance that a model uses what it is shown of
+// the aspect. It is a half for what was never shown.
+//
+// What has no aspect yet has no centrality: it belongs to none.
+func Weight(a *store.AspectOutline, largest int, shown, used float64) float64 {
+	centrality := 0.0
+	if d := degree(a); d > 0 && largest > 0 {
+		centrality = min(1, float64(d)/float64(largest))
+	}
+	used = max(0, used)
+	shown = max(used, shown)
+	return centrality/2 + (used+1)/(shown+2)/2
+}
+
+// degree of an aspect: see Weight.
+func degree(a *store.AspectOutline) int {
+	if a.Name == "" {
+		return 0
+	}
+	return a.Others + a.Constraints
+}
+
+// Degree is the largest degree of an entity's aspects, for Weight.
+func Degree(aspects []store.AspectOutline) (largest int) {
+	for i := range aspects {
+		largest = max(largest, degree(&aspects[i]))
+	}
+	return largest
 }

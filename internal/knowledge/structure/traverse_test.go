@@ -9,6 +9,7 @@ import (
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/structuretest"
+	"github.com/kenlayer/ken/store"
 )
 
 func TestConstraintsOfWhatIsOneStepAway(t *testing.T) {
@@ -162,5 +163,82 @@ func TestAskedSeldom(t *testing.T) {
 	look(t, s, ask("e1 e2 e3 e4 e5 e6 e7 e8 e9"), structure.Bounds{Expand: true})
 	if s.asked > 12 {
 		t.Errorf("%d calls", s.asked)
+	}
+}
+
+// What lies beside a turn's names in something else than claims is one dependency away.
+func TestRulesOfWhatLiesBeside(t *testing.T) {
+	s := newShelf(rule("store.shelf"), rule("ledger"), rule("journal"), alias("ledger", "books"), rule("payments"),
+		dependency("payments", "requires", "ledger", 0.5))
+	signs := ask("May I change it?")
+	signs.Named = []string{"Store.Shelf"}
+	signs.Beside = []structure.Beside{
+		{Focus: "store.Shelf", Names: []string{"unknown", "Books"}, Type: "calls", Out: true, Strength: 0.9},
+		{Focus: "store.Shelf", Names: []string{"journal"}, Type: "depends_on", Strength: 0.4},
+		{Focus: "store.Shelf", Names: []string{"store.shelf", "payments"}, Type: "calls", Strength: 0.2},
+	}
+	tr := look(t, s, signs, structure.Bounds{})
+	equal(t, "rules", ruled(tr), []string{"0@0 of store.shelf", "1@1 of ledger", "2@1 of journal"})
+	equal(t, "via", tr.Constraints[1].Via.Clause(), "which store.Shelf calls")
+	equal(t, "via", tr.Constraints[2].Via.Clause(), "which depends on store.Shelf")
+	equal(t, "told", len(tr.Dependencies), 0)
+	equal(t, "what counts", ruled(look(t, s, signs, structure.Bounds{MinStrength: 0.5})), []string{"0@0 of store.shelf", "1@1 of ledger"})
+	equal(t, "everything", len(look(t, s, signs, structure.Bounds{MinStrength: -1}).Constraints), 4)
+
+	signs.Signals.Symbols, signs.Text = []string{"payments"}, "May I change payments?"
+	equal(t, "by a claim as well", ruled(look(t, s, signs, structure.Bounds{})),
+		[]string{"4@0 of payments", "0@0 of store.shelf", "1@1 of ledger", "2@1 of journal"})
+}
+
+func TestWeight(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		a           store.AspectOutline
+		largest     int
+		shown, used float64
+		want        float64
+	}{
+		{"never shown, touches nothing", store.AspectOutline{Name: "a", Claims: 500}, 8, 0, 0, 0.25},
+		{"the most central", store.AspectOutline{Name: "a", Others: 5, Constraints: 3}, 8, 0, 0, 0.75},
+		{"half as central", store.AspectOutline{Name: "a", Others: 4}, 8, 0, 0, 0.5},
+		{"used each time", store.AspectOutline{Name: "a", Others: 8}, 8, 98, 98, 0.5 + 99.0/200},
+		{"never used", store.AspectOutline{Name: "a", Others: 8}, 8, 98, 0, 0.5 + 1.0/200},
+		{"not classified", store.AspectOutline{Others: 8, Constraints: 8}, 16, 0, 0, 0.25},
+		{"nothing to compare with", store.AspectOutline{Name: "a"}, 0, 0, 0, 0.25},
+		{"counts that make no sense", store.AspectOutline{Name: "a"}, 0, 1, 5, 6.0 / 14},
+		{"below zero", store.AspectOutline{Name: "a"}, 0, -3, -2, 0.25},
+	} {
+		if got := structure.Weight(&tt.a, tt.largest, tt.shown, tt.used); got != tt.want {
+			t.Errorf("%s: %v, not %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// used counts for one aspect alone.
+type used string
+
+func (u used) Counts(entity, aspect string) (shown, times float64) {
+	if entity != "payments" || aspect != string(u) {
+		return 0, 0
+	}
+	return 50, 50
+}
+
+// How much is filed under an aspect is nothing; whether answers use it is.
+func TestUtilityMovesAspects(t *testing.T) {
+	var claims []ken.Claim
+	for i := range 30 {
+		claims = append(claims, fact("deploys", "payments", fmt.Sprint("x", i%3)))
+	}
+	s := newShelf(append(claims, fact("owners", "payments", "ada", "priya", "mia"))...)
+	for _, tt := range []struct {
+		u    structure.Utility
+		want string
+	}{{nil, "deploys"}, {used("owners"), "owners"}, {used("deploys"), "deploys"}} {
+		_, tr, err := structure.New(s, tt.u).Look(t.Context(), ask("payments"), nil, structure.Bounds{Aspects: 1, Attributes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, fmt.Sprint(tt.u), tr.Attributes[0].Aspect, tt.want)
 	}
 }

@@ -1,10 +1,15 @@
 package knownitem
 
 import (
+	_ "embed"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // Kind is the rule that a question was made by.
@@ -98,3 +103,251 @@ func copies(part, hidden string) bool {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// minLeft is how many terms of a text must remain beside the passage that the
+// question copies: with less there is nothing to find.
+const minLeft = 6
+
+// heading asks with what somebody wrote about the text: a commit's subject, a
+// doc comment's first sentence, or the innermost heading.
+func heading(c *collection, claim *ken.Claim, _ *rand.Rand) (text, hidden string) {
+	switch {
+	case claim.SourceType == "git":
+		text, hidden = subject(claim)
+	case isCode(claim):
+		text, hidden = docComment(claim)
+	default:
+		text, hidden = title(claim)
+	}
+	if text == "" || looksLikeCode(text) || len(analysis.Terms(text)) < 2 || !c.singles(text) {
+		return "", ""
+	}
+	q := Question{Want: claim.ID, Hidden: hidden}
+	if claim.ID == "" || len(analysis.Terms(q.Mask(*claim).Text)) < minLeft {
+		return "", ""
+	}
+	return text, hidden
+}
+
+var scopePrefix = lazyregexp.New(`^(?:\w+(?:\([^)]*\))?!?|[\w./, -]{1,40}): +`)
+
+// subject is a commit's first line without the package or type before it.
+func subject(c *ken.Claim) (text, hidden string) {
+	hidden, _, _ = strings.Cut(c.Text, "\n")
+	hidden = strings.TrimSpace(hidden)
+	return strings.TrimSuffix(scopePrefix.ReplaceAllString(hidden, ""), "."), hidden
+}
+
+// title is the innermost heading that is more than a name in code or a path.
+func title(c *ken.Claim) (text, hidden string) {
+	parts := strings.Split(c.Heading, headingSeparator)
+	last := parts[len(parts)-1]
+	last, _, _ = strings.Cut(last, " · ")
+	if len(parts) == 1 && strings.ContainsAny(last, "/") || strings.HasPrefix(last, "Status: ") || strings.HasSuffix(last, "…") {
+		return "", ""
+	}
+	last = strings.TrimSpace(last)
+	return strings.TrimRight(plain(last), ".:"), last
+}
+
+// docComment is the first sentence of the comment that a chunk of code starts
+// with, or of the doc string in it, without the name of what it describes.
+func docComment(c *ken.Claim) (text, hidden string) {
+	if hidden = leadingComment(c.Text); hidden == "" {
+		hidden = docString(c.Text)
+	}
+	var words []string
+	for l := range strings.Lines(hidden) {
+		l = strings.TrimSpace(l)
+		if rest, ok := uncomment(l); ok {
+			l = rest
+		}
+		if l = strings.TrimSpace(strings.Trim(l, `"'*/`)); l == "" && len(words) > 0 {
+			break
+		} else if l != "" {
+			words = append(words, l)
+		}
+	}
+	list := sentences(strings.Join(words, " "))
+	if len(list) == 0 {
+		return "", ""
+	}
+	text = strings.TrimSuffix(list[0], ".")
+	first, rest, _ := strings.Cut(text, " ")
+	if slices.ContainsFunc(c.Entities, func(e string) bool { return e == first || strings.HasSuffix(e, "."+first) }) {
+		text = strings.TrimPrefix(strings.TrimPrefix(rest, "is "), "are ")
+	}
+	if rest, ok := strings.CutPrefix(text, "Package "); ok {
+		_, text, _ = strings.Cut(rest, " ")
+	}
+	return text, hidden
+}
+
+// leadingComment is the run of comment lines at the start of a text.
+func leadingComment(text string) string {
+	end, block := 0, false
+	for l := range strings.Lines(text) {
+		t := strings.TrimSpace(l)
+		_, ok := uncomment(t)
+		block = block || strings.HasPrefix(t, "/*")
+		if !ok && !block {
+			break
+		}
+		end += len(l)
+		if strings.HasSuffix(t, "*/") {
+			block = false
+		}
+	}
+	return strings.TrimSpace(text[:end])
+}
+
+// docString is the first triple-quoted string of a text, with its quotes.
+func docString(text string) string {
+	for _, quote := range []string{`"""`, `'''`} {
+		from := strings.Index(text, quote)
+		if from < 0 {
+			continue
+		}
+		n := strings.Index(text[from+len(quote):], quote)
+		if n < 0 {
+			continue
+		}
+		return text[from : from+n+2*len(quote)]
+	}
+	return ""
+}
+
+var (
+	//go:embed smalltalk.txt
+	smallTalkLines string
+	//go:embed topics.txt
+	topicLines string
+)
+
+// SmallTalk lists everyday phrases that need no knowledge. The slice is the
+// caller's.
+func SmallTalk() []string { return strings.Split(strings.TrimSpace(smallTalkLines), "\n") }
+
+// unanswered gives questions without an answer: first those of a list, shuffled,
+// then as many as invent makes.
+type unanswered struct {
+	kind   Kind
+	list   []string
+	invent func() string // nil when the list is all
+}
+
+// inventions is how many texts in a row may be refused before inventing ends.
+const inventions = 100
+
+func (u *unanswered) next(m *maker) (Question, bool) {
+	for tried := 0; ; {
+		var text string
+		switch {
+		case len(u.list) > 0:
+			text, u.list = u.list[0], u.list[1:]
+		case u.invent != nil && tried < inventions:
+			text = u.invent()
+			tried++
+		default:
+			return Question{}, false
+		}
+		if q := (Question{Text: text, Kind: u.kind}); m.fits(&q) {
+			return q, true
+		}
+	}
+}
+
+func (m *maker) smallTalk() *unanswered {
+	list := SmallTalk()
+	m.c.rng("", KindSmallTalk).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return &unanswered{kind: KindSmallTalk, list: list}
+}
+
+// has reports whether the collection has a term.
+func (m *maker) has(term string) bool {
+	return m.c.has[term] > 0 || m.o.Has != nil && m.o.Has(term)
+}
+
+// absent asks, in turn, about things of everyday life and technology that the
+// collection does not mention, and about names that nobody has.
+func (m *maker) absent() *unanswered {
+	rng := m.c.rng("", KindAbsent)
+	invent := func() string {
+		for range inventions {
+			if text, ok := m.invented(rng); ok {
+				return text
+			}
+		}
+		return ""
+	}
+	var list []string
+	for line := range strings.Lines(topicLines) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && m.lacks(stars(line)) {
+			list = append(list, strings.ReplaceAll(line, "*", ""))
+		}
+	}
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	mixed := make([]string, 0, 2*len(list))
+	for _, topic := range list {
+		mixed = append(mixed, topic, invent())
+	}
+	return &unanswered{kind: KindAbsent, list: mixed, invent: invent}
+}
+
+// stars returns the words between stars.
+func stars(line string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(line, "*") {
+		if i%2 == 1 {
+			b.WriteString(part + " ")
+		}
+	}
+	return b.String()
+}
+
+// lacks reports whether the collection has none of a text's terms.
+func (m *maker) lacks(text string) bool {
+	for _, t := range analysis.Terms(text) {
+		if m.has(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// inventedForms ask about a name N (and M) that the collection does not have.
+var inventedForms = []string{"Who is N M?", "When did N M join?", "What did N say about M?", "Where does N live?", "What does the N service do?",
+	"How do I configure the N plugin?", "What is the N protocol?", "Why does N fail with M?", "Which version of N do we use?",
+	"What is N's favourite food?", "How do I migrate from N to M?", "What does N.M return?", "When was the N project cancelled?",
+	"Is N allergic to M?", "How much did the N trip cost?"}
+
+func (m *maker) invented(rng *rand.Rand) (string, bool) {
+	n, o := name(rng), name(rng)
+	if n == o || !m.lacks(n) || !m.lacks(o) {
+		return "", false
+	}
+	form := inventedForms[rng.IntN(len(inventedForms))]
+	var words []string
+	for w := range strings.FieldsSeq(form) {
+		switch {
+		case strings.HasPrefix(w, "N.M"):
+			w = n + "." + o + w[3:]
+		case w == "N" || strings.HasPrefix(w, "N'") || strings.HasPrefix(w, "N?"):
+			w = n + w[1:]
+		case w == "M" || strings.HasPrefix(w, "M?"):
+			w = o + w[1:]
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " "), true
+}
+
+// name makes a name of syllables that English words seldom join this way.
+func name(rng *rand.Rand) string {
+	pick := func(list string) string {
+		f := strings.Fields(list)
+		return f[rng.IntN(len(f))]
+	}
+	return capital(pick("br dr f gl j kr m pl qu s t v vr w z") + pick("a e i o u ai ou") + pick("b d l m n r v z ld nd rv lv st") +
+		pick("a e i o u") + pick("ck l n nt r rd rn sh ss th x z ne que mond wick lle"))
+}

@@ -1,6 +1,17 @@
 package scorer
 
-import "math"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+)
 
 // Model is a logistic regression that learns online:
 //
@@ -78,4 +89,252 @@ func (m *Model) weights() *[width]float64 {
 		w[i] = m.weight(i)
 	}
 	return w
+}
+
+// Places of the dense features in a model. The order is part of FeatureVersion.
+const (
+	xBias = iota
+	xRank
+	xScore
+	xKeyword
+	xVector
+	xStructure
+	xFocal
+	xHop
+	xWeight
+	xTier
+	xTrust
+	xAge
+	xDocument
+	xEpisode
+	xUse
+	xShown
+	xSlotUse
+	xSlotShown
+	dense
+)
+
+// Slots is how many weights the hashed slots share.
+const Slots = 2048
+
+// FeatureVersion names what the places of a model mean. A model of another version
+// is of no use.
+const FeatureVersion = 1
+
+// width is how many weights a model has.
+const width = dense + Slots
+
+// vector is a candidate as the model reads it: dense features, each about 0..1, and
+// up to three hashed slots with the value 1.
+type vector struct {
+	x     [dense]float64
+	slots [3]int
+	n     int // of slots
+}
+
+// vectorOf reads a candidate.
+func vectorOf(f *Features) (v vector) {
+	x := &v.x
+	x[xBias] = 1
+	x[xRank] = 1 / math.Log2(float64(max(f.Rank, 1))+1)
+	x[xScore] = clamp(f.Score, -1, 1)
+	x[xKeyword], x[xVector], x[xStructure] = reciprocal(f.Keyword), reciprocal(f.Vector), reciprocal(f.Structure)
+	x[xFocal], x[xHop] = is(f.Distance == 0), is(f.Distance > 0)
+	x[xWeight] = clamp(f.Weight, 0, 1)
+	x[xTier] = float64(min(f.Tier, ken.Verified)) / float64(ken.Verified)
+	x[xTrust] = is(f.Trust.AtLeast(ken.TrustAgent))
+	x[xAge] = math.Log1p(clamp(f.AgeDays, 0, 3650)) / math.Log1p(3650)
+	x[xDocument], x[xEpisode] = is(f.Document), is(f.Episode)
+	x[xUse], x[xShown] = use(f.Shown, f.Used)
+	x[xSlotUse], x[xSlotShown] = use(f.SlotShown, f.SlotUsed)
+	add := func(kind, a, b uint64) {
+		v.slots[v.n] = dense + int(mix(kind<<62^a<<31^b*0x9e3779b97f4a7c15)%Slots)
+		v.n++
+	}
+	if f.Entity != 0 {
+		add(1, uint64(f.Entity), 0)
+	}
+	if f.Aspect != 0 {
+		add(2, uint64(f.Aspect), 0)
+		if f.Entity != 0 {
+			add(3, uint64(f.Entity), uint64(f.Aspect))
+		}
+	}
+	return v
+}
+
+// reciprocal is 1 for the first rank, a half for the eleventh, and 0 for none: the
+// smoothing of reciprocal rank fusion, with a shorter tail.
+func reciprocal(rank int) float64 {
+	if rank <= 0 {
+		return 0
+	}
+	return 10 / float64(9+rank)
+}
+
+// use is how much of what was shown was used, -0.5..0.5 around what nothing is known
+// of (the rule of succession), and how much is known, 0..1.
+func use(shown, used float64) (utility, known float64) {
+	shown = clamp(shown, 0, 1e6)
+	used = clamp(used, 0, shown)
+	return (used+1)/(shown+2) - 0.5, shown / (shown + 4)
+}
+
+// clamp also makes the lowest value of what is no number.
+func clamp(v, low, high float64) float64 {
+	if math.IsNaN(v) {
+		return low
+	}
+	return min(max(v, low), high)
+}
+
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Slot hashes the name of an entity or an aspect, as analysis.Entity spells it: 32-bit
+// FNV-1a. It is 0 for a name of which nothing is left, and for no other.
+func Slot(name string) uint32 {
+	name = analysis.Entity(name)
+	if name == "" {
+		return 0
+	}
+	const offset, prime = 2166136261, 16777619
+	h := uint32(offset)
+	for i := range len(name) {
+		h ^= uint32(name[i])
+		h *= prime
+	}
+	if h == 0 {
+		return offset
+	}
+	return h
+}
+
+// pair is an entity's aspect as one number.
+func pair(entity, aspect uint32) uint64 { return uint64(entity)<<32 | uint64(aspect) }
+
+// mix spreads the bits of a number (the finalizer of splitmix64, Steele, Lea and
+// Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Features is what a scorer sees of a candidate; see ken.Features.
+type Features = ken.Features
+
+// Turn is what a scorer knows of the turn.
+type Turn struct {
+	ID string // the turn's; "" when it has none
+	At time.Time
+}
+
+// Scorer orders candidates.
+type Scorer interface {
+	// Order returns the indices of c in the order in which the candidates should be
+	// considered, best first, each once. c is in the plain order, and the scorer's to
+	// keep; there is no constraint in it. Order must be safe for concurrent use and
+	// should return at ctx's end.
+	Order(ctx context.Context, turn Turn, c []Features) (order []int, err error)
+}
+
+// DefaultDeadline is how long a turn waits for a scorer.
+const DefaultDeadline = 5 * time.Millisecond
+
+// maxBehind is how many calls of a scorer may be under way: one that does not come
+// back is not asked again and again.
+const maxBehind = 8
+
+// Guard asks a scorer so that it can do no harm. It is safe for concurrent use.
+type Guard struct {
+	scorer   Scorer
+	deadline time.Duration
+	behind   atomic.Int32 // calls under way
+}
+
+// NewGuard returns a guard of s; a deadline of 0 or less is DefaultDeadline.
+func NewGuard(s Scorer, deadline time.Duration) *Guard {
+	if deadline <= 0 {
+		deadline = DefaultDeadline
+	}
+	return &Guard{scorer: s, deadline: deadline}
+}
+
+// Order is Scorer.Order with all that can go wrong as an error: that it is late, that
+// it panics, that what it says is no permutation. The built-in one is asked on this
+// goroutine, any other on one of its own. c is not changed.
+func (g *Guard) Order(ctx context.Context, turn Turn, c []Features) ([]int, error) {
+	if len(c) < 2 {
+		return identity(len(c)), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.deadline)
+	defer cancel()
+	if own, ok := g.scorer.(*Learned); ok { // some microseconds, and no place to hang
+		order, err := own.Order(ctx, turn, c)
+		if err == nil {
+			err = permutation(order, len(c))
+		}
+		return order, err
+	}
+	if g.behind.Add(1) > maxBehind {
+		g.behind.Add(-1)
+		return nil, errors.New("earlier calls did not come back")
+	}
+	type answer struct {
+		order []int
+		err   error
+	}
+	done := make(chan answer, 1)
+	own := slices.Clone(c)
+	go func() {
+		defer g.behind.Add(-1)
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("panic: %v", p)
+			}
+			done <- a
+		}()
+		a.order, a.err = g.scorer.Order(ctx, turn, own)
+	}()
+	select {
+	case a := <-done:
+		if a.err == nil {
+			a.order = slices.Clone(a.order) // it may be used again by who made it
+			a.err = permutation(a.order, len(c))
+		}
+		return a.order, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no answer in %s: %w", g.deadline, ctx.Err())
+	}
+}
+
+// permutation reports an order that does not have each of n indices once.
+func permutation(order []int, n int) error {
+	if len(order) != n {
+		return fmt.Errorf("%d places for %d candidates", len(order), n)
+	}
+	seen := make([]bool, n)
+	for _, i := range order {
+		if i < 0 || i >= n || seen[i] {
+			return fmt.Errorf("candidate %d is not there, or there twice", i)
+		}
+		seen[i] = true
+	}
+	return nil
+}
+
+func identity(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
 }

@@ -2,7 +2,14 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
 	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
 )
 
 // Report is what came of a Drain.
@@ -16,9 +23,9 @@ type Report struct {
 	Jobs []Job // as they stand after it, in the order in which they ran
 }
 
-func (r *Report) add(j Job, end ending) {
+func (r *Report) add(j Job, end attemptEnd) {
 	r.Jobs = append(r.Jobs, j)
-	*map[ending]*int{succeeded: &r.Done, failed: &r.Retried, buried: &r.Dead, stopped: &r.Returned, lostLease: &r.Lost}[end]++
+	*map[attemptEnd]*int{succeeded: &r.Done, failed: &r.Retried, buried: &r.Dead, stopped: &r.Returned, lostLease: &r.Lost}[end]++
 }
 
 // Drain runs every job that is due, one after another, and returns. Jobs that
@@ -111,5 +118,247 @@ func sleep(ctx context.Context, woken <-chan struct{}, d time.Duration) {
 	case <-timer.C:
 	case <-woken:
 	case <-ctx.Done():
+	}
+}
+
+// Handler does what a job asks for and says in a few words what came of it. It
+// must change nothing when it runs again after it has succeeded, and return soon
+// after ctx ends, which it does when the worker is stopped or has lost its lease.
+// progress may be called as often as wanted, from any goroutine, until the handler
+// returns; it is kept at most once a second.
+//
+// An error is another attempt later, one that is Permanent is none. An error that is
+// Later, and any when ctx ended because the worker was stopped, does not count as an
+// attempt. A panic is an error.
+type Handler func(ctx context.Context, j Job, progress func(stage string, done, total int)) (note string, err error)
+
+// result is what came of a handler.
+type result struct {
+	note  string
+	err   error
+	fault bool // it panicked or ended its goroutine
+	stack []byte
+}
+
+// call runs a handler in a goroutine of its own, so that neither a panic nor the
+// end of that goroutine is the worker's.
+func call(ctx context.Context, h Handler, j Job, progress func(string, int, int)) <-chan result {
+	done := make(chan result, 1)
+	go func() {
+		res := result{err: errors.New("the handler ended its goroutine"), fault: true}
+		defer func() {
+			if r := recover(); r != nil {
+				res = result{err: fmt.Errorf("the handler panicked: %v", r), fault: true, stack: debug.Stack()}
+			}
+			done <- res
+		}()
+		note, err := h(ctx, j, progress)
+		res = result{note: note, err: err}
+	}()
+	return done
+}
+
+// report is the progress that a handler told last.
+type report struct {
+	mu    sync.Mutex // guards last
+	last  *Progress
+	fresh chan struct{} // of length 1: there is something to be kept
+}
+
+func (r *report) set(stage string, done, total int) {
+	r.mu.Lock()
+	r.last = &Progress{Stage: stage, Done: done, Total: total}
+	r.mu.Unlock()
+	select {
+	case r.fresh <- struct{}{}:
+	default:
+	}
+}
+
+func (r *report) get() *Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		return nil
+	}
+	p := *r.last
+	p.Stage = clean(p.Stage, maxStage)
+	return &p
+}
+
+// How a lease is kept: it is renewed after a third of it; when that fails, soon
+// again; and given up while there is still time for the handler to stop before
+// somebody else may begin.
+const (
+	renewals     = 3
+	triesAgain   = 12
+	givesUpAfter = 5.0 / 6
+	keepEvery    = time.Second // progress
+)
+
+// errLost is the cause of a handler's context that ended with its lease.
+var errLost = &ken.Error{Code: ken.CodeRefused, Msg: "the lease is lost: somebody else may run the job now"}
+
+// run runs a leased job and records what came of it.
+func (q *Queue) run(ctx context.Context, j *Job, h Handler) (after Job, end attemptEnd, err error) {
+	defer q.leave(j.ID)
+	lost := false
+	// What is recorded is recorded although the worker was told to stop.
+	keep := context.WithoutCancel(ctx)
+	hctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	prog := &report{fresh: make(chan struct{}, 1)}
+	done := call(hctx, h, *j, prog.set)
+
+	renewed, saved := time.Now(), time.Now()
+	next := q.o.Lease / renewals
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	at := renewed.Add(next)
+	wake := func(d time.Duration) { at = time.Now().Add(d); timer.Reset(d) }
+	for {
+		select {
+		case res := <-done:
+			if lost {
+				return *j, lostLease, nil
+			}
+			return q.record(keep, j, res, ctx.Err() != nil)
+		case <-prog.fresh:
+			if d := max(0, keepEvery-time.Since(saved)); !lost && time.Until(at) > d {
+				wake(d)
+			}
+		case <-timer.C:
+			if lost {
+				continue
+			}
+			err := q.renew(keep, j, prog.get())
+			switch {
+			case err == nil:
+				renewed, saved = time.Now(), time.Now()
+				wake(q.o.Lease / renewals)
+			case errors.Is(err, errLost), time.Since(renewed) >= time.Duration(givesUpAfter*float64(q.o.Lease)):
+				lost = true
+				cancel(errLost)
+				q.o.Log.WarnContext(ctx, "a job's lease is lost", "job", j.ID, "kind", j.Kind, "error", err)
+			default:
+				q.o.Log.WarnContext(ctx, "a job's lease can't be renewed", "job", j.ID, "kind", j.Kind, "error", err)
+				wake(q.o.Lease / triesAgain)
+			}
+		}
+	}
+}
+
+// own reads a leased job again; errLost when it is no longer this worker's.
+func own(r store.ShelfReader, j *Job) (*Job, error) {
+	now, err := load(r, j.ID)
+	if err != nil {
+		return nil, err
+	}
+	if now == nil || now.State != Running || now.Run != j.Run {
+		return nil, errLost
+	}
+	return now, nil
+}
+
+func (q *Queue) renew(ctx context.Context, j *Job, p *Progress) error {
+	return q.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		held, err := own(tx, j)
+		if err != nil {
+			return err
+		}
+		old := *held
+		held.Lease = stamp(q.o.Now()).Add(q.o.Lease)
+		held.Progress = p
+		return save(tx, &old, held)
+	})
+}
+
+// attemptEnd is how an attempt ended.
+type attemptEnd int
+
+const (
+	succeeded attemptEnd = iota
+	failed               // to be tried again
+	buried               // given up on
+	stopped              // put back: the worker was told to stop, or it is not the time for it
+	lostLease            // nothing was recorded
+)
+
+// record writes down what came of a job. told says that the worker was told to
+// stop while the handler ran.
+func (q *Queue) record(ctx context.Context, j *Job, res result, told bool) (after Job, end attemptEnd, err error) {
+	err = q.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		held, err := own(tx, j)
+		if err != nil {
+			return err
+		}
+		old := *held
+		end = q.settle(held, res, told)
+		after = *held
+		return save(tx, &old, held)
+	})
+	if errors.Is(err, errLost) {
+		q.o.Log.WarnContext(ctx, "a job's result comes too late", "job", j.ID, "kind", j.Kind)
+		return *j, lostLease, nil
+	}
+	if err != nil {
+		return *j, end, fmt.Errorf("record the result of job %s: %w", j.ID, err)
+	}
+	if res.stack != nil {
+		q.o.Log.ErrorContext(ctx, "a job's handler panicked", "job", j.ID, "kind", j.Kind, "stack", string(res.stack))
+	}
+	q.tell(ctx, &after, end)
+	return after, end, nil
+}
+
+// settle decides what a job is after an attempt.
+func (q *Queue) settle(j *Job, res result, told bool) attemptEnd {
+	now := stamp(q.o.Now())
+	j.Lease, j.Process, j.Progress, j.Lost = time.Time{}, "", nil, 0
+	if res.err == nil {
+		j.State, j.Finished = Done, now
+		j.Error, j.Try, j.Note = "", "", clean(res.note, maxText)
+		return succeeded
+	}
+	dead := isPermanent(res.err)
+	if later := isLater(res.err); !dead && !res.fault && (told || later) {
+		j.State = Queued
+		j.Attempts--
+		pause := time.Duration(0)
+		if later {
+			pause = q.o.Backoff(1)
+		}
+		q.due(j, pause)
+		return stopped
+	}
+	j.fail(res.err)
+	if dead || j.Attempts >= q.o.Attempts {
+		q.bury(j, now)
+		return buried
+	}
+	j.State = Queued
+	q.due(j, q.o.Backoff(j.Attempts))
+	return failed
+}
+
+// bury makes a job dead.
+func (q *Queue) bury(j *Job, now time.Time) {
+	j.State, j.Finished = Dead, now
+	j.Lease, j.Process, j.Progress = time.Time{}, "", nil
+}
+
+// tell logs how an attempt ended. A failure is nobody's return value, so this is
+// where it is heard of beside the job itself.
+func (q *Queue) tell(ctx context.Context, j *Job, end attemptEnd) {
+	log := q.o.Log.With("job", j.ID, "kind", j.Kind, "key", j.Key, "attempt", j.Attempts)
+	switch end {
+	case succeeded:
+		log.DebugContext(ctx, "a job is done", "note", j.Note)
+	case failed:
+		log.WarnContext(ctx, "a job failed and is tried again", "error", j.Error, "due", j.Due)
+	case buried:
+		log.ErrorContext(ctx, "a job is dead", "error", j.Error, "try", j.Try)
+	case stopped:
+		log.DebugContext(ctx, "a job was put back")
 	}
 }

@@ -5,15 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/store"
 )
 
-// head is the first line of an entry: what has to be known of it to delete it, or to put
+// entryHead is the first line of an entry: what has to be known of it to delete it, or to put
 // the receipt of a later request in its place.
-type head struct {
+type entryHead struct {
 	Turn    string    `json:"turn"`
 	Session string    `json:"session,omitempty"`
 	At      time.Time `json:"at"`
@@ -22,7 +26,7 @@ type head struct {
 }
 
 func encode(rec *Record) ([]byte, error) {
-	line, err := json.Marshal(head{rec.Turn, rec.Session, rec.At, rec.Through, true})
+	line, err := json.Marshal(entryHead{rec.Turn, rec.Session, rec.At, rec.Through, true})
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +38,8 @@ func encode(rec *Record) ([]byte, error) {
 }
 
 // decodeHead reads whose an entry is. It keeps nothing of b.
-func decodeHead(n uint64, b []byte) (head, error) {
-	var h head
+func decodeHead(n uint64, b []byte) (entryHead, error) {
+	var h entryHead
 	line, _, ok := bytes.Cut(b, []byte{'\n'})
 	if !ok {
 		return h, corrupt(n, errors.New("it has no first line"))
@@ -107,7 +111,7 @@ func marksOf(r store.ShelfReader, n uint64) (marks []ken.Taint, err error) {
 }
 
 // headOf reads the head of a receipt; nil when there is none of that number.
-func headOf(r store.ShelfReader, n uint64) (*head, error) {
+func headOf(r store.ShelfReader, n uint64) (*entryHead, error) {
 	b := r.Get(keyEntry(n))
 	if b == nil {
 		return nil, nil
@@ -122,4 +126,85 @@ func headOf(r store.ShelfReader, n uint64) (*head, error) {
 func corrupt(n uint64, err error) error {
 	return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("receipt %d can't be read", n), Err: err,
 		Try: "Restore the store from a backup, or go on without it; it was not changed."}
+}
+
+const (
+	keyBook       = "receipt/book"
+	prefixEntry   = "receipt/entry/"
+	prefixUsed    = "receipt/used/"
+	prefixTaint   = "receipt/taint/"
+	prefixTurn    = "receipt/turn/"
+	prefixSession = "receipt/session/"
+)
+
+func keyEntry(n uint64) string { return fmt.Sprintf("%s%016x", prefixEntry, n) }
+
+// What is found out about a turn afterwards lies beside its receipt: see keep.
+func keyUsed(n uint64) string  { return fmt.Sprintf("%s%016x", prefixUsed, n) }
+func keyTaint(n uint64) string { return fmt.Sprintf("%s%016x", prefixTaint, n) }
+
+// Ids are escaped, so that none reaches into another's keys.
+func keyTurn(turn string) string  { return prefixTurn + url.PathEscape(turn) }
+func allOf(session string) string { return prefixSession + url.PathEscape(session) + "/" }
+func keyIn(session string, n uint64) string {
+	return fmt.Sprintf("%s%016x", allOf(session), ^n)
+}
+
+// maxID bounds the ids of turns and sessions in bytes: escaped, they take three
+// times as many, and a key on the shelf has 1,024.
+const maxID = 256
+
+func checkID(field, id string, must bool) error {
+	fault := ""
+	switch {
+	case id == "" && must:
+		fault = "empty"
+	case len(id) > maxID:
+		fault = fmt.Sprintf("%d bytes; at most %d", len(id), maxID)
+	case store.Clean(id) != id || strings.ContainsAny(id, "\n\t"):
+		fault = "it holds control characters, markup of a model or a credential"
+	}
+	if fault == "" {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: fault, Try: "Name the " + field + " by an opaque id, such as a UUID."}
+}
+
+// numberOf finds the receipt of a turn.
+func numberOf(r store.ShelfReader, turn string) (n uint64, ok bool) {
+	if checkID("turn", turn, true) != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(r.Get(keyTurn(turn))), 16, 64)
+	return n, err == nil
+}
+
+// numbers yields the receipts below a number, newest first: those of a session, or
+// all of them.
+func numbers(r store.ShelfReader, session string, before uint64) iter.Seq[uint64] {
+	if session == "" {
+		return func(yield func(uint64) bool) {
+			p := readPages(r)
+			if p.Last == 0 || before <= 1 {
+				return
+			}
+			for n := min(p.Last, before-1); n >= p.First && n > 0; n-- {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func(uint64) bool) {
+		if checkID("session", session, true) != nil {
+			return
+		}
+		prefix := allOf(session)
+		for key := range r.Scan(prefix) {
+			inverted, err := strconv.ParseUint(key[len(prefix):], 16, 64)
+			if n := ^inverted; err == nil && n < before && !yield(n) {
+				return
+			}
+		}
+	}
 }

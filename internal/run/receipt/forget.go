@@ -29,7 +29,7 @@ func (b *Book) RemoveSession(tx store.ShelfTx, session string) (gone int, err er
 		return 0, nil
 	}
 	for _, n := range slices.Collect(numbers(tx, session, ^uint64(0))) {
-		h := head{Session: session}
+		h := entryHead{Session: session}
 		if v := tx.Get(keyEntry(n)); v != nil {
 			gone++
 			if read, err := decodeHead(n, v); err == nil {
@@ -115,17 +115,17 @@ func (b *Book) Holds(ctx context.Context, t Traces, sessions []string) (int, err
 	return n, errors.Join(err, errors.Join(bad...))
 }
 
-// found is what Forget found in some receipts.
-type found struct {
+// forgetMatch is what Forget found in some receipts.
+type forgetMatch struct {
 	touched []uint64
 	bad     []error
 	next    uint64 // where to go on, 0 at the end
 }
 
 // page looks through receipts without holding up those who write.
-func (b *Book) page(ctx context.Context, before uint64, t *Traces) (f found, err error) {
+func (b *Book) page(ctx context.Context, before uint64, t *Traces) (f forgetMatch, err error) {
 	err = b.shelf.View(ctx, func(r store.ShelfReader) error {
-		f = found{}
+		f = forgetMatch{}
 		seen := 0
 		for n := range numbers(r, "", before) {
 			if seen++; seen == perPrune {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/kenlayer/ken"
@@ -105,7 +106,7 @@ func (j *Journal) Blocks(ctx context.Context, id string, places []string) (out [
 // keepBlock keeps the block of a note, unless there is one at its place that still stands:
 // that one is the note's standing block then. A block that tells what was forgotten, or whose items
 // had to be cleaned, is not kept.
-func (p *part) keepBlock(tx store.ShelfTx, rec *record, n *noting, gone *forgotten.Set) (changed bool, err error) {
+func (p *recordPart) keepBlock(tx store.ShelfTx, rec *record, n *pendingNote, gone *forgotten.Set) (changed bool, err error) {
 	b := n.Block
 	n.standing = nil
 	if b == nil || rec == nil || len(b.Place) > 64 {
@@ -146,4 +147,227 @@ func (t *Traces) holdsBlock(b *Block) bool {
 		}
 	}
 	return b.Text != "" && t.Text(b.Text)
+}
+
+// Opening tells apart the conversations that begin with the same words, where nothing but
+// the words names their session. Each has a number: 0 for the first, whose session has the
+// plain name. A conversation that goes on is known by what the model answered first. It is
+// not safe for concurrent use.
+type Opening struct {
+	At      time.Time         `json:"at"`      // the last change
+	Last    int               `json:"last"`    // the highest number that was given
+	Replies map[string]*Reply `json:"replies"` // by the fingerprints of the first answer
+	// Answered says that the conversation with the number Last was answered: one that begins
+	// now is another one.
+	Answered bool `json:"answered"`
+}
+
+// First has two fingerprints of the model's first answer in a conversation.
+type First struct {
+	Exact string // of all of it; "" for an answer that can't be read
+	Loose string // without what some clients change, such as the ids of calls
+}
+
+// Reply is a conversation that was answered.
+type Reply struct {
+	N int `json:"n"` // its number
+	// On says that it went on with that answer. Otherwise its client may yet send the answer
+	// back in other words.
+	On bool `json:"on,omitempty"`
+}
+
+// maxReplies bounds the fingerprints by which conversations that begin alike are told apart.
+const maxReplies = 512
+
+// Begin returns the number of a conversation that begins. One that begins again before it
+// was answered keeps its number.
+func (o *Opening) Begin() int {
+	if o.Answered {
+		o.Last++
+		o.Answered = false
+	}
+	return o.Last
+}
+
+// Answer notes what the model answered first, "" for what can't be read, in the
+// conversation that began as number n. It returns the conversation's number from now on:
+// another one, when a different answer was given under that number before.
+func (o *Opening) Answer(n int, first First) int {
+	o.Last, o.Answered = max(o.Last, n), true
+	if first.Exact == "" {
+		return n
+	}
+	if known := o.Replies[first.Exact]; known != nil {
+		return known.N
+	}
+	return o.add(first, n)
+}
+
+// Continue returns the number of a conversation that goes on after the answer. Some
+// clients shorten an answer, or leave its reasoning out: one that is not known is that of
+// the conversation that was answered last and did not go on yet.
+func (o *Opening) Continue(first First) int {
+	n := -1
+	if r := o.Replies[first.Exact]; r != nil {
+		n = r.N
+	} else if r := o.Replies[first.Loose]; r != nil {
+		n = r.N
+	} else {
+		for _, other := range o.Replies {
+			if !other.On {
+				n = max(n, other.N)
+			}
+		}
+	}
+	if n < 0 {
+		n = o.add(first, o.Last)
+	}
+	o.GoOn(n, first)
+	return n
+}
+
+// GoOn notes that the conversation with the number n went on after the answer.
+func (o *Opening) GoOn(n int, first First) {
+	o.Last, o.Answered = max(o.Last, n), true
+	if o.Replies[first.Exact] == nil {
+		o.keep(first, n)
+	}
+	for _, r := range o.Replies {
+		r.On = r.On || r.N == n
+	}
+}
+
+// Knows reports whether a conversation with that first answer is known to go on.
+func (o *Opening) Knows(first First) bool {
+	r := o.Replies[first.Exact]
+	return r != nil && r.On
+}
+
+// Merge takes up what another process knows: replies that are not known here, and higher
+// numbers. What it knows of a reply counts more.
+func (o *Opening) Merge(kept *Opening) {
+	if kept.Last > o.Last || kept.Last == o.Last && kept.Answered {
+		o.Last, o.Answered = kept.Last, kept.Answered
+	}
+	for first, r := range kept.Replies {
+		if mine := o.Replies[first]; mine != nil {
+			mine.N, mine.On = r.N, mine.On || r.On
+		} else if len(o.Replies) < maxReplies {
+			o.keep(First{Exact: first}, r.N)
+			o.Replies[first].On = r.On
+		}
+	}
+}
+
+// add keeps a conversation by its first answer, under a number of its own: n, or a new
+// one when another conversation has that. It returns the number.
+func (o *Opening) add(first First, n int) int {
+	for _, other := range o.Replies {
+		if other.N == n {
+			o.Last++
+			n = o.Last
+			break
+		}
+	}
+	o.keep(first, n)
+	return n
+}
+
+func (o *Opening) keep(first First, n int) {
+	if o.Replies == nil || len(o.Replies) >= maxReplies {
+		o.Replies = map[string]*Reply{}
+	}
+	o.Replies[first.Exact] = &Reply{N: n}
+	if first.Loose != "" && o.Replies[first.Loose] == nil { // the first one has it
+		o.Replies[first.Loose] = &Reply{N: n}
+	}
+}
+
+// Opening returns what is kept of the conversations that begin alike, by the session of
+// the first of them. It is empty when there is nothing. Errors: those of the shelf.
+func (j *Journal) Opening(ctx context.Context, id string) (o Opening, err error) {
+	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
+		o = openingOf(r, id)
+		return nil
+	})
+	return o, err
+}
+
+// openingOf reads an opening. One that can't be read is begun anew: nothing but the
+// telling apart depends on it.
+func openingOf(r store.ShelfReader, id string) (o Opening) {
+	if b := r.Get(keyOpening(id)); b == nil || json.Unmarshal(b, &o) != nil {
+		return Opening{}
+	}
+	return o
+}
+
+// ChangeOpening applies a change to an opening, within the caller's transaction.
+func (j *Journal) ChangeOpening(tx store.ShelfTx, id string, change func(*Opening)) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	o := openingOf(tx, id)
+	change(&o)
+	o.At = j.now()
+	return put(tx, keyOpening(id), &o)
+}
+
+// response is the session that a response belongs to.
+type response struct {
+	Session string    `json:"session"`
+	At      time.Time `json:"at"`
+}
+
+func keyOfResponse(id string) string { return prefixResponse + hexOf(id)[len("sha256:"):] }
+
+// KeepResponse remembers, within the caller's transaction, which session a response belongs
+// to, so that a request that names nothing but the response goes on in it.
+func (j *Journal) KeepResponse(tx store.ShelfTx, id, session string) error {
+	if err := checkID(session); err != nil {
+		return err
+	}
+	return put(tx, keyOfResponse(id), response{session, j.now()})
+}
+
+// SessionOfResponse returns the session that a response belongs to, "" when that is not
+// known. Errors: those of the shelf.
+func (j *Journal) SessionOfResponse(ctx context.Context, id string) (session string, err error) {
+	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
+		session = ""
+		var kept response
+		if b := r.Get(keyOfResponse(id)); b != nil && json.Unmarshal(b, &kept) == nil {
+			session = kept.Session
+		}
+		return nil
+	})
+	return session, err
+}
+
+// pruneOpenings deletes the openings and responses that were not used since before.
+func (j *Journal) pruneOpenings(ctx context.Context, before time.Time) error {
+	var old []string
+	err := j.shelf.View(ctx, func(r store.ShelfReader) error {
+		old = nil
+		for _, prefix := range []string{prefixOpening, prefixResponse} {
+			for key, b := range r.Scan(prefix) {
+				var kept struct{ At time.Time }
+				if json.Unmarshal(b, &kept) != nil || kept.At.Before(before) {
+					old = append(old, key)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		for _, key := range old {
+			if err := tx.Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

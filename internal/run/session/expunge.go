@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -50,17 +52,17 @@ func (j *Journal) Expunge(ctx context.Context, t Traces) (Expunged, error) {
 	return out, first
 }
 
-// held is what of one session must go.
-type held struct {
+// erasedPart is what of one session must go.
+type erasedPart struct {
 	messages   []uint64
 	injections []string // keys, those of blocks among them
 	checkpoint bool
 }
 
-func (h *held) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
+func (h *erasedPart) nothing() bool { return len(h.messages)+len(h.injections) == 0 && !h.checkpoint }
 
 // whole reports whether all of the session's messages go.
-func (h *held) whole(rec *record) bool {
+func (h *erasedPart) whole(rec *record) bool {
 	return rec.State == Harvested && len(h.messages) > 0 && rec.Swept != rec.Part
 }
 
@@ -145,9 +147,9 @@ func (j *Journal) expunge(ctx context.Context, id string, t *Traces) (gone int, 
 }
 
 // holds finds what must go.
-func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err error) {
+func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h erasedPart, err error) {
 	err = j.shelf.View(ctx, func(r store.ShelfReader) error {
-		h = held{}
+		h = erasedPart{}
 		for key, b := range r.Scan(allMessages(id)) {
 			var row message
 			if err := decodeValue(key, b, &row); err != nil {
@@ -186,7 +188,7 @@ func (j *Journal) holds(ctx context.Context, id string, t *Traces) (h held, err 
 
 // cutOut deletes messages of a session and remembers them as known.
 func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) {
-	known := memo{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
+	known := sessionCache{id: rec.ID, counts: seen(tx, rec.ID), calls: map[string]uint64{}}
 	for _, seq := range seqs {
 		key := keyMessage(rec.ID, seq)
 		b := tx.Get(key)
@@ -215,4 +217,127 @@ func cutOut(tx store.ShelfTx, rec *record, seqs []uint64) (gone int, err error) 
 		return gone, err
 	}
 	return gone, put(tx, keyInfo(rec.ID), rec)
+}
+
+// SaveCheckpoint keeps where a session stands, in place of the last one. One of
+// fewer messages than that is ignored, as that of a turn which took longer.
+// Errors: ErrNotFound.
+func (j *Journal) SaveCheckpoint(ctx context.Context, id string, c Checkpoint) error {
+	c = c.cleaned(&Checkpoint{})
+	return j.shelf.Update(ctx, func(tx store.ShelfTx) error {
+		rec, err := mustRecord(tx, id)
+		if err != nil {
+			return err
+		}
+		have, err := getCheckpoint(tx, id)
+		if err != nil || have != nil && have.Seq > c.Seq {
+			return err
+		}
+		gone, err := forgotten.In(tx)
+		if err != nil {
+			return err
+		}
+		kept := c
+		kept.forget(func(text string) bool { return tells(gone, rec, text) })
+		return put(tx, keyCheckpoint(id), &kept)
+	})
+}
+
+// Checkpoint returns the last one of a session, and false for a session that has
+// none or is not known.
+func (j *Journal) Checkpoint(ctx context.Context, id string) (Checkpoint, bool, error) {
+	var c *Checkpoint
+	err := j.shelf.View(ctx, func(r store.ShelfReader) (err error) {
+		c, err = getCheckpoint(r, id)
+		return err
+	})
+	if err != nil || c == nil {
+		return Checkpoint{}, false, err
+	}
+	return *c, true, nil
+}
+
+func getCheckpoint(r store.ShelfReader, id string) (*Checkpoint, error) {
+	b := r.Get(keyCheckpoint(id))
+	if b == nil {
+		return nil, nil
+	}
+	c := &Checkpoint{}
+	return c, decodeValue(keyCheckpoint(id), b, c)
+}
+
+// cleaned returns a checkpoint that may be kept. What prev says, which was kept
+// before, is clean: cleaning is what takes the time, and little changes in a turn.
+func (c Checkpoint) cleaned(prev *Checkpoint) Checkpoint {
+	// Most of it is from what a person said, and what was not was stripped before.
+	one := func(s string, known ...string) string {
+		if slices.Contains(known, s) {
+			return s
+		}
+		return cleanSaid(s)
+	}
+	list := func(in, known []string) []string {
+		var out []string
+		for _, s := range in {
+			if s = one(s, known...); s != "" {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	c.Goal, c.LastStep = one(c.Goal, prev.Goal), one(c.LastStep, prev.LastStep)
+	c.Entities, c.Files = list(c.Entities, prev.Entities), list(c.Files, prev.Files)
+	c.Open, c.Constraints = list(c.Open, prev.Open), list(c.Constraints, prev.Constraints)
+	c.Focal, c.Aspects = list(c.Focal, prev.Focal), list(c.Aspects, prev.Aspects)
+	return c
+}
+
+// tells reports whether a text of a session would bring back what was forgotten: it says
+// it, or, in a session that began before, names what nothing else named.
+func tells(gone *forgotten.Set, rec *record, text string) bool {
+	return gone.Says(text) || !gone.After(rec.Started) && gone.Names(text)
+}
+
+// refuse takes out of the session those of the part's messages that would bring back what
+// was forgotten, in the transaction that put them there. They are known, so that they are
+// not taken up when they come again. What a person says in a session that began after
+// the forgetting is said anew, and stays.
+func (p *recordPart) refuse(tx store.ShelfTx, rec *record, gone *forgotten.Set) error {
+	p.stale = false
+	if gone == nil || rec == nil {
+		return nil
+	}
+	anew := gone.After(rec.Started)
+	var seqs []uint64
+	for _, n := range p.notes {
+		for i := range n.entries {
+			m := &n.entries[i].Message
+			if n.Unkept || anew && m.Role == "user" {
+				continue
+			}
+			if tells(gone, rec, m.Text) || slices.ContainsFunc(m.ToolCalls, func(c ken.ToolCall) bool { return tells(gone, rec, c.Arguments) }) {
+				seqs = append(seqs, n.entries[i].Seq)
+			}
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	p.stale = true
+	_, err := cutOut(tx, rec, seqs)
+	return err
+}
+
+// forget takes out of a checkpoint the lines of which says is true.
+func (c *Checkpoint) forget(says func(string) bool) {
+	for _, line := range []*string{&c.Goal, &c.LastStep} {
+		if says(*line) {
+			*line = ""
+		}
+	}
+	for _, list := range []*[]string{&c.Open, &c.Constraints, &c.Entities, &c.Files, &c.Focal, &c.Aspects} {
+		if slices.ContainsFunc(*list, says) {
+			*list = slices.DeleteFunc(slices.Clone(*list), says)
+		}
+	}
 }

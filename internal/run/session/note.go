@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/kenlayer/ken"
@@ -107,7 +108,7 @@ func (j *Journal) record(ctx context.Context, notes []Note, todo []int, also fun
 }
 
 // tell says what came of the part's notes.
-func (p *part) tell(out []Noted) {
+func (p *recordPart) tell(out []Noted) {
 	for _, n := range p.notes {
 		if out[n.i] = (Noted{Entries: n.entries, Through: n.through, Standing: n.standing}); p.err != nil {
 			out[n.i] = Noted{Err: p.err}
@@ -117,8 +118,8 @@ func (p *part) tell(out []Noted) {
 
 // take waits until nobody else is at the sessions. All take in one order, so that
 // no two wait for each other.
-func take(ctx context.Context, parts []*part) (taken []*part, err error) {
-	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *part) int { return cmp.Compare(a.m.id, b.m.id) })
+func take(ctx context.Context, parts []*recordPart) (taken []*recordPart, err error) {
+	inOrder := slices.SortedFunc(slices.Values(parts), func(a, b *recordPart) int { return cmp.Compare(a.m.id, b.m.id) })
 	for _, p := range inOrder {
 		if err := p.m.take(ctx); err != nil {
 			return taken, err
@@ -129,7 +130,7 @@ func take(ctx context.Context, parts []*part) (taken []*part, err error) {
 }
 
 // look makes sure that what is remembered of the sessions is of them as they are.
-func (j *Journal) look(ctx context.Context, parts []*part) error {
+func (j *Journal) look(ctx context.Context, parts []*recordPart) error {
 	if len(parts) == 0 {
 		return ctx.Err()
 	}
@@ -142,8 +143,8 @@ func (j *Journal) look(ctx context.Context, parts []*part) error {
 }
 
 // write keeps what was prepared. What a session fails with is its part's error.
-func (j *Journal) write(ctx context.Context, parts []*part, also func(store.ShelfTx, []Noted) error, out []Noted) error {
-	var todo []*part
+func (j *Journal) write(ctx context.Context, parts []*recordPart, also func(store.ShelfTx, []Noted) error, out []Noted) error {
+	var todo []*recordPart
 	for _, p := range parts {
 		if p.err == nil && p.writes() {
 			todo = append(todo, p)
@@ -170,4 +171,90 @@ func (j *Journal) write(ctx context.Context, parts []*part, also func(store.Shel
 		}
 		return also(tx, out)
 	})
+}
+
+// call finds the call that an entry answers: the last one of that id before it.
+func (p *recordPart) call(ctx context.Context, at, i int) *ken.ToolCall {
+	m := &p.notes[at].entries[i].Message
+	id := m.ToolCallID
+	if m.Role != "tool" || id == "" {
+		return nil
+	}
+	for ; at >= 0; at-- { // what comes in with it is not on the shelf yet
+		entries := p.notes[at].entries
+		for i = min(i, len(entries)) - 1; i >= 0; i-- {
+			if c := callIn(&entries[i].Message, id); c != nil {
+				return c
+			}
+		}
+		if at > 0 {
+			i = len(p.notes[at-1].entries)
+		}
+	}
+	seq, ok := p.m.calls[id]
+	if !ok {
+		return nil
+	}
+	var found *ken.ToolCall
+	err := p.j.shelf.View(ctx, func(r store.ShelfReader) error {
+		found = nil
+		key := keyMessage(p.m.id, seq)
+		b := r.Get(key)
+		if b == nil { // swept
+			return nil
+		}
+		var row message
+		if err := decodeValue(key, b, &row); err != nil {
+			return err
+		}
+		e := row.entry(seq)
+		found = callIn(&e.Message, id)
+		return nil
+	})
+	if err != nil {
+		p.j.o.Log.Warn("find the call of a tool's result", "session", p.m.id, "cause", err)
+	}
+	return found
+}
+
+// callIn returns a copy of the message's last call of that id, nil for none.
+func callIn(m *ken.Message, id string) *ken.ToolCall {
+	for i := len(m.ToolCalls) - 1; i >= 0; i-- {
+		if c := m.ToolCalls[i]; c.ID == id {
+			return &c
+		}
+	}
+	return nil
+}
+
+// cleanFiles leaves out what may not be kept as it is: a path is no path once it
+// was cleaned.
+func cleanFiles(files map[string]string) map[string]string {
+	files = maps.Clone(files)
+	maps.DeleteFunc(files, func(path, hash string) bool { return store.Clean(path) != path || store.Clean(hash) != hash })
+	if len(files) == 0 {
+		return nil
+	}
+	return files
+}
+
+// Injected keeps what was put before the model in a session, so that its harvest
+// does not learn it again: each id and text once, as of its first time. A session
+// that is not known yet begins. Errors: as of Append.
+func (j *Journal) Injected(ctx context.Context, id string, items []ken.Item) error {
+	return j.Record(ctx, []Note{{About: About{ID: id}, Injected: items}}, nil)[0].Err
+}
+
+// injections reads what was injected, first things first.
+func injections(r store.ShelfReader, id string) ([]Injection, error) {
+	var out []Injection
+	for key, b := range r.Scan(allInjected(id)) {
+		var in Injection
+		if err := decodeValue(key, b, &in); err != nil {
+			return nil, err
+		}
+		out = append(out, in)
+	}
+	slices.SortStableFunc(out, func(a, b Injection) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
 }

@@ -7,28 +7,29 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/caught"
 	"github.com/kenlayer/ken/internal/store/forgotten"
 	"github.com/kenlayer/ken/store"
 )
 
-// part is one session's share of a Record.
-type part struct {
+// recordPart is one session's share of a Record.
+type recordPart struct {
 	j      *Journal
-	m      *memo
-	was    before
+	m      *sessionCache
+	was    cacheSnapshot
 	looked bool // the memo is of the session as it is, and was it before
 	stale  bool // the memo has messages that were refused
 	known  bool // there is such a session
 	joins  bool // this process has it from now on
 	lastAt time.Time
 	now    time.Time
-	notes  []*noting
+	notes  []*pendingNote
 	err    error
 }
 
-// noting is a note on its way.
-type noting struct {
+// pendingNote is a note on its way.
+type pendingNote struct {
 	*Note
 	i        int   // its place in the Record
 	about    About // cleaned
@@ -48,17 +49,17 @@ type injected struct {
 }
 
 // partsOf sorts notes by their sessions, in the order in which those come up.
-func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
-	at := map[string]*part{}
+func partsOf(j *Journal, notes []Note, todo []int) (parts []*recordPart) {
+	at := map[string]*recordPart{}
 	for _, i := range todo {
 		id := notes[i].About.ID
 		p := at[id]
 		if p == nil {
-			p = &part{j: j, m: j.memo(id)}
+			p = &recordPart{j: j, m: j.memo(id)}
 			at[id] = p
 			parts = append(parts, p)
 		}
-		n := &noting{Note: &notes[i], i: i, about: notes[i].About}
+		n := &pendingNote{Note: &notes[i], i: i, about: notes[i].About}
 		n.about.clean()
 		p.notes = append(p.notes, n)
 	}
@@ -66,7 +67,7 @@ func partsOf(j *Journal, notes []Note, todo []int) (parts []*part) {
 }
 
 // look takes the memo to where the session is.
-func (p *part) look(r store.ShelfReader) {
+func (p *recordPart) look(r store.ShelfReader) {
 	p.known, p.joins = false, false
 	rec, err := getRecord(r, p.m.id)
 	if err == nil {
@@ -84,7 +85,7 @@ func (p *part) look(r store.ShelfReader) {
 // prepare decides what is new, in memory: the memo has it then as if it were kept,
 // so that each note finds those before it. restore takes that back. annotate is
 // called with the place of each note, when its entries are known.
-func (p *part) prepare(now time.Time, annotate func(at int)) {
+func (p *recordPart) prepare(now time.Time, annotate func(at int)) {
 	if p.now = now; p.err != nil {
 		return
 	}
@@ -114,7 +115,7 @@ func (p *part) prepare(now time.Time, annotate func(at int)) {
 }
 
 // enter makes entries of messages. One that was an entry before is the same again.
-func (p *part) enter(n *noting, fresh []incoming) {
+func (p *recordPart) enter(n *pendingNote, fresh []incoming) {
 	at := later(p.now, p.lastAt)
 	n.entries, n.fresh = make([]Entry, len(fresh)), fresh
 	for i, x := range fresh {
@@ -135,7 +136,7 @@ func (p *part) enter(n *noting, fresh []incoming) {
 
 // keepEntries remembers what was made of messages, for when it is decided again which
 // of them are new.
-func (n *noting) keepEntries() {
+func (n *pendingNote) keepEntries() {
 	if n.earlier == nil {
 		n.earlier = map[*ken.Message]*Entry{}
 	}
@@ -145,7 +146,7 @@ func (n *noting) keepEntries() {
 }
 
 // inject makes injections of items, each id and text once.
-func (p *part) inject(n *noting) {
+func (p *recordPart) inject(n *pendingNote) {
 	for _, it := range n.Injected {
 		in := injected{Injection: &Injection{ID: store.Clean(it.ID), Kind: it.Kind, Text: p.j.texts.clean(it.Text), At: p.now}}
 		in.key = keyInjected(p.m.id, in.Injection)
@@ -164,15 +165,15 @@ func changedBy(cleaned, text string) bool {
 }
 
 // writes reports whether there may be something to write.
-func (p *part) writes() bool {
-	return slices.ContainsFunc(p.notes, func(n *noting) bool {
+func (p *recordPart) writes() bool {
+	return slices.ContainsFunc(p.notes, func(n *pendingNote) bool {
 		return !n.Unkept && (p.joins && len(n.Messages) > 0 || len(n.entries) > 0 || !p.known && len(n.Messages) > 0 || len(n.injected) > 0 || n.Block != nil || n.Step != nil)
 	})
 }
 
 // write keeps the part. When the session is not as it was looked at any more, what
 // is new of the part is decided again. It may run again.
-func (p *part) write(tx store.ShelfTx) error {
+func (p *recordPart) write(tx store.ShelfTx) error {
 	rec, err := getRecord(tx, p.m.id)
 	if err != nil {
 		return err
@@ -245,7 +246,7 @@ func (p *part) write(tx store.ShelfTx) error {
 }
 
 // keep adds a note's entries to the session.
-func (p *part) keep(tx store.ShelfTx, rec *record, n *noting) error {
+func (p *recordPart) keep(tx store.ShelfTx, rec *record, n *pendingNote) error {
 	if len(n.entries) > 0 {
 		rec.goOn()
 	}
@@ -270,7 +271,7 @@ var sum = Digest // a test has it panic
 
 // step brings the checkpoint up to date. A request of the same turn changes nothing
 // but a time, which is not worth a write.
-func (p *part) step(tx store.ShelfTx, n *noting, rec *record, gone *forgotten.Set) error {
+func (p *recordPart) step(tx store.ShelfTx, n *pendingNote, rec *record, gone *forgotten.Set) error {
 	prev, err := getCheckpoint(tx, p.m.id)
 	if err != nil {
 		return err
@@ -307,7 +308,7 @@ func same(a, b *Checkpoint) bool {
 }
 
 // annotate has the program look at each entry of a note before it is kept.
-func (p *part) annotate(ctx context.Context, at int) {
+func (p *recordPart) annotate(ctx context.Context, at int) {
 	if p.j.o.Annotate == nil {
 		return
 	}
@@ -320,7 +321,7 @@ func (p *part) annotate(ctx context.Context, at int) {
 }
 
 // ask calls the program, which may panic.
-func (p *part) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
+func (p *recordPart) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.Files = nil
@@ -328,4 +329,88 @@ func (p *part) ask(ctx context.Context, e *Entry, call *ken.ToolCall) {
 		}
 	}()
 	p.j.o.Annotate(ctx, e, call)
+}
+
+// clean returns a message as the journal may keep it, whole, and false for one
+// that it does not keep: the system's, a block, or nothing but reasoning.
+func clean(m *ken.Message) (ken.Message, bool) {
+	out := ken.Message{Role: store.Clean(m.Role), Name: store.Clean(m.Name), ToolCallID: store.Clean(m.ToolCallID)}
+	if m.Role == "system" || m.Role == "developer" || m.Role == "" {
+		return out, false
+	}
+	clean := cleanText
+	if m.Role == "user" {
+		clean = cleanSaid
+	}
+	out.Text = clean(textOf(m))
+	for _, p := range m.Parts {
+		if p.Type != "text" && p.Ref != "" {
+			// What a reference holds is not looked into; a hash of it tells two apart.
+			out.Parts = append(out.Parts, ken.Part{Type: store.Clean(p.Type), Ref: hexOf(p.Ref)})
+		}
+	}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, ken.ToolCall{ID: store.Clean(c.ID), Name: store.Clean(c.Name), Arguments: cleanArguments(c.Arguments)})
+	}
+	// A tool that printed nothing succeeded at something.
+	return out, out.Text != "" || len(out.Parts) > 0 || len(out.ToolCalls) > 0 || out.ToolCallID != ""
+}
+
+// textOf is a message's text, from its parts where an adapter set only those.
+func textOf(m *ken.Message) string {
+	if m.Text != "" || len(m.Parts) == 0 {
+		return m.Text
+	}
+	var texts []string
+	for _, p := range m.Parts {
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+func cleanText(s string) string { return cleanedWith(store.Clean, s) }
+
+// cleanSaid is cleanText for what a person wrote.
+func cleanSaid(s string) string { return cleanedWith(store.CleanSaid, s) }
+
+func cleanedWith(clean func(string) string, s string) string {
+	s = clean(s)
+	if bare := withoutBlocks(s); bare != s {
+		s = clean(bare) // what stood around a block stands side by side now
+	}
+	return strings.TrimSpace(s)
+}
+
+// withoutBlocks takes out every whole block that the layer injected, wherever a
+// client put it: alone, at the head of a message, or quoted in a summary. What is
+// in a block can't hold its end, so the first one is it.
+func withoutBlocks(s string) string {
+	const open, end = guardrail.FrameOpen + "\n", "\n" + guardrail.FrameClose
+	var b strings.Builder
+	done := 0 // s[:done] is in b, or was left out
+	for at := 0; ; {
+		i := strings.Index(s[at:], open)
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + len(open)
+		if start > done && s[start-1] != '\n' { // mentioned in a line
+			continue
+		}
+		n := strings.Index(s[at-1:], end)
+		if n < 0 {
+			break
+		}
+		b.WriteString(s[done:start])
+		at += n - 1 + len(end)
+		done = at
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
 }

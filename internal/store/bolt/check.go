@@ -3,11 +3,16 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
+	"time"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
@@ -233,4 +238,125 @@ func (k *checker) index(context.Context) error {
 		k.problem("index", "it has %d records of %d", have, want)
 	}
 	return nil
+}
+
+// precheck holds a bbolt file's length against what its meta pages say, before
+// bbolt maps it: reading past the end of a mapped file kills the process, and
+// bbolt reads some pages in goroutines of its own, out of any recover's reach.
+//
+// A page starts with a header of 16 bytes; a meta page goes on with magic 4,
+// version 4, page size 4, flags 4, root 16, freelist 8, pages 8, transaction 8,
+// in the machine's byte order. There are two, and the later transaction counts.
+func precheck(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Size() == 0 {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), indexDir)); err == nil {
+			return errors.New("the file is empty, but there is an index of what it held")
+		}
+		return nil
+	}
+	pageSize, pages, found := uint32(0), uint64(0), false
+	var newest uint64
+	for _, at := range []int64{0, int64(os.Getpagesize())} {
+		b := make([]byte, 80)
+		if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		const magic = 0xED0CDAED
+		if binary.NativeEndian.Uint32(b[16:]) != magic {
+			continue
+		}
+		if tx := binary.NativeEndian.Uint64(b[64:]); !found || tx > newest {
+			found, newest = true, tx
+			pageSize, pages = binary.NativeEndian.Uint32(b[24:]), binary.NativeEndian.Uint64(b[56:])
+		}
+	}
+	switch {
+	case !found:
+		return errors.New("it is not a bbolt file")
+	case pages > uint64(fi.Size())/uint64(max(pageSize, 1)):
+		return fmt.Errorf("the file is cut short: %d bytes, and it says %d pages of %d", fi.Size(), pages, pageSize)
+	}
+	return nil
+}
+
+// A store that is open reads everything in it once a day, so that damage is known before
+// what is damaged is needed. It does so on the committer, between batches, scrubValues every
+// releaseEvery: a million values take two hours.
+const (
+	scrubValues = 256
+	scrubRest   = 24 * time.Hour
+)
+
+// sealedBuckets are those whose values have a checksum.
+var sealedBuckets = [][]byte{bClaims, bRows, bClasses, bKeys, bAbout, bDocs, bShelf}
+
+// scrubState is how far the reading has come. It belongs to the committer.
+type scrubState struct {
+	bucket int               // of sealedBuckets; len(sealedBuckets) is the log
+	next   []byte            // the first key that was not read
+	prev   [sha256.Size]byte // the hash of the event before next
+	loose  bool              // the event before next can't be read
+	after  time.Time         // when to begin again
+}
+
+// scrub reads some of the file, and reports what is damaged.
+func (s *Store) scrub() {
+	p := &s.scrubbed
+	if s.o.Now().Before(p.after) {
+		return
+	}
+	err := s.view(func(tx *bbolt.Tx) error {
+		name := bEvents
+		if p.bucket < len(sealedBuckets) {
+			name = sealedBuckets[p.bucket]
+		}
+		c := tx.Bucket(name).Cursor()
+		k, v := c.Seek(p.next)
+		for range scrubValues {
+			if k == nil {
+				break
+			}
+			if p.bucket < len(sealedBuckets) {
+				if _, err := s.unseal(name, k, v); err != nil {
+					s.report(damaged(fmt.Sprintf("read %s %x", name, k), err))
+				}
+			} else {
+				s.scrubEvent(k, v)
+			}
+			k, v = c.Next()
+		}
+		if p.next = bytes.Clone(k); k == nil {
+			p.bucket++
+		}
+		return nil
+	})
+	if err != nil || p.bucket > len(sealedBuckets) { // a page that makes no sense was reported
+		*p = scrubState{after: s.o.Now().Add(scrubRest)}
+	}
+}
+
+// scrubEvent checks an event, and that it follows the one before it.
+func (s *Store) scrubEvent(k, v []byte) {
+	p := &s.scrubbed
+	ev, err := decodeEvent(k, v)
+	if err == nil && !p.loose {
+		err = ev.Verify(p.prev)
+	}
+	if p.loose = err != nil; p.loose {
+		s.report(damaged(fmt.Sprintf("read event %x", k), err))
+		return
+	}
+	p.prev = ev.Hash
 }

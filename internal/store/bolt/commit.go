@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -257,4 +259,137 @@ func (s *Store) broadcast() {
 	defer s.wakeMu.Unlock()
 	close(s.wake)
 	s.wake = make(chan struct{})
+}
+
+// read runs fn in a read transaction.
+func (s *Store) read(fn func(*bbolt.Tx) error) error {
+	s.snapshots.RLock()
+	defer s.snapshots.RUnlock()
+	return read(s.db, fn)
+}
+
+// read is bbolt's View. bbolt keeps its locks where beginning a transaction panics, as it
+// does when both pages at the start of the file are gone; without them every later call
+// would wait for ever, Close included. They are given back here, so that each call ends
+// with the same panic.
+func read(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
+	began, ended := false, false
+	defer func() {
+		if !began && !ended {
+			lock[sync.RWMutex](db, "mmaplock").RUnlock()
+			lock[sync.Mutex](db, "metalock").Unlock()
+		}
+	}()
+	err := db.View(func(tx *bbolt.Tx) error {
+		began = true
+		return fn(tx)
+	})
+	ended = true
+	return err
+}
+
+// write is bbolt's Update, which keeps its lock for writers where beginning or undoing a
+// transaction panics: undoing it reads the list of free pages. See read.
+func write(db *bbolt.DB, fn func(*bbolt.Tx) error) error {
+	var began *bbolt.Tx
+	ended := false
+	defer func() {
+		if !ended && (began == nil || began.DB() != nil) {
+			lock[sync.Mutex](db, "rwlock").Unlock()
+		}
+	}()
+	err := db.Update(func(tx *bbolt.Tx) error {
+		began = tx
+		return fn(tx)
+	})
+	ended = true
+	return err
+}
+
+// lock is a lock of bbolt's, by the name of its field. TestLocksOfBbolt fails if another
+// version has no such.
+func lock[T any](db *bbolt.DB, name string) *T {
+	f := reflect.ValueOf(db).Elem().FieldByName(name)
+	if !f.IsValid() || f.Type() != reflect.TypeFor[T]() {
+		panic("bbolt has no lock " + name)
+	}
+	return (*T)(f.Addr().UnsafePointer())
+}
+
+// A disk can hang without an error: a network volume whose server is gone, a device that
+// resets. A commit that has not ended after stallTold is a fault of the store, and after
+// stallEnds the writes that wait for it end. What hangs may still be written; a write with a
+// name (see store.WithCommit) can be repeated and is done once.
+const (
+	stallTold = 2 * time.Second
+	stallEnds = 10 * time.Second
+)
+
+// stallDetector notices commits that hang. It is safe for concurrent use.
+type stallDetector struct {
+	mu    sync.Mutex    // guards the rest
+	ended chan struct{} // closed while a commit has hung for stallEnds
+}
+
+// over is closed once waiting for the disk makes no sense.
+func (x *stallDetector) over() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended == nil {
+		x.ended = make(chan struct{})
+	}
+	return x.ended
+}
+
+// set says whether waiting makes sense.
+func (x *stallDetector) set(over bool) {
+	ended := x.over()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	select {
+	case <-ended:
+		if !over {
+			x.ended = make(chan struct{})
+		}
+	default:
+		if over {
+			close(x.ended)
+		}
+	}
+}
+
+var errStalled = &ken.Error{Code: ken.CodeUnavailable, Msg: fmt.Sprintf("the disk has not answered for %v; what was to be written may still be written", stallEnds),
+	Try: "See whether the disk or its network is well. Writing goes on by itself when it answers."}
+
+// committing watches a commit until the function that it returns is called.
+func (s *Store) committing() (done func()) {
+	begun := time.Now()
+	var mu sync.Mutex
+	over, late := false, false
+	while := func(fn func()) func() {
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if !over {
+				fn()
+			}
+		}
+	}
+	told := time.AfterFunc(stallTold, while(func() {
+		late = true
+		s.wrote(fmt.Errorf("the disk has not answered since %s", begun.UTC().Format(time.TimeOnly)))
+		s.o.Log.Error("the disk does not answer: turns go on, writes wait", "store", s.dir)
+	}))
+	ends := time.AfterFunc(stallEnds, while(func() { s.stalls.set(true) }))
+	return func() {
+		told.Stop()
+		ends.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		if over = true; late {
+			s.stalls.set(false)
+			s.wrote(nil)
+			s.o.Log.Info("the disk answers again", "store", s.dir, "after", time.Since(begun).Round(time.Millisecond))
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -89,9 +90,9 @@ type Store struct {
 	index     atomic.Pointer[keyword.Index]
 	vecs      *vectors
 	cache     *claimCache
-	gate      gate // of the shelf's updates
+	gate      updateQueue // of the shelf's updates
 	health    health
-	stalls    stalls
+	stalls    stallDetector
 
 	beforeCommit func()       // of tests
 	lateError    func() error // of tests: of a commit that the file shows
@@ -111,7 +112,7 @@ type Store struct {
 	lagging  bool        // the index lacks what is durable; see mend.go
 	mend     *time.Timer // when that is tried to be mended next
 	pause    time.Duration
-	scrubbed scrubbing
+	scrubbed scrubState
 }
 
 var (
@@ -328,3 +329,80 @@ func (s *Store) Len() int {
 
 // Embedder is what the store's vectors are made with; nil when it keeps none.
 func (s *Store) Embedder() embed.Embedder { return s.o.Embedder }
+
+// Options configures a store; the zero value works.
+type Options struct {
+	Owner string // default ken.DefaultOwner
+
+	// Embedder makes the vectors. Nil keeps none. One that works in process
+	// (embed.IsLocal) embeds during the write; for any other, a record is
+	// searchable by keyword at once and by vector after the next EmbedMissing.
+	Embedder embed.Embedder
+
+	// Progress is told about long work while the store opens or rebuilds, from
+	// one goroutine at a time. May be nil.
+	Progress Progress
+
+	// Assign finds out what a claim is about while it is written: see store.Env. The
+	// store hands itself, where Known counts what the same transaction has written
+	// before, too. Nil: nobody does.
+	Assign func(store.Structure, *ken.Claim)
+
+	// Log hears of damage, of what is mended, and of texts that could not be read.
+	// Default slog.Default().
+	Log *slog.Logger
+
+	Now   func() time.Time // default time.Now
+	NewID func() string    // default UUID version 7
+	// LockTimeout is how long to wait for a folder that another process holds.
+	// Default 500 ms; less than 0 waits not at all.
+	LockTimeout time.Duration
+	// NoSync leaves out the fsync of every commit: for bulk loads and benchmarks
+	// of other parts. A crash may then lose what was acknowledged.
+	NoSync bool
+
+	readOnly bool // the file is read alone: a repair, or a folder that can't be written
+}
+
+// Progress is told how far a stage is: done of total, in the stage's unit. A
+// total of 0 is unknown.
+type Progress func(stage string, done, total int)
+
+func (o Options) withDefaults() Options {
+	if o.Owner == "" {
+		o.Owner = ken.DefaultOwner
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.LockTimeout == 0 {
+		o.LockTimeout = 500 * time.Millisecond
+	}
+	return o
+}
+
+func (o Options) env() store.Env { return store.Env{Now: o.Now, NewID: o.NewID, Log: o.Log} }
+
+// Archive puts away a claim that was superseded or has expired, for the reason
+// given, or that one if it is empty. Nothing is erased or moved: vectors and index
+// entries stay, so that whoever asks for such a claim still finds it by its words,
+// and no default recall has seen it since it ceased to stand. Archiving it again
+// changes nothing. Errors: ErrNotFound; ErrRefused for a claim that still stands.
+func (s *Store) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
+	return s.do(ctx, func(t *txn) error {
+		ev, err := store.ArchiveCommand(t.get, id, reason, actor, s.o.env())
+		if err != nil || ev == nil {
+			return err
+		}
+		return t.emit(ev)
+	})
+}

@@ -3,9 +3,12 @@ package bolt
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
@@ -76,7 +79,7 @@ func (s *Store) Keyword(ctx context.Context, text string, f *ken.Filter, limit i
 	return res, nil
 }
 
-func (s *Store) sieveFor(f *ken.Filter) sieve {
+func (s *Store) sieveFor(f *ken.Filter) rowFilter {
 	s.t.mu.RLock()
 	defer s.t.mu.RUnlock()
 	return s.t.sieve(f)
@@ -231,3 +234,233 @@ func (s *Store) Coverage() (embedded, total int) {
 	}
 	return total - len(s.vecs.missing), total
 }
+
+// cacheSize bounds the decoded claims kept at hand: what a turn includes is
+// mostly what the last turns included. About 6 MB of usual claims.
+const cacheSize = 4096
+
+// claimCache holds decoded claims. When it is full an arbitrary entry goes,
+// which for this access pattern does as well as keeping an order.
+type claimCache struct {
+	mu sync.RWMutex // guards m
+	m  map[store.Ref]*ken.Claim
+	// epoch counts drops, so that a read which raced with a write isn't kept.
+	epoch uint64
+}
+
+func newClaimCache() *claimCache { return &claimCache{m: make(map[store.Ref]*ken.Claim)} }
+
+func (c *claimCache) get(ref store.Ref) (*ken.Claim, uint64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.m[ref], c.epoch
+}
+
+// put keeps what was read at epoch, unless something was dropped since.
+func (c *claimCache) put(ref store.Ref, claim *ken.Claim, epoch uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch != c.epoch {
+		return
+	}
+	if len(c.m) >= cacheSize {
+		for victim := range c.m {
+			delete(c.m, victim)
+			break
+		}
+	}
+	c.m[ref] = claim
+}
+
+func (c *claimCache) drop(ref store.Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.epoch++
+	delete(c.m, ref)
+}
+
+func key32(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func pair(a, b []byte) []byte {
+	out := make([]byte, 0, len(a)+len(b))
+	return append(append(out, a...), b...)
+}
+
+// citeKey joins a path and the record that cites it; no path holds a NUL.
+func citeKey(path string, ref uint32) []byte {
+	return append(append([]byte(path), 0), key32(ref)...)
+}
+
+// openApproved sets flagApproved in the rows of a file that was written by a program which
+// does not know it, or last written by one. Until then a row counts as not approved. A
+// work that is cut short starts over. A store that is read alone has it in memory only.
+func (s *Store) openApproved(ctx context.Context) error {
+	known := false
+	err := s.view(func(tx *bbolt.Tx) error {
+		v := tx.Bucket(bMeta).Get(kApproved)
+		known = len(v) == 8 && binary.BigEndian.Uint64(v) == s.commit || s.commit == 0
+		return nil
+	})
+	if err != nil || known {
+		return err
+	}
+	var refs []store.Ref
+	for ref := range s.t.rows {
+		if r := &s.t.rows[ref]; !r.gone() && r.flags&flagDocument == 0 {
+			refs = append(refs, store.Ref(ref))
+		}
+	}
+	in := s.update
+	if s.o.readOnly {
+		in = s.view
+	}
+	for chunk := range slices.Chunk(refs, replayBatch) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := in(func(tx *bbolt.Tx) error { return s.approveAgain(tx, chunk) }); err != nil {
+			return err
+		}
+	}
+	if s.o.readOnly {
+		return nil
+	}
+	return s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put(kApproved, key64(s.commit)) })
+}
+
+// approveAgain sets the flag of records by their claims. A claim that can't be read is not
+// approved: whoever reads it next hears of the damage.
+func (s *Store) approveAgain(tx *bbolt.Tx, refs []store.Ref) error {
+	for _, ref := range refs {
+		var c *ken.Claim
+		if claim, err := s.claimAt(tx, ref); err == nil {
+			c = claim
+		}
+		r := s.t.rows[ref]
+		was := r.approved()
+		if r.flags &^= flagApproved; c != nil && c.Approved() {
+			r.flags |= flagApproved
+		}
+		if r.approved() == was {
+			continue
+		}
+		s.t.rows[ref], s.t.marks[ref] = r, markOf(&r)
+		if !tx.Writable() {
+			continue
+		}
+		key := key32(ref)
+		if err := tx.Bucket(bRows).Put(key, seal(bRows, key, r.encode())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// small reports whether the records of a kind are kept in a list of their own, in
+// the order of creation. Facts and chunks of the repository are nearly everything
+// that there is: a list of them would save a scan nothing.
+func small(k ken.Kind) bool { return k != ken.KindFact && k != ken.KindDocument }
+
+// list and unlist keep t.kinds; t.mu is held or not yet shared. A record that is
+// newer than its kind's others, as nearly all are when they come, goes to the end.
+func (t *table) list(ref store.Ref) {
+	k := t.classes[t.rows[ref].class].Kind
+	if !small(k) {
+		return
+	}
+	all := t.kinds[k]
+	i := len(all)
+	if i > 0 && t.byAge(all[i-1], ref) > 0 {
+		i, _ = slices.BinarySearchFunc(all, ref, t.byAge)
+	}
+	t.kinds[k] = slices.Insert(all, i, ref)
+}
+
+func (t *table) unlist(ref store.Ref) {
+	k := t.classes[t.rows[ref].class].Kind
+	i, ok := slices.BinarySearchFunc(t.kinds[k], ref, t.byAge)
+	if !ok {
+		return
+	}
+	if t.kinds[k] = slices.Delete(t.kinds[k], i, i+1); len(t.kinds[k]) == 0 {
+		delete(t.kinds, k)
+	}
+}
+
+// byAge is the order of creation, oldest first.
+func (t *table) byAge(a, b store.Ref) int {
+	return cmp.Or(cmp.Compare(t.rows[a].created, t.rows[b].created), cmp.Compare(a, b))
+}
+
+// Newest implements store.Projections. It looks at no more records than it
+// returns and refuses, unless the filter admits facts or documents.
+func (s *Store) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	if f.Kinds == nil || slices.ContainsFunc(f.Kinds, func(k ken.Kind) bool { return !small(k) }) {
+		sv := s.t.sieve(f)
+		var refs []store.Ref
+		for i := range s.t.rows {
+			if sv.accept(store.Ref(i)) {
+				refs = append(refs, store.Ref(i))
+			}
+		}
+		return store.Result{Hits: s.t.newest(refs, limit)}, nil
+	}
+	return s.t.admit(f.Kinds, f, limit), nil
+}
+
+// admit takes records of small kinds, newest first, until limit of them have passed
+// the filter; t.mu is held.
+func (t *table) admit(kinds []ken.Kind, f *ken.Filter, limit int) (res store.Result) {
+	sv := t.sieve(f)
+	most := 0
+	for _, k := range kinds {
+		most += len(t.kinds[k])
+	}
+	res.Hits = make([]store.Hit, 0, max(0, min(most, limit)))
+	for ref := range t.backwards(kinds) {
+		if len(res.Hits) >= limit {
+			break
+		}
+		if why, out := sv.reject(ref); !out {
+			res.Hits = append(res.Hits, store.Hit{Ref: ref})
+		} else if why != "" && len(res.Cut) < limit {
+			res.Cut = append(res.Cut, store.Rejected{Ref: ref, Reason: why})
+		}
+	}
+	return res
+}
+
+// backwards yields the records of small kinds, newest first; t.mu is held.
+func (t *table) backwards(kinds []ken.Kind) iter.Seq[store.Ref] {
+	var lists [][]store.Ref
+	for i, k := range kinds {
+		if !slices.Contains(kinds[:i], k) && len(t.kinds[k]) > 0 {
+			lists = append(lists, t.kinds[k])
+		}
+	}
+	return func(yield func(store.Ref) bool) {
+		for len(lists) > 0 {
+			newest := 0
+			for i := range lists {
+				if t.byAge(last(lists[i]), last(lists[newest])) > 0 {
+					newest = i
+				}
+			}
+			l := lists[newest]
+			if !yield(last(l)) {
+				return
+			}
+			if lists[newest] = l[:len(l)-1]; len(l) == 1 {
+				lists = slices.Delete(lists, newest, newest+1)
+			}
+		}
+	}
+}
+
+func last(refs []store.Ref) store.Ref { return refs[len(refs)-1] }

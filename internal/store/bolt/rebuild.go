@@ -93,7 +93,7 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 		return Mended{}, fmt.Errorf("rebuild: %w", err)
 	}
 	db.NoSync = true // until it is complete
-	f := &folding{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), chunks: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
+	f := &rebuildFold{ctx: ctx, from: s, to: newStore(s.dir, s.o, db), chunks: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{}, forgotten: map[uuid.UUID]bool{}}
 	f.to.vecs, f.to.sealed, f.to.secured = newVectors("", nil), true, true
 	err = f.fold()
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *Store) rebuild(ctx context.Context) (Mended, error) {
 
 // swap puts the rebuilt file in the place of the store's. The new file is locked before
 // the old one is let go.
-func (s *Store) swap(f *folding) error {
+func (s *Store) swap(f *rebuildFold) error {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	path := filepath.Join(s.dir, dbFile)
@@ -171,8 +171,8 @@ func (s *Store) become(n *Store) {
 	s.broadcast()
 }
 
-// folding folds one store's log into another store.
-type folding struct {
+// rebuildFold folds one store's log into another store.
+type rebuildFold struct {
 	ctx      context.Context
 	from, to *Store
 	report   Mended
@@ -183,7 +183,7 @@ type folding struct {
 	forgotten map[uuid.UUID]bool
 }
 
-func (f *folding) fold() error {
+func (f *rebuildFold) fold() error {
 	if err := f.to.update(f.to.initMeta); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (f *folding) fold() error {
 }
 
 // events folds the log, from the first event to the last.
-func (f *folding) events() error {
+func (f *rebuildFold) events() error {
 	last := f.lastKey(bEvents, 8)
 	// prev is the hash of the event before, as it is in the new log; stored is the one
 	// that it has in the old log, nil when that can't be read.
@@ -250,7 +250,7 @@ func (f *folding) events() error {
 
 // event reads an event; nil for one that is damaged. Where the hash of the event before
 // it is not known, its own payload alone can be checked.
-func (f *folding) event(seq uint64, before *[sha256.Size]byte) *store.Event {
+func (f *rebuildFold) event(seq uint64, before *[sha256.Size]byte) *store.Event {
 	ev, err := decodeEvent(key64(seq), f.raw(bEvents, key64(seq)))
 	if err != nil {
 		return nil
@@ -267,7 +267,7 @@ func (f *folding) event(seq uint64, before *[sha256.Size]byte) *store.Event {
 }
 
 // lost notes a damaged event and returns what stands in its place.
-func (f *folding) lost(seq uint64, before []*store.Event, claims []uuid.UUID) *store.Event {
+func (f *rebuildFold) lost(seq uint64, before []*store.Event, claims []uuid.UUID) *store.Event {
 	f.report.Lost = append(f.report.Lost, seq)
 	ev := &store.Event{Seq: seq, At: f.from.o.Now().UTC(), Type: ken.EventLost}
 	if len(before) > 0 {
@@ -282,7 +282,7 @@ func (f *folding) lost(seq uint64, before []*store.Event, claims []uuid.UUID) *s
 }
 
 // emit folds one event; one that can't be folded leaves its claim to be salvaged.
-func (f *folding) emit(t *txn, ev *store.Event) error {
+func (f *rebuildFold) emit(t *txn, ev *store.Event) error {
 	if err := t.emit(ev); err != nil {
 		f.touched[ev.Claim] = true
 		f.report.Lost = append(f.report.Lost, ev.Seq)
@@ -291,7 +291,7 @@ func (f *folding) emit(t *txn, ev *store.Event) error {
 }
 
 // apply folds events and writes them with what they change.
-func (f *folding) apply(page []*store.Event, emit func(*txn, *store.Event) error) error {
+func (f *rebuildFold) apply(page []*store.Event, emit func(*txn, *store.Event) error) error {
 	l := newLayer()
 	return f.to.update(func(tx *bbolt.Tx) error {
 		t := &txn{s: f.to, tx: tx, batch: newLayer(), mine: l}
@@ -310,7 +310,7 @@ func (f *folding) apply(page []*store.Event, emit func(*txn, *store.Event) error
 }
 
 // write puts a layer into the new store. Its records have the refs of the old one.
-func (f *folding) write(tx *bbolt.Tx, l *layer) error {
+func (f *rebuildFold) write(tx *bbolt.Tx, l *layer) error {
 	f.to.refs = f.refs
 	p, err := f.to.plan(tx, l)
 	if err != nil {
@@ -324,7 +324,7 @@ func (f *folding) write(tx *bbolt.Tx, l *layer) error {
 }
 
 // salvage writes claims as their rows have them where the log lost events of theirs.
-func (f *folding) salvage() error {
+func (f *rebuildFold) salvage() error {
 	ids := make([]uuid.UUID, 0, len(f.touched))
 	for id := range f.touched {
 		if !f.forgotten[id] && id != uuid.Nil {

@@ -51,23 +51,23 @@ type class struct {
 	Trust  ken.Trust  `json:"trust"`
 }
 
-// mark is what a filter needs to know of a row: its class, and whether it expires. A
+// filterMark is what a filter needs to know of a row: its class, and whether it expires. A
 // search asks about a thousand records, here and there; their rows would come from
 // memory one by one, where the marks of all stay in a core's cache.
-type mark uint32
+type filterMark uint32
 
 const (
-	markClass    mark = 1<<16 - 1
-	markExpires  mark = 1 << 16
-	markApproved mark = 1 << 17
-	markGone     mark = 1<<32 - 1
+	markClass    filterMark = 1<<16 - 1
+	markExpires  filterMark = 1 << 16
+	markApproved filterMark = 1 << 17
+	markGone     filterMark = 1<<32 - 1
 )
 
-func markOf(r *row) mark {
+func markOf(r *row) filterMark {
 	if r.gone() {
 		return markGone
 	}
-	m := mark(r.class)
+	m := filterMark(r.class)
 	if r.expires != 0 {
 		m |= markExpires
 	}
@@ -83,7 +83,7 @@ type table struct {
 
 	mu      sync.RWMutex // guards everything below
 	rows    []row        // by ref
-	marks   []mark       // by ref
+	marks   []filterMark // by ref
 	classes []class      // by row.class
 	byClass map[class]uint16
 	byID    map[uuid.UUID]store.Ref
@@ -153,17 +153,17 @@ func (t *table) facts(r *row) ken.Facts {
 	return ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust, Approved: r.approved(), ExpiresAt: fromMilli(r.expires)}
 }
 
-// sieve is a filter made ready for a scan. It is valid under the read lock that
+// rowFilter is a filter made ready for a scan. It is valid under the read lock that
 // it was made under.
-type sieve struct {
+type rowFilter struct {
 	t       *table
 	verdict []ken.CutReason // by class, of those that nobody approved, then of those that somebody did
 	now     int64           // 0: expired records pass
 }
 
-func (t *table) sieve(f *ken.Filter) sieve {
+func (t *table) sieve(f *ken.Filter) rowFilter {
 	n := len(t.classes)
-	s := sieve{t: t, verdict: make([]ken.CutReason, 2*n), now: toMilli(f.Now)}
+	s := rowFilter{t: t, verdict: make([]ken.CutReason, 2*n), now: toMilli(f.Now)}
 	for i, c := range t.classes {
 		facts := ken.Facts{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: c.Trust}
 		s.verdict[i] = f.Reject(facts)
@@ -175,7 +175,7 @@ func (t *table) sieve(f *ken.Filter) sieve {
 
 // reject returns why the record is out; gone records are out without a reason
 // that anybody could be told.
-func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
+func (s *rowFilter) reject(ref store.Ref) (ken.CutReason, bool) {
 	if int(ref) >= len(s.t.marks) {
 		return "", true
 	}
@@ -196,7 +196,7 @@ func (s *sieve) reject(ref store.Ref) (ken.CutReason, bool) {
 	return "", false
 }
 
-func (s *sieve) accept(ref store.Ref) bool {
+func (s *rowFilter) accept(ref store.Ref) bool {
 	_, out := s.reject(ref)
 	return !out
 }

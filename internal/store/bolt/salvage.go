@@ -2,9 +2,11 @@ package bolt
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
@@ -17,7 +19,7 @@ import (
 // of its own, so that a page that makes no sense costs what is on it and no more.
 
 // raw reads a value as it is in the old file; nil when it is not there or can't be read.
-func (f *folding) raw(bucket, key []byte) (v []byte) {
+func (f *rebuildFold) raw(bucket, key []byte) (v []byte) {
 	_ = f.from.quietly(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(bucket); b != nil {
 			v = bytes.Clone(b.Get(key))
@@ -28,7 +30,7 @@ func (f *folding) raw(bucket, key []byte) (v []byte) {
 }
 
 // value is raw without its checksum; what does not match it counts as left out.
-func (f *folding) value(bucket, key []byte) []byte {
+func (f *rebuildFold) value(bucket, key []byte) []byte {
 	v, err := f.from.unseal(bucket, key, f.raw(bucket, key))
 	if err != nil {
 		f.report.Values++
@@ -54,7 +56,7 @@ func (s *Store) quietly(fn func(*bbolt.Tx) error) (err error) {
 const probe = 4096
 
 // lastKey returns the largest key of a bucket whose keys are numbers of so many bytes.
-func (f *folding) lastKey(bucket []byte, size int) (last uint64) {
+func (f *rebuildFold) lastKey(bucket []byte, size int) (last uint64) {
 	key := func(n uint64) []byte {
 		if size == 4 {
 			return key32(uint32(n))
@@ -81,7 +83,7 @@ func (f *folding) lastKey(bucket []byte, size int) (last uint64) {
 }
 
 // each yields the keys of a bucket from both ends, up to where a page can't be read.
-func (f *folding) each(bucket []byte, yield func(k, v []byte)) {
+func (f *rebuildFold) each(bucket []byte, yield func(k, v []byte)) {
 	var stopped []byte
 	whole := f.from.quietly(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucket)
@@ -109,7 +111,7 @@ func (f *folding) each(bucket []byte, yield func(k, v []byte)) {
 }
 
 // trails returns the claims that each event tells of, by number.
-func (f *folding) trails() map[uint64][]uuid.UUID {
+func (f *rebuildFold) trails() map[uint64][]uuid.UUID {
 	out := map[uint64][]uuid.UUID{}
 	f.each(bTrail, func(k, _ []byte) {
 		if len(k) == 24 {
@@ -121,7 +123,7 @@ func (f *folding) trails() map[uint64][]uuid.UUID {
 }
 
 // copyMeta gives the new store the identity of the old one.
-func (f *folding) copyMeta() error {
+func (f *rebuildFold) copyMeta() error {
 	id, owner := string(f.raw(bMeta, kID)), string(f.raw(bMeta, kOwner))
 	if id == "" {
 		return damaged("read who the store is", fmt.Errorf("%s is not readable", bMeta))
@@ -138,7 +140,7 @@ func (f *folding) copyMeta() error {
 }
 
 // readRefs finds the number of each record that can be read.
-func (f *folding) readRefs() error {
+func (f *rebuildFold) readRefs() error {
 	f.refs = map[uuid.UUID]store.Ref{}
 	last := f.lastKey(bClaims, 4)
 	for n := uint64(0); n <= last; n++ {
@@ -170,7 +172,7 @@ func (f *folding) readRefs() error {
 }
 
 // oldClaim reads a record of the old file; nil when it can't be read.
-func (f *folding) oldClaim(id uuid.UUID) *ken.Claim {
+func (f *rebuildFold) oldClaim(id uuid.UUID) *ken.Claim {
 	ref, ok := f.refs[id]
 	if !ok {
 		return nil
@@ -185,7 +187,7 @@ func (f *folding) oldClaim(id uuid.UUID) *ken.Claim {
 
 // documents copies the chunks of those files whose chunks can all be read. The others
 // are read from the files again.
-func (f *folding) documents() error {
+func (f *rebuildFold) documents() error {
 	entries := map[string]*docEntry{}
 	f.each(bDocs, func(k, v []byte) {
 		e := &docEntry{}
@@ -228,7 +230,7 @@ func (f *folding) documents() error {
 }
 
 // copyAll copies a bucket, without what is damaged.
-func (f *folding) copyAll(bucket []byte) error {
+func (f *rebuildFold) copyAll(bucket []byte) error {
 	var keys, values [][]byte
 	var failed error
 	flush := func() {
@@ -261,4 +263,65 @@ func (f *folding) copyAll(bucket []byte) error {
 	})
 	flush()
 	return failed
+}
+
+// Orphans lists what is left of documents that are gone and that no claim cites,
+// sorted by path. The entry of a document that is gone says to claims which vouched
+// for its content that they no longer stand; without such a claim it says nothing.
+func (s *Store) Orphans(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var gone []string
+	s.docs.mu.RLock()
+	for path, e := range s.docs.m {
+		if e.Gone {
+			gone = append(gone, path)
+		}
+	}
+	s.docs.mu.RUnlock()
+	err := s.view(func(tx *bbolt.Tx) error {
+		gone = slices.DeleteFunc(gone, func(path string) bool { return isCited(tx, path) })
+		return nil
+	})
+	slices.Sort(gone)
+	return gone, err
+}
+
+// PruneOrphans forgets these documents and returns how many; one that is there
+// again, or was cited meanwhile, stays.
+func (s *Store) PruneOrphans(ctx context.Context, paths []string) (int, error) {
+	pruned := 0
+	err := s.do(ctx, func(t *txn) error {
+		pruned = 0
+		for _, path := range paths {
+			e := t.doc(path)
+			if e == nil || !e.Gone || isCited(t.tx, path) || t.cites(path) {
+				continue
+			}
+			t.mine.docs[path] = nil
+			pruned++
+		}
+		return nil
+	})
+	return pruned, err
+}
+
+func isCited(tx *bbolt.Tx, path string) bool {
+	prefix := append([]byte(path), 0)
+	k, _ := tx.Bucket(bCites).Cursor().Seek(prefix)
+	return bytes.HasPrefix(k, prefix)
+}
+
+// cites reports whether a claim of the requests before this one in the batch cites
+// a document.
+func (t *txn) cites(path string) bool {
+	for _, r := range t.batch.records {
+		if r.claim != nil && !r.document {
+			if _, ok := cited(r.claim)[path]; ok {
+				return true
+			}
+		}
+	}
+	return false
 }

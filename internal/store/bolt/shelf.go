@@ -3,10 +3,14 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"sync"
 
+	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/kenlayer/ken/store"
 )
@@ -135,3 +139,203 @@ func (t shelfWriter) Put(key string, value []byte) error {
 
 // Delete implements store.ShelfTx.
 func (t shelfWriter) Delete(key string) error { return t.bucket().Delete([]byte(key)) }
+
+// Bounds of the updates that share a transaction: whoever comes next waits for
+// them, and so do claims.
+const (
+	maxUpdates      = 256
+	maxGroupChanges = 8192 // keys
+)
+
+// update is one call of Update on its way. Its function runs on the caller's
+// goroutine, so that a panic is the caller's, and so is the end of the goroutine.
+type update struct {
+	turn chan struct{}       // closed when its function may run
+	ran  chan *store.Overlay // what the function changed; nil for nothing
+	done chan struct{}       // closed when what it changed is durable, or never will be
+
+	below *store.Overlay // the group so far; nil when there is no transaction, or nothing to be done in it. Set before turn.
+	err   error          // why it is not durable. Set before done.
+
+	commit uuid.UUID // what it is called, see store.WithCommit; nil for nothing
+}
+
+func newUpdate(commit uuid.UUID) *update {
+	return &update{turn: make(chan struct{}), ran: make(chan *store.Overlay, 1), done: make(chan struct{}), commit: commit}
+}
+
+// run runs the function over what the group has so far and waits for the group's
+// end: what a failed function saw is only true then.
+func (u *update) run(ctx context.Context, fn func(store.ShelfTx) error) (err error) {
+	if u.below == nil {
+		<-u.done
+		return nil
+	}
+	mine, ok := store.NewOverlay(u.below), false
+	defer func() {
+		mine.End()
+		if !ok {
+			mine = nil // it leaves no trace
+		}
+		u.ran <- mine
+		<-u.done
+	}()
+	if err = ctx.Err(); err == nil { // it may have ended in the queue
+		err = fn(mine)
+	}
+	ok = err == nil
+	return err
+}
+
+// updateQueue is where updates wait for a transaction.
+type updateQueue struct {
+	mu      sync.Mutex // guards the rest
+	waiting []*update
+	busy    bool // somebody commits
+}
+
+// enter has an update wait, and starts a committer when there is none.
+func (g *updateQueue) enter(u *update, commit func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, u)
+	if !g.busy {
+		g.busy = true
+		go commit()
+	}
+}
+
+// leave takes an update back, false when its turn has come.
+func (g *updateQueue) leave(u *update) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range g.waiting {
+		if g.waiting[i] == u {
+			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// next returns the update whose turn it is; nil when none waits.
+func (g *updateQueue) next() *update {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		return nil
+	}
+	u := g.waiting[0]
+	g.waiting[0] = nil
+	g.waiting = g.waiting[1:]
+	return u
+}
+
+// idle reports that nobody waits, and that the committer ends.
+func (g *updateQueue) idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.busy = len(g.waiting) > 0
+	return !g.busy
+}
+
+// commitShelf commits as long as somebody waits. It holds the read lock over each
+// transaction: compaction, which swaps the file under the write lock, neither
+// copies half of one nor loses it with the old file.
+func (s *Store) commitShelf() {
+	for !s.gate.idle() {
+		s.dbMu.RLock()
+		s.group()
+		s.dbMu.RUnlock()
+	}
+}
+
+// group has those who wait run their functions one after another, each over what
+// those before it changed, and commits it all: one sync, however many there are.
+// A function that fails or panics fails alone. There is no delay to wait for company.
+func (s *Store) group() {
+	var served []*update
+	err := s.guarded(func(tx *bbolt.Tx) error {
+		file := &shelfReader{s: s, b: tx.Bucket(bShelf)}
+		defer file.end()
+		all, names := store.NewOverlay(file), map[uuid.UUID][]byte{}
+		for len(served) < maxUpdates && all.Len() < maxGroupChanges {
+			u := s.gate.next()
+			if u == nil {
+				break
+			}
+			served = append(served, u)
+			if u.commit != uuid.Nil && (names[u.commit] != nil || tx.Bucket(bCommits).Get(u.commit[:]) != nil) {
+				close(u.turn) // it was done before, and its caller did not hear of it
+				continue
+			}
+			u.below = all
+			close(u.turn)
+			if mine := <-u.ran; mine != nil {
+				if u.commit != uuid.Nil && mine.Len() > 0 {
+					names[u.commit] = []byte("null")
+				}
+				if err := mine.Apply(all); err != nil {
+					return err
+				}
+			}
+		}
+		if all.Len() == 0 {
+			return errNoChange
+		}
+		return errors.Join(put(file.b, all), keepCommits(tx, names))
+	})
+	switch {
+	case errors.Is(err, errNoChange):
+		err = nil
+	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
+		err = errClosed
+	default:
+		s.wrote(err)
+		if err != nil {
+			err = storageError(err)
+		}
+	}
+	if err != nil && len(served) == 0 { // there was no transaction
+		for u := s.gate.next(); u != nil; u = s.gate.next() {
+			served = append(served, u)
+			close(u.turn)
+		}
+	}
+	for _, u := range served {
+		u.err = err
+		close(u.done)
+	}
+}
+
+// guarded is bbolt's Update for a goroutine that is nobody's: what panics in it, as
+// bbolt does over a page that makes no sense, is the error of those who wait.
+func (s *Store) guarded(fn func(*bbolt.Tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return s.update(fn)
+}
+
+// put writes a group's changes. bbolt keeps the values until the commit; they are
+// the overlay's own, and nobody changes them any more.
+func put(b *bbolt.Bucket, all *store.Overlay) error {
+	for key, v := range all.Changes() {
+		var err error
+		if v == nil {
+			err = b.Delete([]byte(key))
+		} else {
+			err = b.Put([]byte(key), seal(bShelf, []byte(key), v))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoChange ends a transaction that changed nothing, which saves the commit
+// and its fsync.
+var errNoChange = errors.New("no change")

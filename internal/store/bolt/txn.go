@@ -1,10 +1,20 @@
 package bolt
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/forgotten"
+	"github.com/kenlayer/ken/internal/store/outline"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -151,4 +161,356 @@ func (t *txn) emit(ev *store.Event) error {
 		}
 	}
 	return nil
+}
+
+// WriteClaim implements ken.Store.
+func (s *Store) WriteClaim(ctx context.Context, c ken.Claim) (string, error) {
+	out := s.Import(ctx, []store.Incoming{{Claim: c}})
+	return out[0].ID, out[0].Err
+}
+
+// Import writes many claims in one transaction, each succeeding or failing by
+// itself, and returns the outcomes in order. It is the fast way in: a thousand
+// at a time cost little more than one.
+func (s *Store) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
+	out := make([]store.Outcome, len(in))
+	env := s.o.env()
+	texts := make([]string, 0, len(in))
+	ready := make([]ken.Claim, len(in))
+	for i := range in {
+		if ready[i], out[i].Err = store.Prepare(in[i].Claim, s.o.Owner, env); out[i].Err == nil {
+			texts = append(texts, store.EmbedText(&ready[i]))
+		}
+	}
+	if len(texts) == 0 {
+		return out
+	}
+	s.vecs.prepare(ctx, texts)
+	// The committer may still be at work when ctx ends the wait, so it writes to
+	// a slice of its own.
+	got := written{out: slices.Clone(out)}
+	err := s.doOnce(ctx, &got, func(t *txn) error {
+		env := t.env()
+		for i := range ready {
+			if got.out[i].Err != nil {
+				continue
+			}
+			id, ev, err := store.WriteCommand(t.get, t.byKey, ready[i], in[i].Prior, env)
+			if err == nil && ev != nil {
+				err = t.emit(ev)
+			}
+			got.out[i] = store.Outcome{ID: id, Changed: ev != nil && err == nil, Err: err}
+		}
+		return nil
+	})
+	if err == nil {
+		return got.out
+	}
+	for i := range out {
+		if out[i].Err == nil {
+			out[i].Err = err
+		}
+	}
+	return out
+}
+
+// Assign implements store.Claims.
+func (s *Store) Assign(ctx context.Context, a ken.Assignment) (changed bool, err error) {
+	var did bool // the committer may still be at work when ctx ends the wait
+	err = s.doOnce(ctx, &did, func(t *txn) error {
+		did = false
+		ev, err := store.AssignCommand(t.get, a, s.o.env())
+		if err != nil || ev == nil {
+			return err
+		}
+		did = true
+		return t.emit(ev)
+	})
+	if err != nil {
+		return false, err
+	}
+	return did, nil
+}
+
+// Transition implements ken.Store.
+func (s *Store) Transition(ctx context.Context, tr ken.Transition) error {
+	return s.do(ctx, func(t *txn) error {
+		ev, err := store.TransitionCommand(t.get, tr, s.o.env())
+		if err != nil {
+			return err
+		}
+		return t.emit(ev)
+	})
+}
+
+// Reinforce records that a claim was seen again: the evidence is added to its own,
+// a newer piece in place of the same older one, so that a Verified claim stops
+// decaying. Errors: ErrNotFound; ErrRefused for a claim that no longer stands.
+func (s *Store) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+	return s.do(ctx, func(t *txn) error {
+		ev, err := store.ReinforceCommand(t.get, id, evidence, actor, s.o.env())
+		if err != nil {
+			return err
+		}
+		return t.emit(ev)
+	})
+}
+
+// Supersede implements ken.Store.
+func (s *Store) Supersede(ctx context.Context, oldID, newID string) error {
+	return s.SupersedeFor(ctx, oldID, newID, "", ken.Actor{})
+}
+
+// SupersedeFor is Supersede with the reason and who decided it, for the history.
+func (s *Store) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+	return s.do(ctx, func(t *txn) error {
+		ev, err := store.SupersedeCommand(t.get, oldID, newID, reason, actor, s.o.env())
+		if err != nil || ev == nil {
+			return err
+		}
+		return t.emit(ev)
+	})
+}
+
+// written is the outcomes of a write in a form that is kept with it.
+type written struct{ out []store.Outcome }
+
+// keptOutcome is one of them. An error keeps what a caller can branch on and a
+// person can act on.
+type keptOutcome struct {
+	ID      string   `json:"id,omitempty"`
+	Changed bool     `json:"changed,omitempty"`
+	Code    ken.Code `json:"code,omitempty"`
+	Field   string   `json:"field,omitempty"`
+	Msg     string   `json:"msg,omitempty"`
+	Try     string   `json:"try,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (w *written) MarshalJSON() ([]byte, error) {
+	kept := make([]keptOutcome, len(w.out))
+	for i, o := range w.out {
+		k := keptOutcome{ID: o.ID, Changed: o.Changed}
+		if o.Err != nil {
+			k.Code, k.Msg, k.Try = ken.CodeInternal, o.Err.Error(), ken.Hint(o.Err)
+			var e *ken.Error
+			if errors.As(o.Err, &e) {
+				k.Code, k.Field, k.Msg = e.Code, e.Field, e.Msg
+			}
+		}
+		kept[i] = k
+	}
+	return json.Marshal(kept)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *written) UnmarshalJSON(b []byte) error {
+	var kept []keptOutcome
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return err
+	}
+	w.out = make([]store.Outcome, len(kept))
+	for i, k := range kept {
+		w.out[i] = store.Outcome{ID: k.ID, Changed: k.Changed}
+		if k.Code != "" {
+			w.out[i].Err = &ken.Error{Code: k.Code, Field: k.Field, Msg: k.Msg, Try: k.Try}
+		}
+	}
+	return nil
+}
+
+// change is one record as it goes to disk and to memory.
+type change struct {
+	ref   store.Ref
+	row   row
+	claim *ken.Claim     // nil: removed
+	words bool           // what the index holds of it changed
+	about *outline.About // nil: it is not in the index of names
+}
+
+// plan is a batch worked out: everything that put writes and publish shows.
+type plan struct {
+	s       *Store
+	layer   *layer
+	changes []change
+	commit  uint64
+	seq     uint64
+	head    [32]byte
+	classes int
+}
+
+func (p *plan) empty() bool {
+	return len(p.layer.events) == 0 && len(p.changes) == 0 && len(p.layer.docs) == 0
+}
+
+// plan gives every changed record its ref and row, and every event its number
+// and hash. It changes nothing that readers see, except that a class of a batch
+// that fails stays interned, unused.
+func (s *Store) plan(tx *bbolt.Tx, l *layer) (*plan, error) {
+	p := &plan{s: s, layer: l, commit: s.commit + 1, seq: s.seq.Load(), head: s.head}
+	for _, ev := range l.events {
+		p.seq++
+		ev.Seq = p.seq
+		ev.Seal(p.head)
+		p.head = ev.Hash
+	}
+	if err := s.recite(tx, l); err != nil {
+		return nil, err
+	}
+	s.t.mu.Lock()
+	defer s.t.mu.Unlock()
+	next := store.Ref(len(s.t.rows))
+	for _, id := range l.order {
+		rec := l.records[id]
+		ref, known := s.t.byID[id]
+		if rec.claim == nil {
+			if known {
+				p.changes = append(p.changes, change{ref: ref, row: row{id: id, version: p.commit, flags: flagGone}})
+			}
+			continue
+		}
+		if !known {
+			if ref, known = s.refs[id]; !known {
+				ref = next
+				next++
+			}
+		}
+		r, err := s.rowOf(id, rec, l)
+		if err != nil {
+			return nil, err
+		}
+		r.version = p.commit
+		c := change{ref: ref, row: r, claim: rec.claim}
+		if about, some := outline.Of(rec.claim); some {
+			c.about = &about
+		}
+		p.changes = append(p.changes, c)
+	}
+	p.classes = len(s.t.classes)
+	return p, nil
+}
+
+// rowOf computes a record's row; s.t.mu is held.
+func (s *Store) rowOf(id uuid.UUID, rec record, l *layer) (row, error) {
+	c := rec.claim
+	sup := c.Support(func(e ken.Evidence) bool { return s.docs.stands(e, l.docs) })
+	n, err := s.t.intern(class{Scope: c.Scope, Status: c.Status, Kind: c.Kind, Trust: sup.Trust})
+	r := row{id: id, hash: hashOf(c), created: toMilli(c.CreatedAt), expires: toMilli(c.ExpiresAt),
+		newest: toMilli(sup.NewestAt), class: n, tier: sup.Tier}
+	r.form = analysis.FormOf(c.Text)
+	r.stream, r.place = streamOf(c, rec.document)
+	if c.Constraint {
+		r.flags |= flagConstraint
+	}
+	if rec.document {
+		r.flags |= flagDocument
+	}
+	if c.Approved() {
+		r.flags |= flagApproved
+	}
+	return r, err
+}
+
+// put writes the plan.
+func (p *plan) put(tx *bbolt.Tx) error {
+	var errs []error
+	sealed := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, seal(bucket, k, v))) }
+	put := func(bucket, k, v []byte) { errs = append(errs, tx.Bucket(bucket).Put(k, v)) }
+	del := func(bucket, k []byte) { errs = append(errs, tx.Bucket(bucket).Delete(k)) }
+
+	for _, id := range p.layer.erase {
+		errs = append(errs, eraseEvents(tx, id))
+	}
+	for _, ev := range p.layer.events {
+		errs = append(errs, putEvent(tx, ev))
+		if ev.Type == ken.EventForgotten { // what is on the shelf must not bring it back
+			errs = append(errs, forgotten.Mark(shelfWriter{&shelfReader{s: p.s, b: tx.Bucket(bShelf)}}, ev.Claim.String()))
+		}
+	}
+	refers := refersChange{}
+	for i := range p.changes {
+		c := &p.changes[i]
+		ref := key32(c.ref)
+		old, err := p.s.claimAt(tx, c.ref)
+		if err != nil { // what is written replaces it
+			p.s.report(err)
+		}
+		c.words = old == nil || c.claim == nil || !reflect.DeepEqual(indexDoc(c.ref, old), indexDoc(c.ref, c.claim))
+		for path := range cited(old) {
+			del(bCites, citeKey(path, c.ref))
+		}
+		refers.drop(old, c.ref)
+		if old != nil && old.Key != "" && (c.claim == nil || c.claim.Key != old.Key) {
+			del(bKeys, []byte(old.Key))
+		}
+		sealed(bRows, ref, c.row.encode())
+		if c.about == nil {
+			del(bAbout, ref)
+		} else {
+			sealed(bAbout, ref, c.about.Append(nil))
+		}
+		if old != nil {
+			for _, parent := range store.Parents(old) {
+				del(bDerived, pair(parent[:], c.row.id[:]))
+			}
+		}
+		if c.claim == nil {
+			del(bClaims, ref)
+			continue
+		}
+		b, err := json.Marshal(c.claim)
+		errs = append(errs, err)
+		sealed(bClaims, ref, b)
+		if c.row.flags&flagDocument != 0 {
+			continue
+		}
+		if c.claim.Key != "" {
+			sealed(bKeys, []byte(c.claim.Key), c.row.id[:])
+		}
+		for path := range cited(c.claim) {
+			put(bCites, citeKey(path, c.ref), nil)
+		}
+		refers.keep(c.claim, c.ref)
+		for _, parent := range store.Parents(c.claim) {
+			put(bDerived, pair(parent[:], c.row.id[:]), nil)
+		}
+	}
+	errs = append(errs, refers.put(tx))
+	for path, d := range p.layer.docs {
+		if d == nil {
+			del(bDocs, []byte(path))
+			continue
+		}
+		b, err := json.Marshal(d)
+		errs = append(errs, err)
+		sealed(bDocs, []byte(path), b)
+	}
+	p.s.t.mu.RLock()
+	for n := p.s.classes; n < p.classes; n++ {
+		b, err := json.Marshal(p.s.t.classes[n])
+		errs = append(errs, err)
+		sealed(bClasses, []byte{byte(n >> 8), byte(n)}, b)
+	}
+	p.s.t.mu.RUnlock()
+	errs = append(errs, keepCommits(tx, p.layer.commits))
+	put(bMeta, kCommit, key64(p.commit))
+	put(bMeta, kAbout, key64(p.commit))
+	put(bMeta, kRefers, key64(p.commit))
+	put(bMeta, kApproved, key64(p.commit))
+	put(bMeta, kHead, p.head[:])
+	return errors.Join(errs...)
+}
+
+// cited yields the files whose content a claim's evidence vouches for.
+func cited(c *ken.Claim) map[string]struct{} {
+	out := map[string]struct{}{}
+	if c == nil {
+		return out
+	}
+	for _, e := range c.Evidence {
+		if e.Kind == ken.EvidenceFile && e.ContentHash != "" && !strings.ContainsRune(e.Path, 0) {
+			out[e.Path] = struct{}{}
+		}
+	}
+	return out
 }

@@ -1,7 +1,12 @@
 package jsonl
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
 
 	"github.com/kenlayer/ken"
 )
@@ -119,4 +124,179 @@ func eventTargets(e *ken.ClaimEvent) map[string]any {
 		"seq": &e.Seq, "at": &e.At, "type": (*string)(&e.Type), "from": (*string)(&e.From), "to": (*string)(&e.To),
 		"reason": &e.Reason, "evidence": &e.Evidence, "other": &e.Other, "actor": &e.Actor, "erased": &e.Erased,
 	}
+}
+
+// field is one member of a JSON object, as it came.
+type field struct {
+	name string
+	raw  json.RawMessage
+}
+
+// members splits a JSON object. A name that comes twice is refused: one of the
+// two values would be lost.
+func members(path string, raw []byte) ([]field, error) {
+	switch {
+	case kindOf(raw) == "an object":
+	case !json.Valid(raw):
+		return nil, syntax(path, nil)
+	default:
+		return nil, invalid(path, "want an object, have "+kindOf(raw), "Write one JSON object, {…}, there.")
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil, syntax(path, err)
+	}
+	var out []field
+	seen := map[string]bool{}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, syntax(path, err)
+		}
+		f := field{name: tok.(string)} // the decoder lets nothing else be a name
+		if err := dec.Decode(&f.raw); err != nil {
+			return nil, syntax(path, err)
+		}
+		if seen[f.name] {
+			return nil, invalid(join(path, f.name), "given twice", "Keep one of the two.")
+		}
+		seen[f.name] = true
+		out = append(out, f)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, syntax(path, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, invalid(path, "more than one JSON value on the line", "Put each claim on a line of its own.")
+	}
+	return out, nil
+}
+
+// object reads a JSON object into targets, which map each name that it may have
+// to a pointer. It refuses any other name.
+func object(path string, raw []byte, targets map[string]any) error {
+	if isNull(raw) {
+		return nil
+	}
+	fields, err := members(path, raw)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		target, ok := targets[f.name]
+		if !ok {
+			try := "Leave it out, or put it into the claim's body."
+			if near := nearest(f.name, targets); near != "" {
+				try = "Call it " + near + ", or put it into the claim's body."
+			}
+			return invalid(join(path, f.name), "unknown field", try)
+		}
+		if err := set(join(path, f.name), f.raw, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
+// kindOf names a JSON value's type.
+func kindOf(raw []byte) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return "nothing"
+	}
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a truth value"
+	case 'n':
+		return "null"
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return "a number"
+	}
+	return "something that is not JSON"
+}
+
+func syntax(path string, err error) error {
+	return &ken.Error{Code: ken.CodeInvalid, Field: path, Msg: "not valid JSON", Err: err,
+		Try: "Write one JSON object on each line, without line breaks inside."}
+}
+
+// list calls each for every element of a JSON array.
+func list(path string, raw []byte, each func(path string, raw []byte) error) error {
+	var elems []json.RawMessage
+	if err := json.Unmarshal(raw, &elems); err != nil {
+		return mismatch(path, "a list", raw)
+	}
+	for i, elem := range elems {
+		if err := each(path+"["+strconv.Itoa(i)+"]", elem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mismatch(path, want string, raw []byte) error {
+	return invalid(path, "want "+want+", have "+kindOf(raw), fmt.Sprintf("Write %s there, or leave %s out.", want, path))
+}
+
+// nearest returns the known name that is one slip away from name: other capitals
+// or separators, two letters swapped, one missing, added or changed. "" means
+// that there is none. In a short name a slip makes another word (score for scope,
+// uid for id), so there only the rarer accidents count.
+func nearest[T any](name string, known map[string]T) string {
+	best := ""
+	for k := range known {
+		a, b := plain(name), plain(k)
+		slip := a == b || swapped(a, b) || len(b) > 3 && added(a, b) || len(b) > 5 && changed(a, b)
+		if slip && (best == "" || k < best) {
+			best = k
+		}
+	}
+	return best
+}
+
+// plain drops what people write differently in one name.
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
+}
+
+func swapped(a, b string) bool {
+	i := prefix(a, b)
+	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+func changed(a, b string) bool {
+	i := prefix(a, b)
+	return len(a) == len(b) && i < len(a) && a[i+1:] == b[i+1:]
+}
+
+// added reports whether one has a letter more than the other.
+func added(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(b) == len(a)+1 && a[prefix(a, b):] == b[prefix(a, b)+1:]
+}
+
+// prefix counts the bytes that two names start with alike.
+func prefix(a, b string) int {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return i
 }

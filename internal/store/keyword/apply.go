@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 
+	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
 	"golang.org/x/sync/errgroup"
@@ -169,3 +170,168 @@ func analyzeInto(out []*words, docs []Doc) {
 		}
 	}
 }
+
+const (
+	// flushAt is how many documents the tail gathers before they go to the
+	// engine. A search pays for the tail's matches only, and a crash costs
+	// indexing this many again.
+	flushAt = 1024
+	// tailLimit is how many may wait while a flush is under way; then Apply waits.
+	tailLimit = 4 * flushAt
+)
+
+// tails is what a search looks at besides the engine: the tail that is being
+// filled, and the one that is on its way to the engine, nil when none is. Only
+// a holder of x.writing makes a tail leave, and only one landing at a time ends
+// that, so the two never race.
+type tails struct{ filling, leaving *tail }
+
+// spill hands the tail to the engine once it is large enough: in the background,
+// or at once when too much waits. x.writing is held.
+func (x *Index) spill(engine *scorch.Scorch) error {
+	switch n := x.tails.Load().filling.size(); {
+	case n >= tailLimit:
+		return x.settle(engine)
+	case n < flushAt || !x.landing.CompareAndSwap(false, true):
+		return nil
+	}
+	x.leave()
+	x.background.Go(func() {
+		defer x.landing.Store(false)
+		if err := x.land(engine); err != nil {
+			x.fault.Store(&err) // the next one tries again
+		}
+	})
+	return nil
+}
+
+// leave makes the filling tail the leaving one, unless one that could not land
+// is still leaving. x.writing is held, and nothing is landing.
+func (x *Index) leave() {
+	if ts := x.tails.Load(); ts.leaving == nil {
+		next := newTail(*x.applied.Load())
+		ts.filling.reached = next.reached
+		x.tails.Store(&tails{filling: next, leaving: ts.filling})
+	}
+}
+
+// land writes the leaving tail to the engine, with the state that it brings it
+// to. Until the engine has it, searches find it in memory.
+func (x *Index) land(engine *scorch.Scorch) error {
+	ts := x.tails.Load()
+	batch := index.NewBatch()
+	ts.leaving.fill(batch)
+	batch.SetInternal(stateKey, ts.leaving.reached.encode())
+	batch.SetPersistedCallback(func(err error) {
+		if err == nil {
+			x.fault.Store(nil)
+		}
+	})
+	if err := caught.Run(func() error { return engine.Batch(batch) }); err != nil {
+		return fmt.Errorf("write to the keyword index: %w", err)
+	}
+	x.tails.Store(&tails{filling: x.tails.Load().filling})
+	return nil
+}
+
+// settle brings everything that was applied to the engine. x.writing is held.
+func (x *Index) settle(engine *scorch.Scorch) error {
+	x.background.Wait()
+	for {
+		ts := x.tails.Load()
+		if ts.leaving == nil && ts.filling.reached == *x.applied.Load() {
+			return nil
+		}
+		x.leave()
+		if err := x.land(engine); err != nil {
+			return err
+		}
+	}
+}
+
+// Names of the two fields of a document in the engine.
+const (
+	wordsField  = "w" // its terms, with frequencies and its length; not stored
+	lengthField = "n" // its length, stored, for the sums when it is replaced
+)
+
+// Doc is one document as the index sees it.
+type Doc struct {
+	Ref     uint32
+	Heading string   // indexed twice, so that its words weigh more
+	Text    string   //
+	Terms   []string // tags, entities, other exact words
+}
+
+var tokens = analysis.Tokens // a test has it panic
+
+// analyze counts the document's terms. All parts share one field, so that a
+// query needs one reader per term.
+func (d Doc) analyze(buf []analysis.Token) (*words, []analysis.Token) {
+	w := &words{}
+	buf = tokens(buf[:0], d.Heading)
+	buf = append(buf, buf...)
+	buf = tokens(buf, d.Text)
+	for _, t := range d.Terms {
+		buf = tokens(buf, t)
+	}
+	w.length = len(buf)
+	w.freqs = make(index.TokenFrequencies, len(buf))
+	freqs := make([]index.TokenFreq, 0, len(buf)) // one allocation; never grows
+	for _, t := range buf {
+		f := w.freqs[t.Term]
+		if f == nil {
+			freqs = append(freqs, index.TokenFreq{Term: []byte(t.Term)})
+			f = &freqs[len(freqs)-1]
+			w.freqs[t.Term] = f
+		}
+		f.SetFrequency(f.Frequency() + 1)
+	}
+	return w, buf
+}
+
+// document wraps counted terms for the engine.
+func (w *words) document(ref uint32) *document.Document {
+	d := document.NewDocument(refID(ref))
+	d.AddField(w)
+	d.AddField(length(w.length))
+	return d
+}
+
+// refID is the engine's name for a document: four bytes, big endian.
+func refID(ref uint32) string {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], ref)
+	return string(b[:])
+}
+
+// words is a field whose terms are counted before the engine asks for them.
+type words struct {
+	freqs  index.TokenFrequencies
+	length int
+}
+
+func (w *words) Name() string                                     { return wordsField }
+func (w *words) Options() index.FieldIndexingOptions              { return index.IndexField }
+func (w *words) Analyze()                                         {}
+func (w *words) AnalyzedLength() int                              { return w.length }
+func (w *words) AnalyzedTokenFrequencies() index.TokenFrequencies { return w.freqs }
+func (w *words) ArrayPositions() []uint64                         { return nil }
+func (w *words) Value() []byte                                    { return nil }
+func (w *words) NumPlainTextBytes() uint64                        { return 0 }
+func (w *words) EncodedFieldType() byte                           { return 't' }
+func (w *words) Size() int                                        { return 64 * len(w.freqs) }
+
+// length is a stored field of one number.
+type length int
+
+func (n length) Name() string                                     { return lengthField }
+func (n length) Options() index.FieldIndexingOptions              { return index.StoreField }
+func (n length) Analyze()                                         {}
+func (n length) AnalyzedLength() int                              { return 0 }
+func (n length) AnalyzedTokenFrequencies() index.TokenFrequencies { return nil }
+func (n length) ArrayPositions() []uint64                         { return nil }
+func (n length) Value() []byte                                    { return binary.AppendUvarint(nil, uint64(n)) }
+func (n length) NumPlainTextBytes() uint64                        { return 0 }
+func (n length) EncodedFieldType() byte                           { return 't' }
+func (n length) Size() int                                        { return 8 }

@@ -3,11 +3,21 @@ package keyword
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"weak"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
 )
 
 // enoughTerms is how many matching terms bring up documents however common they
@@ -240,4 +250,210 @@ func (p *plan) keep() {
 			p.held.keep(l.term, l.read)
 		}
 	}
+}
+
+// Query asks for the documents that share words with a text.
+type Query struct {
+	Text  string
+	Limit int // at most this many hits; <= 0 means 50
+	// Accept is the filter: it is asked about every document that would enter
+	// the hits, in no particular order, possibly many more than Limit, and must
+	// be quick. nil accepts everything.
+	Accept func(ref uint32) bool
+}
+
+// Hit is one document.
+type Hit struct {
+	Ref   uint32
+	Score float64   // BM25, > 0
+	Share float64   // the part of the terms that it has, in 0..1, rare terms counting more
+	Parts []float32 // what each term adds to Score, in the order of Result.Values
+}
+
+// Result is what a search found, and how. It belongs to the caller.
+type Result struct {
+	Hits []Hit // best first; equal scores by ref
+
+	// Rejected are the documents that Accept refused and that would have ranked
+	// above the last hit, or anywhere when there are fewer hits than Limit; best
+	// first, at most Limit of them.
+	Rejected []uint32
+
+	// Weight is the most that a document could score: the sum of idf times
+	// (K1 + 1) over Terms. A term that no document has counts too, with the
+	// largest idf: a document that matches the only known word of five does not
+	// have much of what was asked.
+	Weight float64
+
+	// Values is what each term that was searched for is of Share, and Named says
+	// which term it is.
+	Values []float32
+	Named  []string
+
+	Terms   []string // what was searched for, in the order of the text
+	Common  []string // those of Terms that bring up no document; see Options.MaxPostings
+	Dropped []string // what was not searched for, because there were too many terms
+}
+
+// Search finds the best documents for a query among those that Accept lets
+// through. It returns ctx's error when ctx ends first, and ErrCorrupt when the
+// index's files turn out to be damaged. A text without terms finds nothing.
+func (x *Index) Search(ctx context.Context, q Query) (Result, error) {
+	if q.Limit <= 0 {
+		q.Limit = 50
+	}
+	terms := analysis.Terms(q.Text)
+	if len(terms) == 0 {
+		return Result{}, ctx.Err()
+	}
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	engine, done, err := x.use()
+	if err != nil {
+		return Result{}, err
+	}
+	defer done()
+	recent := x.recent(terms) // before the snapshot: what lands in between is hidden there
+	r, err := engine.Reader()
+	if err != nil {
+		return Result{}, fmt.Errorf("search keyword index: %w", err)
+	}
+	defer r.Close()
+	return x.searchIn(ctx, r, recent, terms, q)
+}
+
+// searchIn searches one snapshot. Damage that the checksums did not catch makes
+// the engine panic or fault; that is the index's end, not the process's. A
+// panic of the caller's own Accept stays a panic.
+func (x *Index) searchIn(ctx context.Context, r index.IndexReader, recent recent, terms []string, q Query) (res Result, err error) {
+	asking := false
+	if accept := q.Accept; accept != nil {
+		q.Accept = func(ref uint32) bool {
+			asking = true
+			ok := accept(ref)
+			asking = false
+			return ok
+		}
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if asking {
+			return
+		}
+		if p := recover(); p != nil {
+			res, err = Result{}, &ken.Error{Code: ken.CodeCorrupt, Field: x.dir, Msg: "can't read the keyword index",
+				Try: "Remove the folder; it will be built anew.", Err: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	p, err := x.plan(ctx, r, recent, terms)
+	defer p.close()
+	if err == nil {
+		res, err = p.run(ctx, r, q)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("search keyword index: %w", err)
+	}
+	return res, err
+}
+
+// Bounds of what is held: a list longer than maxHeldList is read from the engine each
+// time, and more than maxHeld postings, 6 MB of them, are never held at once.
+const (
+	maxHeldList = 1 << 14
+	maxHeld     = 1 << 19
+)
+
+// held is what searches have read of one snapshot of the engine and the next ones will
+// read again: the lists of words that are not very common, and which document is which
+// record. To walk a list in memory costs a twentieth of what it costs to open it in
+// each segment and to decode it.
+//
+// A snapshot never changes: every batch, merge and flush makes another one, for which
+// another held begins. So nothing in here can be out of date; and it does not keep the
+// snapshot, or its files, alive.
+type held struct {
+	of   weak.Pointer[scorch.IndexSnapshot]
+	refs []atomic.Uint32 // by the document's number in the snapshot; the ref plus one, 0 is not known yet
+
+	mu    sync.RWMutex // guards the rest
+	lists map[string]*list
+	size  int // of lists, in postings
+}
+
+// list is a word's documents in one snapshot, by their number in it. It never changes.
+type list struct {
+	count uint64 // as the engine says it
+	docs  []posting
+}
+
+type posting struct {
+	doc  uint32
+	freq uint32
+	norm float32 // as the engine has it: a float32
+}
+
+// heldOf is what is held of a snapshot; nil when it is none of the engine's usual ones.
+func (x *Index) heldOf(r index.IndexReader) *held {
+	snapshot, ok := r.(*scorch.IndexSnapshot)
+	if !ok {
+		return nil
+	}
+	of := weak.Make(snapshot)
+	old := x.held.Load()
+	if old != nil && old.of == of {
+		return old
+	}
+	docs := 0
+	for _, s := range snapshot.Segments() {
+		docs += int(s.FullSize())
+	}
+	h := &held{of: of, refs: make([]atomic.Uint32, docs), lists: map[string]*list{}}
+	x.held.CompareAndSwap(old, h) // one of those that begin together stays
+	return h
+}
+
+// list is a term's; nil when it is not held. h may be nil.
+func (h *held) list(term string) *list {
+	if h == nil {
+		return nil
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.lists[term]
+}
+
+// keep holds a list that was read to its end. When there are too many it starts anew,
+// which for words, a few of them in most questions, does as well as keeping an order.
+func (h *held) keep(term string, l *list) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lists[term] != nil {
+		return
+	}
+	n := len(l.docs) + 16 // a word that nobody uses takes room too
+	if h.size+n > maxHeld {
+		clear(h.lists)
+		h.size = 0
+	}
+	h.lists[strings.Clone(term)] = l // the term may be a part of a whole message
+	h.size += n
+}
+
+// refOf is the ref of a document of the snapshot. h may be nil.
+func (h *held) refOf(r index.IndexReader, doc uint64, id index.IndexInternalID) (uint32, error) {
+	if h != nil && doc < uint64(len(h.refs)) {
+		if ref := h.refs[doc].Load(); ref != 0 {
+			return ref - 1, nil
+		}
+	}
+	id.SetValue(doc)
+	ref, err := refOf(r, id)
+	if err == nil && h != nil && doc < uint64(len(h.refs)) {
+		h.refs[doc].Store(ref + 1) // 0, not known, for the very last ref that there can be
+	}
+	return ref, err
 }

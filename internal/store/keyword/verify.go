@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +12,12 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
 	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
 )
 
 // directoryFile is the engine's list of segments, a bbolt database.
@@ -97,4 +101,142 @@ func verifyFile(path string) error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, os.ErrNotExist)
+}
+
+// fillerID names an empty document that makes a lone segment mergeable. No
+// ref's name is as long. It stays: without words, it takes part in nothing.
+const fillerID = "filler"
+
+// scrubPause is the time between two looks at the folder.
+const scrubPause = 5 * time.Millisecond
+
+// Scrub makes the index forget what was deleted before the call: segments that
+// still hold words of deleted documents are merged into new ones without them,
+// and Scrub returns when the old files are gone from the folder. It writes the
+// whole index anew; writers and searches go on meanwhile. It returns an
+// ErrUnavailable when ctx ends first or the disk refuses.
+func (x *Index) Scrub(ctx context.Context) error {
+	engine, done, err := x.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	select {
+	case x.scrubbing <- struct{}{}:
+		defer func() { <-x.scrubbing }()
+		err = x.scrub(ctx, engine)
+		x.held.Store(nil) // of a snapshot with the deleted documents, perhaps
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return &ken.Error{Code: ken.CodeUnavailable, Msg: "deleted words are still in the keyword index's files",
+			Try: "Try again; if that fails too, remove the folder and let it be built anew.", Err: fmt.Errorf("scrub: %w", err)}
+	}
+	return nil
+}
+
+func (x *Index) scrub(ctx context.Context, engine *scorch.Scorch) error {
+	x.writing.Lock()
+	err := x.settle(engine)
+	x.writing.Unlock()
+	if err != nil {
+		return err
+	}
+	// A flush and a merge that were under way when the last document was deleted
+	// may still write its words. These two end after them, so from here on no
+	// other file gets any.
+	if err := x.flush(ctx, engine); err != nil {
+		return err
+	}
+	if err := x.merge(ctx, engine); err != nil {
+		return err
+	}
+	suspects, err := filepath.Glob(filepath.Join(x.dir, "*.zap"))
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(scrubPause)
+	defer tick.Stop()
+	for {
+		// The engine removes old files only after it has persisted something, and
+		// not while a search reads them: give it a reason, again and again.
+		if err := x.flush(ctx, engine); err != nil {
+			return err
+		}
+		left, err := x.inspect(engine, suspects)
+		if err != nil || left.files == 0 {
+			return err
+		}
+		if left.dirty {
+			if left.lone {
+				if err := engine.Update(document.NewDocument(fillerID)); err != nil {
+					return err
+				}
+				if err := x.flush(ctx, engine); err != nil {
+					return err
+				}
+			}
+			if err := x.merge(ctx, engine); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// remains is what a look at the folder found.
+type remains struct {
+	files int  // suspects that exist and are not segments free of deletions
+	dirty bool // one of them is a segment, so it has to be merged
+	lone  bool // there is only one segment; the engine plans no merge for it
+}
+
+func (x *Index) inspect(engine *scorch.Scorch, suspects []string) (remains, error) {
+	r, err := engine.Reader()
+	if err != nil {
+		return remains{}, err
+	}
+	defer r.Close()
+	segments := r.(*scorch.IndexSnapshot).Segments()
+	clean := map[string]bool{}
+	for _, s := range segments {
+		if f, ok := s.Segment().(interface{ Path() string }); ok {
+			clean[f.Path()] = s.LiveSize() == s.FullSize()
+		}
+	}
+	left := remains{lone: len(segments) == 1}
+	for _, path := range suspects {
+		isClean, isSegment := clean[path]
+		if isClean || !isSegment && !exists(path) {
+			continue
+		}
+		left.files++
+		left.dirty = left.dirty || isSegment
+	}
+	return left, nil
+}
+
+// merge merges all segments into one, as far as the engine sees a need.
+func (x *Index) merge(ctx context.Context, engine *scorch.Scorch) error {
+	merged := make(chan error, 1)
+	go func() { merged <- engine.ForceMerge(ctx, nil) }() // ends at the latest when the engine closes
+	tick := time.NewTicker(scrubPause)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-merged:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if f := x.fault.Load(); f != nil {
+				return *f
+			}
+		}
+	}
 }

@@ -27,7 +27,7 @@ type cache struct {
 	commit uint64
 	heard  time.Time // when the server last said that this is its commit
 	rows   map[store.Ref]seenRow
-	links  map[store.Ref]link
+	links  map[store.Ref]neighbourRow
 	whole  map[string]bool // searches of which all is known as of commit
 	// dropped are the records that were known as of commits before, and until when:
 	// who asks for one will ask for the others.
@@ -43,7 +43,7 @@ type readClaim struct {
 }
 
 func newCache() *cache {
-	return &cache{rows: map[store.Ref]seenRow{}, links: map[store.Ref]link{}, read: map[store.Ref]readClaim{}, dropped: map[store.Ref]time.Time{}, whole: map[string]bool{}}
+	return &cache{rows: map[store.Ref]seenRow{}, links: map[store.Ref]neighbourRow{}, read: map[store.Ref]readClaim{}, dropped: map[store.Ref]time.Time{}, whole: map[string]bool{}}
 }
 
 // hear notes the commit that an answer carries, and reports whether what the answer
@@ -60,7 +60,7 @@ func (c *cache) hearLocked(commit uint64) bool {
 	}
 	if commit > c.commit {
 		c.drop(c.rows)
-		c.commit, c.rows, c.links = commit, map[store.Ref]seenRow{}, map[store.Ref]link{}
+		c.commit, c.rows, c.links = commit, map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 		clear(c.whole)
 	}
 	c.heard = time.Now()
@@ -106,7 +106,7 @@ func (c *cache) see(commit uint64, search string, sight []byte) error {
 	newest := c.hearLocked(commit)
 	rows, links := c.rows, c.links
 	if !newest {
-		rows, links = map[store.Ref]seenRow{}, map[store.Ref]link{}
+		rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 	}
 	if newest {
 		c.room()
@@ -131,7 +131,7 @@ func (c *cache) room() {
 }
 
 // put adds what is known as of a commit.
-func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.Ref]link) {
+func (c *cache) put(commit uint64, rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.hearLocked(commit) {
@@ -174,7 +174,7 @@ func (c *cache) around(ref store.Ref, n int) (before, after []store.Ref, ok bool
 }
 
 // around follows links to both sides; false when one is not known.
-func around(links map[store.Ref]link, ref store.Ref, n int) (before, after []store.Ref, ok bool) {
+func around(links map[store.Ref]neighbourRow, ref store.Ref, n int) (before, after []store.Ref, ok bool) {
 	switch l, known := links[ref]; {
 	case !known:
 		return nil, nil, false
@@ -188,7 +188,7 @@ func around(links map[store.Ref]link, ref store.Ref, n int) (before, after []sto
 	return before, after, ok
 }
 
-func walk(links map[store.Ref]link, ref store.Ref, n int, known, end uint8) (out []store.Ref, ok bool) {
+func walk(links map[store.Ref]neighbourRow, ref store.Ref, n int, known, end uint8) (out []store.Ref, ok bool) {
 	out = []store.Ref{}
 	for range n {
 		l := links[ref]

@@ -11,9 +11,9 @@ import (
 func TestTheCacheIsBounded(t *testing.T) {
 	c := newCache()
 	for from := store.Ref(0); from < 4*maxSeen; from += asideRows {
-		rows, links := map[store.Ref]seenRow{}, map[store.Ref]link{}
+		rows, links := map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 		for ref := from; ref < from+asideRows; ref++ {
-			rows[ref], links[ref] = seenRow{}, link{flags: linkNone}
+			rows[ref], links[ref] = seenRow{}, neighbourRow{flags: linkNone}
 		}
 		c.put(7, rows, links)
 		if _, ok := c.row(from); !ok {

@@ -60,7 +60,7 @@ type Client struct {
 	cache  *cache
 	broken atomic.Bool
 	trips  atomic.Uint64
-	pulse  pulse
+	pulse  heartbeat
 
 	mu     sync.Mutex // guards the rest
 	idle   []*conn
@@ -90,7 +90,7 @@ type conn struct {
 func Dial(ctx context.Context, network, address string, o Options) (*Client, error) {
 	life, cancel := context.WithCancel(context.Background())
 	c := &Client{network: network, address: address, o: o, ctx: life, cancel: cancel,
-		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: pulse{change: make(chan struct{}, 1)}}
+		slots: make(chan struct{}, maxConns), cache: newCache(), open: map[*conn]bool{}, pulse: heartbeat{change: make(chan struct{}, 1)}}
 	if o.Embedder != nil {
 		c.model = o.Embedder.Model()
 	}
@@ -126,7 +126,7 @@ func (c *Client) listen(w *conn) {
 		return
 	}
 	c.broken.Store(true)
-	var last bye
+	var last closeNotice
 	if err == nil && f.kind == kBye {
 		_ = codec.Decode(f.body, &last) // else it is gone all the same
 	}
@@ -301,3 +301,113 @@ func (c *Client) ID() string { return c.id }
 // Embedder is this process's; the store's vectors are of the same model, or are not
 // compared.
 func (c *Client) Embedder() embed.Embedder { return c.o.Embedder }
+
+// exchange sends a request and reads the answer's frame. After an error the
+// connection is of no more use.
+func (c *Client) exchange(ctx context.Context, cn *conn, kind byte, b []byte) (frame, error) {
+	c.trips.Add(1)
+	stop := context.AfterFunc(ctx, func() { _ = cn.nc.SetDeadline(time.Unix(1, 0)) })
+	f, err := cn.roundTrip(kind, b)
+	if !stop() { // the connection may have got its deadline after the answer
+		if err == nil {
+			return f, errSpent
+		}
+		return f, ctx.Err()
+	}
+	if _, lost := Lost(err); lost {
+		if hung := c.hangs(true); hung != nil {
+			return f, hung
+		}
+		c.broken.Store(true)
+	}
+	return f, err
+}
+
+// Trips is how many requests were answered so far, or tried: what a turn costs more
+// than in the process that holds the store.
+func (c *Client) Trips() uint64 { return c.trips.Load() }
+
+// Broken reports whether a connection broke since the client was made, or the client
+// was closed. A call that takes no context says so in no other way.
+func (c *Client) Broken() bool { return c.broken.Load() }
+
+// errSpent is that the answer is there, and that the connection can't be used again.
+var errSpent = errors.New("the connection is spent")
+
+func (cn *conn) roundTrip(kind byte, b []byte) (frame, error) {
+	if err := sendFrame(cn.nc, kind, b); err != nil {
+		if errors.Is(err, errTooLarge) {
+			return frame{}, errTooLong
+		}
+		return cn.last(err)
+	}
+	f, err := readFrame(cn.r, maxFrame)
+	if err == nil && f.kind != kAnswer {
+		err = fmt.Errorf("a frame of kind %d", f.kind)
+	}
+	if err != nil {
+		return frame{}, &LostError{Sent: true, Err: err}
+	}
+	return f, nil
+}
+
+// last is what a server that is gone has said before, such as why it went. cause is
+// why it could not be asked: a frame that is not whole is not read.
+func (cn *conn) last(cause error) (frame, error) {
+	_ = cn.nc.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	if f, err := readFrame(cn.r, maxFrame); err == nil && f.kind == kAnswer {
+		return f, errSpent
+	}
+	return frame{}, &LostError{Err: cause}
+}
+
+var errTooLong = &ken.Error{Code: ken.CodeInvalid, Msg: "more than fits into one message to the process that holds the store", Try: "Write it in smaller parts."}
+
+// head reads an answer's head, and notes what it says of the store. rest is what
+// was asked for.
+func (c *Client) head(f frame) (a answer, rest []byte, err error) {
+	rest, err = codec.DecodeSome(f.body, &a)
+	if err != nil {
+		return a, nil, &LostError{Sent: true, Err: err}
+	}
+	c.cache.hear(a.Commit)
+	return a, rest, nil
+}
+
+// call asks and reads the answer.
+func call[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (out A, commit uint64, err error) {
+	cn, err := c.take(ctx)
+	if err != nil {
+		return out, 0, err
+	}
+	cn.out = codec.Append(startFrame(cn.out), q)
+	f, err := c.exchange(ctx, cn, kind, cn.out)
+	if cap(cn.out) > 1<<20 {
+		cn.out = nil
+	}
+	c.give(cn, err == nil)
+	if err != nil && !errors.Is(err, errSpent) {
+		return out, 0, err
+	}
+	a, rest, err := c.head(f)
+	if err != nil {
+		return out, 0, err
+	}
+	err = a.Err.err()
+	if wrong := codec.Decode(rest, &out); wrong != nil && err == nil {
+		err = &LostError{Sent: true, Err: wrong}
+	}
+	return out, a.Commit, err
+}
+
+// ask is call for what takes no look at the commit.
+func ask[Q, A any](ctx context.Context, c *Client, kind byte, q *Q) (A, error) {
+	out, _, err := call[Q, A](ctx, c, kind, q)
+	return out, err
+}
+
+// tell is call for what has no answer but an error.
+func tell[Q any](ctx context.Context, c *Client, kind byte, q *Q) error {
+	_, _, err := call[Q, empty](ctx, c, kind, q)
+	return err
+}

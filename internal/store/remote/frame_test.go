@@ -2,12 +2,18 @@ package remote
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
+	"syscall"
 	"testing"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -72,7 +78,7 @@ func FuzzSight(f *testing.F) {
 	f.Add([]byte{0, 1, 5, rowGone, 1, streamBegins | streamEnds, 3, 4, 5, 6})
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 1, 7, rowNamed, 1, 'x', 0, 1, 2, 9, 0, 0, 0, 0, 3, 1, 2, 2, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, links := map[store.Ref]seenRow{}, map[store.Ref]link{}
+		rows, links := map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
 		if readSight(b, rows, links) != nil {
 			return
 		}
@@ -86,4 +92,59 @@ func FuzzSight(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An error says the same on the other side, to people and to programs.
+func TestErrorsCross(t *testing.T) {
+	inner := &ken.Error{Code: ken.CodeInvalid, Field: "path", Msg: "empty", Try: "Name it."}
+	for _, err := range []error{
+		nil,
+		errors.New("plain"),
+		inner,
+		&ken.Error{Code: ken.CodeInvalid, Field: "evidence[0]", Msg: "refused", Err: inner},
+		fmt.Errorf("search keywords: %w", &ken.Error{Code: ken.CodeUnavailable, Msg: "down", Try: "Wait.", Err: errors.New("dial")}),
+		context.Canceled,
+		context.DeadlineExceeded,
+		fmt.Errorf("embed: %w", context.DeadlineExceeded),
+		errors.Join(errors.New("one"), ken.ErrNotFound, fmt.Errorf("three: %w", ken.ErrHeld)),
+		&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES},
+		fmt.Errorf("open store: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.ENOENT}),
+		errors.New("caf\xe9"),
+	} {
+		f := toFault(err)
+		var back *fault
+		if wrong := codec.Decode(codec.Append(nil, &f), &back); wrong != nil {
+			t.Fatal(wrong)
+		}
+		got := back.err()
+		if (err == nil) != (got == nil) {
+			t.Errorf("%v became %v", err, got)
+		}
+		if err == nil {
+			continue
+		}
+		if got.Error() != err.Error() && err.Error() != "caf\xe9" || ken.Hint(got) != ken.Hint(err) {
+			t.Errorf("%q (%q) became %q (%q)", err, ken.Hint(err), got, ken.Hint(got))
+		}
+		for _, is := range []error{ken.ErrInvalid, ken.ErrNotFound, ken.ErrHeld, ken.ErrUnavailable, ken.ErrCorrupt, context.Canceled,
+			context.DeadlineExceeded, fs.ErrPermission, fs.ErrNotExist} {
+			if errors.Is(err, is) != errors.Is(got, is) {
+				t.Errorf("%v is %v: %v, and afterwards %v", err, is, errors.Is(err, is), errors.Is(got, is))
+			}
+		}
+		var was, is *ken.Error
+		if errors.As(err, &was) && (!errors.As(got, &is) || was.Code != is.Code || was.Field != is.Field || was.Msg != is.Msg) {
+			t.Errorf("%+v became %+v", was, is)
+		}
+	}
+}
+
+func TestADeepErrorIsCutOff(t *testing.T) {
+	err := errors.New("the root")
+	for range 1000 {
+		err = fmt.Errorf("x: %w", err)
+	}
+	if got := toFault(err).err(); got.Error() != err.Error() {
+		t.Errorf("%d bytes became %d", len(err.Error()), len(got.Error()))
+	}
 }

@@ -35,7 +35,7 @@ func on[Q, A any](do func(ctx context.Context, s store.Served, q *Q) (A, error))
 
 // act makes a handler of what answers with an error or without.
 func act[Q any](do func(ctx context.Context, s store.Served, q *Q) error) handler {
-	return on(func(ctx context.Context, s store.Served, q *Q) (nothing, error) { return nothing{}, do(ctx, s, q) })
+	return on(func(ctx context.Context, s store.Served, q *Q) (empty, error) { return empty{}, do(ctx, s, q) })
 }
 
 // answer is the frame of an answer.
@@ -115,7 +115,7 @@ var handlers = map[byte]handler{
 		}
 		return s.Cosines(q.Query, q.Refs), nil
 	}),
-	kSight: on(func(_ context.Context, s store.Served, q *sightRequest) ([]byte, error) {
+	kSight: on(func(_ context.Context, s store.Served, q *prefetchRequest) ([]byte, error) {
 		refs, alone := q.Refs, []store.Ref(nil)
 		for ref, n := q.From, min(q.N, s.Refs()-int(q.From)); n > 0; ref, n = ref+1, n-1 {
 			alone = append(alone, ref)
@@ -132,7 +132,7 @@ var handlers = map[byte]handler{
 		}
 		return c, nil
 	}),
-	kDocumentHashes: on(func(ctx context.Context, s store.Served, _ *nothing) (map[string]store.Known, error) {
+	kDocumentHashes: on(func(ctx context.Context, s store.Served, _ *empty) (map[string]store.Known, error) {
 		return s.DocumentHashes(ctx)
 	}),
 	kPutDocuments: act(func(ctx context.Context, s store.Served, q *documentsRequest) error {
@@ -144,7 +144,7 @@ var handlers = map[byte]handler{
 	kTouchDocuments: act(func(ctx context.Context, s store.Served, q *documentsRequest) error {
 		return s.TouchDocuments(ctx, q.Touch)
 	}),
-	kOrphans: on(func(ctx context.Context, s store.Served, _ *nothing) ([]string, error) { return s.Orphans(ctx) }),
+	kOrphans: on(func(ctx context.Context, s store.Served, _ *empty) ([]string, error) { return s.Orphans(ctx) }),
 	kPruneOrphans: on(func(ctx context.Context, s store.Served, q *documentsRequest) (int, error) {
 		return s.PruneOrphans(ctx, q.Remove)
 	}),
@@ -169,15 +169,15 @@ var handlers = map[byte]handler{
 		return a, err
 	}),
 	kEvents: on(events),
-	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *nothing) (store.LogReport, error) {
+	kVerifyLog: on(func(ctx context.Context, s store.Served, _ *empty) (store.LogReport, error) {
 		return s.VerifyLog(ctx)
 	}),
-	kCheck:        on(func(ctx context.Context, s store.Served, _ *nothing) (store.CheckReport, error) { return s.Check(ctx) }),
-	kFaults:       on(func(ctx context.Context, s store.Served, _ *nothing) ([]store.Fault, error) { return s.Faults(ctx) }),
-	kEmbedMissing: on(func(ctx context.Context, s store.Served, _ *nothing) (int, error) { return s.EmbedMissing(ctx) }),
-	kCompact:      act(func(ctx context.Context, s store.Served, _ *nothing) error { return s.Compact(ctx) }),
+	kCheck:        on(func(ctx context.Context, s store.Served, _ *empty) (store.CheckReport, error) { return s.Check(ctx) }),
+	kFaults:       on(func(ctx context.Context, s store.Served, _ *empty) ([]store.Fault, error) { return s.Faults(ctx) }),
+	kEmbedMissing: on(func(ctx context.Context, s store.Served, _ *empty) (int, error) { return s.EmbedMissing(ctx) }),
+	kCompact:      act(func(ctx context.Context, s store.Served, _ *empty) error { return s.Compact(ctx) }),
 	kCopy:         act(func(ctx context.Context, s store.Served, q *copyRequest) error { return s.CopyTo(ctx, q.Dir) }),
-	kRebuild:      act(func(ctx context.Context, s store.Served, _ *nothing) error { return s.Rebuild(ctx) }),
+	kRebuild:      act(func(ctx context.Context, s store.Served, _ *empty) error { return s.Rebuild(ctx) }),
 }
 
 // speaks reports whether the store's vectors are of this model. A client without an
@@ -305,5 +305,5 @@ func (c *session) wait(f frame) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err)
 	}
-	return c.send(c.answer(c.store.Commit(), err, func(b []byte) []byte { return appendTo(b, &nothing{}) }))
+	return c.send(c.answer(c.store.Commit(), err, func(b []byte) []byte { return appendTo(b, &empty{}) }))
 }

@@ -20,8 +20,8 @@ const (
 	forgiving = time.Second
 )
 
-// pulse is what is known of the holder's heartbeat. It is safe for concurrent use.
-type pulse struct {
+// heartbeat is what is known of the holder's heartbeat. It is safe for concurrent use.
+type heartbeat struct {
 	asked  atomic.Int64 // when the oldest question without an answer was sent, Unix ns; 0 for none
 	hung   atomic.Int64 // since when the holder does not answer, Unix ns; 0 while it does
 	change chan struct{}

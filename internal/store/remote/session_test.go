@@ -31,7 +31,7 @@ func FuzzSession(f *testing.F) {
 	f.Add(request(kQuery, &ken.Query{Question: "x"}))
 	f.Add(request(kKeyword, &searchRequest{Text: "x", Limit: -1}))
 	f.Add(request(kNewest, &searchRequest{Limit: 1 << 40}))
-	f.Add(request(kSight, &sightRequest{Refs: []store.Ref{1}, From: 1 << 31, N: 1 << 40, Reach: 1 << 40}))
+	f.Add(request(kSight, &prefetchRequest{Refs: []store.Ref{1}, From: 1 << 31, N: 1 << 40, Reach: 1 << 40}))
 	f.Add(request(kGlances, &glancesRequest{From: 1 << 31, N: -1}))
 	f.Add(request(kEvents, &eventsRequest{From: 1 << 63, N: -1}))
 	f.Add(append(request(kView, &shelfRequest{}), request(kShelfScan, &shelfRequest{Key: "a", After: "b", Began: true})...))

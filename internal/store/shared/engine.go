@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +16,7 @@ import (
 
 // engine is a store that this process or another one holds, now the one and then
 // the other.
-type engine struct{ s *seat }
+type engine struct{ s *ownerConn }
 
 var (
 	_ store.Engine = (*engine)(nil)
@@ -160,4 +161,233 @@ func (h shelf) View(ctx context.Context, fn func(store.ShelfReader) error) error
 // Update implements store.Shelf.
 func (h shelf) Update(ctx context.Context, fn func(store.ShelfTx) error) error {
 	return h.e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Shelf().Update(ctx, fn) })
+}
+
+// WriteClaim implements ken.Store.
+func (e *engine) WriteClaim(ctx context.Context, c ken.Claim) (id string, err error) {
+	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) { id, err = s.WriteClaim(ctx, c); return err })
+	return id, err
+}
+
+// Query implements ken.Store.
+func (e *engine) Query(ctx context.Context, q ken.Query) (out []ken.Claim, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.Query(ctx, q); return err })
+	return out, err
+}
+
+// Transition implements ken.Store.
+func (e *engine) Transition(ctx context.Context, t ken.Transition) error {
+	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Transition(ctx, t) })
+}
+
+// Supersede implements ken.Store.
+func (e *engine) Supersede(ctx context.Context, oldID, newID string) error {
+	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Supersede(ctx, oldID, newID) })
+}
+
+// SupersedeFor implements store.Claims.
+func (e *engine) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+	return e.write(ctx, func(ctx context.Context, s store.Engine) error {
+		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
+	})
+}
+
+// History implements ken.Store.
+func (e *engine) History(ctx context.Context, id string) (out []ken.ClaimEvent, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { out, err = s.History(ctx, id); return err })
+	return out, err
+}
+
+// Get implements store.Claims.
+func (e *engine) Get(ctx context.Context, id string) (c ken.Claim, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.Get(ctx, id); return err })
+	return c, err
+}
+
+// ByKey implements store.Claims.
+func (e *engine) ByKey(ctx context.Context, key string) (c ken.Claim, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { c, err = s.ByKey(ctx, key); return err })
+	return c, err
+}
+
+// Import implements store.Claims. What another process holds gets a large import in
+// several transactions.
+func (e *engine) Import(ctx context.Context, in []store.Incoming) []store.Outcome {
+	if r := e.s.role.Load(); r != nil && r.client == nil {
+		return r.store.Import(ctx, in)
+	}
+	out := make([]store.Outcome, 0, len(in))
+	for part := range remote.Parts(in) {
+		var got []store.Outcome
+		err := e.write(ctx, func(ctx context.Context, s store.Engine) error {
+			got = s.Import(ctx, part)
+			for i := range got {
+				if _, lost := remote.Lost(got[i].Err); lost {
+					return got[i].Err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			got = make([]store.Outcome, len(part))
+			for i := range got {
+				got[i].Err = err
+			}
+		}
+		out = append(out, got...)
+	}
+	return out
+}
+
+// Reinforce implements store.Claims.
+func (e *engine) Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error {
+	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Reinforce(ctx, id, evidence, actor) })
+}
+
+// Archive implements store.Claims.
+func (e *engine) Archive(ctx context.Context, id, reason string, actor ken.Actor) error {
+	return e.write(ctx, func(ctx context.Context, s store.Engine) error { return s.Archive(ctx, id, reason, actor) })
+}
+
+// Forget implements store.Claims.
+func (e *engine) Forget(ctx context.Context, id, reason string, actor ken.Actor) (ids []string, err error) {
+	err = e.write(ctx, func(ctx context.Context, s store.Engine) (err error) {
+		ids, err = s.Forget(ctx, id, reason, actor)
+		return err
+	})
+	return ids, err
+}
+
+// Scan implements store.Claims.
+func (e *engine) Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error] {
+	own := *f // as it is now
+	return func(yield func(ken.Claim, error) bool) {
+		all := remote.Walk(ctx, pages{e}, &own, want)
+		if r := e.s.role.Load(); r != nil && r.client == nil && want != nil {
+			all = r.store.Scan(ctx, &own, want)
+		}
+		all(yield)
+	}
+}
+
+// Claims implements store.Claims.
+func (e *engine) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
+	return func(yield func(ken.Claim, error) bool) {
+		all := remote.Walk(ctx, pages{e}, nil, nil)
+		if r := e.s.role.Load(); r != nil && r.client == nil {
+			all = r.store.Claims(ctx)
+		}
+		all(yield)
+	}
+}
+
+// pages walks through the claims of whoever holds the store: a record keeps its ref
+// when another process takes over.
+type pages struct{ e *engine }
+
+func (p pages) Glances(ctx context.Context, f *ken.Filter, from store.Ref, n int) (page []store.Located, next store.Ref, done bool, err error) {
+	err = p.e.read(ctx, func(s store.Engine) (err error) {
+		page, next, done, err = s.(remote.Paged).Glances(ctx, f, from, n)
+		return err
+	})
+	return page, next, done, err
+}
+
+func (p pages) Records(ctx context.Context, refs []store.Ref) (out []store.Record, err error) {
+	err = p.e.read(ctx, func(s store.Engine) (err error) { out, err = s.(remote.Paged).Records(ctx, refs); return err })
+	return out, err
+}
+
+// What is written of documents is the same when it is written twice, so that no name
+// is needed for it.
+
+// DocumentHashes implements store.Documents.
+func (e *engine) DocumentHashes(ctx context.Context) (known map[string]store.Known, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { known, err = s.DocumentHashes(ctx); return err })
+	return known, err
+}
+
+// PutDocuments implements store.Documents.
+func (e *engine) PutDocuments(ctx context.Context, docs []store.Document) error {
+	return e.read(ctx, func(s store.Engine) error { return s.PutDocuments(ctx, docs) })
+}
+
+// RemoveDocuments implements store.Documents.
+func (e *engine) RemoveDocuments(ctx context.Context, paths []string) error {
+	return e.read(ctx, func(s store.Engine) error { return s.RemoveDocuments(ctx, paths) })
+}
+
+// TouchDocuments implements store.Documents.
+func (e *engine) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
+	return e.read(ctx, func(s store.Engine) error { return s.TouchDocuments(ctx, known) })
+}
+
+// Orphans implements store.Documents.
+func (e *engine) Orphans(ctx context.Context) (paths []string, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { paths, err = s.Orphans(ctx); return err })
+	return paths, err
+}
+
+// PruneOrphans implements store.Documents. Should a holder be lost on the way, those
+// that it had pruned are not counted.
+func (e *engine) PruneOrphans(ctx context.Context, paths []string) (n int, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { n, err = s.PruneOrphans(ctx, paths); return err })
+	return n, err
+}
+
+// Events implements store.Log. Each page is read from whoever holds the store then.
+func (e *engine) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+	return func(yield func(*store.Event, error) bool) {
+		for done := false; !done; {
+			stopped := false
+			err := e.read(ctx, func(s store.Engine) error {
+				for ev, err := range s.Events(ctx, from) {
+					if err != nil {
+						return err
+					}
+					from = ev.Seq + 1
+					if stopped = !yield(ev, nil); stopped {
+						return nil
+					}
+				}
+				done = true
+				return nil
+			})
+			if err != nil {
+				yield(nil, err)
+			}
+			if err != nil || stopped {
+				return
+			}
+		}
+	}
+}
+
+// Seq implements store.Log.
+func (e *engine) Seq() (seq uint64) {
+	e.now(func(s store.Engine) { seq = s.Seq() })
+	return seq
+}
+
+// Wait implements store.Log.
+func (e *engine) Wait(ctx context.Context, seq uint64) error {
+	return e.read(ctx, func(s store.Engine) error { return s.Wait(ctx, seq) })
+}
+
+// Check implements store.Engine.
+func (e *engine) Check(ctx context.Context) (r store.CheckReport, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.Check(ctx); return err })
+	return r, err
+}
+
+// Faults implements store.Engine.
+func (e *engine) Faults(ctx context.Context) (f []store.Fault, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { f, err = s.Faults(ctx); return err })
+	return f, err
+}
+
+// VerifyLog implements store.Log.
+func (e *engine) VerifyLog(ctx context.Context) (r store.LogReport, err error) {
+	err = e.read(ctx, func(s store.Engine) (err error) { r, err = s.VerifyLog(ctx); return err })
+	return r, err
 }

@@ -3,10 +3,16 @@ package shared
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,7 +22,7 @@ import (
 
 // host is a store that this process holds, and its server.
 type host struct {
-	s      *seat
+	s      *ownerConn
 	lock   *bolt.Lock
 	store  *bolt.Store
 	server *remote.Server
@@ -30,7 +36,7 @@ type host struct {
 }
 
 // hold takes the folder, and opens the store. ken.ErrHeld: another process has it.
-func (s *seat) hold() (*role, error) {
+func (s *ownerConn) hold() (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
 	h := &host{s: s, token: newToken()}
@@ -138,4 +144,135 @@ func (h *host) end(evicted bool) {
 func (h *host) close(evicted bool) error {
 	h.end(evicted)
 	return h.store.Close()
+}
+
+// Options configures Owners; the zero value works.
+type Options struct {
+	// Store is how stores are opened. Owner and LockTimeout are ignored.
+	Store bolt.Options
+
+	// OnHold is called when this process has come to hold an owner's folder, the
+	// first time as well as by taking over: it is who looks after the store from now
+	// on. It must not take long, nor call Close. May be nil.
+	OnHold func(owner string)
+
+	// Wait is how long a folder may be held by a process that can't be reached before
+	// that is an error. Default 10 s.
+	Wait time.Duration
+	// RuntimeDir is where sockets lie whose path would be too long in the folder of
+	// the store: in a folder of this user alone. Default XDG_RUNTIME_DIR, else the
+	// folder for temporary files.
+	RuntimeDir string
+	// Mend is how often a holder looks whether its socket is still there. Default 1 s.
+	Mend time.Duration
+	Log  *slog.Logger // default slog.Default()
+}
+
+// drain is how long a holder that ends waits for what it was asked.
+const drain = 5 * time.Second
+
+func (o Options) withDefaults() Options {
+	if o.OnHold == nil {
+		o.OnHold = func(string) {}
+	}
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.RuntimeDir == "" {
+		if o.RuntimeDir = os.Getenv("XDG_RUNTIME_DIR"); o.RuntimeDir == "" {
+			o.RuntimeDir = os.TempDir()
+		}
+	}
+	if o.Mend <= 0 {
+		o.Mend = time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Store.Log == nil {
+		o.Store.Log = o.Log
+	}
+	if o.Store.Progress == nil {
+		o.Store.Progress = func(string, int, int) {}
+	}
+	o.Store.LockTimeout = -1 // others are waited for by asking them
+	return o
+}
+
+const (
+	socketName = "ken.sock"
+	// maxSocket is how long a socket's path may be, less than the 104 bytes that the
+	// meanest systems have for it.
+	maxSocket = 100
+)
+
+// listen opens what other processes connect with: a socket in the store's folder,
+// or in the runtime folder, or a loopback port. Only the holder of the folder's
+// lock calls it: it removes the socket that a holder before it has left.
+func listen(dir, runtime string) (l net.Listener, network, address string, err error) {
+	// What is in the folder is nobody else's to look at.
+	if fi, err := os.Stat(dir); err == nil && fi.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(dir, 0o700) // where it can't be: the socket has its own mode, and a token
+	}
+	path := filepath.Join(dir, socketName)
+	if len(path) <= maxSocket {
+		if l, err = listenUnix(path); err == nil {
+			return l, "unix", path, nil
+		}
+	}
+	private, err2 := privateFolder(runtime)
+	if err2 == nil {
+		sum := sha256.Sum256([]byte(dir))
+		path = filepath.Join(private, hex.EncodeToString(sum[:12])+".sock")
+		if len(path) > maxSocket {
+			err2 = fmt.Errorf("%s is too long for a socket", path)
+		} else if l, err2 = listenUnix(path); err2 == nil {
+			return l, "unix", path, nil
+		}
+	}
+	l, err3 := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err3 != nil {
+		return nil, "", "", fmt.Errorf("serve the store: %w", errors.Join(err, err2, err3))
+	}
+	return l, "tcp", l.Addr().String(), nil
+}
+
+func listenUnix(path string) (net.Listener, error) {
+	switch fi, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case fi.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("%s is no socket of ours", path)
+	default:
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// privateFolder makes a folder for sockets that is this user's alone, and refuses
+// one that is not: in a folder that everybody writes to, somebody else may have made
+// it first.
+func privateFolder(base string) (string, error) {
+	dir := filepath.Join(base, "ken-"+strconv.Itoa(os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	fi, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !fi.IsDir() || fi.Mode().Perm()&0o077 != 0 || !ours(fi) {
+		return "", fmt.Errorf("%s is not a folder of this user alone", dir)
+	}
+	return dir, nil
 }

@@ -71,7 +71,7 @@ func (w *Owners) Get(ctx context.Context, owner string) (s store.Engine, release
 		el = w.used.PushFront(newSeat(w, owner, filepath.Join(w.dir, bolt.FolderName(owner))))
 		w.open[owner] = el
 	}
-	st := el.Value.(*seat)
+	st := el.Value.(*ownerConn)
 	st.uses++
 	w.used.MoveToFront(el)
 	w.evict()
@@ -95,16 +95,16 @@ func (w *Owners) Holds(owner string) bool {
 	if el == nil {
 		return false
 	}
-	r := el.Value.(*seat).role.Load()
+	r := el.Value.(*ownerConn).role.Load()
 	return r != nil && r.host != nil
 }
 
 // use counts one more use of a seat, by another process.
-func (w *Owners) use(st *seat) (done func()) {
+func (w *Owners) use(st *ownerConn) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st.uses++
-	if el := w.open[st.owner]; el != nil && el.Value.(*seat) == st {
+	if el := w.open[st.owner]; el != nil && el.Value.(*ownerConn) == st {
 		w.used.MoveToFront(el)
 	}
 	return func() { w.release(st) }
@@ -112,18 +112,18 @@ func (w *Owners) use(st *seat) (done func()) {
 
 // release ends one use. A store that could not be opened is forgotten with its last
 // use, so that the next one tries again.
-func (w *Owners) release(st *seat) {
+func (w *Owners) release(st *ownerConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st.uses--
-	if el := w.open[st.owner]; el != nil && el.Value.(*seat) == st && st.uses == 0 && st.failed() {
+	if el := w.open[st.owner]; el != nil && el.Value.(*ownerConn) == st && st.uses == 0 && st.failed() {
 		w.leave(el)
 	}
 	w.evict()
 }
 
 // inUse reports whether somebody has the store.
-func (w *Owners) inUse(st *seat) bool {
+func (w *Owners) inUse(st *ownerConn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return st.uses > 0
@@ -134,7 +134,7 @@ func (w *Owners) inUse(st *seat) bool {
 func (w *Owners) evict() {
 	for el := w.used.Back(); el != nil && w.used.Len() > w.limit; {
 		prev := el.Prev()
-		if st := el.Value.(*seat); st.uses == 0 && !st.busy() {
+		if st := el.Value.(*ownerConn); st.uses == 0 && !st.busy() {
 			w.leave(el)
 		}
 		el = prev
@@ -143,7 +143,7 @@ func (w *Owners) evict() {
 
 // leave closes a seat behind the caller's back. w.mu is held.
 func (w *Owners) leave(el *list.Element) {
-	st := el.Value.(*seat)
+	st := el.Value.(*ownerConn)
 	w.used.Remove(el)
 	delete(w.open, st.owner)
 	st.retire()
@@ -161,9 +161,9 @@ func (w *Owners) leave(el *list.Element) {
 func (w *Owners) Close() error {
 	w.mu.Lock()
 	w.closed = true
-	var last []*seat
+	var last []*ownerConn
 	for el := w.used.Front(); el != nil; el = el.Next() {
-		last = append(last, el.Value.(*seat))
+		last = append(last, el.Value.(*ownerConn))
 	}
 	w.used.Init()
 	clear(w.open)

@@ -17,9 +17,9 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// seat is this process's place at an owner's store, be it the holder's or a
+// ownerConn is this process's place at an owner's store, be it the holder's or a
 // client's.
-type seat struct {
+type ownerConn struct {
 	w      *Owners
 	owner  string
 	dir    string
@@ -61,8 +61,8 @@ type election struct {
 	err  error
 }
 
-func newSeat(w *Owners, owner, dir string) *seat {
-	s := &seat{w: w, owner: owner, dir: dir}
+func newSeat(w *Owners, owner, dir string) *ownerConn {
+	s := &ownerConn{w: w, owner: owner, dir: dir}
 	s.engine = &engine{s}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -70,7 +70,7 @@ func newSeat(w *Owners, owner, dir string) *seat {
 
 // current is the role that there is, or that the next election gives, which it
 // waits for.
-func (s *seat) current(ctx context.Context) (*role, error) {
+func (s *ownerConn) current(ctx context.Context) (*role, error) {
 	if r := s.role.Load(); r != nil {
 		return r, nil
 	}
@@ -98,7 +98,7 @@ func (s *seat) current(ctx context.Context) (*role, error) {
 }
 
 // elect begins an election, or returns the one under way. s.mu is held.
-func (s *seat) elect() *election {
+func (s *ownerConn) elect() *election {
 	if s.trying != nil {
 		return s.trying
 	}
@@ -134,7 +134,7 @@ const (
 
 // seek looks for a role until there is one: the holder's if nobody has it, else a
 // client's of who has.
-func (s *seat) seek() (*role, error) {
+func (s *ownerConn) seek() (*role, error) {
 	end := time.Now().Add(s.w.o.Wait)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		r, err := s.hold()
@@ -171,13 +171,13 @@ func (s *seat) seek() (*role, error) {
 }
 
 // hangs reports whether the holder said nothing to two connections.
-func (s *seat) hangs() bool {
+func (s *ownerConn) hangs() bool {
 	h := s.silent.Load()
 	return h != nil && time.Since(h.since) >= 2*remote.Silence
 }
 
 // listenFor notes whether the holder took a connection and then said nothing.
-func (s *seat) listenFor(connect error) {
+func (s *ownerConn) listenFor(connect error) {
 	if !errors.Is(connect, os.ErrDeadlineExceeded) {
 		s.silent.Store(nil)
 		return
@@ -188,7 +188,7 @@ func (s *seat) listenFor(connect error) {
 }
 
 // readOnly opens the store for reading alone.
-func (s *seat) readOnly(cause error) (*role, error) {
+func (s *ownerConn) readOnly(cause error) (*role, error) {
 	o := s.w.o.Store
 	o.Owner = s.owner
 	b, err := bolt.OpenReadOnly(s.ctx, s.dir, o)
@@ -203,7 +203,7 @@ func (s *seat) readOnly(cause error) (*role, error) {
 var errNobody = errors.New("nobody serves the store")
 
 // join becomes a client of the holder.
-func (s *seat) join() (*role, error) {
+func (s *ownerConn) join() (*role, error) {
 	h := bolt.ReadHolder(s.dir)
 	if h.Address == "" {
 		return nil, errNobody
@@ -231,7 +231,7 @@ func final(err error) bool {
 // lost gives up a client's role whose holder is gone, and looks for another one: at
 // once, so that the store has a holder, unless that process lives on and nobody
 // here has a use for the store.
-func (s *seat) lost(r *role, evicted bool) {
+func (s *ownerConn) lost(r *role, evicted bool) {
 	wanted := !evicted || s.w.inUse(s)
 	s.mu.Lock()
 	mine := s.role.Load() == r
@@ -248,21 +248,21 @@ func (s *seat) lost(r *role, evicted bool) {
 }
 
 // failed reports whether there is no role because there was none to be had.
-func (s *seat) failed() bool {
+func (s *ownerConn) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.role.Load() == nil && s.trying == nil && s.err != nil
 }
 
 // busy reports whether an election is under way.
-func (s *seat) busy() bool {
+func (s *ownerConn) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trying != nil
 }
 
 // retire makes every later call fail.
-func (s *seat) retire() {
+func (s *ownerConn) retire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = true
@@ -271,7 +271,7 @@ func (s *seat) retire() {
 // close gives up the role of a retired seat. A store of this process's own stays
 // where those who still work with it find it: closed, it says so, while nothing at
 // all would look like a store without records.
-func (s *seat) close(evicted bool) error {
+func (s *ownerConn) close(evicted bool) error {
 	s.cancel()
 	s.running.Wait()
 	s.mu.Lock()

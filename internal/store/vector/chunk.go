@@ -1,9 +1,18 @@
 package vector
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
 	"math/bits"
+	"os"
+	"path/filepath"
 
 	"github.com/viterin/vek/vek32"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/durable"
 )
 
 // chunkRows is how many rows are stored, locked and given to a worker together:
@@ -92,4 +101,164 @@ func (c *chunk) finish(s scored, i int, q *query) scored {
 	s.mean = vek32.Dot(q.mean, c.row(i))
 	s.cosine = s.score + s.mean // toward is vec less the mean
 	return s
+}
+
+// OpenFile opens the file, or creates it when there is none. It reads it from
+// beginning to end. A torn end is cut off; records with a wrong checksum are
+// dropped; when there are any, or more than half of the records are dead, the
+// file is rewritten without them. Report tells all that. A file of another
+// format, model or dimension is an ErrCorrupt and stays as it is.
+func OpenFile(path string, o FileOptions) (*File, error) {
+	head := header{model: o.Model, dim: o.Dim}
+	if err := head.validate(); err != nil {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "model", Msg: err.Error()}
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		file, err = replace(path, func(w io.Writer) error { _, err := w.Write(head.encode()); return err })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open vector file: %w", err)
+	}
+	f := &File{path: path, head: head, f: file}
+	if err := f.load(o.Each); err != nil {
+		return nil, errors.Join(err, f.f.Close())
+	}
+	return f, nil
+}
+
+func (f *File) load(each func(Hash, []float32)) error {
+	info, err := f.f.Stat()
+	if err != nil {
+		return fmt.Errorf("open vector file: %w", err)
+	}
+	r := bufio.NewReaderSize(io.NewSectionReader(f.f, 0, info.Size()), writeBytes)
+	got, err := readHeader(r)
+	if err == nil && got != f.head {
+		err = fmt.Errorf("it holds %d dimensions of model %q, not %d of %q", got.dim, got.model, f.head.dim, f.head.model)
+	}
+	if err != nil {
+		return &ken.Error{Code: ken.CodeCorrupt, Field: f.path, Msg: "not the vector file that it should be",
+			Try: "Move the file away; its vectors will be computed again.", Err: err}
+	}
+	if err := f.scan(r, info.Size(), each); err != nil {
+		return fmt.Errorf("read vector file: %w", err)
+	}
+	f.report.TornBytes = info.Size() - f.end
+	f.report.Live = len(f.at)
+	if f.report.Dropped > 0 || f.report.Dead > f.report.Live {
+		if err := f.compact(); err != nil {
+			return fmt.Errorf("compact vector file: %w", err)
+		}
+		return nil
+	}
+	if f.report.TornBytes > 0 {
+		if err := f.f.Truncate(f.end); err != nil {
+			return fmt.Errorf("cut off torn record: %w", err)
+		}
+	}
+	return nil
+}
+
+// scan reads all whole records.
+func (f *File) scan(r *bufio.Reader, size int64, each func(Hash, []float32)) error {
+	step := f.head.recordSize()
+	count := (size - f.head.size()) / step
+	f.at = make(map[Hash]int64, count)
+	vec := make([]float32, f.head.dim)
+	long := make([]byte, 0) // for a record larger than the buffer
+	for f.end = f.head.size(); count > 0; count-- {
+		record, err := r.Peek(int(step)) // no copy
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long[:0], make([]byte, step)...)
+			_, err = io.ReadFull(r, long)
+			record = long
+		} else if err == nil {
+			_, err = r.Discard(int(step))
+		}
+		if err != nil {
+			return err
+		}
+		h, sound := decode(record)
+		_, twice := f.at[h]
+		switch {
+		case !sound || twice:
+			f.report.Dropped++
+		case h == Hash{}:
+			f.report.Dead++
+		default:
+			f.at[h] = f.end
+			if each != nil {
+				vectorOf(vec, record)
+				each(h, vec)
+			}
+		}
+		f.end += step
+	}
+	return nil
+}
+
+// compact writes the live records into a new file, in the old order, which
+// takes the old one's place when it is complete and durable.
+func (f *File) compact() error {
+	kept := make(map[Hash]int64, len(f.at))
+	end := f.head.size()
+	old := io.NewSectionReader(f.f, end, f.end-end)
+	file, err := replace(f.path, func(w io.Writer) error {
+		if _, err := w.Write(f.head.encode()); err != nil {
+			return err
+		}
+		record := make([]byte, f.head.recordSize())
+		r := bufio.NewReaderSize(old, writeBytes)
+		for from := end; from < f.end; from += int64(len(record)) {
+			if _, err := io.ReadFull(r, record); err != nil {
+				return err
+			}
+			h, _ := decode(record)
+			if at, ok := f.at[h]; !ok || at != from {
+				continue
+			}
+			if _, err := w.Write(record); err != nil {
+				return err
+			}
+			kept[h] = end
+			end += int64(len(record))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = f.f.Close()
+	f.f, f.at, f.end = file, kept, end
+	f.report.Compacted = true
+	return err
+}
+
+// replace writes a file beside path, makes it durable, renames it to path and
+// returns it open for reading and writing. When it fails, path is as it was.
+func replace(path string, write func(io.Writer) error) (file *os.File, err error) {
+	file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
+		}
+	}()
+	w := bufio.NewWriterSize(file, writeBytes)
+	if err := write(w); err != nil {
+		return nil, err
+	}
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return nil, err
+	}
+	return file, durable.Dir(filepath.Dir(path))
 }

@@ -1,8 +1,16 @@
 package vector
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"os"
 	"sync"
+
+	"github.com/viterin/vek/vek32"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/topk"
 )
 
 // Options configures an index; the zero value is the default.
@@ -142,4 +150,113 @@ func (x *Index) mean() []float32 {
 		}
 	}
 	return m
+}
+
+// maxDim is what a file's header and a distance in bits have room for.
+const maxDim = 1<<16 - 1
+
+// unitTolerance is how far a squared length may be from 1: float32 rounding over
+// some thousand dimensions, with room to spare.
+const unitTolerance = 2e-3
+
+// check reports a vector that can't be compared by dot product: of another
+// dimension, not of unit length, or with numbers that are none.
+func check(vec []float32, dim int) error {
+	if len(vec) != dim {
+		return &ken.Error{Code: ken.CodeInvalid, Field: "vector", Msg: fmt.Sprintf("%d dimensions instead of %d", len(vec), dim),
+			Try: "Use the model that the other vectors came from."}
+	}
+	if l := float64(vek32.Dot(vec, vec)); !(math.Abs(l-1) <= unitTolerance) { // NaN fails too
+		return &ken.Error{Code: ken.CodeInvalid, Field: "vector", Msg: fmt.Sprintf("length %.4g instead of 1", math.Sqrt(l)),
+			Try: "Scale the vector to unit length."}
+	}
+	return nil
+}
+
+// Purge erases from a file that nobody has open the vectors that keep does not want, and
+// deletes a file that is left without any, or can't be read: it is a cache. A file that
+// is not there is no error.
+func Purge(path string, keep func(Hash) bool) error {
+	h, err := headerOf(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return remove(path)
+	}
+	f, err := OpenFile(path, FileOptions{Model: h.model, Dim: h.dim})
+	if errors.Is(err, ken.ErrCorrupt) {
+		return remove(path)
+	}
+	if err != nil {
+		return fmt.Errorf("erase from vector file: %w", err)
+	}
+	var gone []Hash
+	for _, h := range f.Hashes() {
+		if !keep(h) {
+			gone = append(gone, h)
+		}
+	}
+	none := len(gone) == f.Len()
+	if !none && len(gone) > 0 {
+		err = f.Erase(gone...)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if none {
+		return remove(path)
+	}
+	return nil
+}
+
+func headerOf(path string) (header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return header{}, err
+	}
+	defer f.Close()
+	return readHeader(f)
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove vector file: %w", err)
+	}
+	return nil
+}
+
+// scored is a row that may become a hit.
+type scored struct {
+	ref    uint32
+	score  float32 // its dot product with query.toward
+	cosine float32 // with the query; this and the next only in rows that are kept
+	mean   float32 // with the mean
+}
+
+// Better orders by score, then by ref.
+func (a scored) Better(b scored) bool {
+	return a.score > b.score || a.score == b.score && a.ref < b.ref
+}
+
+// top keeps the best rows.
+type top = topk.Heap[scored]
+
+// wants reports whether s would be among the best so far.
+func wants(t *top, s scored) bool { return !t.Full() || s.Better(t.Worst()) }
+
+func newTops(workers, n int) []*top {
+	tops := make([]*top, workers)
+	for w := range tops {
+		tops[w] = topk.New[scored](n)
+	}
+	return tops
+}
+
+// mergeTops gathers everything in the first.
+func mergeTops(tops []*top) *top {
+	for _, t := range tops[1:] {
+		tops[0].Merge(t)
+	}
+	return tops[0]
 }

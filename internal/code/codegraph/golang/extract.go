@@ -2,7 +2,10 @@ package golang
 
 import (
 	"cmp"
+	"errors"
 	"go/ast"
+	"go/parser"
+	"go/scanner"
 	"go/token"
 	"slices"
 	"strings"
@@ -82,6 +85,218 @@ func (o *Outline) withoutClause() {
 	for i := range o.Parts {
 		if o.Parts[i].From >= 0 {
 			o.Parts[i].From--
+		}
+	}
+}
+
+const (
+	byteOrderMark = "\uFEFF"
+	mode          = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
+	madeUp        = "_" // the name of a package whose clause could not be read
+	maxProblems   = 50  // of one file; what breaks a file once may break each line after it
+)
+
+// parse reads as much of a file as can be read. A file with errors is read again
+// mended: the parser would skip what follows an error, functions above all.
+func parse(fset *token.FileSet, src []byte) (*ast.File, []codegraph.Problem) {
+	if strings.HasPrefix(string(src[:min(len(byteOrderMark), len(src))]), byteOrderMark) {
+		src = src[len(byteOrderMark):]
+	}
+	file, err := parser.ParseFile(fset, "", src, mode)
+	if err == nil {
+		return file, nil
+	}
+	mended, problems := mend(string(src))
+	file, _ = parser.ParseFile(fset, "", mended, mode)
+	slices.SortStableFunc(problems, func(a, b codegraph.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	problems = slices.CompactFunc(problems, func(a, b codegraph.Problem) bool { return a.Line == b.Line })
+	if len(problems) == 0 { // the pieces are sound, and the whole is not
+		problems = faults(err, 0, "")
+	}
+	if len(problems) > maxProblems {
+		problems = append(problems[:maxProblems:maxProblems], codegraph.Problem{Line: problems[maxProblems].Line, Text: "and more"})
+	}
+	return file, problems
+}
+
+// faults lists the first error of each line of a piece that starts after so many
+// lines. A prefix of the piece's first line is not of the file.
+func faults(err error, after int, prefix string) (out []codegraph.Problem) {
+	var list scanner.ErrorList
+	if !errors.As(err, &list) {
+		return nil
+	}
+	list.Sort()
+	for _, e := range list {
+		if e.Pos.Offset < len(prefix) {
+			continue
+		}
+		if line := after + max(e.Pos.Line, 1); len(out) == 0 || out[len(out)-1].Line != line {
+			out = append(out, codegraph.Problem{Line: line, Text: strings.Clone(e.Msg)})
+		}
+	}
+	return out
+}
+
+// Outline is what a file declares, with the syntax of each declaration.
+type Outline struct {
+	// Decls are the declarations in the order of the file, the package clause first,
+	// without signatures and comments.
+	Decls []codegraph.Decl
+
+	// Names are the identifiers that declare them, in the same order.
+	Names []*ast.Ident
+
+	// Parts are where the declarations use names.
+	Parts []Part
+
+	nodes []ast.Node     // what each signature and comment is made of
+	specs []*ast.GenDecl // the declaration around each, if it is one of several
+}
+
+// Part is a piece of syntax in which a declaration uses names. The parts of two
+// declarations may be the same piece: "a, b int".
+type Part struct {
+	From     int // place in Outline.Decls; -1 for what declares nothing, as "var _ = x"
+	Node     ast.Node
+	Params   *ast.FieldList // the type parameters around it; nil for none, and for functions, which have their own
+	Embedded bool           // it is what a struct or interface embeds
+}
+
+// NewOutline lists the declarations of a parsed file. pkg is the path by which its
+// package is known. What the parser made up for a place that it could not read is left
+// out.
+func NewOutline(fset *token.FileSet, file *ast.File, pkg string) Outline {
+	o := outliner{file: fset.File(file.FileStart), pkg: pkg, types: map[string]int{}}
+	o.add(file, nil, file.Name, codegraph.Decl{Kind: codegraph.KindPackage, Name: file.Name.Name, Qualified: pkg, Parent: -1, Exported: true},
+		file.Package, file.Name.End())
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			o.function(d)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				o.spec(d, s)
+			}
+		}
+	}
+	for i, n := range o.nodes {
+		if f, ok := n.(*ast.FuncDecl); ok && f.Recv != nil {
+			if t, ok := o.types[receiverName(f)]; ok {
+				o.Decls[i].Parent = t
+			}
+		}
+	}
+	return o.Outline
+}
+
+type outliner struct {
+	Outline
+	file  *token.File
+	pkg   string
+	types map[string]int // by name, the places of types in Decls
+}
+
+func (o *outliner) line(p token.Pos) int { return o.file.PositionFor(p, false).Line }
+
+// add appends a declaration, and returns its place, or other for a name that can't
+// be used.
+func (o *outliner) add(n ast.Node, within *ast.GenDecl, id *ast.Ident, d codegraph.Decl, from, to token.Pos) int {
+	d.Line, d.End = o.line(from), o.line(max(from, to-1))
+	o.Decls = append(o.Decls, d)
+	o.Names = append(o.Names, id)
+	o.nodes = append(o.nodes, n)
+	o.specs = append(o.specs, within)
+	return len(o.Decls) - 1
+}
+
+func (o *outliner) part(from int, n ast.Node, params *ast.FieldList) {
+	o.Parts = append(o.Parts, Part{From: from, Node: n, Params: params})
+}
+
+func blank(id *ast.Ident) bool { return id == nil || id.Name == "_" || id.Name == "" }
+
+func (o *outliner) function(d *ast.FuncDecl) {
+	at := -1
+	if !blank(d.Name) {
+		decl := codegraph.Decl{Kind: codegraph.KindFunction, Name: d.Name.Name, Qualified: o.pkg + "." + d.Name.Name, Parent: -1, Exported: d.Name.IsExported()}
+		if d.Recv != nil {
+			recv := receiverName(d)
+			decl.Kind, decl.Qualified = codegraph.KindMethod, o.pkg+"."+recv+"."+d.Name.Name
+			decl.Exported = decl.Exported && ast.IsExported(recv)
+			if recv == "" || recv == "_" {
+				o.part(-1, d, nil)
+				return
+			}
+		}
+		at = o.add(d, nil, d.Name, decl, d.Pos(), d.End())
+	}
+	o.part(at, d, nil)
+}
+
+func (o *outliner) spec(d *ast.GenDecl, s ast.Spec) {
+	from, to := s.Pos(), s.End()
+	if !d.Lparen.IsValid() {
+		from, to = d.Pos(), d.End()
+	}
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		o.typeSpec(d, s, from, to)
+	case *ast.ValueSpec:
+		o.valueSpec(d, s, from, to)
+	}
+}
+
+func (o *outliner) valueSpec(d *ast.GenDecl, s *ast.ValueSpec, from, to token.Pos) {
+	first := -1
+	for i, id := range s.Names {
+		at := -1
+		if !blank(id) {
+			at = o.add(s, d, id, codegraph.Decl{Kind: codegraph.KindVariable, Name: id.Name, Qualified: o.pkg + "." + id.Name, Parent: -1, Exported: id.IsExported()}, from, to)
+		}
+		if i == 0 {
+			first = at
+		}
+		if s.Type != nil {
+			o.part(at, s.Type, nil)
+		}
+		if len(s.Values) == len(s.Names) {
+			o.part(at, s.Values[i], nil)
+		}
+	}
+	if len(s.Values) != len(s.Names) {
+		for _, v := range s.Values {
+			o.part(first, v, nil)
+		}
+	}
+}
+
+// receiverName returns the name of a method's type without its parameters, and "" for
+// what is no receiver.
+func receiverName(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return ""
+	}
+	if id, ok := bare(d.Recv.List[0].Type).(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// bare strips parentheses, stars and type arguments.
+func bare(e ast.Expr) ast.Expr {
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		default:
+			return e
 		}
 	}
 }

@@ -2,6 +2,8 @@ package golang
 
 import (
 	"go/ast"
+	"go/token"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -121,4 +123,188 @@ func fits(p, name string) bool {
 		base = path.Base(path.Dir(p))
 	}
 	return strings.Contains(base, name) || strings.Contains(strings.NewReplacer("-", "", ".", "", "_", "").Replace(base), name)
+}
+
+const maxModFile = 16 << 20 // bytes; as much as the go command reads
+
+// skipped folders hold no module of the project.
+var skipped = map[string]bool{"node_modules": true, "vendor": true, "testdata": true}
+
+// FindModules finds the go.mod files of a tree: the paths of the modules by folder,
+// with slashes, "." for the root. It leaves out vendor, testdata, node_modules and
+// folders that start with a dot or an underscore, as the go command does, and does
+// not follow links. Files that can't be read, and those that name no module, are left
+// out: what they cover belongs to the module around.
+func FindModules(root fs.FS) map[string]string {
+	found := map[string]string{}
+	_ = fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil //nolint:nilerr // what can't be read names no module
+		case d.IsDir() && p != "." && (skipped[d.Name()] || strings.ContainsAny(d.Name()[:1], "._")):
+			return fs.SkipDir
+		case d.Name() == "go.mod" && d.Type().IsRegular():
+			if info, err := d.Info(); err != nil || info.Size() > maxModFile {
+				return nil //nolint:nilerr // as above
+			}
+			text, err := fs.ReadFile(root, p)
+			if m := ModulePath(text); err == nil && m != "" {
+				found[path.Dir(p)] = m
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// ModulePath returns the path that a go.mod file gives its module, and "" when there
+// is none.
+func ModulePath(gomod []byte) string {
+	for line := range strings.SplitSeq(strings.TrimPrefix(string(gomod), byteOrderMark), "\n") {
+		line, _, _ = strings.Cut(line, "//")
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "module")
+		if !ok || rest == "" || !strings.ContainsAny(rest[:1], " \t\"`") {
+			continue
+		}
+		rest = strings.TrimSpace(rest)
+		if unquoted, err := strconv.Unquote(rest); err == nil {
+			rest = unquoted
+		}
+		if strings.ContainsFunc(rest, foreignToPaths) {
+			return ""
+		}
+		return strings.Clone(rest)
+	}
+	return ""
+}
+
+// foreignToPaths reports whether no module path has a character.
+func foreignToPaths(c rune) bool {
+	return c == utf8.RuneError || unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\"`()", c)
+}
+
+// importPath returns the path of the package in a folder, and "" for the root of a
+// tree that no module covers. "std" is the module of the standard library, which
+// stands in no import path.
+func importPath(modules map[string]string, dir string) string {
+	if i := strings.LastIndex("/"+dir, "/vendor/"); i >= 0 {
+		return dir[i+len("vendor/"):]
+	}
+	for at := dir; ; at = path.Dir(at) {
+		if m, ok := modules[at]; ok {
+			rest := dir
+			if at != "." {
+				rest = strings.TrimPrefix(strings.TrimPrefix(dir, at), "/")
+			} else if dir == "." {
+				rest = ""
+			}
+			if m == "std" {
+				m = ""
+			}
+			return path.Join(m, rest)
+		}
+		if at == "." || at == "/" {
+			break
+		}
+	}
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// assertions notes what "var _ I = (*T)(nil)" says: that T implements I.
+func (u *user) assertions() {
+	u.bound = u.bound[:0]
+	for _, d := range u.syntax.Decls {
+		gen, ok := d.(*ast.GenDecl)
+		if !ok || gen.Tok != token.VAR {
+			continue
+		}
+		for _, s := range gen.Specs {
+			v, ok := s.(*ast.ValueSpec)
+			if !ok || v.Type == nil || len(v.Names) != 1 || len(v.Values) != 1 || v.Names[0].Name != "_" {
+				continue
+			}
+			id, ok := bare(made(v.Values[0])).(*ast.Ident)
+			if !ok {
+				continue
+			}
+			at, declared := u.table.places[id.Name]
+			i := u.typeName(typ{}, bare(v.Type))
+			if declared && i != "" && i != unknown {
+				u.from = at
+				u.add(codegraph.Implements, i, true, v.Pos())
+			}
+		}
+	}
+}
+
+// made is the type of the value in an assertion: T{}, &T{}, (*T)(nil), new(T), T(0).
+func made(e ast.Expr) ast.Expr {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.UnaryExpr:
+		if x.Op == token.AND {
+			return made(x.X)
+		}
+	case *ast.CompositeLit:
+		if x.Type != nil {
+			return x.Type
+		}
+	case *ast.CallExpr:
+		if len(x.Args) != 1 {
+			break
+		}
+		if id, ok := x.Fun.(*ast.Ident); ok && id.Name == "new" {
+			return x.Args[0]
+		}
+		return x.Fun
+	}
+	return &ast.BadExpr{}
+}
+
+// tests notes what a test is for, by its name: TestX_Y is for the method Y of X, or for
+// X; as with examples, where the toolchain insists on it. Names that nothing has lead
+// nowhere.
+func (u *user) tests() {
+	pkg := strings.TrimSuffix(u.pkg, "_test")
+	for i, n := range u.outline.nodes {
+		d, ok := n.(*ast.FuncDecl)
+		if !ok || d.Recv != nil {
+			continue
+		}
+		for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
+			rest, ok := strings.CutPrefix(d.Name.Name, prefix)
+			if !ok || rest == "" {
+				continue
+			}
+			u.from = i
+			for _, name := range subjects(rest) {
+				u.add(codegraph.Tests, u.join(pkg, name), true, d.Name.Pos())
+			}
+		}
+	}
+}
+
+// subjects are what the rest of a test's name may stand for, exported or not.
+func subjects(rest string) []string {
+	if rest[0] == '_' {
+		if rest = rest[1:]; rest == "" {
+			return nil
+		}
+		return []string{rest}
+	}
+	first, size := utf8.DecodeRuneInString(rest)
+	if unicode.IsLower(first) {
+		return nil
+	}
+	owner, method, _ := strings.Cut(rest, "_")
+	small := func(s string) string { return string(unicode.ToLower(first)) + s[size:] }
+	out := []string{owner, small(owner)}
+	if method != "" && !strings.Contains(method, "_") {
+		out = append(out, owner+"."+method, small(owner)+"."+method)
+	}
+	return out
 }

@@ -1,8 +1,12 @@
 package golang
 
-import "go/ast"
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
 
-// what a binding is.
+// role is what a binding is.
 type role uint8
 
 const (
@@ -73,3 +77,399 @@ func (t typ) known() bool { return t.expr != nil }
 
 // part is a type that stands within t.
 func (t typ) part(e ast.Expr) typ { return typ{expr: e, depth: t.depth, hide: t.hide} }
+
+// function reads a function or method with its receiver.
+func (u *user) function(d *ast.FuncDecl) {
+	for _, id := range receiverParams(d) {
+		u.define(id, parameter, typ{})
+	}
+	if d.Recv != nil {
+		for _, f := range d.Recv.List {
+			u.expr(f.Type)
+		}
+		u.open() // a receiver may have its type's name
+		u.values(d.Recv)
+	}
+	u.signature(d.Type)
+	u.block(d.Body)
+	if d.Recv != nil {
+		u.close()
+	}
+}
+
+// params binds type parameters to their constraints.
+func (u *user) params(list *ast.FieldList) {
+	if list == nil {
+		return
+	}
+	from := len(u.bound)
+	for _, f := range list.List {
+		for _, id := range f.Names {
+			u.define(id, parameter, typ{expr: f.Type})
+		}
+	}
+	for i := from; i < len(u.bound); i++ { // each sees all of them
+		u.bound[i].typ.depth = len(u.bound)
+	}
+}
+
+// signature reads the types of a function and binds its parameters and results in the
+// block that is open.
+func (u *user) signature(t *ast.FuncType) {
+	if t == nil {
+		return
+	}
+	u.params(t.TypeParams)
+	for _, list := range []*ast.FieldList{t.TypeParams, t.Params, t.Results} {
+		u.fieldTypes(list)
+	}
+	u.open()
+	depth := len(u.bound)
+	for _, list := range []*ast.FieldList{t.Params, t.Results} {
+		u.valuesAt(list, depth)
+	}
+	u.marks = u.marks[:len(u.marks)-1] // the names stay for the body
+}
+
+func (u *user) values(list *ast.FieldList) { u.valuesAt(list, len(u.bound)) }
+
+func (u *user) valuesAt(list *ast.FieldList, depth int) {
+	if list == nil {
+		return
+	}
+	for _, f := range list.List {
+		for _, id := range f.Names {
+			u.define(id, variable, typ{expr: f.Type, depth: depth})
+		}
+	}
+}
+
+// declare reads a declaration inside a function.
+func (u *user) declare(s *ast.DeclStmt) {
+	d, ok := s.Decl.(*ast.GenDecl)
+	if !ok {
+		return
+	}
+	for _, spec := range d.Specs {
+		switch spec := spec.(type) {
+		case *ast.ValueSpec:
+			u.expr(spec.Type)
+			u.exprs(spec.Values)
+			types := make([]typ, len(spec.Names))
+			for i := range spec.Names {
+				if spec.Type != nil {
+					types[i] = u.here(spec.Type)
+				} else {
+					types[i] = u.nth(spec.Values, i, len(spec.Names))
+				}
+			}
+			for i, id := range spec.Names {
+				u.define(id, variable, types[i])
+			}
+		case *ast.TypeSpec:
+			u.define(spec.Name, localType, typ{expr: spec.Type, depth: len(u.bound) + 1})
+			u.open()
+			u.params(spec.TypeParams)
+			u.fieldTypes(spec.TypeParams)
+			u.expr(spec.Type)
+			u.close()
+		}
+	}
+}
+
+// table is what a file declares at its top, for finding out what its values are.
+type table struct {
+	types   map[string]*ast.TypeSpec
+	funcs   map[string]*ast.FuncDecl
+	methods map[string]*ast.FuncDecl // by "Type.Method"
+	values  map[string]global
+	places  map[string]int // of types in the outline
+}
+
+// global is a variable or constant: its type as declared, or its value.
+type global struct {
+	typ    ast.Expr
+	value  ast.Expr
+	result int // which of the values of a call
+}
+
+func newTable(file *ast.File, o *Outline) table {
+	t := table{map[string]*ast.TypeSpec{}, map[string]*ast.FuncDecl{}, map[string]*ast.FuncDecl{}, map[string]global{}, map[string]int{}}
+	for i, n := range o.nodes {
+		if s, ok := n.(*ast.TypeSpec); ok {
+			t.places[s.Name.Name] = i
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				t.funcs[d.Name.Name] = d
+			} else {
+				t.methods[receiverName(d)+"."+d.Name.Name] = d
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					t.types[s.Name.Name] = s
+				case *ast.ValueSpec:
+					t.value(d.Tok, s)
+				}
+			}
+		}
+	}
+	return t
+}
+
+func (t *table) value(tok token.Token, s *ast.ValueSpec) {
+	for i, id := range s.Names {
+		v := global{typ: s.Type}
+		switch {
+		case tok == token.CONST && s.Type == nil: // untyped, or repeated: not needed
+		case len(s.Values) == len(s.Names):
+			v.value = s.Values[i]
+		case len(s.Values) == 1:
+			v.value, v.result = s.Values[0], i
+		}
+		t.values[id.Name] = v
+	}
+}
+
+// declares reports whether the file declares a name at its top.
+func (t *table) declares(name string) bool {
+	if _, ok := t.funcs[name]; ok && name != "init" && name != "_" {
+		return true
+	}
+	if _, ok := t.types[name]; ok {
+		return true
+	}
+	_, ok := t.values[name]
+	return ok && name != "_"
+}
+
+// hidden are the names of type parameters.
+func hidden(list *ast.FieldList) []string {
+	if list == nil {
+		return nil
+	}
+	var names []string
+	for _, f := range list.List {
+		for _, id := range f.Names {
+			names = append(names, id.Name)
+		}
+	}
+	return names
+}
+
+// receiverParams are the identifiers of a receiver's type arguments, which declare
+// them.
+func receiverParams(d *ast.FuncDecl) []*ast.Ident {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return nil
+	}
+	e := d.Recv.List[0].Type
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			return idents(x.Index)
+		case *ast.IndexListExpr:
+			return idents(x.Indices...)
+		default:
+			return nil
+		}
+	}
+}
+
+func idents(list ...ast.Expr) (out []*ast.Ident) {
+	for _, e := range list {
+		if id, ok := e.(*ast.Ident); ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// hides are the type parameters of a function or method.
+func hides(d *ast.FuncDecl) []string {
+	names := hidden(d.Type.TypeParams)
+	for _, id := range receiverParams(d) {
+		names = append(names, id.Name)
+	}
+	return names
+}
+
+// predeclared are the names of the language's own scope.
+var predeclared = set("any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
+	"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
+	"true", "false", "iota", "nil",
+	"append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new", "panic",
+	"print", "println", "real", "recover")
+
+// late came to the language late, so that packages have their own of that name. A use
+// is taken for the package's; where it has none, it leads nowhere.
+var late = set("clear", "max", "min")
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// member finds a member of a type: the qualified name of what declares it, "" when it
+// has none (a local type, a struct without a name), "?" when it is not known; and the
+// member's own type as far as the file shows it.
+func (u *user) member(t typ, name string, fuel int) (owner string, m typ) {
+	if fuel <= 0 || !t.known() {
+		return unknown, typ{}
+	}
+	switch x := bare(t.expr).(type) {
+	case *ast.SelectorExpr:
+		return u.typeName(t, x), typ{}
+	case *ast.Ident:
+		return u.memberOfName(t, x, name, fuel)
+	case *ast.StructType, *ast.InterfaceType:
+		owner, m, _ = u.within(t.part(x), "", name, fuel)
+		return owner, m
+	}
+	return "", typ{} // arrays, maps, functions have none
+}
+
+// unknown stands for a type of which nothing is known.
+const unknown = "?"
+
+func (u *user) memberOfName(t typ, x *ast.Ident, name string, fuel int) (string, typ) {
+	if slices.Contains(t.hide, x.Name) {
+		return unknown, typ{}
+	}
+	if i := u.lookup(x.Name, t.depth); i >= 0 {
+		b := u.bound[i]
+		switch b.role {
+		case parameter:
+			return u.member(b.typ, name, fuel-1)
+		case localType:
+			owner, m, found := u.within(u.under(b.typ), "", name, fuel)
+			if !found {
+				return "", typ{}
+			}
+			return owner, m
+		}
+		return unknown, typ{}
+	}
+	s, ok := u.table.types[x.Name]
+	if !ok {
+		return u.typeName(t, x), typ{}
+	}
+	inner := typ{expr: s.Type, hide: hidden(s.TypeParams)}
+	if s.Assign.IsValid() {
+		return u.member(inner, name, fuel-1)
+	}
+	own := u.own(x.Name)
+	if f, ok := u.table.methods[x.Name+"."+name]; ok {
+		return own, typ{expr: f.Type, hide: hides(f)}
+	}
+	owner, m, _ := u.within(inner, own, name, fuel)
+	return owner, m
+}
+
+// within looks for a member in what a type is made of: its fields or methods, then
+// those of what it embeds. When it is not there, it is taken for a method of the
+// type's own that another file declares.
+func (u *user) within(t typ, own, name string, fuel int) (owner string, m typ, found bool) {
+	var list *ast.FieldList
+	switch x := bare(t.expr).(type) {
+	case *ast.StructType:
+		list = x.Fields
+	case *ast.InterfaceType:
+		list = x.Methods
+	}
+	if list == nil {
+		return own, typ{}, false
+	}
+	for _, f := range list.List {
+		for _, id := range f.Names {
+			if id.Name == name {
+				return own, t.part(f.Type), true
+			}
+		}
+		if id := embedded(f.Type); len(f.Names) == 0 && id != nil && id.Name == name {
+			return own, t.part(f.Type), true
+		}
+	}
+	looked := 0
+	for _, f := range list.List {
+		if len(f.Names) > 0 || fuel <= 0 || looked == widest {
+			continue
+		}
+		looked++
+		e := t.part(f.Type)
+		switch x := bare(f.Type).(type) {
+		case *ast.Ident:
+			if s := u.table.types[x.Name]; s == nil || s.Assign.IsValid() || u.lookup(x.Name, t.depth) >= 0 {
+				continue
+			}
+			if d, ok := u.table.methods[x.Name+"."+name]; ok {
+				return u.own(x.Name), typ{expr: d.Type, hide: hides(d)}, true
+			}
+			inner, ok := u.behind(e, x)
+			if !ok {
+				continue
+			}
+			if owner, m, found = u.within(inner, u.own(x.Name), name, fuel/2); found {
+				return owner, m, true
+			}
+		case *ast.SelectorExpr:
+			if own == "" && only(list) { // struct{ *testing.T }: nothing else can have it
+				return u.typeName(e, x), typ{}, true
+			}
+		}
+	}
+	return own, typ{}, false
+}
+
+// widest is how many embedded types are looked into, level by level.
+const widest = 16
+
+// only reports whether a struct has one field, or an interface one entry.
+func only(list *ast.FieldList) bool { return len(list.List) == 1 }
+
+// typeName is the qualified name of a type, "" for those of the language and for
+// local ones, "?" when it is not known.
+func (u *user) typeName(t typ, e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.Ident:
+		switch {
+		case slices.Contains(t.hide, x.Name):
+			return unknown
+		case u.lookup(x.Name, t.depth) >= 0:
+			return ""
+		case u.table.declares(x.Name):
+			return u.own(x.Name)
+		case predeclared[x.Name]:
+			return ""
+		case len(u.imports.dots) > 0:
+			return unknown
+		}
+		return u.own(x.Name)
+	case *ast.SelectorExpr:
+		id, ok := x.X.(*ast.Ident)
+		if !ok || u.lookup(id.Name, t.depth) >= 0 || u.table.declares(id.Name) {
+			return unknown
+		}
+		path, ok := u.imports.find(id.Name)
+		switch {
+		case !ok:
+			return unknown
+		case path == "": // C
+			return ""
+		}
+		return u.join(path, x.Sel.Name)
+	}
+	return unknown
+}

@@ -1,6 +1,9 @@
 package lexed
 
 import (
+	"path"
+	"strings"
+
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
@@ -206,4 +209,271 @@ func (p *pythonReader) inline(i, end int) {
 	case !compoundWords[w] && w != "def" && w != "class" && w != "async":
 		p.simple(i, end)
 	}
+}
+
+// definition reads a function.
+func (p *pythonReader) definition(head, i, end int) {
+	first := head
+	if p.pending > 0 {
+		first = p.pending - 1
+	}
+	test, prop := p.test, p.prop
+	p.pending, p.test, p.prop = 0, false, false
+	nameAt := i + 1
+	p.mark(nameAt, muted)
+	open := nameAt + 1
+	if p.op(open) == '[' { // types
+		open = p.match(open) + 1
+	}
+	colon := open
+	for colon < end && p.op(colon) != ':' {
+		colon = p.skip(colon)
+	}
+	colon = min(colon, end)
+	indent := p.toks[head].indent
+	if indent < 0 {
+		indent = 1 << 20
+	}
+	b := pyBlock{indent: indent, decl: -1, function: true, first: first}
+	if p.inFunction() {
+		p.bindLocal(nameAt)
+	} else {
+		parent, scope := p.around()
+		name := p.text(nameAt)
+		d := declaration{kind: codegraph.KindFunction, name: name, within: scope, parent: parent, first: first, head: head, stop: colon, last: end - 1,
+			exported: p.public(name, parent), doc: p.docstring(colon, end), test: test || strings.HasPrefix(name, "test_") || name == "test"}
+		if parent >= 0 {
+			d.kind = codegraph.KindMethod
+			if prop {
+				d.kind = codegraph.KindProperty
+			}
+		}
+		b.decl = p.declare(d)
+	}
+	p.blocks = append(p.blocks, b)
+	if p.op(open) == '(' {
+		p.parameters(open+1, p.match(open))
+	}
+	if colon+1 < end {
+		p.inline(colon+1, end)
+	}
+}
+
+func (p *pythonReader) public(name string, parent int) bool {
+	return p.exported(parent) && (!strings.HasPrefix(name, "_") || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"))
+}
+
+// around is the class that the present statement is in, and its name.
+func (p *pythonReader) around() (parent int, scope string) {
+	if b := p.top(); b != nil && b.decl >= 0 {
+		return b.decl, p.file.Decls[b.decl].Qualified
+	}
+	return -1, p.scope
+}
+
+// docstring is the first sentence of the string behind a heading.
+func (p *pythonReader) docstring(colon, end int) string {
+	i := colon + 1
+	if i < end {
+		return ""
+	}
+	i = end
+	if p.kind(i) != text || !p.toks[i].first() {
+		return ""
+	}
+	s := strings.TrimLeft(p.text(i), "rRuUbB")
+	s = strings.Trim(s, `"'`)
+	return sentence(strings.Split(s[:min(len(s), 4096)], "\n"))
+}
+
+// class reads a class.
+func (p *pythonReader) class(i, end int) {
+	first := i
+	if p.pending > 0 {
+		first = p.pending - 1
+	}
+	p.pending, p.test, p.prop = 0, false, false
+	indent := p.toks[i].indent
+	if indent < 0 {
+		indent = 1 << 20
+	}
+	p.mark(i+1, muted)
+	open := i + 2
+	if p.op(open) == '[' {
+		open = p.match(open) + 1
+	}
+	colon := open
+	if p.op(open) == '(' {
+		colon = p.match(open) + 1
+	}
+	colon = min(colon, end)
+	b := pyBlock{indent: indent, decl: -1, first: first}
+	if p.inFunction() {
+		p.bindLocal(i + 1)
+		b.function = true
+	} else {
+		parent, scope := p.around()
+		name := p.text(i + 1)
+		d := declaration{kind: codegraph.KindType, name: name, within: scope, parent: parent, first: first, head: i, stop: colon, last: end - 1,
+			exported: p.public(name, parent), doc: p.docstring(colon, end)}
+		if p.op(open) == '(' && p.protocol(open+1, colon-1) {
+			d.kind = codegraph.KindInterface
+		}
+		d.test = strings.HasPrefix(name, "Test")
+		b.decl = p.declare(d)
+		if p.op(open) == '(' {
+			p.list(open+1, p.match(open), func(i, end int) {
+				if p.op(i+1) != '=' {
+					p.base(b.decl, codegraph.Inherits, i, end)
+				}
+			})
+		}
+	}
+	p.blocks = append(p.blocks, b)
+	if colon+1 < end {
+		p.inline(colon+1, end)
+	}
+}
+
+// protocol reports whether Protocol is among the bases.
+func (p *pythonReader) protocol(i, end int) bool {
+	for ; i < end; i++ {
+		if p.is(i, "Protocol") {
+			return true
+		}
+	}
+	return false
+}
+
+// imports reads "import a.b as c" and "from .a import b as c, d".
+func (p *pythonReader) imports(i, end int) {
+	p.mute(i, end)
+	line := p.line(i)
+	if p.is(i, "import") {
+		p.list(i+1, end, func(i, end int) {
+			mod, next := p.dottedName(i, end)
+			if mod == "" {
+				return
+			}
+			full, ours := p.set.python.resolve(p.file.Path, mod)
+			imp := codegraph.Import{Path: p.keep(mod), Target: p.packageID(full), Line: line}
+			local := mod
+			if p.is(next, "as") {
+				imp.Name = p.keep(p.text(next + 1))
+				local = imp.Name
+			} else if root, rest, ok := strings.Cut(mod, "."); ok { // known by its first part
+				local, full = root, strings.TrimSuffix(full, "."+rest)
+			}
+			p.names[p.keep(local)] = name{}
+			if ours {
+				p.names[p.keep(local)] = name{qualified: p.keep(full), module: true}
+			}
+			p.file.Imports = append(p.file.Imports, imp)
+		})
+		return
+	}
+	i++
+	dots := 0
+	for ; p.op(i) == '.' || p.op(i) == opRange || p.op(i) == opSpread; i++ {
+		dots += int(p.toks[i].end - p.toks[i].start)
+	}
+	mod, next := p.dottedName(i, end)
+	if !p.is(next, "import") {
+		return
+	}
+	written := strings.Repeat(".", dots) + mod
+	if dots > 0 {
+		mod = p.relative(dots, mod)
+	}
+	if mod == "" {
+		return
+	}
+	ours := true
+	if dots == 0 {
+		mod, ours = p.set.python.resolve(p.file.Path, mod)
+	}
+	i = next + 1
+	if p.op(i) == '(' {
+		end = min(end, p.match(i))
+		i++
+	}
+	if p.op(i) == '*' {
+		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.keep(written), Name: "*", Target: p.packageID(mod), Line: line})
+		if ours {
+			p.addScope(mod)
+		}
+		return
+	}
+	whole := false
+	p.list(i, end, func(i, end int) {
+		if p.kind(i) != word {
+			return
+		}
+		member, local := p.text(i), p.text(i)
+		if p.is(i+1, "as") && i+2 < end {
+			local = p.text(i + 2)
+		}
+		if p.set.python.isModule(join(mod, member)) {
+			imp := codegraph.Import{Path: p.keep(strings.TrimSuffix(written, ".") + "." + member), Target: p.packageID(join(mod, member)), Line: line}
+			if strings.HasSuffix(written, ".") {
+				imp.Path = p.keep(written + member)
+			}
+			if local != member {
+				imp.Name = p.keep(local)
+			}
+			p.file.Imports = append(p.file.Imports, imp)
+			p.names[p.keep(local)] = name{qualified: p.keep(join(mod, member)), module: true}
+			return
+		}
+		whole = true
+		n := name{}
+		if ours {
+			n.qualified = p.keep(join(mod, member))
+			if path.Base(p.file.Path) == "__init__.py" { // hands it on
+				p.addScope(mod)
+			}
+		}
+		p.names[p.keep(local)] = n
+	})
+	if whole {
+		p.file.Imports = append(p.file.Imports, codegraph.Import{Path: p.keep(written), Target: p.packageID(mod), Line: line})
+	}
+}
+
+func (p *pythonReader) packageID(mod string) string {
+	return p.keep(codegraph.ID(codegraph.KindPackage, mod))
+}
+
+// dottedName reads "a.b.c".
+func (p *pythonReader) dottedName(i, end int) (string, int) {
+	var parts []string
+	for i < end && p.name(i) {
+		parts = append(parts, p.text(i))
+		i++
+		if p.op(i) != '.' {
+			break
+		}
+		i++
+	}
+	return strings.Join(parts, "."), i
+}
+
+// relative makes a module's name of one that begins with dots.
+func (p *pythonReader) relative(dots int, mod string) string {
+	base := p.scope
+	if stem := path.Base(p.file.Path); stem != "__init__.py" && stem != "__init__.pyi" {
+		base = parentModule(base)
+	}
+	for ; dots > 1; dots-- {
+		base = parentModule(base)
+	}
+	return join(base, mod)
+}
+
+func parentModule(m string) string {
+	i := strings.LastIndexByte(m, '.')
+	if i < 0 {
+		return ""
+	}
+	return m[:i]
 }

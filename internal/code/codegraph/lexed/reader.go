@@ -1,9 +1,11 @@
 package lexed
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // maxDepth is how deep declarations may be nested in each other; what is deeper is left
@@ -203,4 +205,290 @@ func (r *reader) angle(i int) int {
 		}
 	}
 	return -1
+}
+
+// comment reads a comment at a slash, if there is one.
+func (s *scanner) comment() bool {
+	if s.pos+1 >= len(s.src) || s.lang.family == python {
+		return false
+	}
+	start, line, own := s.pos, s.line, s.fresh
+	switch s.src[s.pos+1] {
+	case '/':
+		s.skipLine()
+	case '*':
+		s.block()
+	default:
+		return false
+	}
+	s.note(start, line, own)
+	return true
+}
+
+// note keeps the comment from start to the present place.
+func (s *scanner) note(start, line int, own bool) {
+	s.comments = append(s.comments, comment{start: int32(start), end: int32(s.pos), line: int32(line), endLine: int32(s.line),
+		tok: int32(len(s.toks)), own: own})
+}
+
+// skipLine goes to the end of the line. In C a backslash at the end takes the next
+// one along.
+func (s *scanner) skipLine() {
+	for s.pos < len(s.src) {
+		end := strings.IndexByte(s.src[s.pos:], '\n')
+		if end < 0 {
+			s.pos = len(s.src)
+			return
+		}
+		s.pos += end
+		if s.lang.family != cfamily || !strings.HasSuffix(strings.TrimSuffix(s.src[:s.pos], "\r"), "\\") {
+			return
+		}
+		fresh := s.fresh
+		s.newline()
+		s.fresh = fresh
+	}
+}
+
+// block goes behind the end of a block comment.
+func (s *scanner) block() {
+	line, depth := s.line, 1
+	fresh := s.fresh
+	for s.pos += 2; s.pos < len(s.src); s.pos++ {
+		switch c := s.src[s.pos]; {
+		case c == '\n':
+			s.newline()
+			s.pos-- // the loop steps over it
+			s.fresh = fresh
+		case c == '*' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '/':
+			s.pos++
+			if depth--; depth == 0 {
+				s.pos++
+				return
+			}
+		case c == '/' && s.lang.nested && s.pos+1 < len(s.src) && s.src[s.pos+1] == '*':
+			s.pos++
+			depth++
+		}
+	}
+	s.problem(line, "a comment does not end")
+}
+
+// hash reads what begins with a number sign: a comment in Python, a private name in
+// JavaScript, a line for the preprocessor in C and C#, an attribute in Rust.
+func (s *scanner) hash() {
+	start := s.pos
+	switch {
+	case s.lang.family == python:
+		line, own := s.line, s.fresh
+		s.skipLine()
+		s.note(start, line, own)
+	case s.lang.family == script && start+1 < len(s.src) && wordByte[s.src[start+1]] == wordHead:
+		s.pos++
+		for s.pos < len(s.src) && wordByte[s.src[s.pos]] != 0 {
+			s.pos++
+		}
+		s.emit(word, 0, start, s.line)
+	case s.lang.directives && s.fresh:
+		s.directive()
+	default:
+		s.punct()
+	}
+}
+
+// directive reads a line for the preprocessor. Block comments in it may be longer.
+func (s *scanner) directive() {
+	d := directive{line: int32(s.line), tok: int32(len(s.toks)), note: -1}
+	if n := len(s.comments); n > 0 && s.comments[n-1].own && s.comments[n-1].tok == d.tok && s.comments[n-1].endLine == d.line-1 {
+		d.note = n - 1
+	}
+	start := s.pos + 1
+	for s.pos < len(s.src) && s.src[s.pos] != '\n' {
+		switch {
+		case s.src[s.pos] == '/' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '*' && s.lang.family == cfamily:
+			s.block()
+			continue
+		case s.src[s.pos] == '/' && s.pos+1 < len(s.src) && s.src[s.pos+1] == '/':
+			s.skipLine()
+			continue
+		case s.src[s.pos] == '\\' && s.lang.family == cfamily:
+			s.pos++
+			if s.pos < len(s.src) && s.src[s.pos] == '\r' {
+				s.pos++
+			}
+			if s.pos < len(s.src) && s.src[s.pos] == '\n' {
+				s.newline()
+			}
+			continue
+		}
+		s.pos++
+	}
+	body := strings.TrimLeft(s.src[start:s.pos], " \t")
+	end := 0
+	for end < len(body) && wordByte[body[end]] != 0 {
+		end++
+	}
+	d.name, d.rest = body[:end], strings.TrimSpace(body[end:])
+	s.directives = append(s.directives, d)
+	s.fresh = true
+}
+
+// doc returns the first sentence of the comment above a declaration, which begins with
+// annotations at first and has its heading at head.
+func (r *reader) doc(first, head int) string {
+	for i := head; i >= first; i-- {
+		if i != head && i != first && r.op(i) != '#' && r.op(i) != '@' && r.op(i) != '[' {
+			continue
+		}
+		if s := r.docAt(i); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func (r *reader) docAt(tok int) string {
+	end := sort.Search(len(r.comments), func(i int) bool { return int(r.comments[i].tok) > tok })
+	from := end
+	below := int32(r.line(tok))
+	for from > 0 && from > end-maxDocLines {
+		c := r.comments[from-1]
+		if int(c.tok) != tok || !c.own || c.endLine < below-1 || c.endLine > below {
+			break
+		}
+		s := r.src[c.start:c.end]
+		if from < end && strings.HasPrefix(s, "/*") != strings.HasPrefix(r.src[r.comments[from].start:], "/*") {
+			break
+		}
+		below = c.line
+		from--
+		if strings.HasPrefix(s, "/*") {
+			break
+		}
+	}
+	var lines []string
+	for _, c := range r.comments[from:end] {
+		lines = append(lines, strings.Split(r.src[c.start:c.end], "\n")...)
+		if len(lines) > maxDocLines {
+			break
+		}
+	}
+	return sentence(lines)
+}
+
+// trailing returns the first sentence of a comment that stands behind a declaration and
+// says that it is for that: "///<", "//!<", "/**<".
+func (r *reader) trailing(last int) string {
+	i := sort.Search(len(r.comments), func(i int) bool { return int(r.comments[i].tok) > last })
+	if i == len(r.comments) || int(r.comments[i].line) != r.line(last) || int(r.comments[i].tok) > last+2 {
+		return ""
+	}
+	s := r.src[r.comments[i].start:r.comments[i].end]
+	if len(s) > 3 && s[3] == '<' {
+		return sentence([]string{s[:3] + s[4:]})
+	}
+	return ""
+}
+
+// maxDocLines is how many lines of a comment are looked at for its first sentence.
+const maxDocLines = 60
+
+var (
+	linkTag  = lazyregexp.New(`\{@\w+\s+([^}]*)\}`)
+	crefTag  = lazyregexp.New(`<(?:see|seealso|paramref|typeparamref)\s+\w+="(?:\w:)?([^"]*)"\s*/>`)
+	anyTag   = lazyregexp.New(`</?[A-Za-z][^<>]*>`)
+	briefTag = lazyregexp.New(`^[@\\](brief|short|description|summary|desc|details)\b:?\s*`)
+)
+
+// directives for tools are not about what is declared.
+var toolNotes = []string{"eslint", "@ts-", "prettier", "istanbul", "c8 ", "v8 ", "biome-", "tslint", "jshint", "jslint", "global ", "noqa", "type:", "pylint",
+	"NOLINT", "clang-format", "webpack", "#region", "region", "endregion", "#__PURE__", "@__PURE__", "!/", "SPDX-", "Copyright", "sourceMappingURL", "rustfmt", "fmt:", "pragma", "nosec"}
+
+// sentence returns the first sentence of a comment's lines, at most maxDoc bytes.
+func sentence(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		l = bare(l)
+		if b.Len() == 0 {
+			l = strings.TrimSpace(briefTag.ReplaceAllString(l, ""))
+		}
+		if l == "" || !said(l) {
+			if b.Len() > 0 {
+				break
+			}
+			continue
+		}
+		if l[0] == '@' || l[0] == '\\' || strings.HasPrefix(l, "# ") || strings.HasPrefix(l, "```") || strings.HasPrefix(l, "<remarks") || strings.HasPrefix(l, "<param") || strings.HasPrefix(l, "<returns") {
+			break
+		}
+		if b.Len() == 0 && toolNote(l) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(l)
+		if b.Len() > 8*maxDoc {
+			break
+		}
+	}
+	s := b.String()
+	if strings.IndexByte(s, '{') >= 0 {
+		s = linkTag.ReplaceAllString(s, "$1")
+	}
+	if strings.IndexByte(s, '<') >= 0 {
+		s = anyTag.ReplaceAllString(crefTag.ReplaceAllString(s, "$1"), "")
+	}
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	return clip(firstSentence(s), maxDoc)
+}
+
+func toolNote(l string) bool {
+	for _, n := range toolNotes {
+		if strings.HasPrefix(l, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// said reports whether a line has letters.
+func said(l string) bool {
+	for i := range len(l) {
+		if wordByte[l[i]] == wordHead && l[i] != '_' {
+			return true
+		}
+	}
+	return false
+}
+
+// bare takes the marks of a comment off a line.
+func bare(l string) string {
+	l = strings.TrimSpace(l)
+	switch {
+	case strings.HasPrefix(l, "//"):
+		l = strings.TrimLeft(l, "/!<")
+	case strings.HasPrefix(l, "/*"):
+		l = strings.TrimLeft(l, "/*!<")
+	case strings.HasPrefix(l, "*"):
+		l = strings.TrimLeft(l, "*")
+	case strings.HasPrefix(l, "#"):
+		l = strings.TrimLeft(l, "#:")
+	}
+	return strings.TrimSpace(strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(l), "*/"), "*"))
+}
+
+// firstSentence ends at a stop before a blank that is not that of an abbreviation.
+func firstSentence(s string) string {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] != '.' && s[i] != '!' && s[i] != '?' || s[i+1] != ' ' {
+			continue
+		}
+		head := s[:i]
+		if strings.HasSuffix(head, "e.g") || strings.HasSuffix(head, "i.e") || strings.HasSuffix(head, "vs") || strings.HasSuffix(head, "etc") || strings.HasSuffix(head, "cf") {
+			continue
+		}
+		return s[:i+1]
+	}
+	return s
 }

@@ -1,6 +1,8 @@
 package lexed
 
 import (
+	"strings"
+
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
@@ -221,4 +223,236 @@ func (c *rustReader) typeParameters(i, last int) {
 			c.local(k, i, last)
 		}
 	})
+}
+
+// impl reads "impl<T> Trait<T> for Type<T> where … { … }".
+func (c *rustReader) impl(i, end int, l rustLevel) int {
+	k := i + 1
+	types := k
+	if c.op(k) == '<' {
+		if shut := c.angle(k); shut > 0 {
+			k = shut + 1
+		}
+	}
+	stop := c.headEnd(k, end)
+	if c.op(stop) != '{' {
+		return stop + 1
+	}
+	first, trait := k, -1
+	for n := k; n < stop; n = c.skip(n) {
+		if c.is(n, "where") {
+			break
+		}
+		if c.is(n, "for") && c.op(n+1) != '<' {
+			trait, first = k, n+1
+			break
+		}
+		if c.op(n) == '<' {
+			if shut := c.angle(n); shut > 0 {
+				n = shut
+			}
+		}
+	}
+	last := c.match(stop)
+	c.typeParameters(types, last)
+	owner := c.implType(first, stop, l.scope)
+	if owner == "" && trait >= 0 && c.kind(trait) == word { // for all types: the trait's own
+		owner = c.implType(trait, stop, l.scope)
+	}
+	c.mark(stop, container)
+	if owner == "" {
+		c.bodies = append(c.bodies, span{stop, last})
+		return last + 1
+	}
+	inner := rustLevel{parent: -1, scope: owner, member: true, public: trait >= 0, owner: owner}
+	if trait >= 0 {
+		for c.op(trait) == '!' || c.op(trait) == '?' {
+			trait++
+		}
+		at := trait
+		for c.op(at+1) == opPath && c.kind(at+2) == word {
+			at += 2
+		}
+		c.mute(trait, at+1)
+		c.traits = append(c.traits, implemented{inner.owner, trait, at})
+	}
+	c.items(stop+1, min(last, end), inner)
+	return last + 1
+}
+
+// implType is the qualified name of the type that a block is for: of "&'a mut a::B<C>" it
+// is that of "a::B".
+func (c *rustReader) implType(i, stop int, scope string) string {
+	for i < stop && (c.op(i) == '&' || c.op(i) == '<' || c.op(i) == '*' || c.kind(i) == text || c.is(i, "mut") || c.is(i, "dyn") || c.is(i, "const") || c.op(i) == '(' || c.op(i) == '[') {
+		i++
+	}
+	if c.kind(i) != word {
+		return ""
+	}
+	path := []string{c.text(i)}
+	for n := len(c.bindings) - 1; n >= 0 && int(c.bindings[n].last) >= stop; n-- {
+		if c.bindings[n].name == path[0] { // a type parameter
+			return ""
+		}
+	}
+	for c.op(i+1) == opPath && c.kind(i+2) == word && i+2 < stop {
+		i += 2
+		path = append(path, c.text(i))
+	}
+	if n, ok := c.names[path[0]]; ok && n.qualified != "" && (len(path) == 1) == !n.module {
+		return join(n.qualified, strings.Join(path[1:], "."))
+	}
+	if len(path) > 1 {
+		if q, ours := c.absolute(scope, path); ours {
+			return q
+		}
+	}
+	return join(scope, path[len(path)-1])
+}
+
+// adopt gives the members of impl blocks their types, and the types their traits.
+func (c *rustReader) adopt() {
+	for n := range c.file.Decls {
+		if owner, ok := c.owners[n]; ok {
+			if t, ok := c.declared[owner]; ok && t != n {
+				switch c.file.Decls[t].Kind {
+				case codegraph.KindType, codegraph.KindInterface:
+					c.file.Decls[n].Parent = t
+				}
+			}
+		}
+	}
+	for _, t := range c.traits {
+		from := -1
+		kind := codegraph.References
+		if n, ok := c.declared[t.owner]; ok && c.file.Decls[n].Kind != codegraph.KindFunction {
+			from, kind = n, codegraph.Implements
+		}
+		c.own = append(c.own, ownUse{from: from, kind: kind, first: t.first, last: t.last})
+	}
+}
+
+// mod reads a module, in place or in a file of its own.
+func (c *rustReader) mod(i, end int, d declaration, l rustLevel) int {
+	at := i + 1
+	if c.kind(at) != word {
+		return at
+	}
+	c.mark(at, muted)
+	name := c.text(at)
+	if c.op(at+1) == ';' {
+		mod := join(l.scope, name)
+		c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.keep("mod " + name), Target: c.keep(codegraph.ID(codegraph.KindPackage, mod)), Line: c.line(i)})
+		c.names[c.keep(name)] = rustModule(c.keep(mod))
+		return at + 2
+	}
+	if c.op(at+1) != '{' {
+		return at + 1
+	}
+	d.kind, d.name, d.stop, d.last = codegraph.KindPackage, name, at+1, c.match(at+1)
+	d.test = false
+	n := c.declare(d)
+	c.mark(at+1, container)
+	c.items(at+2, min(d.last, end), rustLevel{parent: n, scope: c.file.Decls[n].Qualified})
+	return d.last + 1
+}
+
+func rustModule(q string) name { return name{qualified: q, module: true} }
+
+// bindBody finds what a body binds: let, for, if let, match arms, closures.
+func (c *rustReader) bindBody(b span) {
+	var open []int
+	arms := []int{b.first + 1} // where an arm may begin, for each open bracket
+	for i := b.first; i <= b.last && i < len(c.toks); i++ {
+		switch o := c.op(i); {
+		case opens(o):
+			open = append(open, i)
+			arms = append(arms, i+1)
+		case closes(o):
+			for len(open) > 0 && c.match(open[len(open)-1]) <= i {
+				open, arms = open[:len(open)-1], arms[:len(arms)-1]
+			}
+			if o == '}' {
+				arms[len(arms)-1] = i + 1
+			}
+		case o == ',' || o == ';':
+			arms[len(arms)-1] = i + 1
+		case o == opArrow:
+			stop := arms[len(arms)-1]
+			for stop < i && !c.is(stop, "if") {
+				stop++
+			}
+			c.pattern(arms[len(arms)-1], stop, arms[len(arms)-1], c.around(open, b.last))
+		case o == '|' && c.closure(i):
+			c.closureParameters(i, c.around(open, b.last))
+		case c.is(i, "let"), c.is(i, "for") && c.op(i+1) != '<':
+			stop := i + 1
+			for stop <= b.last && c.op(stop) != '=' && c.op(stop) != ';' && !c.is(stop, "in") && c.op(stop) != ':' && c.op(stop) != '{' || stop <= b.last && c.op(stop) == '{' && upper(c.text(stop-1)) {
+				stop = c.skip(stop)
+			}
+			c.pattern(i+1, stop, i, c.block(open, b.last))
+		case c.is(i, "fn") && c.kind(i+1) == word && i > b.first:
+			c.mark(i+1, muted)
+			c.local(i+1, i, c.block(open, b.last))
+			c.innerParameters(i+2, c.block(open, b.last))
+		}
+	}
+}
+
+// innerParameters binds the parameters of a function in a function.
+func (c *rustReader) innerParameters(open, end int) {
+	if c.op(open) == '<' {
+		open = c.angle(open) + 1
+	}
+	if c.op(open) != '(' {
+		return
+	}
+	stop := c.headEnd(open, end)
+	c.list(open+1, c.match(open), func(i, end int) {
+		if c.kind(i) == word && c.op(i+1) == ':' {
+			c.local(i, open, c.match(stop))
+		}
+	})
+}
+
+// closure reports whether the bar at i begins the parameters of a closure.
+func (c *rustReader) closure(i int) bool {
+	switch c.op(i - 1) {
+	case '(', ',', '=', '{', ';', opArrow, '[':
+		return true
+	}
+	return c.is(i-1, "move") || c.is(i-1, "return") || c.is(i-1, "async")
+}
+
+func (c *rustReader) closureParameters(i, last int) {
+	for k := i + 1; k < i+64 && k <= last; k++ {
+		if c.op(k) == '|' {
+			c.list(i+1, k, func(from, end int) {
+				colon := from
+				for colon < end && c.op(colon) != ':' {
+					colon++
+				}
+				c.pattern(from, colon, i, last)
+			})
+			return
+		}
+	}
+}
+
+// pattern binds the names in a pattern: words in lower case that no bracket, path or
+// colon follows.
+func (c *rustReader) pattern(i, end, first, last int) {
+	for ; i < end; i++ {
+		if !c.name(i) || !lower(c.text(i)) && c.text(i) != "_" {
+			continue
+		}
+		if o := c.op(i + 1); o == '(' || o == opPath || o == '!' || o == '.' || c.op(i-1) == opPath {
+			continue
+		}
+		if c.op(i+1) == ':' && i+1 < end {
+			c.mark(i, muted) // a field
+			continue
+		}
+		c.local(i, first, last)
+	}
 }

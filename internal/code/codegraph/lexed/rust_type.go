@@ -1,9 +1,11 @@
 package lexed
 
 import (
+	"path"
 	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
+	"github.com/kenlayer/ken/internal/lazyregexp"
 )
 
 // typeDecl reads a struct, an enum or a union.
@@ -146,4 +148,288 @@ func (c *rustReader) macro(i, end int, d declaration) int {
 	d.kind, d.name, d.stop, d.last, d.exported = codegraph.KindFunction, c.text(i+2), open, lastTok, exported
 	c.declare(d)
 	return lastTok + 1
+}
+
+// useTree reads a tree of uses: "use a::{b, c::{self, d as e}, f::*};".
+func (c *rustReader) useTree(i, end int, scope string, public bool) int {
+	stop := i
+	for stop < end && c.op(stop) != ';' && c.op(stop) != '}' {
+		stop = c.skip(stop)
+	}
+	c.mute(i, min(stop, end))
+	type branch struct {
+		prefix   []string
+		from, to int
+	}
+	work := []branch{{nil, i + 1, min(stop, end)}}
+	for n := 0; len(work) > 0 && n < maxBranches; n++ {
+		b := work[0]
+		work = work[1:]
+		path := b.prefix[:len(b.prefix):len(b.prefix)]
+		k := b.from
+		if c.op(k) == opPath {
+			k++
+		}
+		for k < b.to && c.kind(k) == word && len(path) < 64 {
+			path = append(path, c.text(k))
+			k++
+			if c.op(k) != opPath {
+				break
+			}
+			k++
+		}
+		switch {
+		case c.op(k) == '{' && k < b.to:
+			c.list(k+1, c.match(k), func(i, end int) { work = append(work, branch{path, i, end}) })
+		case c.op(k) == '*' && k < b.to:
+			c.glob(path, scope, c.line(b.from))
+		case len(path) > 0:
+			alias := ""
+			if c.is(k, "as") && k < b.to {
+				alias = c.text(k + 1)
+			}
+			c.used(path, alias, scope, c.line(b.from), public)
+		}
+	}
+	return stop + 1
+}
+
+// maxBranches is how many names one use may bring.
+const maxBranches = 2000
+
+// glob notes "use a::*".
+func (c *rustReader) glob(path []string, scope string, line int) {
+	if len(path) == 0 {
+		return
+	}
+	mod, ours := c.absolute(scope, path)
+	c.file.Imports = append(c.file.Imports, codegraph.Import{Path: c.keep(strings.Join(path, "::") + "::*"), Name: "*", Target: c.keep(codegraph.ID(codegraph.KindPackage, mod)), Line: line})
+	if ours {
+		c.addScope(mod)
+	}
+}
+
+// used notes one name that a use brings.
+func (c *rustReader) used(path []string, alias, scope string, line int, public bool) {
+	written := strings.Join(path, "::")
+	if path[len(path)-1] == "self" && len(path) > 1 {
+		path = path[:len(path)-1]
+	}
+	local := path[len(path)-1]
+	if alias != "" {
+		local = alias
+	}
+	q, ours := c.absolute(scope, path)
+	imp := codegraph.Import{Path: c.keep(written), Name: c.keep(alias), Line: line}
+	module := c.set.rust.isModule(q) || len(path) == 1 && ours || !c.set.rust.known && lower(last(q)) && len(path) < 3
+	target := q
+	if !module && len(path) > 1 {
+		target = parentModule(q)
+		for upper(last(target)) && strings.Contains(target, ".") { // a variant of an enum
+			target = parentModule(target)
+		}
+	}
+	imp.Target = c.keep(codegraph.ID(codegraph.KindPackage, target))
+	c.file.Imports = append(c.file.Imports, imp)
+	if local == "_" {
+		return
+	}
+	n := name{}
+	if ours {
+		n = name{qualified: c.keep(q), module: module}
+		if public && !module {
+			c.addScope(target)
+		}
+	}
+	c.names[c.keep(local)] = n
+}
+
+// absolute makes a full name of a path, which may begin with a module that this file
+// declares.
+func (c *rustReader) absolute(scope string, path []string) (q string, ours bool) {
+	if n, ok := c.names[path[0]]; ok && n.module {
+		return join(n.qualified, strings.Join(path[1:], ".")), true
+	}
+	if n, ok := c.declared[join(scope, path[0])]; ok && len(path) > 1 {
+		return join(c.file.Decls[n].Qualified, strings.Join(path[1:], ".")), true
+	}
+	return c.set.rust.absolute(scope, path)
+}
+
+// externCrate reads "extern crate a as b;".
+func (c *rustReader) externCrate(i, end int) int {
+	stop := c.headEnd(i, end)
+	c.mute(i, stop)
+	imp := codegraph.Import{Path: c.keep(c.text(i + 2)), Target: c.keep(codegraph.ID(codegraph.KindPackage, c.text(i+2))), Line: c.line(i)}
+	if c.is(i+3, "as") {
+		imp.Name = c.keep(c.text(i + 4))
+	}
+	c.file.Imports = append(c.file.Imports, imp)
+	return stop + 1
+}
+
+// resolveRust says what a path of Rust is.
+func (s *search) resolveRust(i, end int) (n string, qualified, ok bool) {
+	var path []string
+	for k := i; k <= end; k += 2 {
+		path = append(path, s.text(k))
+	}
+	first, rest := path[0], strings.Join(path[1:], ".")
+	switch first {
+	case "crate", "super", "self":
+		q, ours := s.set.rust.absolute(s.moduleAround(), path)
+		if imp, ok := s.names[last(q)]; ok && parentModule(q) == s.scope {
+			return imp.qualified, true, imp.qualified != "" && !imp.module
+		}
+		return q, true, ours
+	}
+	if imp, ok := s.names[first]; ok {
+		if imp.qualified == "" || imp.module && rest == "" {
+			return "", false, false
+		}
+		return join(imp.qualified, rest), true, true
+	}
+	if q, ok := s.lookup(first); ok {
+		return join(q, rest), true, true
+	}
+	if len(path) > 1 {
+		if q, ours := s.set.rust.absolute(s.scope, path); ours && s.set.rust.crates[first] {
+			return q, true, true
+		}
+	}
+	if len(s.file.Scopes) > 0 && !s.lang.builtin[first] {
+		return join(first, rest), false, true
+	}
+	return "", false, false
+}
+
+// moduleAround is the module that the present place is in, which may be one in the file.
+func (s *search) moduleAround() string {
+	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
+		if s.file.Decls[d].Kind == codegraph.KindPackage {
+			return s.file.Decls[d].Qualified
+		}
+		d = s.file.Decls[d].Parent
+	}
+	return s.scope
+}
+
+// rustPaths knows the crates of a repository and their modules.
+type rustPaths struct {
+	known   bool
+	names   map[string]string // of crates, by their folders
+	crates  map[string]bool
+	modules map[string]bool
+}
+
+var crateName = lazyregexp.New(`(?m)^\s*name\s*=\s*"([^"]+)"`)
+
+func newRustPaths(list []string, read func(string) string) *rustPaths {
+	p := &rustPaths{names: map[string]string{}, crates: map[string]bool{}, modules: map[string]bool{}}
+	for _, f := range list {
+		if path.Base(f) != "Cargo.toml" {
+			continue
+		}
+		name := path.Base(path.Dir(f))
+		if _, section, ok := strings.Cut(read(f), "[package]"); ok {
+			section, _, _ = strings.Cut(section, "\n[")
+			if m := crateName.FindStringSubmatch(section); m != nil {
+				name = m[1]
+			}
+		}
+		if name != "." {
+			p.names[path.Dir(f)] = strings.ReplaceAll(name, "-", "_")
+			p.crates[p.names[path.Dir(f)]] = true
+		}
+	}
+	for _, f := range list {
+		if path.Ext(f) == ".rs" {
+			p.known = true
+			p.modules[p.module(f)] = true
+		}
+	}
+	return p
+}
+
+// module is the module that a file is: the crate, then folders and file from src on.
+func (p *rustPaths) module(file string) string {
+	parts := strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/")
+	crate, at := "crate", 0
+	for n := len(parts) - 1; n >= 0; n-- {
+		dir := strings.Join(parts[:n], "/")
+		if dir == "" {
+			dir = "."
+		}
+		if name, ok := p.names[dir]; ok {
+			crate, at = name, n
+			break
+		}
+	}
+	if at == 0 && crate == "crate" {
+		for n := len(parts) - 2; n >= 0; n-- {
+			if parts[n] == "src" {
+				at = n
+				if n > 0 {
+					crate = strings.ReplaceAll(parts[n-1], "-", "_")
+				}
+				break
+			}
+		}
+	}
+	rest := parts[at:]
+	if len(rest) > 1 && rest[0] == "src" {
+		rest = rest[1:]
+		if rest[0] == "bin" && len(rest) > 1 { // a program is a crate of its own
+			crate, rest = rest[1], rest[2:]
+		}
+	} else if len(rest) > 1 && (rest[0] == "tests" || rest[0] == "examples" || rest[0] == "benches") {
+		crate, rest = crate+"."+rest[0], rest[1:]
+	}
+	if n := len(rest); n > 0 && (rest[n-1] == "mod" || n == 1 && (rest[0] == "lib" || rest[0] == "main")) {
+		rest = rest[:n-1]
+	}
+	return join(crate, strings.Join(rest, "."))
+}
+
+func (p *rustPaths) isModule(q string) bool { return p.modules[q] }
+
+// absolute makes a full name of a path that is written in a module. ours is false for
+// one of a library.
+func (p *rustPaths) absolute(scope string, parts []string) (q string, ours bool) {
+	crate := scope
+	if i := strings.IndexByte(scope, '.'); i >= 0 {
+		crate = scope[:i]
+	}
+	for _, kind := range []string{".tests", ".examples", ".benches"} {
+		if rest, ok := strings.CutPrefix(scope, crate+kind+"."); ok { // a file beside src is a crate
+			name, _, _ := strings.Cut(rest, ".")
+			crate += kind + "." + name
+			break
+		}
+	}
+	var base string
+	at := 0
+	switch parts[0] {
+	case "crate":
+		at, base = 1, crate
+	case "self":
+		at, base = 1, scope
+	case "super":
+		base = scope
+		for at < len(parts) && parts[at] == "super" {
+			base = parentModule(base)
+			at++
+		}
+	default:
+		first := join(scope, parts[0])
+		switch {
+		case p.modules[first]:
+			at, base = 1, first
+		case p.crates[parts[0]]:
+			at, base = 1, parts[0]
+		default:
+			return strings.Join(parts, "."), false
+		}
+	}
+	return join(base, strings.Join(parts[at:], ".")), true
 }

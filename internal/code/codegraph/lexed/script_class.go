@@ -166,3 +166,332 @@ func (s *scriptReader) returnEnd(i, end int) int {
 	}
 	return end
 }
+
+// members reads the members of a class, an interface or a type of an object.
+func (s *scriptReader) members(i, end, parent int, class bool) {
+	if s.depth++; s.depth > maxDepth {
+		s.depth--
+		return
+	}
+	for i < end {
+		i = max(s.member(i, end, parent, class), i+1)
+	}
+	s.depth--
+}
+
+var memberModifiers = words("public private protected readonly static abstract override declare async accessor export get set")
+
+func (s *scriptReader) member(i, end, parent int, class bool) int {
+	first := i
+	i = s.decorators(i, end)
+	head, private, getter := i, false, false
+	for i < end && s.kind(i) == word && memberModifiers[s.text(i)] && s.nameFollows(i, end) {
+		private = private || s.is(i, "private")
+		getter = getter || s.is(i, "get") || s.is(i, "set") || s.is(i, "accessor")
+		i++
+	}
+	if s.op(i) == '*' {
+		i++
+	}
+	p := s.file.Decls[parent]
+	d := declaration{kind: codegraph.KindProperty, within: p.Qualified, parent: parent, first: first, head: head, exported: p.Exported && !private}
+	switch {
+	case i >= end:
+		return end
+	case s.is(i, "static") && s.op(i+1) == '{':
+		return s.match(i+1) + 1
+	case s.kind(i) == word && !(s.is(i, "new") && (s.op(i+1) == '(' || s.op(i+1) == '<') && !class):
+		d.name = s.text(i)
+		d.exported = d.exported && d.name[0] != '#'
+	case s.kind(i) == text:
+		d.name = unquote(s.text(i))
+	case s.kind(i) == number:
+		d.name = s.text(i)
+	default: // a call or an index signature, a computed name, or rubbish
+		return s.memberEnd(i, end)
+	}
+	if d.name == "" {
+		return s.memberEnd(i, end)
+	}
+	s.mark(i, muted)
+	nameAt := i
+	i++
+	for s.op(i) == '?' || s.op(i) == '!' {
+		i++
+	}
+	if s.op(i) == '(' || s.op(i) == '<' {
+		if !getter {
+			d.kind = codegraph.KindMethod
+		}
+		if class && d.name == "constructor" {
+			s.parameterProperties(i, parent)
+		}
+		return s.callable(i, end, d)
+	}
+	value := i
+	if s.op(i) == ':' {
+		value = s.memberTypeEnd(i+1, end)
+	}
+	d.stop, d.last = value, value-1
+	if s.op(value) != '=' {
+		d.last = max(d.last, nameAt)
+		s.declare(d)
+		s.typeLiteral(i+1, value)
+		return s.separator(value, end)
+	}
+	i = s.expressionEnd(value+1, end, true)
+	d.last = i - 1
+	if i == value+2 {
+		d.stop = i
+	}
+	s.value(value+1, i, d)
+	return s.separator(i, end)
+}
+
+// typeLiteral mutes the names of members in the type of a property: they are not declared,
+// and are no uses.
+func (s *scriptReader) typeLiteral(i, end int) {
+	for ; i < end; i++ {
+		if s.kind(i) == word && (s.op(i+1) == ':' || s.op(i+1) == '?' && s.op(i+2) == ':') {
+			s.mark(i, muted)
+		}
+	}
+}
+
+func (s *scriptReader) separator(i, end int) int {
+	if i < end && (s.op(i) == ';' || s.op(i) == ',') {
+		return i + 1
+	}
+	return i
+}
+
+// nameFollows reports whether the word at i is a modifier of what follows.
+func (s *scriptReader) nameFollows(i, end int) bool {
+	if i+1 >= end {
+		return false
+	}
+	switch n := s.toks[i+1]; n.kind {
+	case word, text, number:
+		return !n.first() || !s.is(i, "get") && !s.is(i, "set") && !s.is(i, "static") && !s.is(i, "accessor")
+	default:
+		return n.op == '[' || n.op == '*'
+	}
+}
+
+func (s *scriptReader) memberTypeEnd(i, end int) int {
+	for from := i; i < end; {
+		o := s.op(i)
+		if o == '=' || o == ';' || closes(o) || o == ',' || i > from && s.toks[i].first() && !s.continues(i) {
+			return i
+		}
+		if o == '<' {
+			if shut := s.angle(i); shut > 0 {
+				i = shut + 1
+				continue
+			}
+		}
+		i = s.skip(i)
+	}
+	return end
+}
+
+// memberEnd skips a member without a name of its own.
+func (s *scriptReader) memberEnd(i, end int) int {
+	if s.op(i) == '<' {
+		if shut := s.angle(i); shut > 0 {
+			i = shut + 1
+		}
+	} else if s.is(i, "new") {
+		i++
+		if s.op(i) == '<' {
+			i = max(s.angle(i), i) + 1
+		}
+	}
+	method := s.op(i) == '('
+	i = s.skip(i)
+	if s.op(i) == '?' {
+		i++
+	}
+	if s.op(i) == '<' {
+		i = max(s.angle(i), i) + 1
+	}
+	if s.op(i) == '(' { // a computed name of a method
+		i, method = s.match(i)+1, true
+	}
+	switch {
+	case s.op(i) == ':' && method:
+		i = s.returnEnd(i+1, end)
+	case s.op(i) == ':':
+		i = s.memberTypeEnd(i+1, end)
+	}
+	if s.op(i) == '{' {
+		return s.match(i) + 1
+	}
+	if s.op(i) == '=' {
+		i = s.expressionEnd(i+1, end, true)
+	}
+	return s.separator(i, end)
+}
+
+// parameterProperties declares "constructor(private x: T)".
+func (s *scriptReader) parameterProperties(open, parent int) {
+	if s.op(open) != '(' {
+		return
+	}
+	p := s.file.Decls[parent]
+	s.list(open+1, s.match(open), func(i, end int) {
+		first := i
+		i = s.decorators(i, end)
+		head, private := i, false
+		for i+1 < end && s.kind(i) == word && parameterWords[s.text(i)] && s.kind(i+1) == word {
+			private = private || s.is(i, "private")
+			i++
+		}
+		if i > head && s.kind(i) == word {
+			s.declare(declaration{kind: codegraph.KindProperty, name: s.text(i), within: p.Qualified, parent: parent, first: first, head: head, stop: end, last: end - 1, exported: p.Exported && !private})
+		}
+	})
+}
+
+func (s *scriptReader) iface(i, end int, d declaration) int {
+	i++
+	d.kind, d.name = codegraph.KindInterface, s.text(i)
+	s.mark(i, muted)
+	i++
+	open := s.braceAfter(i, end)
+	d.stop, d.last = open, s.match(open)
+	if open >= end {
+		d.stop, d.last = i, i-1
+		s.declare(d)
+		return i
+	}
+	n := s.declare(d)
+	s.heritage(n, i, open)
+	s.mark(open, container)
+	s.members(open+1, min(s.match(open), end), n, false)
+	return s.match(open) + 1
+}
+
+func (s *scriptReader) enum(i, end int, d declaration) int {
+	i++
+	d.kind, d.name = codegraph.KindType, s.text(i)
+	s.mark(i, muted)
+	i++
+	if s.op(i) != '{' {
+		return i
+	}
+	d.stop, d.last = i, s.match(i)
+	n := s.declare(d)
+	s.mark(i, container)
+	p := s.file.Decls[n]
+	s.list(i+1, min(s.match(i), end), func(i, end int) {
+		name := s.text(i)
+		if s.kind(i) == text {
+			name = unquote(name)
+		} else if s.kind(i) != word {
+			return
+		}
+		if name == "" {
+			return
+		}
+		s.mark(i, muted)
+		s.declare(declaration{kind: codegraph.KindProperty, name: name, within: p.Qualified, parent: n, first: i, head: i, stop: end, last: end - 1, exported: p.Exported})
+	})
+	return s.match(i) + 1
+}
+
+// alias reads "type A<T> = …". An object's type has members.
+func (s *scriptReader) alias(i, end int, d declaration) int {
+	i++
+	d.kind, d.name = codegraph.KindType, s.text(i)
+	s.mark(i, muted)
+	i++
+	types := i
+	if s.op(i) == '<' {
+		if shut := s.angle(i); shut > 0 {
+			i = shut + 1
+		}
+	}
+	value := i
+	if s.op(i) == '=' {
+		value++
+	}
+	i = s.aliasEnd(value, end)
+	d.stop, d.last = i, i-1
+	n := s.declare(d)
+	if s.op(types) == '<' {
+		s.typeParameters(types, int(s.places[n].last))
+	}
+	if s.op(value) == '{' && s.match(value) == i-1 && !s.mapped(value) {
+		s.mark(value, container)
+		s.members(value+1, s.match(value), n, false)
+	} else {
+		s.typeLiteral(value, i)
+	}
+	if s.op(i) == ';' {
+		i++
+	}
+	return i
+}
+
+// mapped reports whether a type's brace opens "{ [K in T]: U }".
+func (s *scriptReader) mapped(i int) bool {
+	for i++; s.op(i) == '-' || s.op(i) == '+' || s.is(i, "readonly"); i++ {
+	}
+	return s.op(i) == '[' && s.is(i+2, "in")
+}
+
+// aliasEnd goes to the end of a type that is not in brackets.
+func (s *scriptReader) aliasEnd(i, end int) int {
+	for from := i; i < end; {
+		o := s.op(i)
+		if o == ';' || closes(o) || i > from && s.toks[i].first() && !s.continues(i) {
+			return i
+		}
+		if o == '<' {
+			if shut := s.angle(i); shut > 0 {
+				i = shut + 1
+				continue
+			}
+		}
+		i = s.skip(i)
+	}
+	return end
+}
+
+// namespace reads "namespace A.B {", "module 'x' {" and "global {".
+func (s *scriptReader) namespace(i, end int, a around, d declaration) (int, bool) {
+	global := s.is(i, "global")
+	at := i + 1
+	d.kind = codegraph.KindNamespace
+	for !global && s.name(at) && s.op(at+1) == '.' {
+		at += 2
+	}
+	switch {
+	case global && s.op(at) == '{' && s.lang.types:
+		s.mark(at, container)
+		s.block(at+1, min(s.match(at), end), around{parent: -1, scope: s.scope, exported: true, all: true})
+		return s.match(at) + 1, true
+	case global:
+		return 0, false
+	case s.kind(at) == text && s.lang.types:
+		if s.op(at+1) != '{' {
+			return at + 1, true
+		}
+		s.mark(at+1, container)
+		s.block(at+2, min(s.match(at+1), end), around{parent: -1, scope: s.scope, exported: true, all: true})
+		return s.match(at+1) + 1, true
+	case !s.name(at) || s.op(at+1) != '{' || s.toks[at].first() || !s.lang.types:
+		return 0, false
+	}
+	parent, scope := a.parent, a.scope
+	for k := i + 1; k <= at; k += 2 {
+		s.mark(k, muted)
+		d.name, d.within, d.parent, d.stop, d.last = s.text(k), scope, parent, at+1, s.match(at+1)
+		parent = s.declare(d)
+		scope = join(scope, d.name)
+	}
+	s.mark(at+1, container)
+	s.block(at+2, min(s.match(at+1), end), around{parent: parent, scope: scope, exported: d.exported, all: a.all})
+	return s.match(at+1) + 1, true
+}

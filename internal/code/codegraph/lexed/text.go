@@ -103,3 +103,445 @@ func inComment(s string, at int) bool {
 	line := strings.TrimLeft(s[strings.LastIndexByte(s[:at], '\n')+1:at], " \t\ufeff")
 	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "#")
 }
+
+// kind is what a token is.
+type kind uint8
+
+const (
+	word kind = iota + 1
+	number
+	text  // a string, a piece of a template, a regular expression, text between tags
+	punct // an operator or a bracket
+)
+
+// op is a punctuation mark: its character, or one of these.
+type op uint8
+
+const (
+	opArrow    op = iota + 128 // =>
+	opThin                     // ->
+	opPath                     // ::
+	opOptional                 // ?.
+	opSpread                   // ...
+	opRange                    // ..
+	opLogic                    // && || ??
+	opCompare                  // == != <= >= === !==
+	opAssign                   // += and its like
+	opWalrus                   // :=
+	opStep                     // ++ --
+)
+
+// token is a piece of source that means something. Brackets know their partner: an
+// opening one has in match the last token of what it holds, itself included; a
+// closing one that closes nothing has -1.
+type token struct {
+	kind       kind
+	op         op
+	indent     int32 // columns before it, if it is the first on its line; else -1
+	start, end int32 // bytes
+	line       int32
+	match      int32
+}
+
+func (t token) first() bool { return t.indent >= 0 }
+
+// comment stands before a token.
+type comment struct {
+	start, end    int32
+	line, endLine int32
+	tok           int32 // the token after it
+	own           bool  // nothing stands before it on its line
+}
+
+// directive is a line for the preprocessor.
+type directive struct {
+	name string
+	rest string
+	line int32
+	tok  int32 // the token after it
+	note int   // the comment before it on lines of its own, or -1
+}
+
+func opens(o op) bool  { return o == '(' || o == '[' || o == '{' }
+func closes(o op) bool { return o == ')' || o == ']' || o == '}' }
+
+func partner(o op) op {
+	switch o {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	case '{':
+		return '}'
+	}
+	return 0
+}
+
+// punctuation returns the mark at the head of s, and its length.
+func punctuation(s string) (op, int) {
+	if len(s) > 2 {
+		switch s[:3] {
+		case "...":
+			return opSpread, 3
+		case "===", "!==":
+			return opCompare, 3
+		case "**=", "??=", "&&=", "||=", "//=":
+			return opAssign, 3
+		}
+	}
+	if len(s) > 1 {
+		switch s[:2] {
+		case "=>":
+			return opArrow, 2
+		case "->":
+			return opThin, 2
+		case "::":
+			return opPath, 2
+		case "?.":
+			if len(s) == 2 || s[2] < '0' || s[2] > '9' {
+				return opOptional, 2
+			}
+		case "..":
+			return opRange, 2
+		case "&&", "||", "??":
+			return opLogic, 2
+		case "==", "!=", "<=":
+			return opCompare, 2
+		case ">=":
+			if len(s) < 3 || s[2] != '=' { // a list of types may end right before an "=="
+				return opCompare, 2
+			}
+		case "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=":
+			return opAssign, 2
+		case ":=":
+			return opWalrus, 2
+		case "++", "--":
+			return opStep, 2
+		}
+	}
+	return op(s[0]), 1
+}
+
+// testFile reports whether a file is for tests, by its name and its folders.
+func testFile(file string, lang *language) bool {
+	base := path.Base(file)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	folders := "/" + path.Dir(file) + "/"
+	switch lang.family {
+	case script:
+		return strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "-test") || strings.Contains(folders, "/__tests__/")
+	case python:
+		return strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "conftest"
+	case java:
+		return strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.HasSuffix(stem, "IT") || strings.HasPrefix(stem, "Test") && stem != "Test" || strings.Contains(folders, "/src/test/")
+	case csharp:
+		return strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests") || strings.Contains(folders, ".Tests/") || strings.Contains(folders, ".Test/")
+	case rust:
+		return strings.Contains(folders, "/tests/") || stem == "tests" || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "_tests")
+	default:
+		return strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "_tests") || strings.HasSuffix(stem, "-test") || strings.HasSuffix(stem, "_unittest") || strings.HasSuffix(stem, "Test")
+	}
+}
+
+// testUses tells what tests are for: what they use, and are named after.
+func (r *reader) testUses() {
+	tests := false
+	for _, p := range r.places {
+		tests = tests || p.test
+	}
+	if tests && !r.file.Test {
+		r.file.Test = r.onlyTests()
+	}
+	if !r.file.Test && !tests {
+		return
+	}
+	best := map[int]codegraph.Use{}
+	subjects := make([]string, len(r.file.Decls))
+	for i, d := range r.file.Decls {
+		subjects[i] = subject(d.Name)
+	}
+	stem, _, _ := strings.Cut(path.Base(r.file.Path), ".")
+	titles := []string{subject(stem)}
+	for _, t := range r.titles[:min(len(r.titles), maxTitles)] {
+		titles = append(titles, normal(t))
+	}
+	for _, u := range r.file.Uses {
+		if u.Kind != codegraph.Calls && u.Kind != codegraph.References {
+			continue
+		}
+		used := normal(last(u.Name))
+		for n, d := 0, u.From; d >= 0 && n < maxDepth; n++ {
+			if r.places[d].test || r.file.Test && strings.Contains(strings.ToLower(r.file.Decls[d].Name), "test") {
+				r.better(best, d, u, used, subjects[d])
+			}
+			d = r.file.Decls[d].Parent
+		}
+		if r.file.Test {
+			for _, t := range titles {
+				r.better(best, -1, u, used, t)
+			}
+		}
+	}
+	for d := -1; d < len(r.file.Decls); d++ {
+		if u, ok := best[d]; ok {
+			r.use(d, codegraph.Tests, u.Name, u.Qualified, u.Line)
+		}
+	}
+	if r.file.Test {
+		r.testedFile()
+	}
+}
+
+// maxTitles is how many titles of tests are compared with what the file uses.
+const maxTitles = 64
+
+// better keeps the use whose name says most of what the test is named after. It must be
+// the whole of it or its beginning.
+func (r *reader) better(best map[int]codegraph.Use, d int, u codegraph.Use, used, subject string) {
+	if subject == "" || used == "" || used != subject && (len(used) < 4 || !strings.HasPrefix(subject, used)) {
+		return
+	}
+	if old, ok := best[d]; ok && len(normal(last(old.Name))) >= len(used) {
+		return
+	}
+	best[d] = u
+}
+
+// testedFile tells the file that the test lies beside, or imports, by its name.
+func (r *reader) testedFile() {
+	stem, _, _ := strings.Cut(path.Base(r.file.Path), ".")
+	want := subject(stem)
+	for _, imp := range r.file.Imports {
+		kind, q, ok := codegraph.Split(imp.Target)
+		if !ok || want == "" {
+			continue
+		}
+		switch kind {
+		case codegraph.KindFile:
+			if base, _, _ := strings.Cut(path.Base(q), "."); normal(base) == want {
+				r.use(-1, codegraph.Tests, q, true, imp.Line)
+				return
+			}
+		case codegraph.KindPackage:
+			if r.lang.family == python && normal(last(q)) == want {
+				r.use(-1, codegraph.Tests, q, true, imp.Line)
+				return
+			}
+		}
+	}
+}
+
+// onlyTests reports whether all that a file declares is in tests.
+func (r *reader) onlyTests() bool {
+	holds := map[int]bool{} // declarations with tests in them
+	for i, p := range r.places {
+		for d := i; p.test && d >= 0 && !holds[d]; d = r.file.Decls[d].Parent {
+			holds[d] = true
+		}
+	}
+	for i, d := range r.file.Decls {
+		if p := d.Parent; p >= 0 && r.file.Decls[p].Kind != codegraph.KindNamespace && r.file.Decls[p].Kind != codegraph.KindPackage {
+			continue
+		}
+		if !holds[i] && (d.Kind == codegraph.KindFunction && d.Exported || d.Kind == codegraph.KindType || d.Kind == codegraph.KindInterface) {
+			return false
+		}
+	}
+	return true
+}
+
+// subject is what a test is named after: its name without "test", in normal form.
+func subject(n string) string {
+	s := normal(n)
+	for _, p := range []string{"tests", "test", "spec"} {
+		if t := strings.TrimSuffix(s, p); t != s {
+			return t
+		}
+		if t := strings.TrimPrefix(s, p); t != s {
+			return t
+		}
+	}
+	return s
+}
+
+// normal writes a name in lower case without what joins its words.
+func normal(n string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '_' || c == '-' || c == ' ' || c == '.' || c == '#' || c == '(' || c == ')':
+			return -1
+		case c >= 'A' && c <= 'Z':
+			return c + 'a' - 'A'
+		}
+		return c
+	}, n)
+}
+
+// pair gives brackets their partners, and reports the line of the first one that has
+// none, or 0. Where the brackets do not fit, it tries again by the layout: a brace closes
+// what begins on a line of its indentation, and a declaration at the left margin closes
+// all but namespaces.
+func pair(toks []token, src string, lang *language) (line int) {
+	line = pairStrictly(toks, lang, src)
+	if line == 0 || lang.family == python {
+		return line
+	}
+	pairByLayout(toks, src, lang)
+	return line
+}
+
+func pairStrictly(toks []token, lang *language, src string) (bad int) {
+	var open []int
+	fault := func(i int) {
+		if bad == 0 {
+			bad = int(toks[i].line)
+		}
+	}
+	for i := range toks {
+		t := &toks[i]
+		switch {
+		case opens(t.op):
+			open = append(open, i)
+		case closes(t.op):
+			n := len(open) - 1
+			for n >= 0 && n > len(open)-maxBack && partner(toks[open[n]].op) != t.op && toks[open[n]].op != '{' {
+				n--
+			}
+			if n < 0 || partner(toks[open[n]].op) != t.op {
+				fault(i)
+				continue
+			}
+			if n < len(open)-1 {
+				fault(i)
+			}
+			open = closeAll(toks, open, n+1, i-1)
+			toks[open[n]].match, t.match = int32(i), int32(open[n])
+			open = open[:n]
+		case lang.family == python && len(open) > 0 && t.first() && t.kind == word && pythonStart(toks, i, src):
+			fault(i)
+			open = closeAll(toks, open, 0, i-1)
+		}
+	}
+	if len(open) > 0 {
+		fault(open[0])
+		closeAll(toks, open, 0, len(toks)-1)
+	}
+	return bad
+}
+
+// closeAll ends the brackets from n on at the token last.
+func closeAll(toks []token, open []int, n, last int) []int {
+	for _, i := range open[n:] {
+		toks[i].match = int32(max(last, i))
+	}
+	return open[:n]
+}
+
+// pythonStart reports whether a statement begins that can't stand in brackets.
+func pythonStart(toks []token, i int, src string) bool {
+	switch w := src[toks[i].start:toks[i].end]; w {
+	case "def", "class", "import":
+		return i+1 < len(toks) && toks[i+1].kind == word
+	case "async":
+		return i+1 < len(toks) && src[toks[i+1].start:toks[i+1].end] == "def"
+	}
+	return false
+}
+
+// maxBack is how many open brackets are looked at for a partner, so that the time is
+// linear.
+const maxBack = 64
+
+func pairByLayout(toks []token, src string, lang *language) {
+	var open []int
+	indent := make([]int32, len(toks)) // of the line that a token is on
+	now := int32(0)
+	for i := range toks {
+		toks[i].match = -1
+		if toks[i].first() {
+			now = toks[i].indent
+		}
+		indent[i] = now
+	}
+	for i := range toks {
+		t := &toks[i]
+		switch {
+		case opens(t.op):
+			open = append(open, i)
+		case t.op == '}':
+			n := partnerByLayout(toks, open, indent, i)
+			if n < 0 {
+				continue
+			}
+			open = closeAll(toks, open, n+1, i-1)
+			toks[open[n]].match, t.match = int32(i), int32(open[n])
+			open = open[:n]
+		case t.op == ')' || t.op == ']':
+			if n := len(open) - 1; n >= 0 && partner(toks[open[n]].op) == t.op {
+				toks[open[n]].match, t.match = int32(i), int32(open[n])
+				open = open[:n]
+			}
+		case t.indent == 0 && t.kind == word && len(open) > 0 && atMargin(toks, i, src, lang):
+			n := 0
+			for n < len(open) && n < maxBack && namespaceBrace(toks, open[n], src) {
+				n++
+			}
+			open = closeAll(toks, open, n, i-1)
+		}
+	}
+	closeAll(toks, open, 0, len(toks)-1)
+}
+
+// partnerByLayout finds what the brace at i closes: the innermost open brace, unless
+// the brace begins its line and a brace further out begins at its indentation.
+func partnerByLayout(toks []token, open []int, indent []int32, i int) int {
+	top := -1
+	for n := len(open) - 1; n >= max(0, len(open)-maxBack); n-- {
+		if toks[open[n]].op != '{' {
+			continue
+		}
+		if top < 0 {
+			top = n
+		}
+		if !toks[i].first() || indent[open[n]] == toks[i].indent {
+			return n
+		}
+	}
+	if top >= 0 && toks[i].first() && indent[open[top]] < toks[i].indent && toks[open[top]].line != toks[i].line {
+		return -1 // one too many, inside of what is open
+	}
+	return top
+}
+
+// namespaceBrace reports whether a brace opens what declarations at the left margin
+// stand in.
+func namespaceBrace(toks []token, i int, src string) bool {
+	if toks[i].op != '{' {
+		return false
+	}
+	for k := i - 1; k >= max(0, i-8); k-- {
+		switch w := src[toks[k].start:toks[k].end]; {
+		case w == "namespace" || w == "extern" || w == "mod" || w == "module":
+			return true
+		case toks[k].kind == punct && toks[k].op != opPath && toks[k].op != '.':
+			return false
+		}
+	}
+	return false
+}
+
+// atMargin reports whether a declaration begins at a word at the left margin.
+func atMargin(toks []token, i int, src string, lang *language) bool {
+	w := src[toks[i].start:toks[i].end]
+	if marginWords[w] {
+		return true
+	}
+	if lang.family != cfamily || i+1 >= len(toks) || toks[i+1].kind != word && toks[i+1].op != '*' {
+		return false
+	}
+	return i > 0 && (toks[i-1].op == '}' || toks[i-1].op == ';') && (!lang.keywords[w] || cBuiltin[w])
+}
+
+var marginWords = words(`function class interface export import enum abstract const let var type declare namespace module
+	public private protected internal static final sealed partial record struct union trait impl fn pub mod use
+	template typedef extern inline using package async unsafe`)

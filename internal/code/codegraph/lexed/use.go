@@ -2,6 +2,7 @@ package lexed
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
@@ -198,4 +199,362 @@ func (s *search) key(i int) bool {
 		return s.op(i-1) == '.' && s.op(i+1) == '='
 	}
 	return false
+}
+
+// member tells the use of a member of a value: of a call there is no more to say than
+// the name.
+func (s *search) member(i int) int {
+	if s.lang.plusplus && s.op(i-1) == opPath && s.op(i-2) == '>' { // Shelf<int>::make
+		if k := s.angleBack(i-2) - 1; s.name(k) && s.op(k-1) != opPath {
+			if n, qualified, ok := s.resolve(k, k); ok {
+				kind := codegraph.References
+				if s.called(i) {
+					kind = codegraph.Calls
+				}
+				s.use(kind, join(n, s.text(i)), qualified, s.line(i))
+				return i + 1
+			}
+		}
+	}
+	if s.called(i) && (s.lang.family != rust || s.op(i+1) != '!') {
+		s.use(codegraph.Calls, "."+s.text(i), false, s.line(i))
+	}
+	return i + 1
+}
+
+// ofLocal tells what is called of a local value.
+func (s *search) ofLocal(i, end int, call bool) {
+	if call && end > i {
+		s.use(codegraph.Calls, "."+s.text(end), false, s.line(i))
+	}
+}
+
+// mention tells a name that is not called, if it is certain to name something of
+// interest: something declared or imported, or a type.
+func (s *search) mention(i, end int) {
+	first := s.text(i)
+	if s.knows(first) || s.flags[i]&typed != 0 || s.lang.family == rust && end > i {
+		s.found(codegraph.References, i, end)
+		if end > i && !s.names[first].module {
+			s.outer(i, end)
+		}
+		return
+	}
+	switch s.lang.family {
+	case script, python:
+		if upper(first) && !s.module {
+			s.found(codegraph.References, i, end)
+		}
+	case java, csharp, cfamily:
+		if s.lang.family == cfamily && strings.HasPrefix(first, "__") {
+			return
+		}
+		if upper(first) || s.lang.family == cfamily && s.typePosition(i, end) {
+			s.found(codegraph.References, i, end)
+			if end > i {
+				s.outer(i, end)
+			}
+		}
+	case rust:
+		if upper(first) {
+			s.found(codegraph.References, i, end)
+		}
+	}
+}
+
+// outer mentions the type of "Cart.MAX".
+func (s *search) outer(i, end int) {
+	if upper(s.text(end - 2)) {
+		if n, qualified, ok := s.resolve(i, end-2); ok {
+			s.use(codegraph.References, n, qualified, s.line(i))
+		}
+	}
+}
+
+// typePosition reports whether the name from i to end is the type of the name after it,
+// or stands behind "struct".
+func (s *search) typePosition(i, end int) bool {
+	switch s.text(i - 1) {
+	case "struct", "union", "enum", "class":
+		return true
+	}
+	for end++; s.op(end) == '*' || s.op(end) == '&'; end++ {
+		if p := s.op(i - 1); p != '(' && p != ',' && p != ';' && p != '{' && p != '}' && p != '<' && s.kind(i-1) != word {
+			return false
+		}
+	}
+	return s.name(end)
+}
+
+// self tells a use of a member of the type around: "this.total".
+func (s *search) self(i, end int, call bool) {
+	if end == i {
+		return
+	}
+	member := i + 2
+	owner := s.typeAround()
+	line := s.line(i)
+	if owner >= 0 {
+		q := join(s.file.Decls[owner].Qualified, s.text(member))
+		if at, ok := s.declared[q]; ok {
+			kind := codegraph.References
+			if call && member == end {
+				kind = codegraph.Calls
+			}
+			s.use(kind, s.file.Decls[at].Qualified, true, line)
+			if call && member < end {
+				s.use(codegraph.Calls, "."+s.text(end), false, line)
+			}
+			return
+		}
+		if bases := s.places[owner].bases; call && member == end && len(bases) == 1 && s.text(i) != "Self" {
+			s.use(codegraph.Calls, "."+s.text(end), false, line)
+			return
+		}
+	}
+	if call {
+		s.use(codegraph.Calls, "."+s.text(end), false, line)
+	}
+}
+
+// typeAround is the innermost type around the present place, or that whose member it
+// is; -1 for none.
+func (s *search) typeAround() int {
+	for n, d := 0, s.owner; d >= 0 && n < maxDepth; n++ {
+		switch s.file.Decls[d].Kind {
+		case codegraph.KindType, codegraph.KindInterface:
+			return d
+		}
+		d = s.file.Decls[d].Parent
+	}
+	return -1
+}
+
+// selfWord reports whether a word stands for the type around.
+func selfWord(f family, w string) bool {
+	switch f {
+	case script, java, csharp, cfamily:
+		return w == "this"
+	case python:
+		return w == "self" || w == "cls"
+	case rust:
+		return w == "self" || w == "Self"
+	}
+	return false
+}
+
+// rootWord reports whether a keyword begins a path of Rust.
+func (s *search) rootWord(i int) bool {
+	switch s.text(i) {
+	case "crate", "super", "self":
+		return s.lang.family == rust && s.op(i+1) == opPath
+	}
+	return false
+}
+
+// use adds a use, once.
+func (s *search) use(kind codegraph.EdgeKind, n string, qualified bool, line int) {
+	if n == "" || qualified && s.owner >= 0 && n == s.file.Decls[s.owner].Qualified && kind != codegraph.Calls {
+		return
+	}
+	key := useKey{s.owner, kind, n}
+	if s.seen[key] {
+		return
+	}
+	key.name = s.keep(n)
+	s.seen[key] = true
+	s.reader.use(s.owner, kind, key.name, qualified, line)
+}
+
+func (r *reader) use(from int, kind codegraph.EdgeKind, n string, qualified bool, line int) {
+	r.file.Uses = append(r.file.Uses, codegraph.Use{From: from, Kind: kind, Name: r.keep(n), Qualified: qualified, Line: line})
+}
+
+// lookup finds the declaration that a bare name means in this file: in the declarations
+// around the present place, from the inside out.
+func (s *search) lookup(n string) (string, bool) {
+	around := ""
+	if s.owner >= 0 {
+		d := s.file.Decls[s.owner]
+		around = d.Qualified
+		if d.Kind != codegraph.KindType && d.Kind != codegraph.KindInterface && d.Kind != codegraph.KindNamespace && d.Kind != codegraph.KindPackage {
+			around = strings.TrimSuffix(strings.TrimSuffix(around, d.Name), ".")
+		}
+	}
+	for level := 0; level < 32; level++ {
+		if !strings.HasPrefix(around, s.scope) || around == "" {
+			break
+		}
+		if at, ok := s.declared[around]; around == s.scope || !ok || s.membersAreBare(s.file.Decls[at].Kind) {
+			if i, ok := s.declared[join(around, n)]; ok {
+				return s.file.Decls[s.constructed(i)].Qualified, true
+			}
+		}
+		if around == s.scope {
+			return "", false
+		}
+		cut := strings.LastIndexByte(around, '.')
+		if cut < len(s.scope) {
+			around = s.scope
+			continue
+		}
+		around = around[:cut]
+	}
+	if i, ok := s.declared[join(s.scope, n)]; ok {
+		return s.file.Decls[i].Qualified, true
+	}
+	return "", false
+}
+
+// constructed is the type that a constructor is for, which has its name; another
+// declaration is itself.
+func (s *search) constructed(i int) int {
+	d := s.file.Decls[i]
+	if d.Kind == codegraph.KindMethod && d.Parent >= 0 && s.file.Decls[d.Parent].Name == d.Name {
+		return d.Parent
+	}
+	return i
+}
+
+// membersAreBare reports whether what such a declaration holds has no need of its name
+// inside of it.
+func (s *search) membersAreBare(k codegraph.Kind) bool {
+	switch k {
+	case codegraph.KindNamespace, codegraph.KindPackage:
+		return true
+	case codegraph.KindType, codegraph.KindInterface:
+		return s.lang.family == java || s.lang.family == csharp || s.lang.family == cfamily
+	}
+	return false
+}
+
+// found tells a use of the path from i to end, of which the first part is no local name.
+func (s *search) found(kind codegraph.EdgeKind, i, end int) {
+	line := s.line(i)
+	n, qualified, ok := s.resolve(i, end)
+	switch {
+	case ok:
+		s.use(kind, n, qualified, line)
+		s.ownerType(kind, i, end)
+	case kind == codegraph.Calls && end > i && !s.library(s.text(i)):
+		s.use(kind, "."+s.text(end), false, line)
+	}
+}
+
+// library reports whether a name is imported from a library, so that its members are none
+// of ours.
+func (s *search) library(n string) bool {
+	imp, ok := s.names[n]
+	return ok && imp.qualified == "" && !imp.loose
+}
+
+// ownerType mentions the type of which a member is called, "Cart.of()".
+func (s *search) ownerType(kind codegraph.EdgeKind, i, end int) {
+	if kind == codegraph.Calls && end >= i+2 && upper(s.text(end-2)) {
+		if n, qualified, ok := s.resolve(i, end-2); ok {
+			s.use(codegraph.References, n, qualified, s.line(i))
+		}
+	}
+}
+
+// resolve says what the path from i to end is, as far as this file can tell. ok is
+// false for what is of no interest: a name from a library, or one that nothing declares.
+func (s *search) resolve(i, end int) (n string, qualified, ok bool) {
+	switch s.lang.family {
+	case rust:
+		return s.resolveRust(i, end)
+	}
+	first, rest := s.text(i), s.dotted(i+2, end)
+	if imp, ok := s.names[first]; ok {
+		return s.imported(imp, first, rest, i)
+	}
+	if q, ok := s.lookup(first); ok {
+		if rest == "" || s.holds(q, rest) {
+			return join(q, rest), true, true
+		}
+		s.use(codegraph.References, q, true, s.line(i)) // a value, and a member of it
+		return "", false, false
+	}
+	return s.unknown(i, end, first, rest)
+}
+
+// imported says what a name is that the file imports, with what follows it.
+func (s *search) imported(imp name, first, rest string, i int) (n string, qualified, ok bool) {
+	switch {
+	case imp.loose && rest == "":
+		return first, false, true
+	case imp.module && rest != "":
+		return join(imp.qualified, rest), true, true
+	case imp.loose:
+		if upper(first) {
+			return join(first, rest), false, true
+		}
+		s.use(codegraph.References, first, false, s.line(i))
+		return "", false, false
+	case imp.qualified == "" || imp.module:
+		return "", false, false
+	case rest != "" && !upper(first):
+		s.use(codegraph.References, imp.qualified, true, s.line(i))
+		return "", false, false
+	}
+	return join(imp.qualified, rest), true, true
+}
+
+// holds reports whether what is declared as q has members that are known by its name.
+func (s *search) holds(q, member string) bool {
+	if _, ok := s.declared[join(q, member)]; ok {
+		return true
+	}
+	switch s.file.Decls[s.declared[q]].Kind {
+	case codegraph.KindType, codegraph.KindInterface, codegraph.KindNamespace, codegraph.KindPackage:
+		return true
+	}
+	return false
+}
+
+// unknown says what to make of a name that the file neither declares nor imports.
+func (s *search) unknown(i, end int, first, rest string) (n string, qualified, ok bool) {
+	bare := join(first, rest)
+	switch s.lang.family {
+	case script, python:
+		if s.module && (len(s.file.Scopes) == 0 || s.lang.family == script) {
+			return "", false, false
+		}
+		if rest != "" && !upper(first) {
+			return "", false, false
+		}
+		return bare, false, true
+	case java, csharp:
+		if rest == "" && !upper(first) {
+			return "." + first, false, true
+		}
+		if lower(first) {
+			for k := i; k <= end && s.lang.family == java; k += 2 { // the name of a package, written out
+				if upper(s.text(k)) {
+					return bare, true, true
+				}
+			}
+			return "", false, false
+		}
+		return bare, false, true
+	default:
+		return bare, false, true
+	}
+}
+
+func (s *search) dotted(i, end int) string {
+	if i > end {
+		return ""
+	}
+	if i == end {
+		return s.text(i)
+	}
+	var b strings.Builder
+	for ; i <= end; i += 2 {
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(s.text(i))
+	}
+	return b.String()
 }

@@ -1,14 +1,27 @@
 package typed
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/code/codegraph"
@@ -126,4 +139,219 @@ func (t *tree) rel(abs string) (string, bool) {
 	}
 	rel = filepath.ToSlash(rel)
 	return rel, !vendored(rel)
+}
+
+// Source is how refinements made here are marked.
+const Source = "types"
+
+// Options tunes Check. The zero value checks everything.
+type Options struct {
+	// Packages, when not empty, are those to say something of, by import path; with
+	// each come its tests. What the others declare is read all the same, because only
+	// then it is known what implements what.
+	Packages []string
+
+	Workers int // packages checked at a time; 0 means one a processor; negative is an error
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Workers < 0 {
+		return o, &ken.Error{Code: ken.CodeInvalid, Field: "workers", Msg: fmt.Sprintf("%d is negative", o.Workers), Try: "Leave it out for one a processor."}
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return o, nil
+}
+
+// Report says what a run looked at.
+type Report struct {
+	Modules  int `json:"modules"`
+	Packages int `json:"packages"` // of which something is said; a package's tests in its name are part of it
+	Files    int `json:"files"`
+	Lines    int `json:"lines"`
+	Edges    int `json:"edges"`
+
+	// Broken counts the packages among them with errors; what could be made out of
+	// them counts all the same.
+	Broken int `json:"broken"`
+
+	// Problems are the first errors of each package that has any, in order of package
+	// and place.
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Problem is something that stood in the way.
+type Problem struct {
+	Package string `json:"package,omitempty"` // import path; empty for the whole module
+	Path    string `json:"path,omitempty"`    // from the root
+	Line    int    `json:"line,omitempty"`
+	Text    string `json:"text"`
+}
+
+const problemsEach = 5 // of one package
+
+// loaded is what the go command says of a module.
+type loaded struct {
+	config packages.Config
+	roots  []*packages.Package
+}
+
+const graphMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule |
+	packages.NeedForTest | packages.NeedTypesSizes
+
+// load asks for the packages of the module in a folder of the tree and for all that
+// they import. No file is parsed and nothing is compiled.
+func load(ctx context.Context, t *tree, dir string) (*loaded, error) {
+	abs := filepath.Join(t.path, filepath.FromSlash(dir))
+	mod := "-mod=readonly"
+	if _, err := os.Lstat(filepath.Join(abs, "vendor", "modules.txt")); err == nil {
+		mod = "-mod=vendor"
+	}
+	work := "off"
+	if info, err := t.root.Lstat("go.work"); err == nil && info.Mode().IsRegular() {
+		work = filepath.Join(t.path, "go.work")
+	}
+	l := &loaded{config: packages.Config{
+		Mode: graphMode, Context: ctx, Dir: abs, Tests: true, BuildFlags: []string{mod}, Env: environment(work),
+	}}
+	roots, err := ask(ctx, &l.config, "./...")
+	if work != "off" && (err != nil || outside(roots)) { // the module is not one of the workspace
+		l.config.Env = environment("off")
+		roots, err = ask(ctx, &l.config, "./...")
+	}
+	if err != nil {
+		return nil, refused("the Go toolchain can't read the module in "+dir, err)
+	}
+	l.roots = roots
+	return l, nil
+}
+
+// environment is that of the go command: no network, no workspace but the root's own,
+// no driver of other build systems.
+func environment(work string) []string {
+	return append(os.Environ(), "GOWORK="+work, "GOPROXY=off", "GO111MODULE=on", "GOPACKAGESDRIVER=off")
+}
+
+// outside reports whether the go command refused all packages of a folder.
+func outside(roots []*packages.Package) bool {
+	return !slices.ContainsFunc(roots, func(p *packages.Package) bool { return len(p.GoFiles) > 0 })
+}
+
+// ask runs the go command, and does not wait for one that hangs longer than ctx lasts.
+func ask(ctx context.Context, c *packages.Config, patterns ...string) ([]*packages.Package, error) {
+	type answer struct {
+		pkgs []*packages.Package
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		pkgs, err := packages.Load(c, patterns...)
+		done <- answer{pkgs, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case a := <-done:
+		if a.err == nil && len(a.pkgs) == 0 {
+			a.err = errors.New("no packages")
+		}
+		return a.pkgs, a.err
+	}
+}
+
+// exportFiles asks for the export data of packages: the files by import path. Without
+// a C compiler those that need one are asked for without it.
+func (l *loaded) exportFiles(ctx context.Context, paths []string) (map[string]string, error) {
+	c := l.config
+	c.Mode, c.Tests = packages.NeedName|packages.NeedExportFile, false
+	found := map[string]string{}
+	for _, env := range [][]string{nil, {"CGO_ENABLED=0"}} {
+		if len(paths) == 0 {
+			break
+		}
+		c.Env = slices.Concat(l.config.Env, env)
+		pkgs, err := ask(ctx, &c, paths...)
+		if err != nil {
+			return nil, refused("the Go toolchain can't give what the module imports", err)
+		}
+		for _, p := range pkgs {
+			if p.ExportFile != "" {
+				found[p.PkgPath] = p.ExportFile
+			}
+		}
+		paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return found[p] != "" })
+	}
+	return found, nil
+}
+
+// refused makes an error of what the go command says: its last line tells why.
+func refused(msg string, err error) error {
+	text := strings.TrimSpace(err.Error())
+	try := "Run go list ./... to see more."
+	if strings.Contains(text, "GOPROXY=off") || strings.Contains(text, "go.sum") {
+		try = "Run go mod download once: nothing is downloaded here."
+	}
+	return unavailable(msg, try, errors.New(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])))
+}
+
+func vendored(rel string) bool {
+	return strings.HasPrefix(rel, "vendor/") || strings.Contains(rel, "/vendor/")
+}
+
+// source is a file as it was read: what is said of it counts for this content.
+type source struct {
+	path   string // from the root
+	hash   string
+	lines  int
+	syntax *ast.File
+}
+
+const maxFile = 64 << 20 // bytes; the compiler's own limit is far above what people write
+
+// read reads and parses a file. What does not parse is a problem, and the rest counts.
+func (p *plan) read(n *node, path string) (source, []Problem) {
+	src := source{path: path}
+	open := p.tree.readFile
+	if !n.own {
+		open = os.ReadFile
+	}
+	text, err := open(path)
+	if err != nil {
+		return src, []Problem{{Package: n.PkgPath, Path: path, Text: err.Error()}}
+	}
+	sum := sha256.Sum256(text)
+	src.hash = "sha256:" + hex.EncodeToString(sum[:])
+	src.lines = bytes.Count(text, []byte("\n"))
+	src.syntax, err = parser.ParseFile(p.fset, path, text, parser.SkipObjectResolution)
+	var problems []Problem
+	if list := (scanner.ErrorList)(nil); errors.As(err, &list) {
+		for _, e := range list {
+			problems = append(problems, Problem{Package: n.PkgPath, Path: path, Line: e.Pos.Line, Text: e.Msg})
+		}
+	}
+	return src, problems
+}
+
+func (t *tree) readFile(path string) ([]byte, error) {
+	info, err := t.root.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s is no regular file of a usual size", path)
+	}
+	f, err := t.root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// at is a place for a problem.
+func (p *plan) at(n *node, pos token.Pos, text string) Problem {
+	text, _, _ = strings.Cut(text, "\n")
+	where := p.fset.PositionFor(pos, false)
+	return Problem{Package: n.PkgPath, Path: where.Filename, Line: where.Line, Text: text}
 }

@@ -1,15 +1,19 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/code/plan"
 )
 
@@ -129,4 +133,173 @@ func explain(err error) error {
 		return fmt.Errorf("its command ended with %s", exit.ProcessState)
 	}
 	return err
+}
+
+// judge says what became of an agent that has ended.
+func (r *run) judge(ctx context.Context, e ended) {
+	a := r.steps[e.step].Agent
+	err := e.err
+	if err == nil {
+		err = r.missing(a)
+	}
+	switch {
+	case err == nil:
+		r.finish(e.step, Succeeded, "")
+		for _, k := range r.after[e.step] {
+			if n := &r.nodes[k]; n.wanted {
+				if n.waits--; n.waits == 0 {
+					at, _ := slices.BinarySearch(r.ready, k)
+					r.ready = slices.Insert(r.ready, at, k)
+				}
+			}
+		}
+	case e.err != nil && ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())):
+		reason := "the run was stopped while it worked"
+		if r.over != "" {
+			reason = r.over
+		}
+		r.finish(e.step, Stopped, reason)
+	default:
+		clean, _ := guardrail.Redact(err.Error())
+		r.finish(e.step, Failed, clean)
+		r.skip(e.step)
+		if r.o.FailFast && r.over == "" {
+			r.over = "stopped because " + a.Name + " failed"
+			r.stop(errStopped)
+		}
+	}
+}
+
+// errStopped is the cause of a context that ended because an agent failed.
+var errStopped = errors.New("stopped")
+
+// skip ends all who need the work of a step.
+func (r *run) skip(step int) {
+	for _, k := range r.after[step] {
+		if n := &r.nodes[k]; n.wanted && n.State == "" {
+			n := &r.nodes[step]
+			var token plan.Token
+			for _, need := range r.steps[k].Needs {
+				if need.From == n.Agent {
+					token = need.Token
+					break
+				}
+			}
+			became := "failed"
+			if n.State == Skipped {
+				became = "was skipped"
+			}
+			r.finish(k, Skipped, fmt.Sprintf("needs %s of %s, which %s", token, n.Agent, became))
+			r.skip(k)
+		}
+	}
+}
+
+// missing says which file of an agent is not there.
+func (r *run) missing(a plan.Agent) error {
+	var errs []error
+	for _, t := range a.Produces {
+		if t.Kind != plan.File {
+			continue
+		}
+		switch _, err := r.files.Stat(t.Name); {
+		case errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("it ended well, but %s is not there", t))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("it ended well, but %s can't be used: %w", t, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// finish notes the end of an agent.
+func (r *run) finish(step int, s State, reason string) {
+	n := &r.nodes[step]
+	ran := n.State == Running
+	n.State, n.Reason = s, reason
+	if ran {
+		n.Ended, n.Log = r.o.Now(), r.keep.log(n.Agent)
+	}
+	r.done++
+	if s != Kept {
+		r.keep.remember(r.steps[step].Agent, &n.Outcome)
+	}
+	r.tell(n)
+}
+
+func (r *run) tell(n *node) {
+	e := Event{Time: r.o.Now(), Agent: n.Agent, Stage: n.Stage, State: n.State, Reason: n.Reason, Log: n.Log, Done: r.done, Total: r.total}
+	if !n.Ended.IsZero() {
+		e.Took = n.Ended.Sub(n.Started)
+	}
+	r.o.Progress(e)
+}
+
+// What is kept of an agent's output, in bytes: so much from its start, so much from its
+// end. chunk is how much is looked through for secrets at a time.
+const (
+	logHead = 4 << 20
+	logTail = 1 << 20
+	chunk   = 64 << 10
+)
+
+// logFile is an agent's output on disk. A nil one keeps nothing.
+type logFile struct {
+	file  *os.File
+	held  []byte // of the head, not yet written
+	room  int    // left in the head
+	tail  []byte // behind the head: at least its last logTail bytes
+	after int    // bytes behind the head
+}
+
+func newLog(f *os.File) *logFile { return &logFile{file: f, room: logHead} }
+
+func (l *logFile) write(p []byte) error {
+	if l == nil {
+		return nil
+	}
+	n := min(len(p), l.room)
+	l.held = append(l.held, p[:n]...)
+	l.room -= n
+	var err error
+	if end := bytes.LastIndexByte(l.held, '\n') + 1; len(l.held) >= chunk && end > 0 || len(l.held) >= 2*chunk {
+		if end == 0 {
+			end = len(l.held)
+		}
+		err = l.put(l.held[:end])
+		l.held = append(l.held[:0], l.held[end:]...)
+	}
+	l.after += len(p) - n
+	l.tail = append(l.tail, p[n:]...)
+	if spare := len(l.tail) - logTail; spare > logTail {
+		l.tail = append(l.tail[:0], l.tail[spare:]...)
+	}
+	return err
+}
+
+// put writes text without what looks like a secret.
+func (l *logFile) put(text []byte) error {
+	clean, _ := guardrail.Redact(string(text))
+	_, err := l.file.WriteString(clean)
+	return err
+}
+
+// close writes what is still held.
+func (l *logFile) close() error {
+	if l == nil {
+		return nil
+	}
+	var err error
+	if left := l.after - logTail; left > 0 { // the middle, up to the end of a line
+		tail := l.tail[len(l.tail)-logTail:]
+		_, whole, ok := bytes.Cut(tail, []byte{'\n'})
+		if !ok {
+			whole = tail
+		}
+		err = l.put(fmt.Appendf(l.held, "\n… %d bytes are left out here …\n", l.after-len(whole)))
+		err = errors.Join(err, l.put(whole))
+	} else {
+		err = l.put(append(l.held, l.tail...))
+	}
+	return errors.Join(err, l.file.Close())
 }

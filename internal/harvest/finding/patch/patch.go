@@ -64,3 +64,123 @@ func (f *File) line(line string) {
 		f.Old += line[1:] + "\n"
 	}
 }
+
+var (
+	blockMid = lazyregexp.New(`^={5,9}$`)
+	blockEnd = lazyregexp.New(`^(?:>{5,9}|\+{5,9}) ?REPLACE>?\s*$`)
+)
+
+// parseBlocks reads blocks of what to search and what to put in its place. They
+// name no file, so it is one.
+func parseBlocks(text string) []File {
+	f := File{Op: Update}
+	const outside, searching, replacing = 0, 1, 2
+	state := outside
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case blockStart.MatchString(line) && state == outside:
+			state = searching
+		case blockMid.MatchString(line) && state == searching:
+			state = replacing
+		case blockEnd.MatchString(line):
+			state = outside
+		case state == searching && !strings.HasPrefix(line, ":start_line:") && !strings.HasPrefix(line, ":end_line:") && line != "-------":
+			f.Old += line + "\n"
+		case state == replacing:
+			f.New += line + "\n"
+		}
+	}
+	return []File{f}
+}
+
+// parseEnvelope reads the form of apply_patch.
+func parseEnvelope(text string) []File {
+	var out []File
+	var f *File
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if head, ok := strings.CutPrefix(line, "*** "); ok {
+			what, name, _ := strings.Cut(head, ": ")
+			name = strings.TrimSpace(name)
+			op, opens := map[string]Op{"Add File": Add, "Update File": Update, "Delete File": Delete}[what]
+			switch {
+			case opens && name != "":
+				out = append(out, File{Path: name, Op: op})
+				f = &out[len(out)-1]
+			case what == "Move to" && f != nil:
+				f.To = name
+			case what == "End Patch":
+				f = nil
+			}
+			continue
+		}
+		if f == nil {
+			continue
+		}
+		if at, ok := strings.CutPrefix(line, "@@"); ok {
+			f.context(at)
+			continue
+		}
+		f.line(line)
+	}
+	return out
+}
+
+var hunk = lazyregexp.New(`^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@ ?(.*)$`)
+
+// parseUnified reads a unified diff, with or without git's lines.
+func parseUnified(text string) []File {
+	var out []File
+	from, in := "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		last := len(out) - 1
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			in = false
+		case strings.HasPrefix(line, "--- ") && !in, strings.HasPrefix(line, "--- a/"), line == "--- /dev/null":
+			from, in = named(line[4:]), false
+		case strings.HasPrefix(line, "+++ ") && !in:
+			out = append(out, between(from, named(line[4:])))
+			from = ""
+		case strings.HasPrefix(line, "rename to ") && last >= 0 && !in:
+			out[last].To = strings.TrimSpace(line[len("rename to "):])
+		case hunk.MatchString(line):
+			if last < 0 {
+				out = append(out, File{Op: Update})
+				last = 0
+			}
+			in = true
+			out[last].context(hunk.FindStringSubmatch(line)[1])
+		case in && last >= 0:
+			out[last].line(line)
+		}
+	}
+	return out
+}
+
+// named reads the file's name of a header line, "" for no file.
+func named(s string) string {
+	s, _, _ = strings.Cut(s, "\t")
+	s = strings.TrimSpace(s)
+	if s == "/dev/null" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(s, "a/"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(s, "b/")
+}
+
+func between(from, to string) File {
+	switch {
+	case from == "" && to != "":
+		return File{Path: to, Op: Add}
+	case to == "":
+		return File{Path: from, Op: Delete}
+	case from != to:
+		return File{Path: from, To: to, Op: Update}
+	}
+	return File{Path: to, Op: Update}
+}

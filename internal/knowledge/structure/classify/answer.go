@@ -1,10 +1,20 @@
 package classify
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/embed"
 	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+	"github.com/kenlayer/ken/store"
 )
 
 // rows takes the rows of an answer out of a model's text: the object that was asked
@@ -135,3 +145,141 @@ func (n *number) UnmarshalJSON(b []byte) error {
 }
 
 func (n number) within(most int) bool { return n >= 1 && int(n) <= most }
+
+// Request is one question to a model.
+type Request struct {
+	Name        string // of the answer's form: letters and underscores
+	System      string // the rules
+	User        string // the data, as JSON
+	Schema      json.RawMessage
+	Temperature float64
+}
+
+// Ask sends a request to a model and returns its text, as it came. An error means
+// that there was no answer. It must be safe for concurrent use.
+type Ask func(ctx context.Context, r Request) (string, error)
+
+// temperature of every request: sorting is no matter of taste.
+const temperature = 0.1
+
+// thinkers are models that think unless they are told not to, and read the switch.
+// Later ones of the same names don't know it, and would take it for a word.
+var thinkers = lazyregexp.New(`(?:^|[/_.-])(?:qwen-?3(?:-(?:\d+(?:\.\d+)?b|a\d+b)|[:_-]|$)|smollm-?3(?:[:_-]|$))`)
+
+var unswitched = lazyregexp.New(`2507|coder|next|vl|omni|embed|rerank`)
+
+// NoThink reports whether a model of that name knows the switch /no_think, which
+// keeps it from reasoning before it answers.
+func NoThink(model string) bool {
+	model = strings.ToLower(model)
+	return thinkers.MatchString(model) && !unswitched.MatchString(model)
+}
+
+// request makes the request of a task. data becomes JSON, in which no text can look
+// like the end of itself.
+func (c *Classifier) request(t task, data any) (Request, error) {
+	user, err := json.Marshal(data)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Name: t.name, System: t.rules, User: string(user), Schema: t.schema, Temperature: temperature}
+	if NoThink(c.o.Model) {
+		r.User += "\n/no_think"
+	}
+	return r, nil
+}
+
+// Pauses after a model that did not answer. They double, so that a model that is
+// down for a night is asked some dozens of times, however many jobs wait.
+const (
+	firstPause = 5 * time.Second
+	lastPause  = 10 * time.Minute
+)
+
+// gate keeps a pass from asking a model that fails, for a while. The zero value is
+// open.
+type gate struct {
+	mu    sync.Mutex // guards the rest
+	until time.Time
+	pause time.Duration
+}
+
+// enter returns when the model may be asked, or ctx ends.
+func (g *gate) enter(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		d := time.Until(g.until)
+		g.mu.Unlock()
+		if d <= 0 {
+			return ctx.Err()
+		}
+		if err := rest(ctx, d); err != nil {
+			return err
+		}
+	}
+}
+
+// leave tells what came of it.
+func (g *gate) leave(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.pause, g.until = 0, time.Time{}
+		return
+	}
+	g.pause = min(max(2*g.pause, firstPause), lastPause)
+	wait := g.pause
+	var throttled *embed.Throttled
+	if errors.As(err, &throttled) {
+		wait = max(wait, throttled.After)
+	}
+	g.until = time.Now().Add(wait)
+}
+
+// rest waits, unless ctx ends before.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Store is what is read and written: an owner's store.Engine is one.
+type Store interface {
+	structure.Source
+	Writer
+
+	// Get reads a claim by its id; ErrNotFound when there is none.
+	Get(ctx context.Context, id string) (ken.Claim, error)
+	// ByKey reads the claim that holds a key; ErrNotFound when none does.
+	ByKey(ctx context.Context, key string) (ken.Claim, error)
+	// Claim reads a record; ErrNotFound when it is gone.
+	Claim(ctx context.Context, ref store.Ref) (ken.Claim, error)
+	// History returns a claim's events, oldest first.
+	History(ctx context.Context, id string) ([]ken.ClaimEvent, error)
+
+	// Events yields the log from a sequence number on, oldest first.
+	Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error]
+	// Seq is the number of the log's last event.
+	Seq() uint64
+	// Wait returns when the log holds an event after seq, or ctx ends.
+	Wait(ctx context.Context, seq uint64) error
+	// Shelf is the owner's room for what is not knowledge.
+	Shelf() store.Shelf
+}
+
+// Writer is what changes in a store.
+type Writer interface {
+	WriteClaim(ctx context.Context, c ken.Claim) (string, error)
+	Assign(ctx context.Context, a ken.Assignment) (changed bool, err error)
+	Reinforce(ctx context.Context, id string, evidence []ken.Evidence, actor ken.Actor) error
+	Transition(ctx context.Context, t ken.Transition) error
+	Forget(ctx context.Context, id, reason string, actor ken.Actor) ([]string, error)
+}
+
+// actor is who writes what is found out here.
+var actor = ken.Actor{Type: "system", ID: "structure"}

@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/knowledge/structure"
 	"github.com/kenlayer/ken/internal/knowledge/structure/reading"
+	"github.com/kenlayer/ken/store"
 )
 
 // Derive does by rules what is to be done about these claims after they were
@@ -148,4 +154,393 @@ func (c *Classifier) orphan(ctx context.Context, d *ken.Claim) error {
 // meanwhile, or which no store takes: the others are filed all the same.
 func skippable(err error) bool {
 	return errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrRefused) || errors.Is(err, ken.ErrInvalid)
+}
+
+// view looks at the structure as one scope sees it.
+type view struct {
+	st    Store
+	f     ken.Filter
+	links map[string][]store.Link // by name, as read so far
+	sets  map[string][][]string   // by name, as resolved so far
+}
+
+// viewOf looks as claims of that scope do: at its own and at what is unscoped.
+func viewOf(st Store, scope ken.Scope) *view {
+	return &view{st: st, f: ken.Filter{Scopes: []ken.Scope{scope}, Unscoped: true}, links: map[string][]store.Link{}, sets: map[string][][]string{}}
+}
+
+// mostLinks bounds what is read of one name.
+const mostLinks = 256
+
+func (v *view) of(ctx context.Context, name string) ([]store.Link, error) {
+	if l, ok := v.links[name]; ok {
+		return l, nil
+	}
+	out, err := v.st.Outlines(ctx, []string{name}, &v.f, store.OutlineOptions{Aspects: 1, Top: 1, Links: mostLinks})
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	v.links[name] = out[0].Links
+	return out[0].Links, nil
+}
+
+// resolve returns what a name stands for: the names of each entity, the one that it
+// goes by first.
+func (v *view) resolve(ctx context.Context, name string) ([][]string, error) {
+	if sets, ok := v.sets[name]; ok {
+		return sets, nil
+	}
+	sets, err := structure.New(v.st, nil).Resolve(ctx, name, &v.f)
+	if err != nil {
+		return nil, fmt.Errorf("resolve a name: %w", err)
+	}
+	v.sets[name] = sets
+	return sets, nil
+}
+
+// meant returns what a name stands for; "" for one that stands for several things.
+func (v *view) meant(ctx context.Context, name string) (string, error) {
+	sets, err := v.resolve(ctx, name)
+	if err != nil || len(sets) != 1 {
+		return "", err
+	}
+	return sets[0][0], nil
+}
+
+// names returns all names of an entity, itself first; of a name that stands for several
+// things, the name.
+func (v *view) names(ctx context.Context, entity string) ([]string, error) {
+	sets, err := v.resolve(ctx, entity)
+	if err != nil || len(sets) != 1 {
+		return []string{entity}, err
+	}
+	return sets[0], nil
+}
+
+// kind returns the type that an entity was described as; "" for none.
+func (v *view) kind(ctx context.Context, names []string) (string, error) {
+	for _, n := range names {
+		links, err := v.of(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		for _, l := range links {
+			if l.Kind == ken.KindEntity && len(l.Names) > 0 && l.Names[0] == n && l.Type != "" {
+				return l.Type, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// neighbours returns what is tied to an entity by dependencies, in order.
+func (v *view) neighbours(ctx context.Context, names []string) (out []string, err error) {
+	for _, n := range names {
+		links, err := v.of(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			if l.Kind != ken.KindDependency {
+				continue
+			}
+			for _, o := range l.Names {
+				if !slices.Contains(names, o) && !slices.Contains(out, o) {
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// What an aspect may be. A model that makes one for every fact files nothing.
+const (
+	mostWords   = 3
+	mostRunes   = 40
+	mostAspects = 32 // of an entity; beyond, no new ones
+)
+
+// vague are names that sort nothing.
+var vague = []string{"other", "others", "misc", "miscellaneous", "general", "generic", "none", "null", "unknown", "n/a", "na", "attribute", "attributes",
+	"constraint", "constraints", "fact", "facts", "info", "information", "aspect", "aspects", "detail", "details", "thing", "things", "new", "true", "false"}
+
+// spellAspect spells the name of an aspect in the one way that aspects are compared
+// in; "" for what is none.
+func spellAspect(raw string) string {
+	s := analysis.Entity(raw)
+	words := strings.Fields(s)
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != ' ' && r != '/'
+	}
+	if len(words) == 0 || len(words) > mostWords || len([]rune(s)) > mostRunes || strings.ContainsFunc(s, odd) || slices.Contains(vague, s) ||
+		!strings.ContainsFunc(s, unicode.IsLetter) {
+		return ""
+	}
+	return s
+}
+
+// aspects are those that facts of an entity may be filed under.
+type aspects struct {
+	have      []string // the entity's
+	suggested []string
+	names     []string // of the entity itself
+	added     int      // new ones, by this answer
+}
+
+// take returns the aspect that a model's word stands for, and "" when it stands for
+// none: one that is there already, or nearly, else a new one.
+func (a *aspects) take(raw string) string {
+	s := spellAspect(raw)
+	if s == "" || slices.Contains(a.names, s) {
+		return ""
+	}
+	for _, list := range [][]string{a.have, a.suggested} {
+		if slices.Contains(list, s) {
+			return s
+		}
+	}
+	for _, list := range [][]string{a.have, a.suggested} {
+		for _, o := range list {
+			if alike(s, o) {
+				return o
+			}
+		}
+	}
+	if len(a.have) >= mostAspects {
+		return ""
+	}
+	a.have = append(a.have, s)
+	a.added++
+	return s
+}
+
+// alike reports two spellings of one aspect: the same stems in any order, or one
+// letter that differs in a word long enough for that to be a slip.
+func alike(a, b string) bool {
+	if slices.Equal(stems(a), stems(b)) {
+		return true
+	}
+	const long = 8
+	return len(a) >= long && len(b) >= long && nearly([]rune(a), []rune(b))
+}
+
+func stems(s string) []string {
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '/' })
+	for i := range words {
+		words[i] = analysis.Stem(words[i])
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// nearly reports at most one letter left out, added or replaced. A digit is never a
+// slip.
+func nearly(a, b []rune) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if i < len(b) && (unicode.IsDigit(b[i]) || i < len(a) && unicode.IsDigit(a[i])) {
+		return false
+	}
+	if len(a) == len(b) {
+		return i == len(a) || slices.Equal(a[i+1:], b[i+1:])
+	}
+	return slices.Equal(a[i:], b[i+1:])
+}
+
+// Who derived a dependency: the SourceType of its claim.
+const (
+	SourceRules = "structure:rules"
+	SourceModel = "structure:model"
+)
+
+// edge is a dependency that a claim was found to state.
+type edge struct {
+	source, kind, target string
+	strength             float64
+	by                   ken.Assigner
+}
+
+// key is the edge's in the scope of the claim that it is derived from.
+func (e *edge) key(c *ken.Claim) string {
+	return structure.DependencyKey(e.source, e.kind, e.target, c.Scope)
+}
+
+// resolved returns the edge between what its names stand for, and why there is none.
+func (e edge) resolved(ctx context.Context, v *view) (edge, string, error) {
+	if !slices.Contains(structure.DependencyTypes(), e.kind) {
+		return e, refusedType, nil
+	}
+	for _, name := range []*string{&e.source, &e.target} {
+		*name = analysis.Entity(*name)
+		if *name == "" {
+			return e, refusedName, nil
+		}
+		meant, err := v.meant(ctx, *name)
+		if err != nil {
+			return e, "", err
+		}
+		if *name = meant; meant == "" {
+			return e, refusedAmbiguous, nil
+		}
+	}
+	if e.source == e.target {
+		return e, refusedLoop, nil
+	}
+	return e, "", nil
+}
+
+// claim is what the edge is kept as: it says the same as the claim it is derived
+// from, to the same people and for as long, and no louder.
+func (e *edge) claim(from *ken.Claim, model string) ken.Claim {
+	c := ken.Claim{Kind: ken.KindDependency, Key: e.key(from), Text: structure.Sentence(e.source, e.kind, e.target),
+		Entities: []string{e.source, e.target}, Aspect: e.kind, Importance: min(max(e.strength, 0), 1),
+		Evidence: e.evidence(from, model), Status: ken.StatusInferred, Confidence: from.Confidence, AssignedBy: e.by,
+		Scope: from.Scope, Project: from.Project, Session: from.Session, Branch: from.Branch, ExpiresAt: from.ExpiresAt,
+		Actor: actor, Source: "claim " + from.ID, SourceType: SourceRules}
+	if e.by == ken.AssignedByModel {
+		c.SourceType = SourceModel
+	}
+	return c
+}
+
+func (e *edge) evidence(from *ken.Claim, model string) []ken.Evidence {
+	trust := from.Support(nil).Trust
+	ev := ken.FromRepositoryMemory(from.ID)
+	ev.Trust = trust
+	out := []ken.Evidence{ev}
+	if e.by == ken.AssignedByModel {
+		inferred := ken.FromModelInference(from.Session, from.ID, model)
+		inferred.Trust = min(trust, ken.TrustAgent)
+		out = append(out, inferred)
+	}
+	return out
+}
+
+// gone is why a dependency is taken back that nothing states any more.
+const gone = "what it was derived from no longer stands"
+
+// write keeps an edge. One that is kept already gets the evidence, unless that would
+// make it less trusted; one that a person took back stays so. changed is false when
+// nothing was to be done.
+func (c *Classifier) write(ctx context.Context, e *edge, from *ken.Claim) (changed bool, err error) {
+	have, err := c.st.ByKey(ctx, e.key(from))
+	if errors.Is(err, ken.ErrNotFound) {
+		_, err = c.st.WriteClaim(ctx, e.claim(from, c.o.Model))
+		return err == nil, err
+	}
+	if err != nil {
+		return false, err
+	}
+	evidence := e.evidence(from, c.o.Model)
+	fresh := slices.DeleteFunc(slices.Clone(evidence), func(p ken.Evidence) bool {
+		return slices.ContainsFunc(have.Evidence, func(o ken.Evidence) bool { return o.Kind == p.Kind && o.Reference() == p.Reference() })
+	})
+	switch have.Status {
+	case ken.StatusDisputed:
+		ours, err := c.lapsed(ctx, have.ID)
+		if err != nil || !ours {
+			return false, err
+		}
+		return true, c.st.Transition(ctx, ken.Transition{ID: have.ID, To: ken.StatusVerified, Evidence: fresh, Reason: "stated again", Actor: actor})
+	case ken.StatusSuperseded:
+		return false, nil
+	}
+	if len(fresh) == 0 || from.Support(nil).Trust < have.Support(nil).Trust {
+		return false, nil
+	}
+	return true, c.st.Reinforce(ctx, have.ID, fresh, actor)
+}
+
+// lapsed reports whether a dependency was last taken back by us.
+func (c *Classifier) lapsed(ctx context.Context, id string) (bool, error) {
+	events, err := c.st.History(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range slices.Backward(events) {
+		if ev.To == ken.StatusDisputed {
+			return ev.Reason == gone, nil
+		}
+	}
+	return false, nil
+}
+
+// retract takes back the dependencies that were derived from a claim and that
+// nothing states any more. kept are the keys of those that it still states; of a
+// claim that stands, a model's stay, which is not asked again.
+func (c *Classifier) retract(ctx context.Context, from *ken.Claim, kept []string) (n int, err error) {
+	v := viewOf(c.st, from.Scope)
+	standing := stands(from, c.o.Now())
+	done := map[string]bool{}
+	for _, name := range from.Entities {
+		links, err := v.of(ctx, analysis.Entity(name))
+		if err != nil {
+			return n, err
+		}
+		for _, l := range links {
+			if l.Kind != ken.KindDependency {
+				continue
+			}
+			d, err := c.st.Claim(ctx, l.Ref)
+			if errors.Is(err, ken.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return n, err
+			}
+			derived := d.SourceType == SourceRules || d.SourceType == SourceModel && !standing
+			if done[d.ID] || !derived || !cites(&d, from.ID) || slices.Contains(kept, d.Key) {
+				continue
+			}
+			done[d.ID] = true
+			backed, err := c.backed(ctx, &d, from.ID)
+			if err != nil {
+				return n, err
+			}
+			if backed {
+				continue
+			}
+			err = c.st.Transition(ctx, ken.Transition{ID: d.ID, To: ken.StatusDisputed, Reason: gone, Actor: actor})
+			if err != nil && !errors.Is(err, ken.ErrRefused) && !errors.Is(err, ken.ErrNotFound) { // somebody was faster
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+func cites(d *ken.Claim, id string) bool {
+	return slices.ContainsFunc(d.Evidence, func(e ken.Evidence) bool { return e.Kind == ken.EvidenceRepositoryMemory && e.ID == id })
+}
+
+// backed reports whether a dependency rests on something else: another claim that
+// stands, or what no claim said.
+func (c *Classifier) backed(ctx context.Context, d *ken.Claim, without string) (bool, error) {
+	for _, e := range d.Evidence {
+		switch {
+		case e.Kind == ken.EvidenceModelInference && strings.HasPrefix(d.SourceType, "structure:"):
+		case e.Kind != ken.EvidenceRepositoryMemory:
+			return true, nil
+		case e.ID != without:
+			o, err := c.st.Get(ctx, e.ID)
+			if err == nil && stands(&o, c.o.Now()) {
+				return true, nil
+			}
+			if err != nil && !errors.Is(err, ken.ErrNotFound) {
+				return false, err
+			}
+		}
+	}
+	return false, nil
 }

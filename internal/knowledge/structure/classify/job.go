@@ -8,13 +8,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/analysis"
 	"github.com/kenlayer/ken/internal/lazyregexp"
 	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/store"
 )
 
 // batch is the payload of a job: some facts, of one entity and scope when the job was
@@ -177,4 +183,376 @@ func parse(j *jobs.Job) (b batch, err error) {
 		err = jobs.Permanent(fmt.Errorf("read job: %w", err))
 	}
 	return b, err
+}
+
+// Kinds of the jobs.
+const (
+	JobClassify   = "structural_classify"   // pass 2a
+	JobDependency = "structural_dependency" // pass 2b
+)
+
+// Bounds of what a model is asked at once: what small models (4B) still answer in
+// full and in form.
+const (
+	DefaultFacts = 8
+	MaxFacts     = 10
+	DefaultPairs = 5
+	MaxPairs     = 5
+)
+
+// MinConfidence is what rules need to be sure of, at least, of what an old claim is
+// about, 0..1. Below it the claim is left unfiled, and counted.
+const MinConfidence = 0.4
+
+// Options configures a Classifier; the zero value files by rules.
+type Options struct {
+	// Ask asks the model; nil is none, and no jobs are added.
+	Ask   Ask
+	Model string // its name, which stands in the evidence of dependencies
+	// NoRules leaves dependencies to the model. What no model is there for, rules do
+	// all the same.
+	NoRules bool
+
+	Facts int // at once in pass 2a, at most MaxFacts; default DefaultFacts
+	Pairs int // at once in pass 2b, at most MaxPairs; default DefaultPairs
+
+	// Settle is how long Follow waits after a write before it adds jobs, so that claims
+	// that are written together are asked about together; default 2 s.
+	Settle time.Duration
+	// GiveWay is called before each claim, and may wait while there is something more
+	// urgent to do. May be nil.
+	GiveWay func(context.Context)
+	// Rest is how long Follow rests between two batches of old claims; default 20 ms.
+	Rest time.Duration
+	// Wake is told when jobs were added; may be nil.
+	Wake func()
+
+	Now func() time.Time // default time.Now
+	Log *slog.Logger     // hears of no text; default: nothing is logged
+}
+
+func (o Options) withDefaults() Options {
+	size := func(n *int, def, most int) {
+		if *n <= 0 {
+			*n = def
+		}
+		*n = min(*n, most)
+	}
+	size(&o.Facts, DefaultFacts, MaxFacts)
+	size(&o.Pairs, DefaultPairs, MaxPairs)
+	if o.Settle <= 0 {
+		o.Settle = 2 * time.Second
+	}
+	if o.GiveWay == nil {
+		o.GiveWay = func(context.Context) {}
+	}
+	if o.Rest <= 0 {
+		o.Rest = 20 * time.Millisecond
+	}
+	if o.Ask == nil {
+		o.NoRules = false
+	}
+	if o.Wake == nil {
+		o.Wake = func() {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Classifier files one owner's claims. It is safe for concurrent use; any number of
+// them may work on one store.
+type Classifier struct {
+	st Store
+	o  Options
+
+	classify, depend gate // of the model, for each pass
+
+	mu      sync.Mutex // guards pending
+	pending Counts     // not on the shelf yet
+}
+
+// New returns a classifier of a store.
+func New(st Store, o Options) *Classifier { return &Classifier{st: st, o: o.withDefaults()} }
+
+// Atomic reports whether a claim is a single statement, which belongs under one
+// aspect: no piece of the repository, no summary, no procedure, and none of the
+// structure's own.
+func Atomic(c *ken.Claim) bool {
+	switch c.Kind {
+	case ken.KindDocument, ken.KindEpisode, ken.KindPlaybook:
+		return false
+	}
+	return !c.Kind.Structural()
+}
+
+// stands reports whether a claim is held to be true at now.
+func stands(c *ken.Claim, now time.Time) bool {
+	switch c.Status {
+	case ken.StatusObserved, ken.StatusInferred, ken.StatusVerified:
+		return !c.Expired(now)
+	}
+	return false
+}
+
+// external reports whether a claim is as trusted as an external source at most.
+func external(c *ken.Claim) bool { return !c.Support(nil).Trust.AtLeast(ken.TrustAgent) }
+
+// Handlers is who runs which job, for a queue over the store's shelf.
+func (c *Classifier) Handlers() map[string]jobs.Handler {
+	return map[string]jobs.Handler{JobClassify: c.aspectsOf, JobDependency: c.dependenciesOf}
+}
+
+// Work runs the jobs of both passes as they come until ctx ends, each pass by itself:
+// one that fails or is slow does not keep the other. It does nothing without a model.
+func (c *Classifier) Work(ctx context.Context, q *jobs.Queue) {
+	if c.o.Ask == nil {
+		return
+	}
+	var passes sync.WaitGroup
+	for kind, h := range c.Handlers() {
+		passes.Go(func() { _ = q.Work(ctx, map[string]jobs.Handler{kind: h}) }) // nil when ctx ends
+	}
+	passes.Wait()
+}
+
+// errModelFails ends a Drain.
+var errModelFails = errors.New("the model does not answer")
+
+// Drain runs the jobs of both passes that are due, and returns. A pass whose model
+// does not answer is left at the first job, and the others wait as they are.
+func (c *Classifier) Drain(ctx context.Context, q *jobs.Queue) (jobs.Report, error) {
+	var all jobs.Report
+	if c.o.Ask == nil {
+		return all, nil
+	}
+	for _, kind := range []string{JobClassify, JobDependency} {
+		pass, stop := context.WithCancelCause(ctx)
+		h, failed := c.Handlers()[kind], false
+		r, err := q.Drain(pass, map[string]jobs.Handler{kind: func(ctx context.Context, j jobs.Job, progress func(string, int, int)) (string, error) {
+			if failed {
+				stop(errModelFails)
+				return "", errModelFails // it was told to stop, so that is no attempt
+			}
+			note, err := h(ctx, j, progress)
+			failed = err != nil
+			return note, err
+		}})
+		if errors.Is(context.Cause(pass), errModelFails) && ctx.Err() == nil {
+			err = nil
+		}
+		stop(nil)
+		all.Done, all.Retried, all.Dead = all.Done+r.Done, all.Retried+r.Retried, all.Dead+r.Dead
+		all.Returned, all.Lost, all.Jobs = all.Returned+r.Returned, all.Lost+r.Lost, append(all.Jobs, r.Jobs...)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// settle keeps the counts of a job that has ended, and says what to do about its
+// error.
+func (c *Classifier) settle(ctx context.Context, err error) error {
+	if kept := c.flush(context.WithoutCancel(ctx), nil, nil); kept != nil && err == nil {
+		c.o.Log.DebugContext(ctx, "counts are not kept", "cause", kept)
+	}
+	return err
+}
+
+// Reasons for which something that a model or a rule proposed is refused: the keys
+// of Counts.Refused.
+const (
+	refusedRow       = "row"       // not in the answer, or not as it was asked for
+	refusedAspect    = "aspect"    // no name for an aspect
+	refusedExternal  = "external"  // a rule by an external source
+	refusedDoubtful  = "doubtful"  // one of too many rules at once
+	refusedType      = "type"      // no type of dependency
+	refusedName      = "name"      // no name
+	refusedUnknown   = "unknown"   // nothing that is known has that name
+	refusedAmbiguous = "ambiguous" // the name stands for several things
+	refusedLoop      = "loop"      // a thing that depends on itself
+)
+
+// Counts is what was done with a store's claims, ever. Claims that are looked at
+// several times may count as often.
+type Counts struct {
+	Filed        uint64 `json:"filed"`        // by rules, in the background
+	Unsure       uint64 `json:"unsure"`       // left unfiled: confidence below MinConfidence
+	Unread       uint64 `json:"unread"`       // left unfiled: the rules read nothing in them
+	Dependencies uint64 `json:"dependencies"` // written by rules, or seen again
+	Retracted    uint64 `json:"retracted"`    // dependencies that nothing states any more
+
+	Asked     uint64 `json:"asked"`      // facts, in pass 2a
+	Model     uint64 `json:"model"`      // of these, filed as the model said
+	Left      uint64 `json:"left"`       // of these, left as the rules had filed them
+	AskedTies uint64 `json:"asked_ties"` // facts, in pass 2b
+	Ties      uint64 `json:"ties"`       // dependencies that the model found, or saw again
+	LeftTies  uint64 `json:"left_ties"`  // facts of pass 2b that it gave no usable row for
+	Requests  uint64 `json:"requests"`   // to the model
+	Failures  uint64 `json:"failures"`   // of these, without an answer
+
+	Refused map[string]uint64 `json:"refused,omitempty"` // proposals, by reason
+}
+
+func (n *Counts) refuse(why string) {
+	if n.Refused == nil {
+		n.Refused = map[string]uint64{}
+	}
+	n.Refused[why]++
+}
+
+func (n *Counts) add(o *Counts) {
+	more := o.numbers()
+	for i, p := range n.numbers() {
+		*p += *more[i]
+	}
+	for why, k := range o.Refused {
+		if n.Refused == nil {
+			n.Refused = map[string]uint64{}
+		}
+		n.Refused[why] += k
+	}
+}
+
+func (n *Counts) zero() bool {
+	return len(n.Refused) == 0 && !slices.ContainsFunc(n.numbers(), func(p *uint64) bool { return *p != 0 })
+}
+
+func (n *Counts) numbers() []*uint64 {
+	return []*uint64{&n.Filed, &n.Unsure, &n.Unread, &n.Dependencies, &n.Retracted, &n.Asked, &n.Model, &n.Left,
+		&n.AskedTies, &n.Ties, &n.LeftTies, &n.Requests, &n.Failures}
+}
+
+// ByOutcome names the counts as metrics do.
+func (n *Counts) ByOutcome() map[string]uint64 {
+	out := map[string]uint64{"rules": n.Filed, "model": n.Model, "left": n.Left, "unsure": n.Unsure, "unread": n.Unread,
+		"ties_rules": n.Dependencies, "ties_model": n.Ties, "retracted": n.Retracted, "refused": 0}
+	for _, k := range n.Refused {
+		out["refused"] += k
+	}
+	return out
+}
+
+// State is how far the structure of a store has come.
+type State struct {
+	Rules  uint64 `json:"rules"` // the last event that the rules have looked at
+	Model  uint64 `json:"model"` // the last event that jobs were added for
+	Counts Counts `json:"counts"`
+}
+
+// Status reads how far a store's structure has come. It is quick: no claim is read.
+// Both numbers trail the log by what was written in the last moments.
+func Status(ctx context.Context, shelf store.Shelf) (State, error) {
+	var s State
+	err := shelf.View(ctx, func(r store.ShelfReader) error {
+		s = State{}
+		for _, f := range []struct {
+			key     string
+			version int
+			to      *uint64
+		}{{keyRules, rulesVersion, &s.Rules}, {keyModel, modelVersion, &s.Model}} {
+			*f.to = readMark(r, f.key, f.version).Seq
+		}
+		return readValue(r, keyCounts, &s.Counts)
+	})
+	return s, err
+}
+
+// Coverage is how many claims that stand are filed.
+type Coverage struct {
+	Claims   int `json:"claims"`   // atomic ones that stand
+	Entities int `json:"entities"` // of these, with an entity
+	Filed    int `json:"filed"`    // of these, with an aspect too
+	Rules    int `json:"rules"`    // filed by rules
+	Model    int `json:"model"`    // filed by a model
+	Operator int `json:"operator"` // filed by an operator
+}
+
+// Scanner reads claims one after another, as store.Claims does.
+type Scanner interface {
+	Scan(ctx context.Context, f *ken.Filter, want func(store.Glance) bool) iter.Seq2[ken.Claim, error]
+}
+
+// Share is the part of the claims that are filed, 0..1; 1 for none.
+func (v Coverage) Share() float64 {
+	if v.Claims == 0 {
+		return 1
+	}
+	return float64(v.Filed) / float64(v.Claims)
+}
+
+// Cover counts claims. It reads every one, which takes about a second for 100,000:
+// for a person who asks, not for a scrape.
+func Cover(ctx context.Context, st Scanner, f *ken.Filter) (Coverage, error) {
+	var v Coverage
+	if f == nil {
+		f = &ken.Filter{}
+	}
+	for c, err := range st.Scan(ctx, f, nil) {
+		if err != nil {
+			return v, err
+		}
+		if !Atomic(&c) {
+			continue
+		}
+		v.Claims++
+		if len(c.Entities) == 0 {
+			continue
+		}
+		v.Entities++
+		if c.Aspect == "" {
+			continue
+		}
+		v.Filed++
+		switch c.AssignedBy {
+		case ken.AssignedByRules:
+			v.Rules++
+		case ken.AssignedByModel:
+			v.Model++
+		case ken.AssignedByOperator:
+			v.Operator++
+		}
+	}
+	return v, nil
+}
+
+// count takes something down that flush writes.
+func (c *Classifier) count(change func(*Counts)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.pending)
+}
+
+// take empties what is pending.
+func (c *Classifier) take() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.pending
+	c.pending = Counts{}
+	return n
+}
+
+func (c *Classifier) giveBack(n *Counts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending.add(n)
+}
+
+func addCounts(tx store.ShelfTx, n *Counts) error {
+	var have Counts
+	if err := readValue(tx, keyCounts, &have); err != nil {
+		have = Counts{} // counts that can't be read are no reason to stop
+	}
+	have.Refused = maps.Clone(have.Refused)
+	have.add(n)
+	b, err := json.Marshal(&have)
+	if err != nil {
+		return err
+	}
+	return tx.Put(keyCounts, b)
 }

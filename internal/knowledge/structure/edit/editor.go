@@ -2,14 +2,19 @@ package edit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -182,4 +187,164 @@ func invalid(field, msg, try string) error {
 
 func refused(field, msg, try string) error {
 	return &ken.Error{Code: ken.CodeRefused, Field: field, Msg: msg, Try: try}
+}
+
+// What the package keeps on the shelf.
+const (
+	shelfLock = "structure/edit/lock/" // and what is locked
+	shelfTask = "structure/edit/task"  // the number of the newest task
+)
+
+// lease is how long a change that reads before it writes may take; a lock of a process
+// that died is void after it. What runs under it gets half of that.
+const lease = 20 * time.Second
+
+type lock struct {
+	By    string    `json:"by"`
+	Until time.Time `json:"until"`
+}
+
+// exclusive runs fn while nobody else runs one for the same thing, in this process or
+// another: the store writes a claim whatever it was before, so that of two who change
+// what they have read one would be lost.
+func (e *Editor) exclusive(ctx context.Context, what string, fn func(ctx context.Context) error) error {
+	key, me := shelfLock+what, e.o.NewID()
+	if err := e.take(ctx, key, me); err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, lease/2)
+	err := fn(within)
+	cancel()
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease/4)
+	defer cancel()
+	mine := false
+	if gone := e.s.Shelf().Update(done, func(tx store.ShelfTx) error {
+		if mine = readLock(tx, key).By == me; !mine {
+			return nil
+		}
+		return tx.Delete(key)
+	}); err == nil && gone == nil && !mine {
+		err = &ken.Error{Code: ken.CodeUnavailable, Msg: "the change took so long that somebody else's may have come in between", Try: "Look at what is there now, and try again."}
+	}
+	return err
+}
+
+// take waits until the lock is free, and takes it.
+func (e *Editor) take(ctx context.Context, key, me string) error {
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		free := false
+		if err := e.s.Shelf().View(ctx, func(r store.ShelfReader) error {
+			free = e.free(r, key)
+			return nil
+		}); err != nil {
+			return err
+		}
+		if free {
+			took := false
+			if err := e.s.Shelf().Update(ctx, func(tx store.ShelfTx) error {
+				if took = e.free(tx, key); !took {
+					return nil
+				}
+				b, err := json.Marshal(lock{me, e.now().Add(lease)})
+				if err != nil {
+					return err
+				}
+				return tx.Put(key, b)
+			}); err != nil || took {
+				return err
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *Editor) free(r store.ShelfReader, key string) bool {
+	until, now := readLock(r, key).Until, e.now()
+	// One that is further away than a lease was taken by a clock that was wrong.
+	return !now.Before(until) || until.Sub(now) > lease
+}
+
+func readLock(r store.ShelfReader, key string) (l lock) {
+	if json.Unmarshal(r.Get(key), &l) != nil {
+		return lock{}
+	}
+	return l
+}
+
+// every outline is wanted whole.
+var every = store.OutlineOptions{Aspects: 1, Top: 1, Links: 1 << 20}
+
+// one makes one line of what somebody gave as a name.
+func one(s string) string { return strings.Join(strings.Fields(guardrail.Sanitize(s)), " ") }
+
+// short bounds what somebody gave, for an error.
+func short(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:79]) + "…"
+	}
+	return s
+}
+
+func orElse(s, other string) string {
+	if strings.TrimSpace(s) == "" {
+		return other
+	}
+	return s
+}
+
+// Describe says what an entity is: its type, of entity.Types, and its name as people
+// write it with what it is, such as "Payments: moves the money". What is empty stays
+// as it was; the name need not be known yet. Errors: ErrInvalid; ErrRefused for an
+// agent that describes what a person has described; the store's.
+func (e *Editor) Describe(ctx context.Context, name, typ, text string) (ken.Claim, error) {
+	spelled, err := spell("name", name)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	typ = strings.ToLower(strings.TrimSpace(typ))
+	switch {
+	case typ == "task":
+		return ken.Claim{}, invalid("type", "a task is not described but created", "Create a task instead.")
+	case typ != "" && !entity.IsType(typ):
+		return ken.Claim{}, invalid("type", "unknown type "+strconv.Quote(short(typ)), "Use one of "+strings.Join(entity.Types(), ", ")+".")
+	}
+	var out ken.Claim
+	err = e.exclusive(ctx, "links", func(ctx context.Context) error {
+		out, err = e.describe(ctx, spelled, one(name), typ, strings.TrimSpace(text))
+		return err
+	})
+	return out, err
+}
+
+func (e *Editor) describe(ctx context.Context, spelled, shown, typ, text string) (ken.Claim, error) {
+	have, err := e.held(ctx, e.key("entity:"+spelled))
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	evidence := e.evidence(nil)
+	if have != nil && !e.outranks(have, evidence) {
+		return ken.Claim{}, refused("", "a person has described "+strconv.Quote(short(shown))+": claim "+have.ID, "Ask the operator to change it.")
+	}
+	c := e.claim(ken.KindEntity, e.key("entity:"+spelled), text, evidence)
+	c.Entities, c.Aspect = []string{spelled}, typ
+	if have != nil && stands(have) {
+		c.Text, c.Aspect = orElse(text, have.Text), orElse(typ, have.Aspect)
+	}
+	c.Text, c.Aspect = orElse(c.Text, shown), orElse(c.Aspect, entity.Unknown)
+	if have != nil && have.Status == ken.StatusDisputed && have.Text == c.Text {
+		if _, err := e.revive(ctx, *have, "described again", evidence); err != nil {
+			return ken.Claim{}, err
+		}
+	}
+	out, _, err := e.write(ctx, c)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	return out[0], nil
 }

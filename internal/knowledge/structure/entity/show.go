@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/knowledge/structure"
@@ -247,4 +248,181 @@ func (v *viewer) replaced([]store.Outline) error {
 	})
 	v.view.Superseded = v.view.Superseded[:min(len(v.view.Superseded), v.o.Links)]
 	return nil
+}
+
+// View is what is known of an entity. Lists are never nil.
+type View struct {
+	Name    string   `json:"name"`    // that it goes by, as names are compared
+	Display string   `json:"display"` // as people write it
+	Type    string   `json:"type"`    // of Types
+	About   string   `json:"about,omitempty"`
+	Aliases []string `json:"aliases"`
+	// Others are other entities that the name asked for stands for as well.
+	Others  []string `json:"others,omitempty"`
+	Records int      `json:"records"` // that carry its names, links included; one that carries two counts twice
+
+	Constraints  []Constraint `json:"constraints"` // its own first, then those of what is one dependency away; without those of everything
+	Aspects      []Aspect     `json:"aspects"`     // by weight
+	Dependencies []Dependency `json:"dependencies"`
+	Dependents   []Dependency `json:"dependents"`
+	Tasks        []task.Task  `json:"tasks"` // that are about it, those that are over last
+	// Evidence counts the pieces, by kind, behind the claims shown.
+	Evidence map[ken.EvidenceKind]int `json:"evidence"`
+	// Superseded are claims that were replaced, where they were asked for.
+	Superseded []Claim `json:"superseded,omitempty"`
+
+	// Descriptions are the claims that say what it is and what else it is called.
+	Descriptions []Claim `json:"descriptions"`
+}
+
+// Constraint is a rule that holds for an entity.
+type Constraint struct {
+	Claim
+	Distance int    `json:"distance"`      // 0 its own, 1 of what it depends on or what depends on it
+	Via      string `json:"via,omitempty"` // the entity that the rule is about, at distance 1
+	// Says is the name in its words by which it is here, where it is filed under others.
+	Says string `json:"says,omitempty"`
+}
+
+// Aspect is a side of an entity, with claims.
+type Aspect struct {
+	Name        string  `json:"name"` // "" is of what has no aspect yet
+	Weight      float64 `json:"weight"`
+	Claims      int     `json:"claims"`      // constraints included
+	Constraints int     `json:"constraints"` // of these; they are not among the attributes
+	Attributes  []Claim `json:"attributes"`
+}
+
+// Dependency is a dependency of an entity, or on it.
+type Dependency struct {
+	Name     string  `json:"name"` // of the other end
+	Type     string  `json:"type"`
+	Strength float64 `json:"strength"`
+	Claim    Claim   `json:"claim"`
+}
+
+// Options configure a view; the zero value works.
+type Options struct {
+	Now       func() time.Time        // default time.Now
+	Stands    func(ken.Evidence) bool // as of ken.Claim.Support; nil: all of it
+	DecayDays int                     // as of ken.Support.At
+	Utility   structure.Utility       // for the weight of aspects; nil counts nothing
+
+	Aspects    int // most aspects; default DefaultAspects
+	Attributes int // most attributes of an aspect; default DefaultAttributes
+	Links      int // most dependencies of each direction; default DefaultLinks
+	// Superseded also shows claims that were replaced, at most Links.
+	Superseded bool
+}
+
+// Defaults of Options.
+const (
+	DefaultAspects    = 20
+	DefaultAttributes = 20
+	DefaultLinks      = 64
+)
+
+func options(change []func(*Options)) Options {
+	o := Options{Aspects: DefaultAspects, Attributes: DefaultAttributes, Links: DefaultLinks}
+	for _, f := range change {
+		f(&o)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Claim is a claim as a view shows it.
+type Claim struct {
+	ID         string       `json:"id"`
+	Kind       ken.Kind     `json:"kind"`
+	Status     ken.Status   `json:"status"`
+	Tier       string       `json:"tier"`
+	Trust      string       `json:"trust"`
+	Text       string       `json:"text"`
+	Entities   []string     `json:"entities,omitempty"`
+	Aspect     string       `json:"aspect,omitempty"`
+	Constraint bool         `json:"constraint,omitempty"`
+	AssignedBy ken.Assigner `json:"assigned_by,omitempty"`
+	Source     string       `json:"source,omitempty"`
+	Scope      string       `json:"scope,omitempty"`
+	CreatedAt  time.Time    `json:"created_at"`
+	ExpiresAt  time.Time    `json:"expires_at,omitzero"`
+	Evidence   int          `json:"evidence"` // pieces
+	// SupersededBy is the claim that replaced it.
+	SupersededBy string `json:"superseded_by,omitempty"`
+
+	// Whole is the claim itself.
+	Whole ken.Claim `json:"-"`
+}
+
+func (v *viewer) claim(c ken.Claim) Claim {
+	support := c.Support(v.o.Stands)
+	return Claim{ID: c.ID, Kind: c.Kind, Status: c.Status, Tier: support.At(v.o.Now(), v.o.DecayDays).String(),
+		Trust: max(support.Trust, ken.TrustExternal).String(), Text: strings.TrimSpace(c.Text), Entities: c.Entities, Aspect: c.Aspect,
+		Constraint: c.Constraint, AssignedBy: c.AssignedBy, Source: cmp.Or(c.Source, c.SourceType), Scope: c.Scope.String(),
+		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, Evidence: len(c.Evidence), SupersededBy: c.SupersededBy, Whole: c}
+}
+
+// aspects are those of all names of the entity, by weight, each with its claims.
+func (v *viewer) aspects(outlines []store.Outline) error {
+	merged := merge(outlines)
+	largest := structure.Degree(merged)
+	for i := range merged {
+		a := &merged[i]
+		var shown, used float64
+		if v.o.Utility != nil {
+			shown, used = v.o.Utility.Counts(v.view.Name, a.Name)
+		}
+		v.view.Aspects = append(v.view.Aspects, Aspect{a.Name, structure.Weight(a, largest, shown, used), a.Claims, a.Constraints, []Claim{}})
+	}
+	order := make([]int, len(merged))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(v.view.Aspects[b].Weight, v.view.Aspects[a].Weight), cmp.Compare(merged[a].Name, merged[b].Name))
+	})
+	out := []Aspect{}
+	for _, at := range order[:min(len(order), v.o.Aspects)] {
+		a := v.view.Aspects[at]
+		for _, r := range merged[at].Top[:min(len(merged[at].Top), v.o.Attributes)] {
+			c, ok, err := v.read(r)
+			if err != nil {
+				return err
+			}
+			if ok {
+				a.Attributes = append(a.Attributes, c)
+			}
+		}
+		out = append(out, a)
+	}
+	v.view.Aspects = out
+	return nil
+}
+
+// merge joins the aspects of outlines of one entity's names, by name. The counts of
+// other names are added up, so one that two names share counts twice.
+func merge(outlines []store.Outline) []store.AspectOutline {
+	at := map[string]int{}
+	var out []store.AspectOutline
+	for i := range outlines {
+		for _, a := range outlines[i].Aspects {
+			n, ok := at[a.Name]
+			if !ok {
+				at[a.Name] = len(out)
+				a.Top = slices.Clone(a.Top)
+				out = append(out, a)
+				continue
+			}
+			o := &out[n]
+			o.Claims += a.Claims
+			o.Constraints += a.Constraints
+			o.Others += a.Others
+			o.Top = append(o.Top, a.Top...)
+		}
+	}
+	slices.SortFunc(out, func(a, b store.AspectOutline) int { return cmp.Compare(a.Name, b.Name) })
+	return out
 }

@@ -1,6 +1,8 @@
 package reading
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -288,4 +290,222 @@ func (r *reader) entities(primary *found) []Mention {
 	}
 	add(&r.filed.Mention)
 	return out
+}
+
+// maxRule is the length in bytes of the longest text that is a rule by itself. What
+// is longer has rules in it.
+const maxRule = 600
+
+// Assign files a claim as rules do: it spells the names that the claim came with,
+// adds what the text names, in the order of [Reading], and fills in the aspect and the constraint flag where
+// they are empty. It reports whether it changed the claim, which then carries
+// AssignedByRules. A claim that somebody assigned already, a structural one and a
+// piece of the repository are left alone.
+//
+// What an external source says never becomes a constraint here; a flag that is set
+// stays as it is. Assign changes no slice that the claim shares with others.
+func Assign(c *ken.Claim, known Names) bool {
+	if c.AssignedBy != "" || c.Kind.Structural() || c.Kind == ken.KindDocument {
+		return false
+	}
+	out := Read(c, known)
+	names := make([]string, 0, max(len(out.Entities), len(c.Entities)))
+	add := func(n string, most int) {
+		if n != "" && len(names) < most && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	first := 0 // the primary of the reading goes before what was given, where there is room
+	if len(out.Entities) > 0 && len(c.Entities) < MaxEntities {
+		add(out.Entities[0].Name, 1)
+		first = len(names)
+	}
+	most := max(MaxEntities, len(c.Entities)+first)
+	for _, e := range c.Entities { // all of them: what was given is never dropped
+		add(analysis.Entity(e), most)
+	}
+	for i := range out.Entities {
+		add(out.Entities[i].Name, max(MaxEntities, len(c.Entities)))
+	}
+	changed := false
+	if !slices.Equal(names, c.Entities) {
+		c.Entities, changed = names, true
+	}
+	if c.Aspect == "" && len(names) > 0 {
+		c.Aspect, changed = out.Aspect, true
+	}
+	if out.Constraint && !c.Constraint {
+		c.Constraint, changed = true, true
+	}
+	if changed {
+		c.AssignedBy = ken.AssignedByRules
+	}
+	return changed
+}
+
+// given adds the names that the claim came with.
+func (r *reader) given(add func(*Mention)) {
+	for _, e := range r.claim.Entities {
+		if m, ok := r.gave(e); ok {
+			add(&m)
+		}
+	}
+}
+
+// gave is a name that the claim came with.
+func (r *reader) gave(e string) (Mention, bool) {
+	name := analysis.Entity(e)
+	if name == "" {
+		return Mention{}, false
+	}
+	m := Mention{Name: name, Display: e, Type: r.typeOf(name), Confidence: ByGiven}
+	for i := range r.found {
+		if f := &r.found[i]; f.Name == name {
+			m.Type, m.Known = f.Type, f.Known
+		}
+	}
+	return m, true
+}
+
+// came is the name that the claim came with that is another spelling of the primary.
+func (r *reader) came(primary *found) (Mention, bool) {
+	for _, e := range r.claim.Entities {
+		m, ok := r.gave(e)
+		if ok && (m.Name == primary.Name || headless(m.Name) == primary.Name || headless(primary.Name) == m.Name || OtherNumber(m.Name) == primary.Name) {
+			return m, true
+		}
+	}
+	return Mention{}, false
+}
+
+// typeOf guesses the type of a name without its text.
+func (r *reader) typeOf(name string) Type {
+	if name == r.speaker.Name || name == "user" {
+		return Person
+	}
+	last := name[strings.LastIndexByte(name, ' ')+1:]
+	switch e := lexicon()[last]; {
+	case e.is(product):
+		return Tool
+	case e.head > 0 && len(last) < len(name):
+		return heads[e.head-1].typ
+	}
+	if isPath(name) || dotted(name) {
+		return System
+	}
+	return Unknown
+}
+
+// evidence is the file that the claim rests on, where it names one.
+func (r *reader) evidence() found {
+	for _, e := range r.claim.Evidence {
+		if e.Path == "" {
+			continue
+		}
+		if name := analysis.Entity(e.Path); name != "" {
+			return found{Mention: Mention{Name: name, Display: e.Path, Type: System, Confidence: ByEvidence}}
+		}
+	}
+	return found{}
+}
+
+// project is what the claim was said in.
+func (r *reader) project() found {
+	c := r.claim
+	for _, p := range [...]string{c.Project, c.Scope.ID} {
+		if p == "" || p == c.Scope.ID && c.Scope.Type != "project" && c.Scope.Type != "repo" {
+			continue
+		}
+		base := path.Base(strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), ".git"))
+		if name := analysis.Entity(base); name != "" && name != "." && name != "/" {
+			return found{Mention: Mention{Name: name, Display: base, Type: Project, Confidence: ByProject}}
+		}
+	}
+	return found{}
+}
+
+// Type is what sort of thing an entity is.
+type Type string
+
+// The types, of which a task and a skill have a life of their own elsewhere.
+const (
+	Person  Type = "person" // also a team
+	Project Type = "project"
+	System  Type = "system" // what runs or is part of what runs: services, databases, files, identifiers
+	Tool    Type = "tool"   // what one builds with or works with: languages, frameworks, products
+	Concept Type = "concept"
+	Skill   Type = "skill"
+	Task    Type = "task"
+	Unknown Type = "unknown"
+)
+
+// Types returns every type, in the order above.
+func Types() []Type { return []Type{Person, Project, System, Tool, Concept, Skill, Task, Unknown} }
+
+// Types of dependencies: "payments requires ledger" has the source first.
+const (
+	Uses     = "uses"
+	Requires = "requires"
+	OwnedBy  = "owned_by"
+	Blocks   = "blocks"
+	Informs  = "informs"
+)
+
+// Names tells which names something is filed under; store.Structure is one.
+type Names interface {
+	// Known reports for each name, spelled as analysis.Entity does, whether a record
+	// that stands carries it. The result is as long as names.
+	Known(names []string) []bool
+}
+
+// Bounds of a reading. A text longer than MaxBytes is read up to there.
+const (
+	MaxBytes        = 4096
+	MaxEntities     = 8
+	MaxDependencies = 8
+)
+
+// Mention is a thing that a text speaks of.
+type Mention struct {
+	Name    string // as analysis.Entity spells it
+	Display string // as the text spells it; shares the text's memory
+	Type    Type
+	Known   bool // records carry the name already
+	// Confidence that this is the name of one thing, 0..1: see the constants.
+	Confidence float64
+}
+
+// Confidence by how a name was found. The numbers are set by judgement, to order the
+// ways; nothing was measured to calibrate them.
+const (
+	ByGiven      = 1.0  // the claim came with it
+	ByKnown      = 0.9  // records carry the name
+	BySpeaker    = 0.9  // who says it, of themselves
+	ByPath       = 0.85 // a file's path
+	ByIdentifier = 0.85 // written as code: PascalCase, snake_case, dotted, in backquotes
+	ByHead       = 0.8  // a noun phrase whose head tells its type: the payments service
+	ByProduct    = 0.8  // a product of the built-in list: postgresql
+	ByCapital    = 0.7  // a capital inside the sentence, an acronym, a person who said it
+	BySpeech     = 0.6  // who says it, of something without a name
+	BySubject    = 0.55 // the head of the subject
+	ByObject     = 0.5  // the object of an order
+	ByEvidence   = 0.45 // the file that the claim rests on
+	ByProject    = 0.3  // the project that it was said in, for want of anything else
+)
+
+// Dependency is what the text says about how one thing stands to another.
+type Dependency struct {
+	Source, Type, Target string  // names, spelled by analysis.Entity; Type is one of Uses, Requires, OwnedBy, Blocks, Informs
+	Strength             float64 // 0..1, by the verb; half of it where the text hedges
+}
+
+// Reading is what a claim's text says by rules.
+type Reading struct {
+	// Entities is what the text is about, the primary one first, then what else it
+	// names, at most MaxEntities, each once. Empty when nothing was found.
+	Entities     []Mention
+	Aspect       string // of the primary entity; General when no rule fits, never empty
+	Constraint   bool   // the text sets a rule
+	Dependencies []Dependency
+	Confidence   float64 // of the primary entity, 0..1; 0 when there is none
 }

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -156,4 +157,444 @@ func (r *reader) stands(p *relation, from, i int) bool {
 		return w.entry.is(plural|first) && !w.entry.is(determiner) || w.name != "" && !w.entry.is(function) && r.several(from, j) || strings.HasSuffix(w.low, "s") && !w.entry.is(function) || w.low == "they" || w.low == "which"
 	}
 	return !w.entry.is(determiner|preposition|adjective) || w.low == "that" || w.low == "this" || w.low == "it"
+}
+
+// General is the aspect of what no rule files elsewhere.
+const General = "general"
+
+// aspects are the aspects that rules tell, with the words that hint at each. Of two
+// that hint equally often, the earlier one wins; a word hints at one aspect. Words
+// stand in the forms in which they are met, for the rules do not stem.
+var aspects = []struct{ name, cues string }{
+	{"security", `security secure secret secrets credential credentials password passwords encrypt encrypted encryption tls ssl auth authentication authorization authorize authorized permission permissions token tokens vulnerability
+		csrf xss oauth jwt rbac audit sandbox sandboxed privilege privileges trust trusted untrusted firewall cve login lockout hashing bcrypt`},
+	{"deployment", `deploy deploys deployed deploying deployment deployments release releases released rollout rollback ship ships shipped staging production prod hosted hosting docker kubernetes k8s helm netlify heroku vercel render
+		ci cd pipeline workflow container containers terraform gunicorn nginx cluster region uptime publish published`},
+	{"testing", `test tests tested testing pytest jest coverage e2e fixture fixtures qa lint eslint flaky mock mocks cypress playwright regression verifier verify verified eval evals assertion`},
+	{"storage", `database databases db postgres postgresql mysql sqlite redis mongodb s3 schema table tables column columns migration migrations index indexes storage store stores stored persist persists persisted persistence bucket backup backups
+		cache cached caching transaction transactions sql orm sqlalchemy disk localstorage snapshot snapshots checkpoint checkpointer`},
+	{"performance", `performance latency fast faster slow slower throughput speed timeout timeouts memory cpu load ms milliseconds p95 p99 optimize optimized optimization lazy lighthouse benchmark bottleneck scale scaling overhead`},
+	{"ownership", `owner owners owned owns maintainer maintainers maintained maintains responsible team teams belongs reviewer reviewers stakeholder oncall`},
+	{"schedule", `deadline deadlines schedule scheduled sprint sprints milestone milestones timeline meeting meetings due tomorrow friday fridays monday tuesday wednesday thursday week weeks month months calendar roadmap january february march april
+		june july august september october november december plan planned planning appointment yesterday weekend`},
+	{"api", `api apis endpoint endpoints rest restful graphql grpc http request requests response responses webhook webhooks route routes url json payload status header headers client rpc protocol`},
+	{"dependencies", `depend depends dependency dependencies dependent require requires required library libraries package packages version versions upgrade upgraded npm pip import imports plugin plugins framework install installed pinned`},
+	{"configuration", `config configs configuration configure configured setting settings flag flags env environment variable variables yaml toml option options default defaults enable enabled disable disabled port parameter parameters key keys override`},
+	{"errors", `error errors bug bugs fail fails failed failure failures crash crashes crashed exception exceptions broken issue issues debug debugging fix fixed retry retries leak warning incident outage`},
+	{"monitoring", `monitor monitoring metrics metric log logs logged logging alert alerts trace traces tracing observability dashboard telemetry prometheus grafana sentry`},
+	{"interface", `ui ux frontend css html layout button navbar page pages panel component components responsive accessibility aria modal card render rendered renders rail tab tabs console view views design theme mobile desktop screen bootstrap widget form`},
+	{"architecture", `architecture module modules layer layers service services design pattern patterns adr decision component subsystem interface contract abstraction boundary registry refactor modular runtime subprocess process processes thread lifecycle surface`},
+	{"data", `data dataset datasets record records field fields csv format encoding hours corpus annotation import export`},
+	{"preferences", `prefer prefers preferred preference favorite favourite favorites like likes love loves hate hates enjoy enjoys fan always never dislike style passionate obsessed fave adore`},
+	{"relationships", `family mom mum mother dad father parents sister brother son daughter kids kid children child husband wife partner boyfriend girlfriend friend friends friendship married marriage wedding grandma
+		grandmother grandpa aunt uncle cousin niece nephew fam neighbor neighbors neighbour date relationship colleague colleagues bond`},
+	{"pets", `pet pets dog dogs cat cats puppy kitten turtle turtles guinea pig snake snakes hamster fish tank vet rabbit bunny seraphim luna oliver bailey`},
+	{"work", `job work works worked working career boss company office business client clients colleague interview promotion internship project projects engineer manager salary hired startup presentation volunteer volunteering counseling
+		writing script scripts screenplay novel book books publish published studio audition movie`},
+	{"education", `school college university class classes course courses degree study studies studying studied student teacher exam learn learned learning workshop graduate graduation concept probability triangle formula theorem practice practicing problems quiz`},
+	{"health", `health healthy doctor hospital sick illness pain injury injured therapy therapist mental anxiety stress stressed diet exercise workout gym yoga meditation meditate sleep surgery medication running run allergy allergic allergies
+		wellbeing recovery self-care destress breathing mindfulness`},
+	{"travel", `travel traveled travelling traveling trip trips vacation flight flew visit visited hotel beach country city mountains hike hiking camping camped tour passport park roadtrip italy paris rome abroad moved`},
+	{"hobbies", `hobby hobbies paint painting paintings painted art pottery music guitar piano violin sing singing dance dancing game games gaming tournament tournaments play plays played played video reading read garden gardening photography photo photos
+		movies film films concert cooking cook cooked baking bake baked recipe recipes ice cream dessert desserts cake sport sports basketball surfing craft creative creativity drawing knitting pictures song songs sunset`},
+	{"feelings", `feel feeling feels felt happy sad proud excited grateful thankful inspired inspiring joy hope love peace peaceful calm comfort comforting lonely confidence confident courage acceptance support supportive emotional tough memories memory
+		appreciate appreciated heart amazing awesome beautiful`},
+	{"home", `home house apartment room garden kitchen furniture bedroom rent neighborhood neighbourhood bookshelf couch cozy decor`},
+	{"finance", `money budget price cost costs pay paid payment payments salary expense expenses savings bank invoice income loan`},
+	{"events", `party event events festival parade ceremony celebration birthday holiday anniversary conference meetup fundraiser race pride christmas`},
+	{"identity", `transgender lgbtq gender identity religion faith church born nationality name age years transition`},
+	{"status", `progress completed complete blocked done finished started open closed pending stuck achieved improved`},
+	{"documentation", `documentation docs document documents readme guide wiki markdown docstring comment comments`},
+}
+
+// suggested are the aspects that things of a type usually have, the most telling
+// first.
+var suggested = map[Type][]string{
+	Person: {"preferences", "relationships", "work", "health", "travel", "hobbies", "education", "feelings", "home", "pets", "finance", "events", "identity", "schedule"},
+	Project: {"architecture", "deployment", "testing", "storage", "security", "performance", "ownership", "schedule", "api", "dependencies", "configuration", "interface", "documentation", "errors",
+		"monitoring", "data", "status"},
+	System:  {"deployment", "storage", "testing", "security", "performance", "ownership", "schedule", "api", "dependencies", "configuration", "errors", "monitoring", "interface", "architecture", "data"},
+	Tool:    {"configuration", "dependencies", "performance", "api", "errors", "deployment", "testing", "security", "documentation"},
+	Concept: {"architecture", "education", "data", "security", "testing", "performance", "ownership", "documentation"},
+	Skill:   {"configuration", "dependencies", "testing", "errors", "documentation", "ownership"},
+	Task:    {"status", "schedule", "ownership", "dependencies", "testing", "errors"},
+	Unknown: {"architecture", "deployment", "storage", "security", "api", "configuration", "schedule", "ownership", "preferences", "work"},
+}
+
+// SuggestedAspects returns the aspects that things of a type usually have, the most
+// telling first, General last. Rules choose among all aspects and favour these; a
+// model is shown them. An unknown type has those of Unknown. The slice is the
+// caller's.
+func SuggestedAspects(t Type) []string {
+	list, ok := suggested[t]
+	if !ok {
+		list = suggested[Unknown]
+	}
+	return append(slices.Clone(list), General)
+}
+
+// suits holds, for each type, which aspects are suggested for it.
+var suits = func() map[Type]*[64]bool {
+	m := map[Type]*[64]bool{}
+	for t, list := range suggested {
+		m[t] = new([64]bool)
+		for i, a := range aspects {
+			m[t][i+1] = slices.Contains(list, a.name)
+		}
+	}
+	return m
+}()
+
+// faintCues hint at their aspect half as strongly: they stand in texts about others.
+const faintCues = `audit container containers key keys issue issues debug production hours read check run runs service services process release keep plan memory fields record records like week weeks month months job works name date page view views
+	change trust working delivered table tables client clients default header port version versions parameter package publish published`
+
+// private are the aspects of a person's life: no rule for a thing is under one.
+var private = func() (out [64]bool) {
+	for i, a := range aspects {
+		switch a.name {
+		case "preferences", "relationships", "pets", "work", "education", "health", "travel", "hobbies", "feelings", "home", "events", "identity":
+			out[i+1] = true
+		}
+	}
+	return out
+}()
+
+// aspect files the text under the aspect that most of its words hint at. A word of
+// an aspect that suits the primary's type counts twice, so that a person's "class"
+// is education and a project's is not; of a rule and of a thing, which thing says that
+// the primary is, nothing is private.
+func (r *reader) aspect(t Type, thing bool) string {
+	fits := suits[t]
+	if fits == nil {
+		fits = suits[Unknown]
+	}
+	thing = (thing || r.rule || t == System || t == Tool || t == Project) && t != Person && r.voice == nobody && !r.mine(r.body, len(r.words))
+	var votes [64]int
+	best := 0
+	for i := range r.words {
+		w := &r.words[i]
+		a := w.entry.aspect
+		if a == 0 {
+			continue
+		}
+		n := 2
+		if w.entry.is(faint) {
+			n = 1
+		}
+		if fits[a] {
+			n *= 2
+		}
+		if w.aside || thing && private[a] {
+			n = 0
+		}
+		votes[a] += n
+		if v := votes[a]; v > votes[best] || v == votes[best] && v > 0 && int(a) < best {
+			best = int(a)
+		}
+	}
+	if best == 0 || votes[best] == 0 {
+		return General
+	}
+	return aspects[best-1].name
+}
+
+// dependencies finds what the text says about how things stand to each other.
+func (r *reader) dependencies(primary *found) []Dependency {
+	var out []Dependency
+	for from := r.body; from < len(r.words); {
+		to := r.end(from)
+		if r.words[to-1].stop != '?' {
+			out = r.related(out, from, to, primary)
+		}
+		from = to
+	}
+	return out
+}
+
+// related appends the dependencies of the sentence words[from:to].
+func (r *reader) related(out []Dependency, from, to int, primary *found) []Dependency {
+	var lasts []found
+	var last found // the source before, for a verb without a subject of its own
+	begin := from
+	for i := from; i < to; i++ {
+		w := &r.words[i]
+		// What lies before begin is a target already, though it may read as a verb: "uses calls redis".
+		if i < begin || !w.entry.is(relating) || w.quoted || w.aside || w.code || w.path {
+			continue
+		}
+		p := r.relation(i, to)
+		if p == nil || !r.stands(p, from, i) || r.at(i) != nil {
+			continue
+		}
+		clause := max(begin, r.clause(from, i))
+		if r.has(max(clause, i-4), i, negative) || r.before(clause, i, "if") || r.before(clause, i, "whether") || r.before(max(clause, i-3), i, "longer") ||
+			r.is(i-1, "used") || r.is(i-1, "to") && r.is(i-2, "used") || r.has(max(clause, i-3), i, past) && !p.passive {
+			continue
+		}
+		targets, end := r.targets(r.behind(i, to, p), to, p)
+		if len(targets) == 0 {
+			continue
+		}
+		source := r.source(begin, i, from, end, to, &last, primary)
+		if p.words[0] == "using" && i > from {
+			if f := r.at(i - 1); f != nil {
+				source = *f
+			} else if f := r.made(i); f.Name != "" {
+				if source = f; targets[0].weak {
+					continue
+				}
+			}
+		}
+		if source.Name == "" {
+			continue
+		}
+		sources := []found{source}
+		if source.Name != last.Name || source.from != last.from {
+			sources = r.members(from, i, sources, p)
+			lasts = sources
+		} else if len(lasts) > 0 {
+			sources = lasts
+		}
+		last = source
+		strength := p.strength
+		if r.has(clause, i, hedge) || r.before(clause, i, "trying") || r.before(clause, i, "planning") || r.before(clause, i, "considering") {
+			strength /= 2
+		}
+		for k := range sources {
+			for _, t := range targets {
+				out = r.link(out, p, &sources[k], &t, strength)
+			}
+		}
+		begin = end
+	}
+	return out
+}
+
+// members adds to the source before the phrase at word i the other members of its
+// list: "Payments, the ledger and invoices are owned by …".
+func (r *reader) members(from, i int, sources []found, p *relation) []found {
+	if f := &sources[0]; f.to > i || f.to < i-3 || !p.infinite && !(p.passive && (r.is(i-1, "are") || r.is(i-2, "are"))) {
+		return sources
+	}
+	for len(sources) < MaxDependencies {
+		at := r.joint(from, sources[len(sources)-1].from)
+		if at <= from {
+			break
+		}
+		f := r.at(at - 1)
+		if f == nil || f.weak || f.from < from {
+			break
+		}
+		sources = append(sources, *f)
+	}
+	return sources
+}
+
+// link appends one dependency, unless it says nothing: a thing of itself, or a person
+// who uses something.
+func (r *reader) link(out []Dependency, p *relation, source, target *found, strength float64) []Dependency {
+	a, b := source, target
+	if p.reversed {
+		a, b = b, a
+	}
+	switch {
+	case canonical(a.Name) != a.Name || canonical(b.Name) != b.Name,
+		a.Name == b.Name || a.Name == "" || b.Name == "" || len(out) == MaxDependencies,
+		a.Name == "user" || b.Name == "user",
+		a.Type == Person && p.typ != Informs && p.typ != Blocks,
+		p.typ != OwnedBy && p.typ != Informs && b.Type == Person,
+		r.voice == person && (a.weak || b.weak):
+		return out
+	case p.typ == OwnedBy && (b.weak || b.Type != Person && b.Type != Unknown):
+		return out
+	}
+	d := Dependency{Source: a.Name, Type: p.typ, Target: b.Name, Strength: strength}
+	for i := range out {
+		if o := &out[i]; o.Source == d.Source && o.Type == d.Type && o.Target == d.Target {
+			o.Strength = max(o.Strength, d.Strength)
+			return out
+		}
+	}
+	for _, f := range [...]*found{source, target} { // a thing that something depends on is worth naming
+		if f.weak && f.from < f.to && r.at(f.from) == nil {
+			g := *f
+			g.weak = false
+			r.insert(g)
+		}
+	}
+	return append(out, d)
+}
+
+// targets reads the noun phrases at i: "the ledger and the mailer".
+func (r *reader) targets(i, to int, p *relation) (out []found, end int) {
+	for i < to {
+		j := i
+		determined := false
+		for j < to && r.at(j) == nil && (r.words[j].entry.is(determiner|adjective) || r.words[j].low == "both") && (j == i || !r.words[j].broken) {
+			determined = determined || r.words[j].entry.is(determiner)
+			j++
+		}
+		if j == i && len(out) > 0 && j+1 < to && r.words[j].low == p.words[len(p.words)-1] { // "on pricing and on identity"
+			i++
+			continue
+		}
+		if j >= to || j > i && r.words[j].broken {
+			break
+		}
+		var f found
+		if m := r.at(j); m != nil {
+			f = *m
+		} else if m := r.headed(j, to); m != nil { // "port search", where search is a name
+			f = *m
+		} else if determined && (len(out) == 0 || !r.words[i].broken) {
+			f = r.definite(j, to)
+		}
+		if f.Name == "" {
+			break
+		}
+		out = append(out, f)
+		end = f.to
+		i = f.to
+		for i < to && number(r.words[i].name) && !r.words[i].broken {
+			i++
+		}
+		switch {
+		case i < to && !r.words[i].broken && (r.words[i].low == "and" || r.words[i].low == "or"):
+			i++
+		case i < to && r.words[i-1].stop == ',' && (r.at(i) != nil || r.words[i].low == "and" || r.words[i].low == "the" || r.words[i].low == p.words[len(p.words)-1]):
+			if r.words[i].low == "and" {
+				i++
+			}
+		default:
+			return out, end
+		}
+	}
+	return out, end
+}
+
+// headed is the name that the noun phrase at word j ends with.
+func (r *reader) headed(j, to int) *found {
+	for k := j; k < to && k < j+2 && nominal(&r.words[k], true); k++ {
+		if k+1 >= to || r.words[k+1].broken {
+			return nil
+		}
+		if f := r.at(k + 1); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// definite is the thing behind an article: "the ledger". What is common, or has a
+// piece behind it ("the size of"), is none.
+func (r *reader) definite(j, to int) found {
+	low := r.words[j-1].low
+	if low != "the" && low != "our" && low != "its" {
+		return found{}
+	}
+	sub, f := r.nouns(j, to)
+	if sub != thing || f.Confidence < BySubject || f.to-f.from > 2 || f.to < to && !r.words[f.to].broken && r.words[f.to].low == "of" {
+		return found{}
+	}
+	f.Confidence = ByObject
+	return f
+}
+
+// source finds what the verb at i is said of.
+func (r *reader) source(begin, i, sentence, end, to int, last, primary *found) found {
+	at := begin
+	for j := i - 1; j > begin; j-- {
+		switch w := &r.words[j]; {
+		case w.low == "and" || w.low == "but" || w.low == "while" || w.low == "because" || w.low == "since" || w.low == "so":
+			if j+1 < i {
+				at = j + 1
+			} else if last.Name != "" {
+				return *last
+			}
+		case w.broken:
+			at = j
+		default:
+			continue
+		}
+		break
+	}
+	for at < i && r.words[at].entry.is(function) && !r.words[at].entry.is(determiner|first|plural|neuter|third) && r.at(at) == nil &&
+		r.words[at].low != "which" && r.words[at].low != "that" && r.words[at].low != "who" {
+		at++
+	}
+	w := &r.words[at]
+	switch {
+	case at == i:
+		if last.Name != "" {
+			return *last
+		}
+		return r.nearest(sentence, i)
+	case r.at(at) != nil:
+	case w.low == "which" || w.low == "who" || w.low == "that" && r.is(at+1, r.words[i].low) || w.low == "that" && w.broken && at > sentence:
+		return r.nearest(0, at)
+	case w.entry.is(neuter) && !w.entry.is(determiner) || w.low == "they":
+		if primary.Type == Person || primary.weak && primary.Confidence < ByObject {
+			return found{}
+		}
+		return *primary
+	case w.entry.is(first | plural):
+		if w.entry.is(determiner) {
+			break
+		}
+		return r.purpose(end, to)
+	}
+	for k := range r.found {
+		if f := &r.found[k]; f.from >= at && f.to <= i {
+			if f.to < len(r.words) && r.words[f.to-1].possessive { // payments' mailer uses …
+				continue
+			}
+			return *f
+		}
+	}
+	if at < i && r.words[at].entry.is(determiner) && at+1 < i {
+		if sub, f := r.nouns(at+1, i); sub == thing && f.Confidence >= BySubject && f.to-f.from <= 2 {
+			return f
+		}
+	}
+	return found{}
+}
+
+// nearest is the last name in words[from:to], or the noun behind an article.
+func (r *reader) nearest(from, to int) found {
+	for k := len(r.found) - 1; k >= 0; k-- {
+		if f := &r.found[k]; f.from >= from && f.to <= to && f.to >= to-2 {
+			return *f
+		}
+	}
+	for j := to - 1; j > from && j >= to-3; j-- {
+		if r.words[j-1].low == "the" {
+			if sub, f := r.nouns(j, to); sub == thing && f.Confidence >= BySubject {
+				f.Confidence = ByObject
+				return f
+			}
+		}
+	}
+	return found{}
+}
+
+// purpose is what somebody uses something for: "I use Redis in the payments
+// service"; else the project.
+func (r *reader) purpose(end, to int) found {
+	for j := end; j+1 < to && j < end+12; j++ {
+		if low := r.words[j].low; low != "for" && low != "in" && low != "on" {
+			continue
+		}
+		k := j + 1
+		for k < to && r.words[k].entry.is(determiner|adjective) && r.at(k) == nil {
+			k++
+		}
+		if k >= to || k == j+1 {
+			continue
+		}
+		if f := r.at(k); f != nil && (f.Type == Project || f.Type == System && !strings.Contains(f.Name, "/")) {
+			return *f
+		}
+	}
+	return r.project()
 }

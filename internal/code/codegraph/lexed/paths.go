@@ -1,0 +1,366 @@
+package lexed
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/code/codegraph"
+)
+
+// scriptPaths finds the files that imports of JavaScript and TypeScript mean.
+type scriptPaths struct {
+	known    bool
+	files    map[string]bool
+	settings map[string]*compilerPaths // of tsconfig.json and jsconfig.json, by folder; nil where there is none
+	packages map[string]workspace      // by the name in package.json
+	names    []string                  // of packages, longest first
+}
+
+// workspace is a package of the repository.
+type workspace struct {
+	dir  string
+	main []string // where its entry may be, best first
+}
+
+func newScriptPaths(files map[string]bool, list []string, read func(string) string) *scriptPaths {
+	p := &scriptPaths{files: files, known: len(list) > 0, settings: map[string]*compilerPaths{}, packages: map[string]workspace{}}
+	for _, f := range list {
+		switch path.Base(f) {
+		case "tsconfig.json", "jsconfig.json":
+			dir := path.Dir(f)
+			if p.settings[dir] == nil || path.Base(f) == "tsconfig.json" {
+				if s := readCompilerPaths(f, files, read, 0); s != nil {
+					p.settings[dir] = s
+				}
+			}
+		case "package.json":
+			if strings.Contains("/"+f, "/node_modules/") {
+				continue
+			}
+			if name, w := readWorkspace(f, read); name != "" {
+				if old, ok := p.packages[name]; !ok || len(w.dir) < len(old.dir) {
+					p.packages[name] = w
+				}
+			}
+		}
+	}
+	for n := range p.packages {
+		p.names = append(p.names, n)
+	}
+	slices.SortFunc(p.names, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return p
+}
+
+// scriptExtensions are tried in this order for an import without one.
+var scriptExtensions = []string{".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte"}
+
+// resolve finds what a file imports by a name. scope is what the names of the imported
+// file begin with; it is empty for a package that is not of the repository.
+func (p *scriptPaths) resolve(from, spec string) (target, scope string) {
+	spec, _, _ = strings.Cut(spec, "?") // as bundlers have it
+	if spec == "" || len(spec) > 1000 {
+		return "", ""
+	}
+	if spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../") {
+		full := path.Join(path.Dir(from), spec)
+		if !p.known {
+			return "", scriptUnit(full)
+		}
+		return p.file(full)
+	}
+	if strings.HasPrefix(spec, "/") {
+		return p.file(strings.TrimPrefix(path.Clean(spec), "/"))
+	}
+	if s := p.setting(path.Dir(from)); s != nil {
+		for _, candidate := range s.candidates(spec) {
+			if target, scope = p.file(candidate); target != "" {
+				return target, scope
+			}
+		}
+	}
+	for _, n := range p.names {
+		rest, ok := strings.CutPrefix(spec, n)
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		w := p.packages[n]
+		if rest == "" {
+			for _, m := range w.main {
+				if target, scope = p.file(path.Join(w.dir, m)); target != "" {
+					return target, scope
+				}
+			}
+			break
+		}
+		for _, dir := range []string{w.dir, path.Join(w.dir, "src"), path.Join(w.dir, "lib")} {
+			if target, scope = p.file(path.Join(dir, rest)); target != "" {
+				return target, scope
+			}
+		}
+		break
+	}
+	return codegraph.ID(codegraph.KindPackage, packageName(spec)), ""
+}
+
+// scriptUnit is the path of a file of script without an extension of script.
+func scriptUnit(p string) string {
+	for _, e := range scriptExtensions {
+		if s, ok := strings.CutSuffix(p, e); ok {
+			return strings.TrimSuffix(s, ".d")
+		}
+	}
+	return p
+}
+
+// file finds a file by its path with or without extension, or the index of a folder.
+func (p *scriptPaths) file(full string) (target, scope string) {
+	var found string
+	switch {
+	case strings.HasPrefix(full, ".."):
+		return "", ""
+	case p.files[full]:
+		found = full
+	default:
+		found = p.extended(full)
+	}
+	if found == "" {
+		return "", ""
+	}
+	return codegraph.ID(codegraph.KindFile, found), scriptUnit(found)
+}
+
+func (p *scriptPaths) extended(full string) string {
+	for _, e := range scriptExtensions {
+		if p.files[full+e] {
+			return full + e
+		}
+	}
+	switch e := path.Ext(full); e { // written as what it is compiled to
+	case ".js", ".jsx", ".mjs", ".cjs":
+		stem := strings.TrimSuffix(full, e)
+		for _, e := range scriptExtensions {
+			if p.files[stem+e] {
+				return stem + e
+			}
+		}
+	}
+	for _, e := range scriptExtensions {
+		if f := path.Join(full, "index"+e); p.files[f] {
+			return f
+		}
+	}
+	return ""
+}
+
+// setting is that of the nearest folder that has one.
+func (p *scriptPaths) setting(dir string) *compilerPaths {
+	for len(p.settings) > 0 {
+		if s := p.settings[dir]; s != nil {
+			return s
+		}
+		if dir == "." || dir == "/" || dir == "" {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return nil
+}
+
+// packageName is the first part of an import's name, or two parts of one with a scope.
+func packageName(spec string) string {
+	first, rest, ok := strings.Cut(spec, "/")
+	if ok && strings.HasPrefix(spec, "@") {
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
+}
+
+// compilerPaths is what a tsconfig.json says about where imports are.
+type compilerPaths struct {
+	base  string // folder for names without a pattern; empty for none
+	paths []pathPattern
+}
+
+// pathPattern sends imports that fit, with at most one star, to other places.
+type pathPattern struct {
+	prefix, suffix string
+	star           bool
+	to             []string // from the root of the repository
+}
+
+// candidates are where an import may be, best first.
+func (s *compilerPaths) candidates(spec string) (out []string) {
+	for _, p := range s.paths {
+		if !p.star {
+			if spec == p.prefix {
+				return p.to
+			}
+			continue
+		}
+		if len(spec) < len(p.prefix)+len(p.suffix) || !strings.HasPrefix(spec, p.prefix) || !strings.HasSuffix(spec, p.suffix) {
+			continue
+		}
+		within := spec[len(p.prefix) : len(spec)-len(p.suffix)]
+		for _, t := range p.to {
+			out = append(out, path.Clean(strings.Replace(t, "*", within, 1)))
+		}
+		break
+	}
+	if s.base != "" {
+		out = append(out, path.Join(s.base, spec))
+	}
+	return out
+}
+
+// maxExtends is how many settings may build on each other.
+const maxExtends = 5
+
+// readCompilerPaths reads a tsconfig.json and what it extends, as far as that is in the
+// repository. It returns nil where nothing is said about paths.
+func readCompilerPaths(file string, files map[string]bool, read func(string) string, depth int) *compilerPaths {
+	var c struct {
+		Extends         json.RawMessage `json:"extends"`
+		CompilerOptions struct {
+			BaseURL *string             `json:"baseUrl"`
+			Paths   map[string][]string `json:"paths"`
+		} `json:"compilerOptions"`
+	}
+	if depth > maxExtends || json.Unmarshal(plainJSON(read(file)), &c) != nil {
+		return nil
+	}
+	var s *compilerPaths
+	for _, e := range stringOrList(c.Extends) {
+		if !strings.HasPrefix(e, ".") {
+			continue
+		}
+		other := path.Join(path.Dir(file), e)
+		if !files[other] {
+			other += ".json"
+		}
+		if files[other] && other != file {
+			if base := readCompilerPaths(other, files, read, depth+1); base != nil {
+				s = base
+			}
+		}
+	}
+	o := c.CompilerOptions
+	if o.BaseURL == nil && o.Paths == nil {
+		return s
+	}
+	if s == nil {
+		s = &compilerPaths{}
+	}
+	s = &compilerPaths{base: s.base, paths: s.paths}
+	dir := path.Dir(file)
+	if o.BaseURL != nil {
+		s.base = path.Join(dir, *o.BaseURL)
+		dir = s.base
+	} else if s.base != "" {
+		dir = s.base
+	}
+	if o.Paths != nil {
+		s.paths = patterns(o.Paths, dir)
+	}
+	return s
+}
+
+// patterns sorts patterns so that the one that says most comes first.
+func patterns(m map[string][]string, dir string) []pathPattern {
+	var out []pathPattern
+	for k, to := range m {
+		prefix, suffix, star := strings.Cut(k, "*")
+		p := pathPattern{prefix: prefix, suffix: suffix, star: star}
+		for _, t := range to {
+			p.to = append(p.to, path.Join(dir, t))
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b pathPattern) int {
+		switch {
+		case a.star != b.star:
+			if b.star {
+				return -1
+			}
+			return 1
+		case len(a.prefix) != len(b.prefix):
+			return len(b.prefix) - len(a.prefix)
+		}
+		return strings.Compare(a.prefix+"*"+a.suffix, b.prefix+"*"+b.suffix)
+	})
+	return out
+}
+
+// readWorkspace reads the name of a package.json, and where its entry may be: in the
+// sources rather than in what is built of them.
+func readWorkspace(file string, read func(string) string) (name string, w workspace) {
+	var c struct {
+		Name, Source, Types, Module, Main string
+	}
+	if json.Unmarshal(plainJSON(read(file)), &c) != nil || c.Name == "" {
+		return "", w
+	}
+	w = workspace{dir: path.Dir(file)}
+	for _, m := range []string{c.Source, "src/index", "src/main", "index", c.Types, c.Module, c.Main, "lib/index"} {
+		if m != "" {
+			w.main = append(w.main, m)
+		}
+	}
+	return c.Name, w
+}
+
+func stringOrList(raw json.RawMessage) []string {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}
+	}
+	var many []string
+	_ = json.Unmarshal(raw, &many) // neither: nothing is extended
+	return many
+}
+
+// plainJSON takes comments and commas before closing brackets out of a JSON text.
+func plainJSON(s string) []byte {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			start := i
+			for i++; i < len(s) && s[i] != '"'; i++ {
+				if s[i] == '\\' {
+					i++
+				}
+			}
+			out = append(out, s[start:min(i+1, len(s))]...)
+		case strings.HasPrefix(s[i:], "//"):
+			for i < len(s) && s[i] != '\n' {
+				i++
+			}
+			i--
+		case strings.HasPrefix(s[i:], "/*"):
+			end := strings.Index(s[i+2:], "*/")
+			if end < 0 {
+				return out
+			}
+			i += end + 3
+		case c == '}' || c == ']':
+			for len(out) > 0 && (out[len(out)-1] <= ' ') {
+				out = out[:len(out)-1]
+			}
+			if len(out) > 0 && out[len(out)-1] == ',' {
+				out = out[:len(out)-1]
+			}
+			out = append(out, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}

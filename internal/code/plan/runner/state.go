@@ -1,0 +1,283 @@
+package runner
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/code/plan"
+	"github.com/kenlayer/ken/internal/projectfile"
+	"github.com/kenlayer/ken/internal/trust"
+)
+
+// Names in the folder of the state.
+const (
+	stateName = "plan.json"
+	lockName  = "plan.lock"
+	logFolder = "plan"
+)
+
+// keeper remembers who succeeded. A nil one remembers nothing.
+type keeper struct {
+	dir    string
+	id     string
+	folder *projectfile.Folder
+	root   *os.Root
+	lock   *flock.Flock
+	was    []byte // plan.json as it is on disk; nil if there is none
+	broken bool   // it can't be written
+	memory
+}
+
+// openKeeper takes the state for a run.
+func openKeeper(o *Options) (_ *keeper, err error) {
+	if o.State == "" {
+		return nil, nil
+	}
+	k := &keeper{dir: o.State, id: o.ID}
+	defer func() {
+		if err != nil {
+			_ = k.close() // what is told is why it can't be used
+		}
+	}()
+	if err := makeFolder(o.Root, k.dir); err != nil {
+		return nil, err
+	}
+	if k.folder, err = projectfile.Open(k.dir); err != nil {
+		return nil, err
+	}
+	if k.root, err = os.OpenRoot(k.dir); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(k.dir, lockName))
+	if info, err := k.root.Lstat(lockName); err == nil && !info.Mode().IsRegular() {
+		return nil, &ken.Error{Code: ken.CodeRefused, Field: lock.Path(), Msg: "is no regular file", Try: "Delete it."}
+	}
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the state of the plan: %w", err)
+	}
+	readErr := k.read()
+	if !ok {
+		_ = lock.Close()
+		return nil, k.held(readErr)
+	}
+	k.lock = lock
+	if readErr != nil {
+		return nil, readErr
+	}
+	if err := k.root.Mkdir(logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the folder of logs: %w", err)
+	}
+	return k, nil
+}
+
+// makeFolder makes the folder of the state, which is private to this machine.
+func makeFolder(root, dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	err := trust.Mark(root, dir)
+	if err == nil || errors.Is(err, ken.ErrUnavailable) { // then it is known to this process alone
+		err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("make the folder of the state: %w", err)
+	}
+	return nil
+}
+
+// held says who has the state.
+func (k *keeper) held(readErr error) error {
+	who := ""
+	if readErr == nil && k.was != nil && k.Run.Ended.IsZero() {
+		who = fmt.Sprintf(": process %d on %s, since %s", k.Run.PID, k.Run.Host, k.Run.Started.UTC().Format(time.DateTime+" UTC"))
+	}
+	return &ken.Error{Code: ken.CodeHeld, Msg: "another ken plan run is at work here" + who, Try: "Wait until it is done, or stop it."}
+}
+
+// begin writes who runs.
+func (k *keeper) begin(now time.Time) error {
+	if k == nil {
+		return nil
+	}
+	host, _ := os.Hostname() // "" is as good as any
+	k.Run = runInfo{ID: k.id, PID: os.Getpid(), Host: host, Started: now.UTC()}
+	return k.save()
+}
+
+// end writes that nobody runs.
+func (k *keeper) end(now time.Time) error {
+	if k == nil {
+		return nil
+	}
+	k.Run.Ended = now.UTC()
+	return k.save()
+}
+
+// close lets go of the state.
+func (k *keeper) close() error {
+	if k == nil {
+		return nil
+	}
+	var errs []error
+	if k.root != nil {
+		errs = append(errs, k.root.Close())
+	}
+	if k.folder != nil {
+		errs = append(errs, k.folder.Close())
+	}
+	if k.lock != nil {
+		errs = append(errs, k.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// log is the file with an agent's output, "" where none is kept.
+func (k *keeper) log(agent string) string {
+	if k == nil {
+		return ""
+	}
+	return filepath.Join(k.dir, logFolder, agent+".log")
+}
+
+// create makes an agent's log anew. What has its name, a link included, goes.
+func (k *keeper) create(agent string) (*logFile, error) {
+	if k == nil {
+		return nil, nil
+	}
+	if info, err := k.root.Lstat(logFolder); err != nil || !info.IsDir() {
+		return nil, errors.Join(err, &ken.Error{Code: ken.CodeRefused, Field: filepath.Join(k.dir, logFolder), Msg: "is no folder", Try: "Delete it."})
+	}
+	name := logFolder + "/" + agent + ".log"
+	if err := k.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := k.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return newLog(f), nil
+}
+
+// maxState bounds plan.json: far beyond what a thousand agents leave.
+const maxState = 16 << 20
+
+// memory is plan.json.
+type memory struct {
+	Version int                   `json:"version"`
+	Run     runInfo               `json:"run"` // the last one
+	Agents  map[string]remembered `json:"agents"`
+}
+
+type runInfo struct {
+	ID      string    `json:"id,omitempty"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host,omitempty"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+type remembered struct {
+	State    State     `json:"state"`
+	Declared string    `json:"declared"` // a hash of what it declares
+	Started  time.Time `json:"started,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+const memoryVersion = 1
+
+// read reads plan.json, if there is one.
+func (k *keeper) read() error {
+	k.memory = memory{Version: memoryVersion, Agents: map[string]remembered{}}
+	f, err := k.folder.Read(stateName, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return k.damaged(err)
+	}
+	var m memory
+	dec := json.NewDecoder(bytes.NewReader(f.Bytes))
+	switch err := dec.Decode(&m); {
+	case err != nil:
+		return k.damaged(err)
+	case dec.More():
+		return k.damaged(errors.New("more than one value"))
+	case m.Version != memoryVersion:
+		return k.damaged(fmt.Errorf("version %d, and not %d", m.Version, memoryVersion))
+	}
+	k.was, k.Run = f.Bytes, m.Run
+	if m.Agents != nil {
+		k.Agents = m.Agents
+	}
+	return nil
+}
+
+func (k *keeper) damaged(err error) error {
+	return &ken.Error{Code: ken.CodeCorrupt, Field: filepath.Join(k.dir, stateName), Msg: "can't be read, and was left alone",
+		Try: "Delete the file: then it is not known who succeeded before, and all agents run.", Err: err}
+}
+
+// save writes plan.json, if it has changed. After it failed once it does nothing: one
+// complaint is enough.
+func (k *keeper) save() error {
+	if k == nil || k.broken {
+		return nil
+	}
+	b, err := json.MarshalIndent(k.memory, "", "  ")
+	if err != nil {
+		return err
+	}
+	if b = append(b, '\n'); bytes.Equal(b, k.was) {
+		return nil
+	}
+	if err := k.folder.Commit(projectfile.Change{Path: stateName, Was: k.was, Now: b}); err != nil {
+		k.broken = true
+		return fmt.Errorf("remember who succeeded: %w", err)
+	}
+	k.was = b
+	return nil
+}
+
+func (k *keeper) succeeded(a plan.Agent) bool {
+	if k == nil {
+		return false
+	}
+	r := k.Agents[a.Name]
+	return r.State == Succeeded && r.Declared == declared(a)
+}
+
+func (k *keeper) forget(agent string) {
+	if k != nil {
+		delete(k.Agents, agent)
+	}
+}
+
+func (k *keeper) remember(a plan.Agent, o *Outcome) {
+	if k != nil {
+		k.Agents[a.Name] = remembered{o.State, declared(a), o.Started.UTC(), o.Ended.UTC(), o.Reason}
+	}
+}
+
+// declared is a hash of what makes an agent's work what it is: not how long it may take.
+func declared(a plan.Agent) string {
+	a.Timeout = 0
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic("runner: " + err.Error()) // texts alone
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

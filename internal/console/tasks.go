@@ -1,0 +1,305 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+	"github.com/kenlayer/ken/internal/knowledge/structure/task"
+	"github.com/kenlayer/ken/internal/run/jobs"
+	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/store"
+)
+
+// tasksPerPage is how many tasks a list shows at once, and tasksRead how many are looked
+// at for that: their states stand in the tasks themselves.
+const (
+	tasksPerPage = 50
+	tasksRead    = 400
+)
+
+// tasksBody is the list of tasks.
+type tasksBody struct {
+	Tasks  []taskLine
+	States []choice
+	All    bool
+	Next   string
+}
+
+// tasksPage lists tasks, the newest first: those that are not over, unless the address
+// asks for a state or for all.
+func tasksPage(v *visit) error {
+	state := v.text("state")
+	b := tasksBody{All: state == "all"}
+	b.States = []choice{{Name: "not over", Path: without(v, "state"), Here: true}, {Name: "all", Path: with(v.r.URL, "state", "all"), Here: b.All}}
+	for _, s := range task.Statuses() {
+		name := taskLineOf(task.Task{Body: task.Body{Status: s}}).State
+		b.States = append(b.States, choice{Name: name, Path: with(v.r.URL, "state", string(s)), Here: state == string(s)})
+	}
+	b.States[0].Here = !slices.ContainsFunc(b.States[1:], func(c choice) bool { return c.Here })
+	wanted := func(t *task.Task) bool {
+		switch {
+		case b.All:
+			return true
+		case b.States[0].Here:
+			return !t.Status.Over()
+		}
+		return string(t.Status) == state
+	}
+	err := v.withStore(func(s store.Engine) error {
+		ids, err := v.taskNames(s)
+		if err != nil {
+			return err
+		}
+		return v.tasksFrom(s, &b, ids, wanted)
+	})
+	if err != nil {
+		return err
+	}
+	return v.page("entity_tasks", page{Title: "Tasks", Section: secStructure, Tab: "Entities", Live: []string{liveClaims}, Body: b})
+}
+
+// taskNames are the names of the tasks before the one of the address, the newest first.
+func (v *visit) taskNames(s store.Engine) (names []string, err error) {
+	before, _ := strconv.ParseUint(v.text("before"), 10, 64)
+	numbers := map[string]uint64{}
+	for n, err := range s.Names(v.ctx(), v.stands()) {
+		if err != nil {
+			return nil, err
+		}
+		if id, is := task.IDOf(n.Name); is && (before == 0 || task.Number(id) < before) {
+			numbers[n.Name] = task.Number(id)
+			names = append(names, n.Name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[b], numbers[a]) })
+	return names, nil
+}
+
+// tasksFrom reads tasks until the page is full, or enough were looked at.
+func (v *visit) tasksFrom(s store.Engine, b *tasksBody, names []string, wanted func(*task.Task) bool) error {
+	const some = 50
+	for at := 0; at < len(names); at += some {
+		end := min(at+some, len(names))
+		var read []task.Task
+		for t, err := range entity.Tasks(v.ctx(), s, names[at:end], v.stands(), v.now()) {
+			if err != nil {
+				return err
+			}
+			if slices.Contains(names[at:end], task.Name(t.ID)) { // and is not one that is about these
+				read = append(read, t)
+			}
+		}
+		slices.Reverse(read)
+		for i := range read {
+			if wanted(&read[i]) {
+				b.Tasks = append(b.Tasks, taskLineOf(read[i]))
+			}
+		}
+		if end < len(names) && (len(b.Tasks) >= tasksPerPage || end >= tasksRead) {
+			if id, is := task.IDOf(names[end-1]); is {
+				b.Next = with(v.r.URL, "before", strconv.FormatUint(task.Number(id), 10))
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// jobStates are the states of a job in the order in which a person cares.
+var jobStates = []jobs.State{jobs.Dead, jobs.Running, jobs.Queued, jobs.Done}
+
+// jobsPerPage is how many jobs a list shows at once.
+const jobsPerPage = 50
+
+// jobsBody is the queue of the background: what is dead, what runs, what waits, or one
+// state of these at length.
+type jobsBody struct {
+	Now      time.Time
+	State    jobs.State // that was asked for; "" for all but what is done
+	States   []choice
+	Groups   []jobGroup
+	Next     string
+	Warnings []string
+}
+
+// jobGroup are jobs of one state.
+type jobGroup struct {
+	State jobs.State
+	Title string
+	Total int
+	Jobs  []jobRow
+}
+
+// jobRow is a job as a line of a list.
+type jobRow struct {
+	jobs.Job
+	Title string // what it does, in words
+	Tone  string
+	Retry bool // a person can have it run now
+}
+
+var jobTitles = map[jobs.State]string{jobs.Dead: "Given up on", jobs.Running: "Running", jobs.Queued: "Waiting", jobs.Done: "Done"}
+
+var jobTones = map[jobs.State]string{jobs.Dead: toneDanger, jobs.Running: "info", jobs.Done: toneSuccess}
+
+func jobsPage(v *visit) error {
+	b := jobsBody{Now: v.now(), State: jobs.State(v.text("state"))}
+	shown := jobStates[:3]
+	if b.State != "" {
+		if _, ok := jobTitles[b.State]; !ok {
+			return &ken.Error{Code: ken.CodeInvalid, Field: "state", Msg: "no job is in such a state", Try: "Choose one of those above the list."}
+		}
+		shown = []jobs.State{b.State}
+	}
+	for _, state := range shown {
+		list, err := v.con.l.Jobs(v.owner()).List(v.ctx(), state)
+		warnings, err := missing(err)
+		if err != nil {
+			return err
+		}
+		for _, w := range warnings { // one that can't be read may be of any state
+			if !slices.Contains(b.Warnings, w) {
+				b.Warnings = append(b.Warnings, w)
+			}
+		}
+		if len(list) > 0 {
+			b.Groups = append(b.Groups, v.jobGroup(&b, state, list))
+		}
+	}
+	v.jobChoices(&b)
+	return v.page("jobs", page{Title: "Jobs", Section: secHealth, Tab: "Jobs", Live: []string{liveJobs}, Body: b})
+}
+
+// jobGroup shows some jobs of a state: those that are due next, and of what is over the
+// last.
+func (v *visit) jobGroup(b *jobsBody, state jobs.State, list []jobs.Job) jobGroup {
+	g := jobGroup{State: state, Title: jobTitles[state], Total: len(list)}
+	if state == jobs.Dead || state == jobs.Done {
+		slices.Reverse(list)
+	}
+	most := jobsPerPage
+	if b.State != "" {
+		from := min(v.number("from", 0, 0, 1<<30), len(list))
+		list = list[from:]
+		if len(list) > most {
+			b.Next = Prefix + "jobs?state=" + string(state) + "&from=" + strconv.Itoa(from+most)
+		}
+	}
+	for i := range list[:min(len(list), most)] {
+		g.Jobs = append(g.Jobs, rowOfJob(list[i]))
+	}
+	return g
+}
+
+// jobChoices are the ways to narrow the list, with the numbers of the last census.
+func (v *visit) jobChoices(b *jobsBody) {
+	n := v.census()
+	name := func(words string, states ...jobs.State) string {
+		if n == nil {
+			return words
+		}
+		sum := 0
+		for _, s := range states {
+			sum += n.Jobs[s]
+		}
+		return words + " " + count(sum)
+	}
+	b.States = append(b.States, choice{Name: name("Not done", jobStates[:3]...), Path: Prefix + "jobs", Here: b.State == ""})
+	for _, s := range jobStates {
+		b.States = append(b.States, choice{Name: name(jobTitles[s], s), Path: Prefix + "jobs?state=" + string(s), Here: b.State == s})
+	}
+}
+
+func rowOfJob(j jobs.Job) jobRow {
+	return jobRow{Job: j, Title: jobTitle(&j), Tone: jobTones[j.State], Retry: j.State == jobs.Dead || j.State == jobs.Queued}
+}
+
+// jobTitle says what a job does.
+func jobTitle(j *jobs.Job) string {
+	if id := jobSession(j); id != "" {
+		return "Harvest session " + id
+	}
+	return j.Kind + " " + j.Key
+}
+
+// jobSession is the session that a job harvests; "" for one that does something else.
+// Its key is the session, the part and the last message.
+func jobSession(j *jobs.Job) string {
+	if j.Kind != session.JobHarvest {
+		return ""
+	}
+	parts := strings.Split(j.Key, "/")
+	if len(parts) < 3 {
+		return ""
+	}
+	return strings.Join(parts[:len(parts)-2], "/")
+}
+
+// jobBody is one job.
+type jobBody struct {
+	Now     time.Time
+	Job     jobRow
+	Session string // that it harvests
+	Payload string
+}
+
+func jobPage(v *visit) error {
+	j, err := v.job()
+	if err != nil {
+		return err
+	}
+	b := jobBody{Now: v.now(), Job: rowOfJob(j), Session: jobSession(&j)}
+	if utf8.Valid(j.Payload) {
+		b.Payload = string(j.Payload)
+	}
+	return v.page("job", page{Title: "Job", Section: secHealth, Tab: "Jobs", Live: []string{liveJobs}, Body: b})
+}
+
+// job is the one of the path, by its whole id.
+func (v *visit) job() (jobs.Job, error) {
+	id := v.r.PathValue("id")
+	j, err := v.con.l.Jobs(v.owner()).Get(v.ctx(), id)
+	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
+		return j, &ken.Error{Code: ken.CodeNotFound, Msg: "there is no such job", Try: "It may have been removed: look at the list of jobs."}
+	}
+	return j, err
+}
+
+// retryJob makes a job due now.
+func retryJob(v *visit) error {
+	j, err := v.job()
+	if err != nil {
+		return err
+	}
+	if _, err := v.con.l.Jobs(v.owner()).Retry(v.ctx(), j.ID); err != nil {
+		return err
+	}
+	return v.did(v.back(pathOf("jobs")), "retried")
+}
+
+// retryDead makes all that was given up on due now. A job that somebody else retried or
+// removed meanwhile is none of them any more.
+func retryDead(v *visit) error {
+	q := v.con.l.Jobs(v.owner())
+	list, err := q.List(v.ctx(), jobs.Dead)
+	if _, err = missing(err); err != nil {
+		return err
+	}
+	did := "nothing"
+	for i := range list {
+		switch _, err := q.Retry(v.ctx(), list[i].ID); {
+		case err == nil:
+			did = "retried"
+		case !errors.Is(err, ken.ErrNotFound) && !errors.Is(err, ken.ErrRefused):
+			return err
+		}
+	}
+	return v.did(v.back(pathOf("jobs")), did)
+}

@@ -1,0 +1,264 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/console"
+)
+
+// browser keeps cookies, and has no principal of its own.
+type browser struct {
+	*rig
+	cookies map[string]*http.Cookie
+}
+
+// as is the browser of somebody whom the gateway knows already.
+func (b *browser) as(who access.Principal) *known { return &known{b, who} }
+
+type known struct {
+	*browser
+	who access.Principal
+}
+
+func (k *known) do(method, path string, form url.Values) (int, *page) {
+	k.Helper()
+	return k.send(access.With(context.Background(), k.who), method, path, form)
+}
+
+func (b *browser) do(method, path string, form url.Values) (int, *page) {
+	b.Helper()
+	return b.send(context.Background(), method, path, form)
+}
+
+func (b *browser) send(ctx context.Context, method, path string, form url.Values) (int, *page) {
+	b.Helper()
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, c := range b.cookies {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	b.con.ServeHTTP(w, r)
+	for _, c := range w.Result().Cookies() {
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != console.Prefix {
+			b.Errorf("cookie %v", c)
+		}
+	}
+	p := read(b, r, w)
+	p.check()
+	return w.Code, p
+}
+
+// keyed opens a console that asks for keys, and returns one of each kind.
+func keyed(t *testing.T, now func() time.Time) (b *browser, ana, rita, bobs string) {
+	t.Helper()
+	keys := []string{access.NewKey(), access.NewKey(), access.NewKey()}
+	ring := access.NewRing(access.Entry{Hash: access.HashKey(keys[0]), Principal: operator}, access.Entry{Hash: access.HashKey(keys[1]), Principal: reader},
+		access.Entry{Hash: access.HashKey(keys[2]), Principal: bob})
+	c := open(t, func(s *setup) {
+		s.console.Ring = ring
+		if now != nil {
+			s.console.Now = now
+		}
+	})
+	return &browser{c, map[string]*http.Cookie{}}, keys[0], keys[1], keys[2]
+}
+
+func TestLogin(t *testing.T) {
+	b, ana, rita, bobs := keyed(t, nil)
+	status, p := b.do(http.MethodGet, "/console/claims?q=ledger", nil)
+	if status != http.StatusSeeOther || p.location != "/console/login?next=%2Fconsole%2Fclaims%3Fq%3Dledger" {
+		t.Fatalf("without a visit: %d %s", status, p.location)
+	}
+	if status, p = b.do(http.MethodPost, console.LoginPath, url.Values{"key": {"ken_wrong"}}); status != http.StatusUnauthorized || len(b.cookies) > 0 {
+		t.Fatalf("with a wrong key: %d, %v", status, b.cookies)
+	}
+	p.hides("ken_wrong")
+	in := func(key string) {
+		t.Helper()
+		status, p = b.do(http.MethodPost, console.LoginPath, url.Values{"key": {" " + key + "\n"}, "next": {"/console/claims?q=ledger"}})
+		if status != http.StatusSeeOther || p.location != "/console/claims?q=ledger" {
+			t.Fatalf("with a key: %d %s", status, p.location)
+		}
+		if status, p = b.do(http.MethodGet, p.location, nil); status != http.StatusOK {
+			t.Fatalf("logged in: %d", status)
+		}
+		if strings.Contains(p.body, key) {
+			t.Error("the page has the key")
+		}
+	}
+	in(ana)
+	first := b.cookies["ken_visit"].Value
+	p.hides(b.project.Markers.Other)
+	_, p = b.do(http.MethodGet, "/console/claims", nil)
+	p.says(b.project.Markers.Own)
+	_, p = b.do(http.MethodGet, "/console/claims/new", nil)
+	token := attr(p.all(`input[name="token"]`)[0], "value")
+	in(rita)
+	if status, _ = b.do(http.MethodPost, "/console/claims", url.Values{"token": {token}, "text": {"x"}}); status != http.StatusForbidden {
+		t.Errorf("the token of an earlier visit: %d", status)
+	}
+	if p.has(`main form[method="post"]`) {
+		t.Error("a reader is shown a form that changes something")
+	}
+	in(bobs)
+	p.hides(b.project.Markers.Own)
+	for _, path := range []string{"/console/claims", "/console/"} {
+		_, p = b.do(http.MethodGet, path, nil)
+		p.says(b.project.Markers.Other)
+		p.hides(b.project.Markers.Own)
+	}
+	b.cookies["ken_visit"].Value = first
+	if status, _ = b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("a visit goes on after another began in its place: %d", status)
+	}
+	in(ana)
+	kept := b.cookies["ken_visit"]
+	if status, _ = b.do(http.MethodPost, "/console/logout", nil); status != http.StatusSeeOther || b.cookies["ken_visit"] != nil {
+		t.Errorf("log out: %d", status)
+	}
+	b.cookies["ken_visit"] = kept
+	if status, _ = b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("a visit goes on after its end: %d", status)
+	}
+}
+
+// A key that is taken out ends the visits that began with it, and one with fewer rights
+// has fewer in them.
+func TestVisitEndsWithItsKey(t *testing.T) {
+	b, ana, rita, _ := keyed(t, nil)
+	entry := func(key string, who access.Principal) access.Entry {
+		return access.Entry{Hash: access.HashKey(key), Principal: who}
+	}
+	if status, p := b.do(http.MethodPost, console.LoginPath, url.Values{"key": {ana}}); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, p.body)
+	}
+	less := operator
+	less.Rights = []access.Right{access.Read}
+	b.con.Admit(access.NewRing(entry(ana, less), entry(rita, reader)))
+	if _, p := b.do(http.MethodGet, "/console/claims", nil); p.has(`main form[method="post"]`) {
+		t.Error("a right is left that the key has lost")
+	}
+	b.con.Admit(access.NewRing(entry(rita, reader)))
+	if status, p := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("%d %s", status, p.body)
+	}
+	b.con.Admit(access.NewRing(entry(ana, operator)))
+	if status, _ := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("the visit goes on when the key comes back: %d", status)
+	}
+}
+
+func TestVisitEnds(t *testing.T) {
+	at := now
+	b, ana, _, _ := keyed(t, func() time.Time { return at })
+	b.do(http.MethodPost, console.LoginPath, url.Values{"key": {ana}})
+	for range 3 {
+		at = at.Add(11 * time.Hour)
+		if status, _ := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusOK {
+			t.Fatalf("a visit that goes on is over: %d", status)
+		}
+	}
+	at = at.Add(13 * time.Hour)
+	if status, _ := b.do(http.MethodGet, "/console/claims", nil); status != http.StatusSeeOther {
+		t.Errorf("a visit of yesterday goes on: %d", status)
+	}
+}
+
+// Where a login leads is a page of the console, whatever the address says.
+func TestOwnPath(t *testing.T) {
+	for given, want := range map[string]string{
+		"/console/claims?q=a%20b": "/console/claims?q=a%20b", "/console/": "/console/", "": "/console/", "/": "/console/",
+		"https://evil.example/console/": "/console/", "//evil.example/console/": "/console/", "/console//evil.example": "/console/",
+		"/console/../api/claims": "/console/", "/\\evil.example": "/console/", "/console/\\evil": "/console/", "javascript:alert(1)": "/console/",
+		"/console/login?next=x": "/console/", "/console/claims#x": "/console/claims", "/console/%2e%2e/api": "/console/",
+	} {
+		if got := console.OwnPath(given); got != want {
+			t.Errorf("%q leads to %q, want %q", given, got, want)
+		}
+	}
+}
+
+func FuzzOwnPath(f *testing.F) {
+	for _, s := range []string{"/console/claims?q=1", "//x", "/console/..//x", "/console/%5c%5cx", "/console/\t/x", "/console/%2f%2fx"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := console.OwnPath(s)
+		u, err := url.Parse(got)
+		if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(got, console.Prefix) || strings.Contains(u.Path, "/../") || strings.ContainsAny(got, "\r\n\t\\") {
+			t.Fatalf("%q leads to %q", s, got)
+		}
+		if again := console.OwnPath(got); again != got {
+			t.Fatalf("%q leads to %q, and that to %q", s, got, again)
+		}
+	})
+}
+
+func TestTheme(t *testing.T) {
+	b := &browser{open(t, bare), map[string]*http.Cookie{}}
+	for _, tt := range []struct{ choice, want string }{{"dark", "dark"}, {"light", "light"}, {"purple", ""}, {"", ""}} {
+		status, p := b.as(operator).do(http.MethodPost, "/console/theme", url.Values{"theme": {tt.choice}, "back": {"/console/claims"}})
+		if status != http.StatusSeeOther || p.location != "/console/claims" {
+			t.Errorf("%q: %d %s", tt.choice, status, p.location)
+		}
+		if _, p = b.as(operator).do(http.MethodGet, "/console/claims", nil); attr(p.one("html"), "data-theme") != tt.want {
+			t.Errorf("%q is shown as %q", tt.choice, attr(p.one("html"), "data-theme"))
+		}
+	}
+}
+
+// Where there are no keys, whoever is here may look at any owner's knowledge, and at
+// nobody who has none.
+func TestChooseAnOwner(t *testing.T) {
+	b := &browser{open(t), map[string]*http.Cookie{}}
+	_, p := b.as(operator).do(http.MethodGet, "/console/claims", nil)
+	p.says(b.project.Markers.Own)
+	if got := p.texts("#owner option"); !slices.Equal(got, []string{ken.DefaultOwner, bob.Owner}) {
+		t.Errorf("owners: %v", got)
+	}
+	token := url.Values{"token": {console.TokenOf(b.con)}, "owner": {bob.Owner}}
+	if status, _ := b.as(operator).do(http.MethodPost, "/console/owner", token); status != http.StatusSeeOther {
+		t.Fatalf("choose: %d", status)
+	}
+	_, p = b.as(operator).do(http.MethodGet, "/console/claims", nil)
+	p.says(b.project.Markers.Other)
+	p.hides(b.project.Markers.Own)
+	for _, nobody := range []string{"eve", "../default", ""} {
+		token.Set("owner", nobody)
+		if status, _ := b.as(operator).do(http.MethodPost, "/console/owner", token); status != http.StatusForbidden {
+			t.Errorf("%q: %d", nobody, status)
+		}
+	}
+	b.cookies["ken_owner"].Value = "eve" // as somebody may write it by hand
+	if _, p = b.as(operator).do(http.MethodGet, "/console/claims", nil); len(p.claimLinks()) == 0 {
+		t.Error("an owner that there is not shows nothing")
+	}
+}
+
+// With keys, the key says whose knowledge it is, whatever the cookie does.
+func TestOwnerOfAKeyStays(t *testing.T) {
+	b, ana, _, _ := keyed(t, nil)
+	b.do(http.MethodPost, console.LoginPath, url.Values{"key": {ana}})
+	b.cookies["ken_owner"] = &http.Cookie{Name: "ken_owner", Value: bob.Owner}
+	_, p := b.do(http.MethodGet, "/console/claims", nil)
+	p.says(b.project.Markers.Own)
+	p.hides(b.project.Markers.Other)
+	if p.has("#owner") {
+		t.Error("a key has a choice of owners")
+	}
+}

@@ -1,0 +1,190 @@
+package draw
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
+)
+
+// DOT writes a graph in the language of Graphviz. Nodes have numbers for ids, and
+// names are quoted strings with quotes, backslashes and ampersands escaped: those of
+// escape sequences and character references. change sets Words. Errors are w's.
+func DOT(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
+	var b bytes.Buffer
+	b.WriteString("digraph ken {\n\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n\tedge [fontname=\"Helvetica\", fontsize=11];\n")
+	if rest := p.rest(); rest != "" {
+		fmt.Fprintf(&b, "\tlabel=\"%s\";\n", quoted(rest))
+	}
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		label := quoted(named(n)) + `\n` + quoted(p.typed(n))
+		if n.Constraints > 0 {
+			label += `\n` + quoted(many(n.Constraints, p.words.Constraint))
+		}
+		more := ""
+		if i == 0 {
+			more = ", penwidth=2.5"
+		}
+		fmt.Fprintf(&b, "\tn%d [label=\"%s\"%s];\n", i, label, more)
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		more := ""
+		if l.about {
+			more = ", style=dashed"
+		}
+		fmt.Fprintf(&b, "\tn%d -> n%d [label=\"%s\", penwidth=%s%s];\n", l.from, l.to, quoted(l.label), tenths(l.stroke()), more)
+	}
+	b.WriteString("}\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
+
+// quoted writes a text as the inside of a quoted string.
+func quoted(s string) string { return dotEscapes.Replace(s) }
+
+// Mermaid writes a graph as a Mermaid flowchart, for Markdown that is shown by
+// something that knows Mermaid. Nodes have numbers for ids. In labels everything but
+// letters, digits and spaces is written as a character reference, so that nothing in
+// a name ends the label, starts a directive, or is markup. change sets Words. Errors are
+// w's.
+func Mermaid(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
+	var b bytes.Buffer
+	b.WriteString("flowchart LR\n")
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		open, shut := "[", "]"
+		if i == 0 {
+			open, shut = "([", "])"
+		}
+		label := plain(named(n)) + "<br/>" + plain(p.typed(n))
+		if n.Constraints > 0 {
+			label += "<br/>" + plain(many(n.Constraints, p.words.Constraint))
+		}
+		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, open, label, shut)
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		arrow := "-->"
+		if l.about {
+			arrow = "-.->"
+		}
+		fmt.Fprintf(&b, "    n%d %s|\"%s\"| n%d\n", l.from, arrow, plain(l.label), l.to)
+	}
+	for i := range p.lines {
+		fmt.Fprintf(&b, "    linkStyle %d stroke-width:%spx\n", i, tenths(p.lines[i].stroke()))
+	}
+	if rest := p.rest(); rest != "" {
+		fmt.Fprintf(&b, "    rest[\"%s\"]\n    style rest stroke-dasharray:4 4\n", plain(rest))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// plain writes a text as the label of a flowchart.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == ' ' || r > 0x7f || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString("#" + strconv.Itoa(int(r)) + ";")
+		}
+	}
+	return b.String()
+}
+
+// SVG writes a graph as a picture that needs nothing else: no script, no font, no
+// address, no style of the page that it is put into. It follows the reader's choice of
+// light or dark, and says in words what it shows. Names are XML text in it. change
+// sets Words. Errors are w's.
+func SVG(w io.Writer, g entity.Graph, change ...func(*Words)) error {
+	p := see(g, change...)
+	l := lay(p)
+	var b bytes.Buffer
+	// The ids are in one name space with those of the page.
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="ken" viewBox="%d %d %d %d" width="%d" height="%d" role="img" aria-labelledby="ken-title ken-text">`+"\n",
+		l.x, l.y, l.w, l.h, l.w, l.h)
+	fmt.Fprintf(&b, "<title id=\"ken-title\">%s</title>\n<desc id=\"ken-text\">%s</desc>\n<style>%s</style>\n", escaped(p.subject()), escaped(p.text()), style)
+	b.WriteString(`<defs><marker id="ken-head" viewBox="0 0 8 8" refX="7.5" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" orient="auto">` +
+		`<path class="head" d="M0 0.5 8 4 0 7.5z"/></marker></defs>` + "\n")
+	fmt.Fprintf(&b, `<rect class="ground" x="%d" y="%d" width="%d" height="%d"/>`+"\n", l.x, l.y, l.w, l.h)
+	for i := range p.lines {
+		drawLine(&b, &p.lines[i], &l.curves[i])
+	}
+	for i := range p.nodes {
+		p.drawBox(&b, i, &l.boxes[i])
+	}
+	for i := range p.lines { // over all lines and boxes
+		c := l.curves[i].label
+		fmt.Fprintf(&b, `<text class="small verb" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", c.x, c.y+smallSize/3, escaped(p.lines[i].label))
+	}
+	if rest := p.rest(); rest != "" {
+		fmt.Fprintf(&b, `<text class="small soft" x="%d" y="%d">%s</text>`+"\n", l.x+margin, l.y+l.h-margin, escaped(rest))
+	}
+	b.WriteString("</svg>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func drawLine(b *bytes.Buffer, l *line, c *curve) {
+	class := "line"
+	if l.about {
+		class += " about"
+	}
+	fmt.Fprintf(b, `<path class="%s" stroke-width="%s" marker-end="url(#ken-head)" d="M%d %d`, class, tenths(l.stroke()), c.points[0].x, c.points[0].y)
+	for i := 1; i+2 < len(c.points); i += 3 {
+		fmt.Fprintf(b, " C%d %d %d %d %d %d", c.points[i].x, c.points[i].y, c.points[i+1].x, c.points[i+1].y, c.points[i+2].x, c.points[i+2].y)
+	}
+	fmt.Fprintf(b, "\"><title>%s</title></path>\n", escaped(strings.Join(l.said, "; ")))
+}
+
+func (p *picture) drawBox(b *bytes.Buffer, i int, at *box) {
+	n, class := &p.nodes[i], "node"
+	if i == 0 {
+		class += " root"
+	}
+	full := clean(n.Display)
+	if full == "" {
+		full = clean(n.Name)
+	}
+	tip := fit(full, 200) + ", " + p.typed(n)
+	if n.Constraints > 0 {
+		tip += ", " + many(n.Constraints, p.words.Constraint)
+	}
+	fmt.Fprintf(b, "<g class=\"%s\"><title>%s</title>", class, escaped(tip))
+	fmt.Fprintf(b, `<rect class="box %s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, kind(n.Type), at.x, at.y, at.w, at.h)
+	fmt.Fprintf(b, `<text class="name" x="%d" y="%d">%s</text>`, at.x+boxPad, at.y+19, escaped(named(n)))
+	fmt.Fprintf(b, `<text class="small soft" x="%d" y="%d">%s</text>`, at.x+boxPad, at.y+35, escaped(p.typed(n)))
+	if n.Constraints > 0 {
+		w := p.badgeWidth(n.Constraints)
+		x := at.right() - boxPad/2 - w
+		fmt.Fprintf(b, `<rect class="badge" x="%d" y="%d" width="%d" height="16" rx="8"/>`, x, at.y+6, w)
+		fmt.Fprintf(b, `<text class="small rules" x="%d" y="%d" text-anchor="middle">%s</text>`, x+w/2, at.y+18, escaped(p.badge(n.Constraints)))
+	}
+	b.WriteString("</g>\n")
+}
+
+// kind is the class of a type: a type of somebody's own looks like none.
+func kind(typ string) string {
+	if entity.IsType(typ) {
+		return typ
+	}
+	return entity.Unknown
+}
+
+func escaped(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	return b.String()
+}

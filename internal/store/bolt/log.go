@@ -1,0 +1,389 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/store"
+)
+
+// Get returns one claim by its id or a unique prefix or suffix of at least six
+// characters, as blocks and tables show them. Repository chunks are found too.
+func (s *Store) Get(ctx context.Context, id string) (ken.Claim, error) {
+	ref, err := s.resolve(id)
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	return s.Claim(ctx, ref)
+}
+
+const minShortID = 6
+
+func (s *Store) resolve(id string) (store.Ref, error) {
+	if u, err := uuid.Parse(id); err == nil {
+		if ref, _, ok := s.find(u); ok {
+			return ref, nil
+		}
+		return 0, notFound(id)
+	}
+	if len(id) < minShortID {
+		return 0, notFound(id)
+	}
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	var found []store.Ref
+	for u, ref := range s.t.byID {
+		text := u.String()
+		if len(id) < len(text) && (text[:len(id)] == id || text[len(text)-len(id):] == id) {
+			found = append(found, ref)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, notFound(id)
+	case 1:
+		return found[0], nil
+	}
+	return 0, &ken.Error{Code: ken.CodeInvalid, Field: "id", Msg: fmt.Sprintf("%q fits %d records", id, len(found)), Try: "Give more characters of the id."}
+}
+
+func notFound(id string) error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: fmt.Sprintf("no claim %q", id),
+		Try: "Find it with ken recall, and check --owner."}
+}
+
+// History implements ken.Store. A forgotten claim still has its events, erased.
+func (s *Store) History(ctx context.Context, id string) ([]ken.ClaimEvent, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	u, err := uuid.Parse(id)
+	if err != nil {
+		return nil, notFound(id)
+	}
+	var out []ken.ClaimEvent
+	err = s.view(func(tx *bbolt.Tx) error {
+		return trail(tx, u, func(ev *store.Event) error {
+			entries, err := store.View(ev, u.String())
+			out = append(out, entries...)
+			return err
+		})
+	})
+	if err == nil && out == nil {
+		err = notFound(id)
+	}
+	return out, err
+}
+
+// trail calls fn for every event of a claim, oldest first.
+func trail(tx *bbolt.Tx, id uuid.UUID, fn func(*store.Event) error) error {
+	cur := tx.Bucket(bTrail).Cursor()
+	for k, _ := cur.Seek(id[:]); bytes.HasPrefix(k, id[:]); k, _ = cur.Next() {
+		ev, err := eventAt(tx, k[16:])
+		if err != nil {
+			return err
+		}
+		if err := fn(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eventAt(tx *bbolt.Tx, key []byte) (*store.Event, error) {
+	return decodeEvent(key, tx.Bucket(bEvents).Get(key))
+}
+
+func decodeEvent(key, v []byte) (*store.Event, error) {
+	ev := &store.Event{Seq: binary.BigEndian.Uint64(key)}
+	if err := ev.UnmarshalBinary(v); err != nil {
+		return nil, &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read event %d", ev.Seq), Err: err,
+			Try: "Run ken verify-log to see how far the log is good."}
+	}
+	return ev, nil
+}
+
+// eventPage is how many events are read in one transaction: short ones, so that
+// a slow reader neither holds pages back nor waits on its own writes.
+const eventPage = 512
+
+// Events yields the log from a sequence number on, oldest first. It ends after
+// the last event that is there when it gets to it, or after an error.
+func (s *Store) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+	return store.AllEvents(ctx, from, s.eventsFrom)
+}
+
+// eventsFrom reads a page of the events whose changes the rows have: a transaction is
+// there to be read before they do.
+func (s *Store) eventsFrom(_ context.Context, seq uint64) (page []*store.Event, err error) {
+	last := s.seq.Load()
+	err = s.view(func(tx *bbolt.Tx) error {
+		cur := tx.Bucket(bEvents).Cursor()
+		for k, v := cur.Seek(key64(seq)); k != nil && binary.BigEndian.Uint64(k) <= last && len(page) < eventPage; k, v = cur.Next() {
+			ev, err := decodeEvent(k, v)
+			if err != nil {
+				return err
+			}
+			page = append(page, ev)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// Seq is the number of the log's last event; 0 while it is empty.
+func (s *Store) Seq() uint64 { return s.seq.Load() }
+
+// Wait returns when the log holds an event after seq, or ctx ends.
+func (s *Store) Wait(ctx context.Context, seq uint64) error {
+	for {
+		s.wakeMu.Lock()
+		wake := s.wake
+		s.wakeMu.Unlock()
+		if s.seq.Load() > seq {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stopped:
+			return errClosed
+		}
+	}
+}
+
+// Claims yields every claim of the log that still stands in the projection, by
+// age, whatever its status. Repository chunks are left out.
+func (s *Store) Claims(ctx context.Context) iter.Seq2[ken.Claim, error] {
+	return func(yield func(ken.Claim, error) bool) {
+		s.t.mu.RLock()
+		var refs []store.Ref
+		for i := range s.t.rows {
+			if r := &s.t.rows[i]; !r.gone() && r.flags&flagDocument == 0 {
+				refs = append(refs, store.Ref(i))
+			}
+		}
+		s.t.mu.RUnlock()
+		var left []error // out: what is good comes first
+		for _, ref := range refs {
+			c, err := s.Claim(ctx, ref)
+			if errors.Is(err, ken.ErrCorrupt) {
+				left = append(left, err)
+				continue
+			}
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+		if len(left) > 0 {
+			yield(ken.Claim{}, damaged(fmt.Sprintf("%d claims can't be read and are left out", len(left)), left[0]))
+		}
+	}
+}
+
+// VerifyLog computes the hash chain again, from the first event to the last. It
+// fails with ken.ErrCorrupt at the first event that does not follow; the report
+// counts those before it.
+func (s *Store) VerifyLog(ctx context.Context) (store.LogReport, error) {
+	r := store.LogReport{Owner: s.o.Owner}
+	bad := func(err error) error {
+		return &ken.Error{Code: ken.CodeCorrupt, Msg: "the log does not verify", Err: err,
+			Try: "Restore the store from a backup; events before that one are good."}
+	}
+	var prev [sha256.Size]byte
+	for ev, err := range s.Events(ctx, 1) {
+		if err != nil {
+			return r, err
+		}
+		if ev.Seq != r.Events+1 {
+			return r, bad(fmt.Errorf("event %d is missing", r.Events+1))
+		}
+		if err := ev.Verify(prev); err != nil {
+			return r, bad(err)
+		}
+		prev = ev.Hash
+		r.Events++
+		if ev.Erased() {
+			r.Erased++
+		}
+		if r.Events%10_000 == 0 {
+			s.o.Progress("verify", int(r.Events), int(s.seq.Load()))
+		}
+	}
+	r.Head = hex.EncodeToString(prev[:])
+	// Writers may have gone on since the last page was read, and what is written shows in
+	// Events a moment later: both ends of the log are from one transaction.
+	err := s.view(func(tx *bbolt.Tx) error {
+		last, _ := tx.Bucket(bEvents).Cursor().Last()
+		head := tx.Bucket(bMeta).Get(kHead)
+		if r.Events > 0 && bytes.Equal(last, key64(r.Events)) && !bytes.Equal(head, prev[:]) {
+			return bad(fmt.Errorf("the last events are missing"))
+		}
+		return nil
+	})
+	return r, err
+}
+
+// doOnce is do for a write whose result the caller needs. Under the name that ctx
+// gives the write (see store.WithCommit) it is done once: done again, it changes
+// nothing, and result is what it was the first time. It is set by fn, and must
+// survive JSON.
+func (s *Store) doOnce(ctx context.Context, result any, fn func(*txn) error) error {
+	return s.submit(ctx, &request{fn: fn, commit: store.CommitOf(ctx), result: result, done: make(chan error, 1)})
+}
+
+// goodName refuses a write's name that does not say when it was made: it would be
+// forgotten at any time.
+func goodName(id uuid.UUID) error {
+	if id == uuid.Nil || id.Version() == 7 {
+		return nil
+	}
+	return &ken.Error{Code: ken.CodeInvalid, Field: "commit", Msg: fmt.Sprintf("%s is not a UUID of version 7", id),
+		Try: "Name the write with uuid.NewV7."}
+}
+
+// apply runs the request, unless it was done before under the same name. What
+// changed nothing leaves no name: done again, it is done later.
+func (r *request) apply(t *txn) error {
+	if r.commit == uuid.Nil {
+		return r.fn(t)
+	}
+	if was := t.committed(r.commit); was != nil {
+		if r.result == nil {
+			return nil
+		}
+		if err := json.Unmarshal(was, r.result); err != nil {
+			return &ken.Error{Code: ken.CodeCorrupt, Msg: fmt.Sprintf("read the result of write %s", r.commit), Err: err,
+				Try: "Look whether the change is there before you repeat it."}
+		}
+		return nil
+	}
+	if err := r.fn(t); err != nil {
+		return err
+	}
+	if l := t.mine; len(l.records) == 0 && len(l.events) == 0 && len(l.docs) == 0 {
+		return nil
+	}
+	result, err := json.Marshal(r.result)
+	if err != nil {
+		return err
+	}
+	t.mine.commits[r.commit] = result
+	return nil
+}
+
+// wasDone reports whether the write of ctx's name was done before, and sets result
+// to what it returned then.
+func (s *Store) wasDone(ctx context.Context, result any) (was bool, err error) {
+	id := store.CommitOf(ctx)
+	if id == uuid.Nil {
+		return false, nil
+	}
+	err = s.view(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bCommits).Get(id[:])
+		if was = b != nil; !was {
+			return nil
+		}
+		return json.Unmarshal(b, result)
+	})
+	return was, err
+}
+
+// committed is the result that a write left under its name; nil when there was none.
+func (t *txn) committed(id uuid.UUID) []byte {
+	if result, ok := t.batch.commits[id]; ok {
+		return result
+	}
+	return t.tx.Bucket(bCommits).Get(id[:])
+}
+
+// pruneCommits is how many old names a transaction takes away at most: more than
+// it adds, on the whole.
+const pruneCommits = 64
+
+// keepCommits writes the names of a transaction's writes, and forgets old ones: by
+// the times in the names themselves, which are of one machine.
+func keepCommits(tx *bbolt.Tx, results map[uuid.UUID][]byte) error {
+	if len(results) == 0 {
+		return nil
+	}
+	b := tx.Bucket(bCommits)
+	newest := time.Time{}
+	for id, result := range results {
+		if err := b.Put(id[:], result); err != nil {
+			return err
+		}
+		if at := madeAt(id); at.After(newest) {
+			newest = at
+		}
+	}
+	var old [][]byte
+	cur := b.Cursor()
+	for k, _ := cur.First(); len(k) == len(uuid.UUID{}) && len(old) < pruneCommits; k, _ = cur.Next() {
+		if newest.Sub(madeAt(uuid.UUID(k))) <= store.CommitsKept {
+			break
+		}
+		old = append(old, bytes.Clone(k))
+	}
+	for _, k := range old {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeAt is when a UUID of version 7 was made, to the millisecond.
+func madeAt(id uuid.UUID) time.Time {
+	ms := int64(0)
+	for _, c := range id[:6] {
+		ms = ms<<8 | int64(c)
+	}
+	return time.UnixMilli(ms)
+}
+
+// ByKey returns the claim that was written under a key, whatever its status. The
+// result is the caller's. Errors: ErrNotFound, also for one that was forgotten.
+func (s *Store) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return ken.Claim{}, err
+	}
+	var id uuid.UUID
+	err := s.view(func(tx *bbolt.Tx) error {
+		var err error
+		if id, err = s.idOfKey(tx, key); err == nil && id == uuid.Nil {
+			err = noKey(key)
+		}
+		return err
+	})
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	ref, _, ok := s.find(id)
+	if !ok { // the write is not acknowledged yet, or the claim was just forgotten
+		return ken.Claim{}, noKey(key)
+	}
+	c, err := s.Claim(ctx, ref)
+	return store.Clone(&c), err
+}
+
+func noKey(key string) error {
+	return &ken.Error{Code: ken.CodeNotFound, Field: "key", Msg: fmt.Sprintf("no claim has the key %q", key),
+		Try: "Write one with it, or check --owner."}
+}

@@ -1,0 +1,385 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/internal/analysis"
+	"github.com/kenlayer/ken/internal/store/remote/codec"
+	"github.com/kenlayer/ken/store"
+)
+
+const (
+	// asideRows is how many rows are asked for beside one that is not known.
+	asideRows = 1024
+	// strideRows is how far from the last one a row may be for both to be of a walk
+	// over all of them.
+	strideRows = 16
+)
+
+// find asks for a search and keeps what comes with it.
+func (c *Client) find(ctx context.Context, kind byte, q *searchRequest) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	var same string // the search, where it is the same in every turn
+	if kind == kPinned || kind == kNewest {
+		f := q.Filter
+		f.Now = time.Time{}
+		same = string(codec.Append([]byte{kind}, &f)) + strconv.Itoa(q.Limit)
+		q.Seen = c.cache.seen(same)
+	}
+	a, commit, err := call[searchRequest, searchAnswer](ctx, c, kind, q)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if a.Same {
+		a.Result.Query = q.Query
+	}
+	if err := c.cache.see(commit, same, a.Sight); err != nil {
+		return store.Result{}, &LostError{Sent: true, Err: err}
+	}
+	return a.Result, nil
+}
+
+// Keyword implements store.Projections.
+func (c *Client) Keyword(ctx context.Context, text string, f *ken.Filter, limit int) (store.Result, error) {
+	return c.find(ctx, kKeyword, &searchRequest{Text: text, Filter: *f, Limit: limit})
+}
+
+// Vector implements store.Projections. It fails with ErrInvalid, too, when the
+// holder's vectors are of another model.
+func (c *Client) Vector(ctx context.Context, query []float32, f *ken.Filter, limit int) (store.Result, error) {
+	return c.find(ctx, kVector, &searchRequest{Query: query, Model: c.model, Filter: *f, Limit: limit})
+}
+
+// Pinned implements store.Projections.
+func (c *Client) Pinned(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	return c.find(ctx, kPinned, &searchRequest{Filter: *f, Limit: limit})
+}
+
+// Newest implements store.Projections.
+func (c *Client) Newest(ctx context.Context, f *ken.Filter, limit int) (store.Result, error) {
+	return c.find(ctx, kNewest, &searchRequest{Filter: *f, Limit: limit})
+}
+
+// Cosines implements store.Projections.
+func (c *Client) Cosines(query []float32, refs []store.Ref) []float64 {
+	ctx, cancel := c.soon()
+	defer cancel()
+	if len(refs) == 0 {
+		return []float64{}
+	}
+	out, err := ask[cosinesRequest, []float64](ctx, c, kCosines, &cosinesRequest{query, c.model, refs})
+	if err != nil || len(out) != len(refs) {
+		return make([]float64, len(refs))
+	}
+	return out
+}
+
+// look asks for what is known of a record and, at once, of those that are likely to
+// be asked for next. It returns nothing when there was no answer.
+func (c *Client) look(ref store.Ref, reach int) (rows map[store.Ref]seenRow, links map[store.Ref]neighbourRow) {
+	q := &prefetchRequest{Refs: c.cache.others(ref, asideRows), Reach: reach}
+	c.mu.Lock()
+	if reach == 0 && (ref < strideRows || ref >= c.ahead && ref-c.ahead < strideRows) { // a walk over all rows
+		q.From, q.N = ref, asideRows
+		c.ahead = ref + asideRows
+	}
+	c.mu.Unlock()
+	ctx, cancel := c.soon()
+	defer cancel()
+	sight, commit, err := call[prefetchRequest, []byte](ctx, c, kSight, q)
+	if err != nil {
+		return nil, nil
+	}
+	rows, links = map[store.Ref]seenRow{}, map[store.Ref]neighbourRow{}
+	if readSight(sight, rows, links) != nil {
+		return nil, nil
+	}
+	c.cache.put(commit, rows, links)
+	return rows, links
+}
+
+// row returns what is known of a record, from the answer itself: what is kept may
+// have been overtaken.
+func (c *Client) row(ref store.Ref) (seenRow, bool) {
+	if r, ok := c.cache.row(ref); ok {
+		return r, true
+	}
+	rows, _ := c.look(ref, 0)
+	r, ok := rows[ref]
+	return r, ok
+}
+
+// Row implements store.Projections.
+func (c *Client) Row(ref store.Ref) (store.Row, bool) {
+	r, ok := c.row(ref)
+	return r.row, ok && !r.gone
+}
+
+// Form implements store.Projections.
+func (c *Client) Form(ref store.Ref) analysis.Form {
+	r, _ := c.row(ref)
+	return r.form
+}
+
+// Around implements store.Projections.
+func (c *Client) Around(ref store.Ref, n int) (before, after []store.Ref) {
+	if before, after, ok := c.cache.around(ref, n); ok {
+		return before, after
+	}
+	_, links := c.look(ref, max(n, sightReach))
+	before, after, _ = around(links, ref, n)
+	return before, after
+}
+
+// Has implements store.Projections. Nothing is remembered: it is asked so that what
+// was forgotten is not told again.
+func (c *Client) Has(id string) bool { return c.HasAll([]string{id}) }
+
+// HasAll implements store.Remote.
+func (c *Client) HasAll(ids []string) bool {
+	if len(ids) == 0 {
+		return true
+	}
+	ctx, cancel := c.soon()
+	defer cancel()
+	all, err := ask[[]string, bool](ctx, c, kHas, &ids)
+	return err == nil && all
+}
+
+// Claim implements store.Projections.
+func (c *Client) Claim(ctx context.Context, ref store.Ref) (ken.Claim, error) {
+	if claim, ok := c.cache.claim(ref); ok {
+		return claim, nil
+	}
+	got, err := c.read(ctx, []store.Ref{ref})
+	if err != nil {
+		return ken.Claim{}, err
+	}
+	if len(got) == 0 {
+		return ken.Claim{}, &ken.Error{Code: ken.CodeNotFound, Msg: "no such record"}
+	}
+	return got[0].Claim, nil
+}
+
+// Fetch implements store.Remote.
+func (c *Client) Fetch(ctx context.Context, refs []store.Ref) {
+	if refs = c.cache.unread(refs); len(refs) > 0 {
+		_, _ = c.read(ctx, refs) // else Claim says why
+	}
+}
+
+func (c *Client) read(ctx context.Context, refs []store.Ref) (out []store.Record, _ error) {
+	for len(refs) > 0 {
+		a, commit, err := call[recordsRequest, recordsAnswer](ctx, c, kRecords, &recordsRequest{Refs: refs, Sight: true})
+		if err != nil {
+			return nil, err
+		}
+		if err := c.cache.see(commit, "", a.Sight); err != nil {
+			return nil, &LostError{Sent: true, Err: err}
+		}
+		c.cache.keep(commit, a.Records)
+		out = append(out, a.Records...)
+		if a.Left <= 0 || a.Left >= len(refs) {
+			break
+		}
+		refs = refs[len(refs)-a.Left:]
+	}
+	return out, nil
+}
+
+func (c *Client) counts() counts {
+	ctx, cancel := c.soon()
+	defer cancel()
+	n, _ := ask[countsRequest, counts](ctx, c, kCounts, &countsRequest{c.model})
+	return n
+}
+
+// Coverage implements store.Projections: what the holder has no vectors of this
+// process's model for counts as not embedded.
+func (c *Client) Coverage() (embedded, total int) {
+	n := c.counts()
+	return n.Embedded, n.Total
+}
+
+// Len implements store.Engine.
+func (c *Client) Len() int { return c.counts().Len }
+
+// Refs implements store.Engine.
+func (c *Client) Refs() int { return c.counts().Refs }
+
+// Seq implements store.Log.
+func (c *Client) Seq() uint64 { return c.counts().Seq }
+
+// Known implements store.Structure. Without an answer no name is known.
+func (c *Client) Known(names []string) []bool {
+	if len(names) > 0 {
+		ctx, cancel := c.soon()
+		defer cancel()
+		if known, err := ask[[]string, []bool](ctx, c, kKnown, &names); err == nil && len(known) == len(names) {
+			return known
+		}
+	}
+	return make([]bool, len(names))
+}
+
+// Outlines implements store.Structure, in one round trip: the rows of what it returns
+// come with it.
+func (c *Client) Outlines(ctx context.Context, names []string, f *ken.Filter, o store.OutlineOptions) ([]store.Outline, error) {
+	if len(names) == 0 {
+		return []store.Outline{}, nil
+	}
+	a, commit, err := call[outlinesRequest, outlinesAnswer](ctx, c, kOutlines, &outlinesRequest{names, *f, o})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cache.see(commit, "", a.Sight); err != nil {
+		return nil, &LostError{Sent: true, Err: err}
+	}
+	return a.Outlines, nil
+}
+
+// Referring implements store.Projections, in one round trip: the rows come with it.
+func (c *Client) Referring(ctx context.Context, names []string, f *ken.Filter) ([]store.Ref, error) {
+	a, commit, err := call[referringRequest, referringAnswer](ctx, c, kReferring, &referringRequest{names, *f})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cache.see(commit, "", a.Sight); err != nil {
+		return nil, &LostError{Sent: true, Err: err}
+	}
+	return a.Refs, nil
+}
+
+// Names implements store.Structure.
+func (c *Client) Names(ctx context.Context, f *ken.Filter) iter.Seq2[store.NameCount, error] {
+	return store.AllNames(ctx, f, c.NamesAfter)
+}
+
+// NamesAfter is store.Served's.
+func (c *Client) NamesAfter(ctx context.Context, f *ken.Filter, after string, n int) (page []store.NameCount, more bool, err error) {
+	a, err := ask[namesRequest, namesAnswer](ctx, c, kNames, &namesRequest{*f, after, n})
+	return a.Page, a.More, err
+}
+
+// outlined are the records that outlines name.
+func outlined(outlines []store.Outline) (refs []store.Ref) {
+	for i := range outlines {
+		o := &outlines[i]
+		refs = append(refs, o.Constraints...)
+		for j := range o.Links {
+			refs = append(refs, o.Links[j].Ref)
+		}
+		for j := range o.Aspects {
+			refs = append(refs, o.Aspects[j].Top...)
+		}
+	}
+	return refs
+}
+
+// eventPage is how many events are read at once.
+const eventPage = 512
+
+// Events implements store.Log.
+func (c *Client) Events(ctx context.Context, from uint64) iter.Seq2[*store.Event, error] {
+	return store.AllEvents(ctx, from, func(ctx context.Context, from uint64) ([]*store.Event, error) {
+		return ask[eventsRequest, []*store.Event](ctx, c, kEvents, &eventsRequest{From: from, N: eventPage})
+	})
+}
+
+// Wait implements store.Log.
+func (c *Client) Wait(ctx context.Context, seq uint64) error {
+	for {
+		err := tell(ctx, c, kWait, &eventsRequest{From: seq})
+		var e *ken.Error
+		if !errors.As(err, &e) || e.Field != fieldHolder {
+			return err
+		}
+		select { // it is waited for a holder that hangs, too
+		case <-time.After(beatEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// VerifyLog implements store.Log. The holder computes it.
+func (c *Client) VerifyLog(ctx context.Context) (store.LogReport, error) {
+	return ask[empty, store.LogReport](ctx, c, kVerifyLog, &empty{})
+}
+
+// Check implements store.Engine. The holder checks.
+func (c *Client) Check(ctx context.Context) (store.CheckReport, error) {
+	return ask[empty, store.CheckReport](ctx, c, kCheck, &empty{})
+}
+
+// Faults implements store.Engine.
+func (c *Client) Faults(ctx context.Context) ([]store.Fault, error) {
+	return ask[empty, []store.Fault](ctx, c, kFaults, &empty{})
+}
+
+// EmbedMissing implements store.Engine. The holder embeds, with its own embedder.
+func (c *Client) EmbedMissing(ctx context.Context) (int, error) {
+	return ask[empty, int](ctx, c, kEmbedMissing, &empty{})
+}
+
+// Compact implements store.Engine.
+func (c *Client) Compact(ctx context.Context) error { return tell(ctx, c, kCompact, &empty{}) }
+
+// CopyTo implements store.Copier: the holder writes the copy.
+func (c *Client) CopyTo(ctx context.Context, dir string) error {
+	return tell(ctx, c, kCopy, &copyRequest{dir})
+}
+
+// Rebuild implements store.Engine.
+func (c *Client) Rebuild(ctx context.Context) error { return tell(ctx, c, kRebuild, &empty{}) }
+
+// DocumentHashes implements store.Documents.
+func (c *Client) DocumentHashes(ctx context.Context) (map[string]store.Known, error) {
+	return ask[empty, map[string]store.Known](ctx, c, kDocumentHashes, &empty{})
+}
+
+// PutDocuments implements store.Documents. Many are put in several transactions,
+// each document in one.
+func (c *Client) PutDocuments(ctx context.Context, docs []store.Document) error {
+	from, size := 0, 0
+	for i := range docs {
+		size += 1024
+		for j := range docs[i].Chunks {
+			size += 1024 + len(docs[i].Chunks[j].Text)
+		}
+		if size > importBytes && i > from {
+			if err := tell(ctx, c, kPutDocuments, &documentsRequest{Put: docs[from:i]}); err != nil {
+				return err
+			}
+			from, size = i, 0
+		}
+	}
+	return tell(ctx, c, kPutDocuments, &documentsRequest{Put: docs[from:]})
+}
+
+// RemoveDocuments implements store.Documents.
+func (c *Client) RemoveDocuments(ctx context.Context, paths []string) error {
+	return tell(ctx, c, kRemoveDocuments, &documentsRequest{Remove: paths})
+}
+
+// TouchDocuments implements store.Documents.
+func (c *Client) TouchDocuments(ctx context.Context, known map[string]store.Known) error {
+	return tell(ctx, c, kTouchDocuments, &documentsRequest{Touch: known})
+}
+
+// Orphans implements store.Documents.
+func (c *Client) Orphans(ctx context.Context) ([]string, error) {
+	return ask[empty, []string](ctx, c, kOrphans, &empty{})
+}
+
+// PruneOrphans implements store.Documents.
+func (c *Client) PruneOrphans(ctx context.Context, paths []string) (int, error) {
+	return ask[documentsRequest, int](ctx, c, kPruneOrphans, &documentsRequest{Remove: paths})
+}
