@@ -18,7 +18,7 @@ type messageFilter struct {
 	// grow reports whether there is room for more bytes of text.
 	grow func(more int) bool
 	// skipped is told that a text goes on without being shown, with its beginning, and why: a
-	// reason of looked.go, or "" for one that broke off.
+	// reason of request_body.go, or "" for one that broke off.
 	skipped func(text []byte, why string)
 	// out gets what goes on. Its errors are its own concern.
 	out io.Writer
