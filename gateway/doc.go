@@ -1,18 +1,16 @@
-// Package gateway is the layer as a proxy: a client in any language points its
-// base URL at it, and each of its model calls carries what Ken knows. Nothing else
-// about its traffic changes.
+// Package gateway is an HTTP proxy that adds Ken's knowledge to model calls. A client in
+// any language points its base URL at the proxy. Nothing else about its traffic changes.
 //
 // Model calls (/v1/chat/completions, /v1/responses, /v1/messages, and Ollama's
-// /api/chat) go through the layer: blocks are spliced into the body, every other byte
-// stays, and a copy of the answer goes to the session's journal once the client has
-// read it. A request that counts the tokens of a call gets the same blocks, and leaves
-// nothing. The layer looks into the requests for responses that a client sends over a
-// WebSocket, too, as Codex does. Any other request is passed on with its path, query, headers and body as
-// they came. All answers are passed back as they come, an event at a time, broken ones
-// included.
+// /api/chat) go through the layer. It inserts blocks into the body and leaves every other
+// byte as it is. A copy of the answer goes to the session's journal once the client has
+// read it. A token count request gets the same blocks, and nothing of it is kept. Requests
+// for responses over a WebSocket, as Codex sends them, are handled alike. Any other request
+// is passed on with its path, query, headers and body as they came. All answers are passed
+// back as they come, an event at a time, broken ones included.
 //
-// Ken's own paths are never passed on: what its API has under /api, /mcp, /console,
-// /metrics, and the two for whoever watches over the process, /healthz and /readyz.
+// Ken's own paths are never passed on: those of its API under /api, /mcp, /console,
+// /metrics, and the health checks /healthz and /readyz.
 //
 // Headers that start with X-Ken are for Ken and are never passed on:
 //
@@ -27,9 +25,8 @@
 //	X-Ken-Scopes            scopes, separated by commas, that the turn may see of those it could
 //
 // An answer to a model call has X-Ken-Turn, X-Ken-Mode and an entry in
-// Server-Timing, and X-Ken-Policy where a rule of the configuration decided what the call
-// gets and leaves, or where it is a side call (X-Ken-Mode is "side" then); one to a call that could not be looked into has X-Ken-Untouched with
-// the reason. An answer that the gateway made by itself because something went
-// wrong has X-Ken-Error with a word for it, and the shape of the API that the
-// client speaks.
+// Server-Timing. It has X-Ken-Policy if a rule of the configuration applied, or if it is a
+// side call (X-Ken-Mode is "side" then). An answer to a call that could not be inspected has
+// X-Ken-Untouched with the reason. An error answer of the gateway itself has X-Ken-Error
+// with an error code, in the format of the API that the client uses.
 package gateway

@@ -22,7 +22,7 @@ import (
 // an answer says which one it was.
 const EmbeddingModel = "ken"
 
-// embeddingsRequest is what is read of an embeddings request.
+// embeddingsRequest holds the fields of an embeddings request that Ken reads.
 type embeddingsRequest struct {
 	Model      string          `json:"model"`
 	Input      json.RawMessage `json:"input"`
@@ -38,26 +38,26 @@ const (
 	maxInputBytes = 8 << 20
 )
 
-// embed serves an embeddings request when it is for Ken's own model or there is no
+// serveEmbeddings serves an embeddings request when it is for Ken's own model or there is no
 // upstream; otherwise it is to be passed on.
-func (c *gatewayCall) embed() (done bool, f *fault) {
-	if c.body == nil || c.unlookable() != "" {
+func (c *call) serveEmbeddings() (done bool, f *fault) {
+	if c.body == nil || c.skipReason() != "" {
 		return false, nil
 	}
-	if f := c.read(); f != nil || !c.isWhole {
+	if f := c.readBody(); f != nil || !c.isWhole {
 		if c.untouched == tooMany && c.up == nil {
 			f = &fault{status: http.StatusServiceUnavailable, code: "too_many_requests", msg: "too much is read at once",
 				try: "Try again soon, or raise gateway.look_bytes.", retry: 1}
 		}
 		return false, f
 	}
-	if json.Unmarshal(c.whole, &c.wants) != nil {
-		c.wants = embeddingsRequest{}
+	if json.Unmarshal(c.whole, &c.embeddings) != nil {
+		c.embeddings = embeddingsRequest{}
 	}
-	mine := c.up == nil || c.wants.Model == EmbeddingModel
+	mine := c.up == nil || c.embeddings.Model == EmbeddingModel
 	if !mine {
 		m, err := builtin.Open()
-		mine = err == nil && c.wants.Model == m.Model()
+		mine = err == nil && c.embeddings.Model == m.Model()
 	}
 	if !mine {
 		return false, nil
@@ -70,7 +70,7 @@ func (c *gatewayCall) embed() (done bool, f *fault) {
 	return true, nil
 }
 
-func (c *gatewayCall) writeJSON(b []byte) {
+func (c *call) writeJSON(b []byte) {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
@@ -78,14 +78,14 @@ func (c *gatewayCall) writeJSON(b []byte) {
 	_, _ = c.w.Write(b) // a client that is gone is no concern of ours
 }
 
-// vectors is the answer to an embeddings request, of Ken's own model.
-func (c *gatewayCall) vectors(ctx context.Context) ([]byte, *fault) {
+// vectors returns the answer to an embeddings request, from Ken's own model.
+func (c *call) vectors(ctx context.Context) ([]byte, *fault) {
 	m, err := builtin.Open()
 	if err != nil {
 		c.err = err
 		return nil, faultOf(err)
 	}
-	w := &c.wants
+	w := &c.embeddings
 	if err := w.check(m); err != nil {
 		return nil, faultOf(err)
 	}
@@ -97,7 +97,7 @@ func (c *gatewayCall) vectors(ctx context.Context) ([]byte, *fault) {
 	return w.answer(m, vs), nil
 }
 
-// check reads what is to be embedded.
+// check validates the request and reads its texts.
 func (w *embeddingsRequest) check(m *table.Model) error {
 	if w.Dimensions != nil && *w.Dimensions != m.Dim() {
 		return refuse("dimensions", "this model has "+strconv.Itoa(m.Dim())+" and no others", "Leave dimensions out.")
@@ -167,7 +167,7 @@ func base64Floats(v []float32) string {
 }
 
 // listModels answers with Ken's own model, where no upstream has a list.
-func (c *gatewayCall) listModels() *fault {
+func (c *call) listModels() *fault {
 	b, err := modelList()
 	if err != nil {
 		c.err = err
@@ -188,11 +188,11 @@ func modelList() ([]byte, error) {
 	return json.Marshal(map[string]any{"object": "list", "data": []any{entry(EmbeddingModel), entry(m.Model())}})
 }
 
-// instead says how to answer where the upstream has no such path; nil passes its
-// answer on. An upstream that is down, or that has the path and not the model, is no
-// reason: vectors of another model would be compared with those of the right one,
-// and nobody would see why nothing is found.
-func (c *gatewayCall) instead(resp *http.Response) func() ([]byte, *fault) {
+// localAnswer returns the function that answers in place of an upstream that has no such
+// path; nil passes the upstream's answer on. An upstream that is down, or that has the path
+// but not the model, is not replaced: vectors of another model would be compared with its
+// own, and searches would silently find nothing.
+func (c *call) localAnswer(resp *http.Response) func() ([]byte, *fault) {
 	if c.route != embeddings && c.route != models || c.route == embeddings && !c.isWhole {
 		return nil
 	}
@@ -217,9 +217,9 @@ func (c *gatewayCall) instead(resp *http.Response) func() ([]byte, *fault) {
 	return func() ([]byte, *fault) { return c.vectors(c.r.Context()) }
 }
 
-// modelMissing reports an error that names the model, or says that it is about one:
-// the upstream embeds, with other models. What was read is put back.
-func (c *gatewayCall) modelMissing(resp *http.Response) bool {
+// modelMissing reports an error about the model: the upstream embeds, with other models.
+// What was read is put back.
+func (c *call) modelMissing(resp *http.Response) bool {
 	const enough = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(resp.Body, enough))
 	resp.Body = struct {
@@ -230,16 +230,16 @@ func (c *gatewayCall) modelMissing(resp *http.Response) bool {
 		return true // not to be read: pass it on
 	}
 	text := string(b)
-	return strings.Contains(text, "model_not_found") || c.wants.Model != "" && strings.Contains(text, c.wants.Model)
+	return strings.Contains(text, "model_not_found") || c.embeddings.Model != "" && strings.Contains(text, c.embeddings.Model)
 }
 
-// replace puts an answer of Ken's own in the place of the upstream's.
-func (c *gatewayCall) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
+// replace replaces the upstream's answer by Ken's own.
+func (c *call) replace(resp *http.Response, instead func() ([]byte, *fault)) error {
 	_ = resp.Body.Close() // of what nobody wants
 	b, f := instead()
 	if f != nil {
-		rec := &recorded{header: http.Header{}}
-		f.write(rec, c.speaks)
+		rec := &memoryResponse{header: http.Header{}}
+		f.write(rec, c.errorFormat)
 		c.fault = f
 		resp.StatusCode, resp.Header, b = f.status, rec.header, rec.Bytes()
 	} else {
@@ -251,11 +251,11 @@ func (c *gatewayCall) replace(resp *http.Response, instead func() ([]byte, *faul
 	return nil
 }
 
-// recorded is an answer in memory.
-type recorded struct {
+// memoryResponse is a response in memory.
+type memoryResponse struct {
 	bytes.Buffer
 	header http.Header
 }
 
-func (r *recorded) Header() http.Header { return r.header }
-func (r *recorded) WriteHeader(int)     {}
+func (r *memoryResponse) Header() http.Header { return r.header }
+func (r *memoryResponse) WriteHeader(int)     {}

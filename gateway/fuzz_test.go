@@ -24,12 +24,12 @@ func FuzzIdentify(f *testing.F) {
 	} {
 		f.Add(s[0], s[1], s[2], s[3], s[4], s[5])
 	}
-	open := &admission{owner: "default"}
+	open := &authenticator{owner: "default"}
 	ring, err := Ring([]config.GatewayKey{{Name: "k", Hash: access.HashKey(key).String(), Owner: "kim"}}, "default")
 	if err != nil {
 		f.Fatal(err)
 	}
-	keyed := &admission{ring: ring, owner: "default"}
+	keyed := &authenticator{ring: ring, owner: "default"}
 	allowed := []ken.Scope{{Type: ken.ScopeRepo, ID: "a/b"}}
 	f.Fuzz(func(t *testing.T, kenKey, authorization, apiKey, owner, scopes, off string) {
 		h := http.Header{"X-Ken-Key": {kenKey}, "Authorization": {authorization}, "X-Api-Key": {apiKey}, "X-Ken-Owner": {owner},
@@ -43,17 +43,17 @@ func FuzzIdentify(f *testing.F) {
 			t.Fatalf("owner %q", p.Owner)
 		}
 		var a turnHeaders
-		if a.read(h, allowed) == nil {
+		if a.parse(h, allowed) == nil {
 			if len(a.scopes) == 0 {
 				t.Fatal("scopes were asked for, and all are seen")
 			}
 			for _, s := range a.scopes {
-				if s != allowed[0] && s != nowhere {
+				if s != allowed[0] && s != noScope {
 					t.Fatalf("scope %v is beyond %v", s, allowed)
 				}
 			}
 		}
-		clean(h)
+		stripHeaders(h)
 		for name, values := range h {
 			for _, v := range values {
 				if strings.HasPrefix(name, "X-Ken") || isKey(credential(name, v)) {

@@ -22,18 +22,18 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Gateway is an http.Handler. It is safe for concurrent use.
+// Gateway is the proxy, an http.Handler. It is safe for concurrent use.
 type Gateway struct {
-	layer   *middleware.Layer
-	o       Options
-	terms   atomic.Pointer[servingConfig]
-	reload  sync.Mutex // held while terms and handed change
-	handed  []config.GatewayKey
-	scopes  []ken.Scope // configured
-	limits  *limits
-	losses  lossLog
-	room    byteBudget // for bodies that are looked into
-	reverse *httputil.ReverseProxy
+	layer      *middleware.Layer
+	o          Options
+	settings   atomic.Pointer[settings]
+	reload     sync.Mutex // guards changes of settings and fileKeys
+	fileKeys   []config.GatewayKey
+	scopes     []ken.Scope // configured
+	limits     *limits
+	losses     losses
+	bodyMemory memoryBudget // for bodies that are looked into
+	reverse    *httputil.ReverseProxy
 
 	upgradeRefused sync.Once // it was logged
 
@@ -61,13 +61,13 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	o = o.withDefaults(all)
 	cfg := *o.Config
 	g := &Gateway{layer: l, o: o, scopes: all.Retrieval.Scopes, limits: newLimits(cfg, o.Now)}
-	g.room.left.Store(int64(cfg.LookBytes))
-	g.terms.Store(&servingConfig{admission: admission{owner: all.Knowledge.Owner}})
+	g.bodyMemory.left.Store(int64(cfg.LookBytes))
+	g.settings.Store(&settings{authenticator: authenticator{owner: all.Knowledge.Owner}})
 	var err error
-	if g.handed, err = handedOut(o.Keys); err != nil {
+	if g.fileKeys, err = fileKeys(o.Keys); err != nil {
 		return nil, err
 	}
-	if err := g.admitKeys(cfg, false); err != nil {
+	if err := g.setKeys(cfg, false); err != nil {
 		return nil, err
 	}
 	if o.Upstream != "" {
@@ -87,15 +87,15 @@ func New(l *middleware.Layer, o Options) (*Gateway, error) {
 	if g.o.Transport == nil {
 		g.o.Transport = newTransport(cfg)
 	}
-	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modify, ErrorHandler: g.failed, Transport: sender{g},
+	g.reverse = &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: g.modifyResponse, ErrorHandler: g.upstreamFailed, Transport: sender{g},
 		FlushInterval: -1, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
 	g.stop, g.stopping = context.WithCancel(context.Background())
 	return g, nil
 }
 
-// Close ends what would go on until its client leaves, such as event streams of
-// MCP, and closes idle connections to the upstream. Requests that are under way go
-// on. It may be called more than once.
+// Close ends requests that would last until their client leaves, such as event streams of
+// MCP, and closes idle connections to the upstream. Other requests go on. It may be called
+// more than once.
 func (g *Gateway) Close() error {
 	g.closers.Do(func() {
 		g.stopping()
@@ -113,12 +113,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.done() // when the client is cut off as well, which is a panic
 	if f := c.serve(); f != nil {
 		c.fault = f
-		f.write(c.w, c.speaks)
+		f.write(c.w, c.errorFormat)
 	}
 }
 
-// serve answers, or returns why it can't.
-func (c *gatewayCall) serve() *fault {
+// serve answers the request, or returns the fault that prevents it.
+func (c *call) serve() *fault {
 	switch c.route {
 	case health:
 		return c.health()
@@ -130,44 +130,44 @@ func (c *gatewayCall) serve() *fault {
 		return f
 	}
 	defer c.g.limits.leave()
-	if f := c.admit(); f != nil {
+	if f := c.authenticate(); f != nil {
 		return f
 	}
 	switch c.route {
 	case api:
-		return c.mounted(c.g.o.API)
+		return c.serveMounted(c.g.o.API)
 	case mcp:
-		return c.mounted(c.g.o.MCP)
+		return c.serveMounted(c.g.o.MCP)
 	case console:
-		return c.mounted(c.g.o.Console)
+		return c.serveMounted(c.g.o.Console)
 	case scrape:
 		if !c.who.Can(access.Operate) {
-			return lacks(access.Operate)
+			return missingRight(access.Operate)
 		}
-		return c.mounted(c.metricsHandler())
+		return c.serveMounted(c.metricsHandler())
 	}
 	if !c.who.Can(access.Chat) {
-		return lacks(access.Chat)
+		return missingRight(access.Chat)
 	}
 	return c.proxy()
 }
 
-// admit finds out who asks, and whether they may come in.
-func (c *gatewayCall) admit() *fault {
+// authenticate identifies the caller and refuses a request that may not come in.
+func (c *call) authenticate() *fault {
 	if c.r.Method == http.MethodConnect {
 		return &fault{status: http.StatusMethodNotAllowed, code: "no_tunnels", msg: "this gateway opens no tunnels",
 			try: "Use it as a base URL, not as a proxy for everything."}
 	}
-	if c.terms.ring == nil {
-		if f := addressed(c.r, c.terms.cfg.Hosts); f != nil {
+	if c.settings.ring == nil {
+		if f := checkHost(c.r, c.settings.cfg.Hosts); f != nil {
 			return f
 		}
 	}
-	if c.route == console && c.terms.ring != nil && presented(c.r.Header) == "" {
+	if c.route == console && c.settings.ring != nil && requestKey(c.r.Header) == "" {
 		return nil // a browser: the console asks for a key on a page of its own
 	}
 	var f *fault
-	if c.who, f = c.terms.identify(c.r.Header); f != nil {
+	if c.who, f = c.settings.identify(c.r.Header); f != nil {
 		return f
 	}
 	if c.who.Expired(c.start) {
@@ -176,8 +176,8 @@ func (c *gatewayCall) admit() *fault {
 	return c.g.limits.spend(c.who.Name)
 }
 
-// mounted serves one of Ken's own paths.
-func (c *gatewayCall) mounted(h http.Handler) *fault {
+// serveMounted serves one of Ken's own paths.
+func (c *call) serveMounted(h http.Handler) *fault {
 	if h == nil {
 		return &fault{status: http.StatusNotFound, code: "not_found", msg: "this gateway doesn't serve " + c.pattern,
 			try: "See ken serve --help for what it serves."}
@@ -195,7 +195,7 @@ func (c *gatewayCall) mounted(h http.Handler) *fault {
 	return nil
 }
 
-func lacks(right access.Right) *fault {
+func missingRight(right access.Right) *fault {
 	return faultOf(access.Principal{}.Need(right))
 }
 
@@ -216,22 +216,22 @@ type Options struct {
 	// Keys are keys beside those of Config, looked up again before each request. The
 	// value is for the gateway alone; see operator.Keys. Nil: there are no others.
 	Keys *operator.Keys
-	// Admitted is told of the keys in force: by New, and whenever they change; nil for
-	// none at all. It must not take long.
-	Admitted func(*access.Ring)
+	// KeysChanged is called with the keys in force by New, and whenever they change; nil
+	// means none. It must not block.
+	KeysChanged func(*access.Ring)
 	// Usage counts what keys use, and their budgets of the day. Nil counts nothing, and
 	// no budget is enforced.
 	Usage *usage.Store
 
-	// API and MCP serve /api/ and /mcp. They find who asks in access.From. Nil: not
+	// API and MCP serve /api/ and /mcp. They find the caller in access.From. Nil: not
 	// found. An API with a method Serves(path string) bool gets the paths of which that
 	// is true; the others under /api/ are passed on, as Ollama's.
 	API, MCP http.Handler
 	// Console serves /console/. Where there are keys, a request without one reaches it
-	// with nobody in access.From: it asks for a key by itself. Nil: not found.
+	// without a caller in access.From: it asks for a key by itself. Nil: not found.
 	Console http.Handler
-	// Metrics counts requests and serves /metrics, with keys only to who may operate,
-	// and to another than the configured owner their own figures alone.
+	// Metrics counts requests and serves /metrics. With keys, only those with the right
+	// operate may read it, and another owner than the configured one sees only its own.
 	// Nil counts nothing.
 	Metrics *metrics.Metrics
 	// Tracer records requests and model calls. Nil records nothing.
@@ -259,14 +259,14 @@ func (o Options) withDefaults(c config.Config) Options {
 	return o
 }
 
-// metricsHandler serves what who may see: the configured owner's keys, and whoever comes
-// where there are none, see all.
-func (c *gatewayCall) metricsHandler() http.Handler {
+// metricsHandler returns the metrics that the caller may see. The configured owner's keys,
+// and every caller of a gateway without keys, see all of them.
+func (c *call) metricsHandler() http.Handler {
 	m := c.g.o.Metrics
 	switch {
 	case m == nil:
 		return nil
-	case c.terms.ring == nil || c.who.Owner == c.terms.owner:
+	case c.settings.ring == nil || c.who.Owner == c.settings.owner:
 		return m.Handler()
 	}
 	return m.HandlerOf(c.who.Owner)

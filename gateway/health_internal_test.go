@@ -17,13 +17,13 @@ import (
 func TestEachFaultIsToldInWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range []store.FaultName{store.FaultDamaged, store.FaultReadOnly, store.FaultIndex, store.FaultDisk} {
-		got := told([]store.Fault{{Name: name, Cause: "/home/ana/.ken"}}, nil)
+		got := faultTexts([]store.Fault{{Name: name, Cause: "/home/ana/.ken"}}, nil)
 		if len(got) != 1 || seen[got[0]] || strings.Contains(got[0], "/") || faultWords[name] == "" {
 			t.Errorf("%s: %q", name, got)
 		}
 		seen[got[0]] = true
 	}
-	if len(told(nil, nil)) > 0 {
+	if len(faultTexts(nil, nil)) > 0 {
 		t.Error("something is wrong with a store that has no faults")
 	}
 	for want, err := range map[string]error{
@@ -32,7 +32,7 @@ func TestEachFaultIsToldInWords(t *testing.T) {
 		"store: still opening":                             context.DeadlineExceeded,
 		"store: can't be opened; the log has the cause":    errors.New("open /home/ana/.ken: no"),
 	} {
-		if got := told(nil, err); len(got) != 1 || got[0] != want {
+		if got := faultTexts(nil, err); len(got) != 1 || got[0] != want {
 			t.Errorf("%v: %q, want %q", err, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestEachFaultIsToldInWords(t *testing.T) {
 
 // Lost records are told of for a while after the last of them.
 func TestLossesAreToldForAWhile(t *testing.T) {
-	var l lossLog
+	var l losses
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, tt := range []struct {
 		lost  uint64
@@ -48,7 +48,7 @@ func TestLossesAreToldForAWhile(t *testing.T) {
 		want  bool
 	}{{0, 0, false}, {3, time.Hour, true}, {3, 4 * time.Minute, true}, {3, 2 * time.Minute, false}, {4, time.Minute, true}, {4, 4 * time.Minute, true}, {4, time.Hour, false}} {
 		at = at.Add(tt.after)
-		if got := l.lately(tt.lost, at); got != tt.want {
+		if got := l.recent(tt.lost, at); got != tt.want {
 			t.Errorf("look %d: %t", i, got)
 		}
 	}

@@ -17,15 +17,14 @@ import (
 	"github.com/kenlayer/ken/internal/middleware/wire"
 )
 
-// admission decides who may come in.
-type admission struct {
+// authenticator identifies the caller of a request by its key.
+type authenticator struct {
 	ring  *access.Ring // nil: no keys are configured
 	owner string       // of who names none
 }
 
-// Ring is the keys that a configuration lets in, nil for none at all. owner is whose
-// knowledge a key opens that names nobody. Errors: ErrInvalid for a hash or a right
-// that can't be read.
+// Ring returns the keys of a configuration, nil when there are none. owner is the owner of
+// keys that name none. Errors: ErrInvalid for a hash or a right that can't be read.
 func Ring(keys []config.GatewayKey, owner string) (*access.Ring, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -59,11 +58,10 @@ const maxName = 256
 
 var ownerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 
-// identify says who a request comes from. With keys the owner is the key's,
-// whatever a header says; without, everybody may do everything, and names the
-// owner.
-func (d *admission) identify(h http.Header) (access.Principal, *fault) {
-	project, f := named(h, "X-Ken-Project")
+// identify returns the caller of a request. With keys, the owner is the key's, whatever a
+// header says. Without keys, every caller has every right and names the owner.
+func (d *authenticator) identify(h http.Header) (access.Principal, *fault) {
+	project, f := nameHeader(h, "X-Ken-Project")
 	if f != nil {
 		return access.Principal{}, f
 	}
@@ -77,7 +75,7 @@ func (d *admission) identify(h http.Header) (access.Principal, *fault) {
 		}
 		return p, nil
 	}
-	key := presented(h)
+	key := requestKey(h)
 	if key == "" {
 		return access.Principal{}, &fault{status: http.StatusUnauthorized, code: "missing_key", msg: "this gateway needs a key",
 			try: "Send it in the header X-Ken-Key, or instead of the API's key."}
@@ -93,8 +91,8 @@ func (d *admission) identify(h http.Header) (access.Principal, *fault) {
 	return p, nil
 }
 
-// named reads a header that names something.
-func named(h http.Header, name string) (string, *fault) {
+// nameHeader reads a header that holds a name.
+func nameHeader(h http.Header, name string) (string, *fault) {
 	v := strings.TrimSpace(h.Get(name))
 	if len(v) > maxName || !utf8.ValidString(v) {
 		return "", badHeader(name, "Use at most "+strconv.Itoa(maxName)+" bytes of UTF-8.")
@@ -106,7 +104,7 @@ func badHeader(name, try string) *fault {
 	return &fault{status: http.StatusBadRequest, code: "invalid_header", msg: "the header " + name + " can't be read", try: try}
 }
 
-// turnHeaders is what a request's headers say about its turn.
+// turnHeaders holds the headers of a request that describe its turn.
 type turnHeaders struct {
 	session   string // "" when no header names it
 	parent    string // of a sub-agent's session
@@ -117,28 +115,29 @@ type turnHeaders struct {
 	incognito bool
 }
 
-// read reads the headers about a turn; allowed are the configured scopes.
-func (a *turnHeaders) read(h http.Header, allowed []ken.Scope) *fault {
+// parse reads the headers that describe a turn. allowed are the configured scopes.
+func (a *turnHeaders) parse(h http.Header, allowed []ken.Scope) *fault {
 	var f *fault
 	for name, to := range map[string]*string{"X-Ken-Session": &a.session, "X-Ken-Agent": &a.agent, "X-Ken-Branch": &a.branch} {
 		if h[name] == nil {
 			continue
 		}
-		if *to, f = named(h, name); f != nil {
+		if *to, f = nameHeader(h, name); f != nil {
 			return f
 		}
 	}
-	a.names(h)
-	a.off = says(h, "X-Ken", "off", "false", "0", "no")
-	a.on = says(h, "X-Ken", "on", "true", "1", "yes")
+	a.addAgentNames(h)
+	a.off = headerIs(h, "X-Ken", "off", "false", "0", "no")
+	a.on = headerIs(h, "X-Ken", "on", "true", "1", "yes")
 	// Whoever sets it to anything but "no" wants to be left alone.
-	a.incognito = h.Get("X-Ken-Incognito") != "" && !says(h, "X-Ken-Incognito", "off", "false", "0", "no")
-	a.scopes, f = narrow(h["X-Ken-Scopes"], allowed)
+	a.incognito = h.Get("X-Ken-Incognito") != "" && !headerIs(h, "X-Ken-Incognito", "off", "false", "0", "no")
+	a.scopes, f = parseScopes(h["X-Ken-Scopes"], allowed)
 	return f
 }
 
-// names takes what the agent says by itself, where Ken's own headers say nothing.
-func (a *turnHeaders) names(h http.Header) {
+// addAgentNames fills in the names that the agent sends by itself, where Ken's own headers
+// give none.
+func (a *turnHeaders) addAgentNames(h http.Header) {
 	n := wire.NamesIn(h)
 	if a.session == "" {
 		a.session, a.parent = n.Session, n.Parent
@@ -148,8 +147,8 @@ func (a *turnHeaders) names(h http.Header) {
 	}
 }
 
-// says reports whether a header is one of some words.
-func says(h http.Header, name string, words ...string) bool {
+// headerIs reports whether a header has one of some values.
+func headerIs(h http.Header, name string, words ...string) bool {
 	v := strings.TrimSpace(h.Get(name))
 	for _, w := range words {
 		if strings.EqualFold(v, w) {
@@ -159,13 +158,13 @@ func says(h http.Header, name string, words ...string) bool {
 	return false
 }
 
-// TurnOf is what a request's headers say about its turn, for a handler that is
-// mounted beside the proxy: project, session, agent, branch and scopes, the owner
-// being who's. allowed are the configured scopes, nil for all. The error is
-// ErrRefused, for a header that can't be read.
+// TurnOf returns the turn that a request's headers describe, for a handler that is mounted
+// beside the proxy: project, session, agent, branch and scopes. The owner is who's. allowed
+// are the configured scopes, nil for all. The error is ErrRefused, for a header that can't
+// be read.
 func TurnOf(h http.Header, who access.Principal, allowed []ken.Scope) (ken.Turn, error) {
 	var a turnHeaders
-	if f := a.read(h, allowed); f != nil {
+	if f := a.parse(h, allowed); f != nil {
 		return ken.Turn{}, &ken.Error{Code: ken.CodeRefused, Msg: f.msg, Try: f.try}
 	}
 	return a.turn(who), nil
@@ -175,13 +174,13 @@ func (a *turnHeaders) turn(who access.Principal) ken.Turn {
 	return ken.Turn{Owner: who.Owner, Project: who.Project, Session: a.session, Parent: a.parent, Agent: a.agent, Branch: a.branch, Scopes: a.scopes, Incognito: a.incognito}
 }
 
-// nowhere is a scope that nothing has: of a turn that may see none of the scopes
-// that it asked for, what has no scope is left.
-var nowhere = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
+// noScope is a scope that no claim has. A turn that asks only for scopes that it may not see
+// gets it, and so only unscoped claims.
+var noScope = ken.Scope{Type: ken.ScopeRun, ID: "\x00"}
 
-// narrow returns the scopes asked for that are allowed; nil allowed means all. A
+// parseScopes returns the scopes asked for that are allowed; nil allowed means all. A
 // header that can't be read is a fault: to ignore it would show more than wanted.
-func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
+func parseScopes(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 	if len(values) == 0 {
 		return nil, nil
 	}
@@ -198,9 +197,87 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, nowhere)
+		out = append(out, noScope)
 	}
 	return out, nil
+}
+
+// credentialHeaders are the headers in which clients send an API key.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// requestKey returns the Ken key of a request, "" for none. It is in X-Ken-Key or in a
+// header for an API key.
+func requestKey(h http.Header) string {
+	if key := h.Get("X-Ken-Key"); key != "" {
+		return strings.TrimSpace(key)
+	}
+	for _, name := range credentialHeaders {
+		for _, v := range h[name] {
+			if key := credential(name, v); isKey(key) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// credential returns a header's value without its scheme.
+func credential(name, value string) string {
+	value = strings.TrimSpace(value)
+	if name != "Authorization" {
+		return value
+	}
+	scheme, key, ok := strings.Cut(value, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+func isKey(s string) bool { return strings.HasPrefix(s, access.KeyPrefix) }
+
+// stripHeaders removes Ken's headers and keys from the headers for the upstream. brought
+// reports whether the request had a Ken key.
+func stripHeaders(h http.Header) (brought bool) {
+	for name, values := range h {
+		switch {
+		case name == "X-Ken-Key":
+			brought = true
+			delete(h, name)
+		case name == "X-Ken" || strings.HasPrefix(name, "X-Ken-"):
+			delete(h, name)
+		case slices.Contains(credentialHeaders, name) && anyKey(name, values):
+			brought = true
+			delete(h, name)
+		}
+	}
+	return brought
+}
+
+func anyKey(name string, values []string) bool {
+	for _, v := range values {
+		if isKey(credential(name, v)) {
+			return true
+		}
+	}
+	return false
+}
+
+// addKey sets the upstream's key on a request that has none of its own.
+func (u *upstream) addKey(h http.Header) {
+	if u.key == "" {
+		return
+	}
+	for _, name := range credentialHeaders {
+		if len(h[name]) > 0 {
+			return
+		}
+	}
+	if u.anthropic {
+		h.Set("X-Api-Key", u.key)
+	} else {
+		h.Set("Authorization", "Bearer "+u.key)
+	}
 }
 
 // A gateway without keys trusts whoever can connect to it, which a web page in a
@@ -208,34 +285,34 @@ func narrow(values []string, allowed []ken.Scope) ([]ken.Scope, *fault) {
 // sending a request without asking for the answer. Both tell on themselves in the
 // headers Host and Origin.
 
-// addressed reports whether a request is meant for this machine, or for one of the
-// names configured. What came over a Unix socket is: no browser can open one.
-func addressed(r *http.Request, names []string) *fault {
+// checkHost refuses a request whose Host is neither this machine nor a configured name. A
+// request over a Unix socket passes: no browser can open one.
+func checkHost(r *http.Request, names []string) *fault {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
 		return nil
 	}
-	if known(hostOf(r.Host), names) {
+	if knownHost(hostOf(r.Host), names) {
 		return checkOrigin(r, names)
 	}
 	return &fault{status: http.StatusMisdirectedRequest, code: "unknown_host", msg: "this gateway is not known by the name in the header Host",
 		try: "Use localhost, add the name to gateway.hosts, or configure gateway.keys."}
 }
 
-// checkOrigin refuses what a browser sends for a page that came from elsewhere.
+// checkOrigin refuses a request that a browser sends for a page of another origin.
 func checkOrigin(r *http.Request, names []string) *fault {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site != "cross-site" {
 			return nil
 		}
-	} else if u, err := url.Parse(origin); err == nil && known(strings.ToLower(u.Hostname()), names) {
+	} else if u, err := url.Parse(origin); err == nil && knownHost(strings.ToLower(u.Hostname()), names) {
 		return nil
 	}
 	return &fault{status: http.StatusForbidden, code: "foreign_origin", msg: "this gateway serves no web pages from elsewhere",
 		try: "Call it from a program, or configure gateway.keys."}
 }
 
-// hostOf is a Host header without its port, in lower case.
+// hostOf returns a Host header without its port, in lower case.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -243,7 +320,7 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
-func known(host string, names []string) bool {
+func knownHost(host string, names []string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}

@@ -3,12 +3,16 @@ package gateway_test
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -185,4 +189,197 @@ func TestUpgrade(t *testing.T) {
 	if _, err := r.ReadByte(); err == nil {
 		t.Error("the connection outlived the gateway")
 	}
+}
+
+// Each event is there before the next one is sent, and the headers before the
+// first.
+func TestEventsComeOneByOne(t *testing.T) {
+	up := upstreamtest.New(t)
+	g := start(t, layer(t, nil), up.URL)
+	for _, path := range []string{"/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/other"} {
+		pace := make(chan struct{})
+		a := upstreamtest.Recording("chat_stream")
+		a.Pace = pace
+		up.Next(a)
+		resp, err := client(t).Do(request(t, http.MethodPost, g.URL+path, chat(question)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range a.Pieces {
+			pace <- struct{}{}
+			got := make([]byte, len(p))
+			if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != string(p) {
+				t.Fatalf("%s: event %d: %q, %v", path, i, got, err)
+			}
+		}
+		if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
+			t.Errorf("%s: %q, %v", path, rest, err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// A client that leaves is not waited for: the upstream sees it at once.
+func TestClientLeaves(t *testing.T) {
+	up := upstreamtest.New(t)
+	g := start(t, layer(t, nil), up.URL)
+	for i, a := range []upstreamtest.Answer{upstreamtest.Hang(), upstreamtest.Stalled(upstreamtest.Recording("chat_stream"), 2)} {
+		up.Next(a)
+		ctx, cancel := context.WithCancel(t.Context())
+		req := request(t, http.MethodPost, g.URL+"/v1/chat/completions", chat(question)).WithContext(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			resp, err := client(t).Do(req)
+			if err == nil {
+				_, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			ended <- err
+		}()
+		r := up.Wait(t, i)
+		cancel()
+		<-r.Gone()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+// A stream that breaks off upstream breaks off for the client: it does not end as
+// if all had been said.
+func TestUpstreamBreaksOff(t *testing.T) {
+	up := upstreamtest.New(t)
+	g := start(t, layer(t, nil), up.URL)
+	whole := upstreamtest.Recording("chat_stream")
+	for _, n := range []int{0, 1, len(whole.Pieces[0]), len(whole.Pieces[0]) + 20} {
+		up.Next(upstreamtest.CutAt(whole, n))
+		got := post(t, g.URL+"/v1/chat/completions", chat(question))
+		if got.err == nil || got.body != string(whole.Body()[:n]) {
+			t.Errorf("cut at %d: %d bytes, %v", n, len(got.body), got.err)
+		}
+	}
+}
+
+func TestUpstreamIsAway(t *testing.T) {
+	up := upstreamtest.New(t)
+	away := start(t, layer(t, nil), upstreamtest.Refusing(t))
+	silent := start(t, layer(t, nil), up.URL)
+	up.Next(upstreamtest.HangUp())
+	for _, g := range []*gate{away, silent} {
+		got := post(t, g.URL+"/v1/chat/completions", chat(question))
+		if got.StatusCode != http.StatusBadGateway || got.Header.Get("X-Ken-Error") != "upstream_unreachable" || !strings.Contains(got.body, `"type":"server_error"`) {
+			t.Errorf("%d %v %s", got.StatusCode, got.Header, got.body)
+		}
+		if strings.Contains(got.body, "127.0.0.1") {
+			t.Errorf("the client is told the upstream's address: %s", got.body)
+		}
+		if !strings.Contains(g.log.String(), `"cause"`) {
+			t.Error("the log has no cause")
+		}
+	}
+}
+
+// An upstream that thinks for longer than it may is given up on, and the client is
+// told so in its own API's words.
+func TestUpstreamTakesTooLong(t *testing.T) {
+	up := upstreamtest.New(t)
+	up.Next(upstreamtest.Hang())
+	g := start(t, layer(t, nil), up.URL, configured(func(c *config.Gateway) { c.Response = 50 * time.Millisecond }))
+	got := post(t, g.URL+"/v1/messages", `{"messages":[]}`)
+	if got.StatusCode != http.StatusGatewayTimeout || got.Header.Get("X-Ken-Error") != "upstream_timeout" || !strings.Contains(got.body, `"timeout_error"`) {
+		t.Errorf("%d %v %s", got.StatusCode, got.Header, got.body)
+	}
+	<-up.Last(t).Gone()
+}
+
+// An upgrade to HTTP/2 on the way to the upstream changes nothing for the client.
+func TestHTTP2Upstream(t *testing.T) {
+	up, c := upstreamtest.NewHTTP2(t)
+	g := start(t, layer(t, map[string]string{"": about}), up.URL, transport(c))
+	up.Next(upstreamtest.Recording("chat_stream"))
+	got := post(t, g.URL+"/v1/chat/completions?x=%2F", chat(question))
+	if got.body != string(upstreamtest.Recording("chat_stream").Body()) {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	if r := up.Last(t); r.Proto != "HTTP/2.0" || r.Target != "/v1/chat/completions?x=%2F" {
+		t.Errorf("%s %s", r.Proto, r.Target)
+	}
+}
+
+// A client that begins with HTTP/2 on a connection without TLS is served as any other.
+func TestHTTP2WithoutTLS(t *testing.T) {
+	up := upstreamtest.New(t)
+	g := start(t, layer(t, map[string]string{"": about}), up.URL)
+	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
+	defer tr.CloseIdleConnections()
+	for _, path := range []string{"/v1/chat/completions", "/v1/files", "/readyz"} {
+		resp, err := tr.RoundTrip(request(t, http.MethodPost, g.URL+path, chat(question)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 || err != nil || len(b) == 0 {
+			t.Errorf("%s: %s, %s, %v", path, resp.Proto, b, err)
+		}
+	}
+	injected(t, chat(question), up.Requests()[0].Body, "02:00 UTC")
+	if up.Requests()[0].Proto != "HTTP/1.1" {
+		t.Errorf("arrived over %s", up.Requests()[0].Proto)
+	}
+}
+
+// A client that offers HTTP/2 in a request is answered in HTTP/1.1, and the upstream does
+// not hear of the offer: it could not keep it.
+func TestOfferOfHTTP2IsNotPassedOn(t *testing.T) {
+	g := start(t, layer(t, nil), upgrading(t))
+	conn := dial(t, g.URL, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n")
+	b, err := io.ReadAll(conn)
+	if err != nil || len(b) < 12 || string(b[:12]) == "HTTP/1.1 101" {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// A slash behind a route's path changes nothing but the path that the upstream sees.
+func TestTrailingSlashes(t *testing.T) {
+	up := upstreamtest.New(t)
+	l := layer(t, map[string]string{"": about})
+	g := start(t, l, up.URL+"/v1", withAPI(l))
+	up.Handle(func(*upstreamtest.Request) upstreamtest.Answer { return upstreamtest.Recording("chat") })
+	for _, path := range []string{"/v1/chat/completions/", "/v1/messages/", "/api/chat//"} {
+		post(t, g.URL+path, chat(question))
+		if up.Last(t).Target != path {
+			t.Errorf("%s arrived at %s", path, up.Last(t).Target)
+		}
+		injected(t, chat(question), up.Last(t).Body, "02:00 UTC")
+	}
+	post(t, g.URL+"/v1/embeddings/", `{"model":"ken","input":"x"}`)
+	if n := len(up.Requests()); n != 3 {
+		t.Errorf("%d requests: Ken's own embeddings have a slash, too", n)
+	}
+}
+
+// upgrading is an upstream that takes any offer of another protocol and then sends
+// back what it gets.
+func upgrading(t *testing.T) string {
+	return upgradingTo(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", r.Header.Get("Upgrade"))
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.Copy(conn, rw) // until the other end is gone
+	})
+}
+
+// upgradingTo is an upstream whose connections end with the test.
+func upgradingTo(t *testing.T, h http.HandlerFunc) string {
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
 }

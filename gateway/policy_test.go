@@ -16,7 +16,7 @@ import (
 	"github.com/kenlayer/ken/internal/run/telemetry/metrics"
 )
 
-// seen is what became of one call.
+// last is what became of one call.
 type seen struct {
 	mode, policy string
 	block, kept  bool // it got a block; its session has a journal

@@ -27,7 +27,7 @@ import (
 // that was asked for, and ErrRefused for a listener that others could reach while
 // there are no keys. No answer is under way when it returns.
 func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
-	at, in := l.Addr(), g.terms.Load()
+	at, in := l.Addr(), g.settings.Load()
 	cfg := in.cfg
 	g.at.Store(&at)
 	if err := reachable(at, in.ring != nil); err != nil {
@@ -37,7 +37,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 	defer cut()
 	var running handlers
 	srv := &http.Server{
-		Handler:           running.count(g),
+		Handler:           running.wrap(g),
 		ReadHeaderTimeout: cfg.ReadHeader,
 		IdleTimeout:       cfg.Idle,
 		MaxHeaderBytes:    cfg.HeaderBytes,
@@ -56,7 +56,7 @@ func (g *Gateway) Serve(ctx, now context.Context, l net.Listener) error {
 		return errors.Join(err, g.Close())
 	case <-ctx.Done():
 	}
-	cfg = g.terms.Load().cfg
+	cfg = g.settings.Load().cfg
 	g.o.Log.Info("stopping", "cause", context.Cause(ctx), "in_flight", g.limits.inFlight.Load())
 	_ = g.Close() // it can't fail
 	notice := time.NewTimer(cfg.Notice)
@@ -93,7 +93,7 @@ type handlers struct {
 	wg     sync.WaitGroup
 }
 
-func (h *handlers) count(next http.Handler) http.Handler {
+func (h *handlers) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.RLock()
 		if h.closed {
@@ -107,7 +107,8 @@ func (h *handlers) count(next http.Handler) http.Handler {
 	})
 }
 
-// close lets no handler begin; what it returns is closed when the last has ended.
+// close prevents new handlers. The channel it returns is closed when the last handler has
+// ended.
 func (h *handlers) close() <-chan struct{} {
 	h.mu.Lock()
 	h.closed = true
@@ -157,7 +158,7 @@ func listen(cfg config.Gateway) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable refuses an address that others could reach while there are no keys.
+// reachable refuses an address that other machines could reach while there are no keys.
 func reachable(at net.Addr, keyed bool) error {
 	if tcp, ok := at.(*net.TCPAddr); !ok || keyed || tcp.IP.IsLoopback() {
 		return nil
@@ -167,7 +168,7 @@ func reachable(at net.Addr, keyed bool) error {
 		Try: "Make a key with ken key create NAME, or listen on 127.0.0.1."}
 }
 
-// maxSocketPath is the longest path that a socket can have on every system.
+// maxSocketPath is the longest path of a socket that every system allows.
 const maxSocketPath = 103
 
 // listenUnix opens a socket that only this user can connect to. It is made in a
@@ -221,38 +222,6 @@ func (l *unixListener) Close() error {
 	return err
 }
 
-// servingConfig are what a request is served on, and what Reload changes: the configuration,
-// and who may come in.
-type servingConfig struct {
-	cfg config.Gateway
-	admission
-}
-
-// Reload has the requests that come from now on served with the keys of next, and with
-// its Prices, Hosts, Rate, Burst, BodyBytes, LookBytes, InFlight, Stall, Notice, Drain and Policy; the rest of
-// next is left alone. It returns what is in force now. Requests under way keep what
-// they came with. Errors: ErrInvalid for a key that can't be read, and ErrRefused for no
-// keys where others can reach the address. Then nothing has changed.
-func (g *Gateway) Reload(next config.Gateway) (config.Gateway, error) {
-	g.reload.Lock()
-	defer g.reload.Unlock()
-	old := g.terms.Load()
-	if at := g.at.Load(); at != nil {
-		if err := reachable(*at, len(next.Keys)+len(g.handed) > 0); err != nil {
-			return old.cfg, err
-		}
-	}
-	cfg := old.cfg
-	cfg.Keys, cfg.Hosts, cfg.Rate, cfg.Burst = next.Keys, next.Hosts, next.Rate, next.Burst
-	cfg.BodyBytes, cfg.InFlight, cfg.Stall, cfg.Notice, cfg.Drain = next.BodyBytes, next.InFlight, next.Stall, next.Notice, next.Drain
-	cfg.LookBytes, cfg.Policy, cfg.Prices = next.LookBytes, next.Policy, next.Prices
-	if err := g.admitKeys(cfg, false); err != nil {
-		return old.cfg, err
-	}
-	g.room.left.Add(int64(cfg.LookBytes - old.cfg.LookBytes))
-	return cfg, nil
-}
-
 // ListenDebug opens the address of gateway.debug_listen, as Listen does that of
 // gateway.listen. It returns nil where there is none.
 func ListenDebug(cfg config.Gateway) (net.Listener, error) {
@@ -286,7 +255,7 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 			}
 			mux.ServeHTTP(w, r)
 		}),
-		ReadHeaderTimeout: g.terms.Load().cfg.ReadHeader,
+		ReadHeaderTimeout: g.settings.Load().cfg.ReadHeader,
 		ErrorLog:          slog.NewLogLogger(g.o.Log.Handler(), slog.LevelDebug),
 	}
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })() // Serve says so
@@ -296,15 +265,15 @@ func (g *Gateway) ServeDebug(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// mayDebug says why a request gets no profile; nil when it may.
+// mayDebug returns the fault of a request that may not read profiles, nil for one that may.
 func (g *Gateway) mayDebug(r *http.Request) *fault {
-	t := g.terms.Load()
+	t := g.settings.Load()
 	if t.ring == nil {
-		return addressed(r, t.cfg.Hosts)
+		return checkHost(r, t.cfg.Hosts)
 	}
 	who, f := t.identify(r.Header)
 	if f == nil && !who.Can(access.Operate) {
-		f = lacks(access.Operate)
+		f = missingRight(access.Operate)
 	}
 	return f
 }

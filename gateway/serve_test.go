@@ -16,17 +16,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+	tracesdk "go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/config"
 	"github.com/kenlayer/ken/gateway"
+	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/gateway/upstreamtest"
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
 )
 
 // running is a gateway whose end the test decides about.
@@ -337,122 +338,93 @@ func certify(t *testing.T, cert, key string) *x509.CertPool {
 	return pool
 }
 
-// Keys come and go while the gateway serves, and an answer that is under way for a key
-// that has gone is not cut.
-func TestReloadChangesWhoComesIn(t *testing.T) {
-	up := upstreamtest.New(t)
-	pace := make(chan struct{})
-	slow := upstreamtest.Recording("chat_stream")
-	slow.Pace = pace
-	up.Next(slow)
-	a, keyA := keyFor("a", "")
-	b, keyB := keyFor("b", "")
-	g := start(t, layer(t, nil), up.URL, withKeys(a))
-	c := config.Default().Gateway
-	resp, err := client(t).Do(request(t, http.MethodPost, g.URL+"/v1/chat/completions", chat(question), "X-Ken-Key", keyA))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+// Profiles have an address of their own, and are for who may operate.
+func TestProfiles(t *testing.T) {
+	l := layer(t, nil)
+	talker, talkers := keyFor("c", "", string(access.Chat))
+	operator, operators := keyFor("o", "", string(access.Operate))
 	for _, tt := range []struct {
-		keys []config.GatewayKey
-		want [3]int // with no key, with a's, with b's
+		name   string
+		keys   []config.GatewayKey
+		header []string
+		status int
 	}{
-		{[]config.GatewayKey{b}, [3]int{401, 401, 200}},
-		{[]config.GatewayKey{a, b}, [3]int{401, 200, 200}},
-		{nil, [3]int{200, 200, 200}},
-		{[]config.GatewayKey{a}, [3]int{401, 200, 401}},
+		{"without keys", nil, nil, 200},
+		{"by another name", nil, []string{"Host", "evil.example"}, 421},
+		{"from a web page", nil, []string{"Origin", "https://evil.example"}, 403},
+		{"no key", []config.GatewayKey{talker, operator}, nil, 401},
+		{"a key that may chat", []config.GatewayKey{talker, operator}, []string{"X-Ken-Key", talkers}, 403},
+		{"a key that may operate", []config.GatewayKey{talker, operator}, []string{"X-Ken-Key", operators}, 200},
 	} {
-		c.Keys = tt.keys
-		if _, err := g.Reload(c); err != nil {
+		cfg := l.Config().Gateway
+		cfg.DebugListen, cfg.Keys = "127.0.0.1:0", tt.keys
+		in, err := gateway.ListenDebug(cfg)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for i, key := range []string{"", keyA, keyB} {
-			got := do(t, request(t, http.MethodGet, g.URL+"/v1/models", "", "X-Ken-Key", key))
-			if got.StatusCode != tt.want[i] {
-				t.Errorf("%d keys, request %d: %d, want %d", len(tt.keys), i, got.StatusCode, tt.want[i])
+		g, err := gateway.New(l, gateway.Options{Config: &cfg, Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.ServeDebug(ctx, in) }()
+		for path, status := range map[string]int{"/debug/pprof/goroutine?debug=1": tt.status, "/debug/pprof/cmdline": map[bool]int{true: 404, false: tt.status}[tt.status == 200]} {
+			req := request(t, http.MethodGet, "http://"+in.Addr().String()+path, "", tt.header...)
+			if host := req.Header.Get("Host"); host != "" {
+				req.Host = host
+			}
+			if got := do(t, req); got.StatusCode != status || status == 200 && !strings.Contains(got.body, "goroutine profile") {
+				t.Errorf("%s: %s: %d %s", tt.name, path, got.StatusCode, got.body)
 			}
 		}
-	}
-	close(pace)
-	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != string(slow.Body()) {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
-}
-
-// Of a configuration what can change does, the rest stays, and what is in force is told.
-func TestReloadTellsWhatIsInForce(t *testing.T) {
-	g := start(t, layer(t, nil), "")
-	have := config.Default().Gateway
-	have.Listen, have.Notice = "127.0.0.1:0", 0
-	next := have
-	next.Rate, next.Burst, next.InFlight, next.BodyBytes, next.Hosts = 0.001, 2, 7, 2048, []string{"a.example"}
-	next.LookBytes = 5 << 20
-	next.Stall, next.Drain, next.Notice = time.Minute, 2, 3
-	want := next
-	next.Listen, next.Console, next.Anthropic, next.Taint, next.Idle = "127.0.0.1:1", false, "http://x", config.TaintBlock, 1
-	got, err := g.Reload(next)
-	if d := cmp.Diff(want, got); err != nil || d != "" {
-		t.Errorf("%v (-want +got):\n%s", err, d)
-	}
-	for i, want := range []int{200, 200, 429} {
-		if got := do(t, request(t, http.MethodGet, g.URL+"/v1/models", "")); got.StatusCode != want {
-			t.Errorf("request %d: %d, want %d", i, got.StatusCode, want)
-		}
-	}
-	next.Rate = 0
-	if _, err := g.Reload(next); err != nil {
-		t.Fatal(err)
-	}
-	if got := post(t, g.URL+"/v1/chat/completions", string(make([]byte, 2049))); got.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d %s", got.StatusCode, got.body)
-	}
-}
-
-// What can't be is refused whole.
-func TestReloadOfWhatCantBe(t *testing.T) {
-	k, _ := keyFor("k", "")
-	g, err := gateway.New(layer(t, nil), gateway.Options{Log: quiet, Config: &config.Gateway{Keys: []config.GatewayKey{k}, InFlight: 9}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := k
-	bad.Hash = "sha256:no"
-	got, err := g.Reload(config.Gateway{Keys: []config.GatewayKey{bad}, InFlight: 1})
-	if !errors.Is(err, ken.ErrInvalid) || got.InFlight != 9 || got.Keys[0].Hash != k.Hash {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-// Requests and reloads at once: each request is served on the one or the other.
-func TestReloadsAmongRequests(t *testing.T) {
-	a, keyA := keyFor("a", "")
-	b, _ := keyFor("b", "")
-	g := start(t, layer(t, nil), "", withKeys(a, b), configured(func(c *config.Gateway) { c.Rate, c.Burst = 1e6, 1e6 }))
-	var wg sync.WaitGroup
-	c := client(t)
-	for range 4 {
-		wg.Go(func() {
-			for range 50 {
-				resp, err := c.Do(request(t, http.MethodGet, g.URL+"/v1/models", "", "X-Ken-Key", keyA))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if resp.StatusCode != http.StatusOK {
-					t.Errorf("%d", resp.StatusCode)
-				}
-				resp.Body.Close()
-			}
-		})
-	}
-	next := config.Default().Gateway
-	for i := range 200 {
-		next.Keys, next.Rate = []config.GatewayKey{b, a}[i%2:], float64(i%2)*1e6
-		next.Burst = 1e6
-		if _, err := g.Reload(next); err != nil {
+		stop()
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	}
-	wg.Wait()
+	if in, err := gateway.ListenDebug(l.Config().Gateway); in != nil || err != nil {
+		t.Errorf("by default: %v, %v", in, err)
+	}
+	_, err := gateway.ListenDebug(config.Gateway{DebugListen: "0.0.0.0:0"})
+	if e, ok := err.(*ken.Error); !ok || e.Field != "gateway.debug_listen" || e.Code != ken.CodeRefused {
+		t.Errorf("where others reach it: %v", err)
+	}
+	up := upstreamtest.New(t)
+	start(t, l, up.URL)
+	if got := do(t, request(t, http.MethodGet, start(t, l, up.URL).URL+"/debug/pprof/", "")); len(up.Requests()) != 1 || strings.Contains(got.body, "goroutine") {
+		t.Errorf("the gateway's own address serves it: %s", got.body)
+	}
+}
+
+// The upstream's spans belong below Ken's: traceparent names Ken's span, in the client's
+// trace. Without a tracer the client's header passes as it is.
+func TestTraceContextIsKens(t *testing.T) {
+	const from, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"
+	up := upstreamtest.New(t)
+	l := layer(t, nil)
+	spans := tracesdk.NewInMemoryExporter()
+	tracer, err := trace.Open(t.Context(), trace.Options{Exporter: spans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, l, up.URL, func(o *gateway.Options) { o.Tracer = tracer })
+	for _, path := range []string{"/v1/chat/completions", "/v1/files"} {
+		post(t, g.URL+path, chat(question), "traceparent", from, "tracestate", state)
+		got := up.Last(t).Get("traceparent")
+		if parts := strings.Split(got, "-"); len(parts) != 4 || parts[1] != from[3:35] || parts[2] == from[36:52] || up.Last(t).Get("tracestate") != state {
+			t.Errorf("%s: %q, %q", path, got, up.Last(t).Get("tracestate"))
+		}
+		if len(up.Last(t).Values("traceparent")) != 1 {
+			t.Errorf("%s: several", path)
+		}
+	}
+	plain := start(t, l, up.URL)
+	post(t, plain.URL+"/v1/files", "x", "traceparent", from)
+	if got := up.Last(t).Get("traceparent"); got != from {
+		t.Errorf("without a tracer: %q", got)
+	}
+	if err := tracer.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -27,7 +27,7 @@ import (
 // copies bytes both ways; socket is the upstream's end. One goroutine reads, another one
 // writes, and a third one closes.
 type socket struct {
-	c    *gatewayCall
+	c    *call
 	conn io.ReadWriteCloser // to the upstream
 
 	// Of the goroutine that writes, which passes on what the client sends.
@@ -63,12 +63,12 @@ var errEnded = errors.New("no more requests on this connection")
 // policyViolation is a close code.
 const policyViolation = 1008
 
-// upgrade prepares a request for a WebSocket on a path of model calls.
-func (c *gatewayCall) upgrade() *fault {
-	if f := c.asked.read(c.r.Header, c.g.scopes); f != nil {
+// prepareSocket prepares a request for a WebSocket on a path of model calls.
+func (c *call) prepareSocket() *fault {
+	if f := c.headers.parse(c.r.Header, c.g.scopes); f != nil {
 		return f
 	}
-	if c.asked.off {
+	if c.headers.off {
 		return nil
 	}
 	if c.route == noSocket {
@@ -84,11 +84,11 @@ func (c *gatewayCall) upgrade() *fault {
 	return nil
 }
 
-// open begins to look into what goes over the connection.
+// open starts to inspect the messages of the connection.
 func (s *socket) open(conn io.ReadWriteCloser) io.ReadWriteCloser {
 	s.conn, s.wire = conn, bufio.NewWriterSize(conn, bufferSize)
-	s.up = messageFilter{look: s.asks, grow: s.hold, drop: s.unseen, out: s.wire, most: min(maxLook, s.c.terms.cfg.BodyBytes)}
-	s.down = messageFilter{look: s.answers, grow: func(int) bool { return true }, drop: s.unheard, out: &s.out, most: maxEvent}
+	s.up = messageFilter{inspect: s.clientMessage, grow: s.reserve, skipped: s.clientSkipped, out: s.wire, maxText: min(maxInspected, s.c.settings.cfg.BodyBytes)}
+	s.down = messageFilter{inspect: s.upstreamMessage, grow: func(int) bool { return true }, skipped: s.upstreamSkipped, out: &s.out, maxText: maxEvent}
 	return s
 }
 
@@ -98,7 +98,7 @@ func (s *socket) Write(p []byte) (int, error) {
 	if s.up.collecting || s.limited { // a message that was begun must be finished; between messages a client may be silent
 		var limit time.Time
 		if s.limited = s.up.collecting; s.limited {
-			limit = time.Now().Add(s.c.terms.cfg.Stall)
+			limit = time.Now().Add(s.c.settings.cfg.Stall)
 		}
 		_ = s.c.w.conn.SetReadDeadline(limit) // an error: it is closed, as the next read says
 	}
@@ -173,49 +173,49 @@ func (s *socket) end(why error) {
 	s.held = 0
 }
 
-// hold takes room for n bytes more of the message that is collected.
-func (s *socket) hold(n int) bool {
+// reserve reserves n more bytes for the message that is being collected.
+func (s *socket) reserve(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || !s.c.g.room.take(int64(n)) {
+	if s.over || !s.c.g.bodyMemory.take(int64(n)) {
 		return false
 	}
 	s.held += int64(n)
 	return true
 }
 
-// taken is the room that the collected message has; it is the caller's to release now.
-func (s *socket) taken() (n int64) {
+// takeReserved returns the memory of the collected message, which the caller must release.
+func (s *socket) takeReserved() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, s.held = s.held, 0
 	return n
 }
 
-// asks takes up a message of the client's.
-func (s *socket) asks(text []byte) (instead [][]byte, replace bool) {
+// clientMessage handles a message of the client.
+func (s *socket) clientMessage(text []byte) (instead [][]byte, replace bool) {
 	if !asksForResponse(text) {
-		s.c.g.release(s.taken())
+		s.c.g.release(s.takeReserved())
 		return nil, false
 	}
 	r := s.response()
-	if s.err = s.admit(r); s.err != nil {
+	if s.err = s.authorize(r); s.err != nil {
 		r.done()
 		return nil, true
 	}
-	r.look(text)
-	s.await(r)
+	r.begin(text)
+	s.enqueue(r)
 	if r.exchange == nil || len(r.exchange.Body) == len(text) {
 		return nil, false
 	}
 	return [][]byte{r.exchange.Body}, true
 }
 
-// unseen is told of a message of the client's that goes on without being looked into.
-func (s *socket) unseen(text []byte, why string) {
+// clientSkipped handles a client's message that is passed on without inspection.
+func (s *socket) clientSkipped(text []byte, why string) {
 	asks := asksForResponse(text)
 	if why != compressed && !asks {
-		s.c.g.release(s.taken())
+		s.c.g.release(s.takeReserved())
 		return
 	}
 	r := s.response()
@@ -223,10 +223,10 @@ func (s *socket) unseen(text []byte, why string) {
 		r.done()
 		return
 	}
-	if why == tooLarge && s.c.terms.cfg.BodyBytes <= maxLook {
+	if why == tooLarge && s.c.settings.cfg.BodyBytes <= maxInspected {
 		s.err = errTooLong
 	}
-	s.await(r)
+	s.enqueue(r)
 }
 
 // asksForResponse reports whether a message, or its beginning, asks for a response.
@@ -234,17 +234,18 @@ func asksForResponse(text []byte) bool {
 	return gjson.GetBytes(text, "type").Str == "response.create"
 }
 
-// admit asks again what was asked when the connection was made: keys and limits change.
-func (s *socket) admit(r *response) error {
+// authorize repeats the checks of the handshake for a message, because keys and limits
+// change.
+func (s *socket) authorize(r *response) error {
 	var f *fault
-	if r.who, f = r.terms.identify(r.r.Header); f == nil {
+	if r.who, f = r.settings.identify(r.r.Header); f == nil {
 		f = r.g.limits.spend(r.who.Name)
 	}
 	if f == nil && !r.who.Can(access.Chat) {
-		f = lacks(access.Chat)
+		f = missingRight(access.Chat)
 	}
 	if f == nil {
-		f = r.spend()
+		f = r.spendBudget()
 	}
 	if f == nil {
 		return nil
@@ -253,8 +254,8 @@ func (s *socket) admit(r *response) error {
 	return errEnded
 }
 
-// await has a call wait for its events.
-func (s *socket) await(r *response) {
+// enqueue adds a call to those that wait for their events.
+func (s *socket) enqueue(r *response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || len(s.waiting) == maxWaitingResponses {
@@ -264,8 +265,8 @@ func (s *socket) await(r *response) {
 	s.waiting = append(s.waiting, r)
 }
 
-// answers takes up a message of the upstream's.
-func (s *socket) answers(text []byte) (instead [][]byte, replace bool) {
+// upstreamMessage handles a message of the upstream.
+func (s *socket) upstreamMessage(text []byte) (instead [][]byte, replace bool) {
 	if s.refused {
 		return nil, true
 	}
@@ -284,8 +285,8 @@ func (s *socket) answers(text []byte) (instead [][]byte, replace bool) {
 	return instead, replace
 }
 
-// unheard is told of a message of the upstream's that goes on without being looked into.
-func (s *socket) unheard(text []byte, why string) {
+// upstreamSkipped handles an upstream's message that is passed on without inspection.
+func (s *socket) upstreamSkipped(text []byte, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if why == tooLarge && len(s.waiting) > 0 && lastEvent(text) {

@@ -16,30 +16,29 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// response is a model call on a WebSocket: with a line in the log, a turn and an answer of
-// its own.
+// response is a model call on a WebSocket. It has its own log line, turn and answer.
 type response struct {
-	*gatewayCall
-	stream  *eventStream // nil: nobody listens
-	refused bool         // its answer was, over a tainted call: the connection ends with it
-	unend   func()       // ends the count of streams; nil before the first event
+	*call
+	stream    *eventStream // nil: nobody listens
+	refused   bool         // its answer was, over a tainted call: the connection ends with it
+	endStream func()       // ends the count of streams; nil before the first event
 }
 
 // response begins a call, which has the room of the collected message.
 func (s *socket) response() *response {
 	c := s.c
-	return &response{gatewayCall: &gatewayCall{g: c.g, terms: c.g.terms.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
-		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, asked: c.asked, up: c.up, held: s.taken(),
-		meter: &answerMeter{answer: wire.NewMeter(wire.Responses)}}}
+	return &response{call: &call{g: c.g, settings: c.g.settings.Load(), w: &writer{}, r: c.r, start: c.g.o.Now(), raw: c.raw, route: model,
+		dialect: wire.Responses, pattern: "/v1/responses", who: c.who, headers: c.headers, up: c.up, reserved: s.takeReserved(),
+		meter: &meter{answer: wire.NewMeter(wire.Responses)}}}
 }
 
-// look has the layer look into the request, and listen to its answer.
-func (r *response) look(text []byte) {
+// begin has the layer read the request and observe its answer.
+func (r *response) begin(text []byte) {
 	r.whole = text
-	if !r.roomForMessages() {
+	if !r.reserveForMessages() {
 		return
 	}
-	r.know(func(req *wire.Request, t *ken.Turn) {
+	r.beginExchange(func(req *wire.Request, t *ken.Turn) {
 		req.Unstored = false // a connection goes on from its last response all the same
 		// What only fills the provider's cache is no turn, unless the user's words are in it.
 		if gjson.GetBytes(text, "generate").Type == gjson.False &&
@@ -52,25 +51,25 @@ func (r *response) look(text []byte) {
 	}
 	r.stream = &eventStream{}
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r.stream, ContentLength: -1}
-	r.exchange.Guard(resp, r.terms.cfg.Taint, r.g.tainted)
-	var heard func(middleware.ObservedAnswer)
+	r.exchange.Guard(resp, r.settings.cfg.Taint, r.g.countTaint)
+	var heard func(middleware.Heard)
 	if r.client != nil {
-		heard = listener(r.client, resp.StatusCode)
+		heard = spanEnder(r.client, resp.StatusCode)
 	}
 	r.exchange.Listen(resp, heard)
 	r.stream.start(resp.Body)
 }
 
-// event takes up an event of the response: whether it is the last one, and what the client
-// gets instead.
+// event handles one event of the response. It returns whether the event is the last one, and
+// the events that the client gets instead.
 func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
-	if r.unend == nil {
+	if r.endStream == nil {
 		r.w.status, r.w.first = http.StatusOK, r.g.o.Now()
-		r.unend = r.g.o.Metrics.Stream()
+		r.endStream = r.g.o.Metrics.Stream()
 		r.client.FirstByte()
 	}
 	sent := serverSent(text)
-	r.meter.take(sent)
+	r.meter.add(sent)
 	if last = lastEvent(text); last {
 		if status := int(gjson.GetBytes(text, "status").Int()); status >= http.StatusBadRequest && status <= 599 { // of an error
 			r.w.status = status
@@ -81,7 +80,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 		return nil, false, last
 	}
 	err := caught.Run(func() error {
-		instead, replace = r.pass(sent, last)
+		instead, replace = r.filterEvent(sent, last)
 		return nil
 	})
 	if err != nil {
@@ -91,7 +90,7 @@ func (r *response) event(text []byte) (instead [][]byte, replace, last bool) {
 	return instead, replace, last || r.refused
 }
 
-// serverSent returns an event as a stream over HTTP has it.
+// serverSent returns an event in the form of a stream over HTTP.
 func serverSent(text []byte) []byte {
 	out := make([]byte, 0, len(text)+8)
 	out = append(out, "data: "...)
@@ -104,8 +103,8 @@ func serverSent(text []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// pass has the layer hear an event, and hold it back or refuse it where it must.
-func (r *response) pass(sent []byte, last bool) (instead [][]byte, replace bool) {
+// filterEvent passes an event through the layer, which may hold it back or refuse it.
+func (r *response) filterEvent(sent []byte, last bool) (instead [][]byte, replace bool) {
 	got := r.stream.feed(sent, false)
 	if r.refused = r.stream.ended; last && !r.refused {
 		got = append(got, r.stream.feed(nil, true)...)
@@ -124,7 +123,7 @@ func (r *response) pass(sent []byte, last bool) (instead [][]byte, replace bool)
 	return instead, true
 }
 
-// refusal is the event of a stream that says why it ends, as a WebSocket's clients read it.
+// refusal converts a stream's closing error event to the form that WebSocket clients read.
 func refusal(event []byte) []byte {
 	e := gjson.ParseBytes(event)
 	b, _ := json.Marshal(map[string]any{"type": "error", "status": http.StatusForbidden, "error": map[string]any{
@@ -132,10 +131,10 @@ func refusal(event []byte) []byte {
 	return b
 }
 
-// end is told that no more events come, and why; nil after the last one.
+// end ends the response. why is nil after the last event.
 func (r *response) end(why error) {
-	if r.err = why; r.unend != nil {
-		r.unend()
+	if r.err = why; r.endStream != nil {
+		r.endStream()
 	}
 	if r.stream != nil {
 		if err := caught.Run(func() error { r.stream.stop(); return nil }); err != nil {
@@ -145,9 +144,9 @@ func (r *response) end(why error) {
 	r.done()
 }
 
-// eventStream is the body of a response whose events come one by one from somewhere else. It
-// hands each to whatever reads the body, and gets back what that makes of it. It is not safe
-// for concurrent use.
+// eventStream is a response body whose events come one by one from elsewhere. It passes each
+// event to the body's reader and returns what that reader produced. It is not safe for
+// concurrent use.
 type eventStream struct {
 	in    []byte
 	eof   bool
@@ -157,7 +156,8 @@ type eventStream struct {
 	ended bool
 }
 
-// start has body, which reads from the stream, be read to where it needs more.
+// start begins to read body, which reads from the stream, up to the point where it needs
+// more.
 func (s *eventStream) start(body io.ReadCloser) {
 	s.next, s.stop = iter.Pull(func(yield func([]byte) bool) {
 		on := true
@@ -178,7 +178,7 @@ func (s *eventStream) start(body io.ReadCloser) {
 	s.ended = !s.ended
 }
 
-// feed adds to the body, perhaps to its end, and returns what its reader read then.
+// feed adds bytes to the body, or its end, and returns what its reader produced.
 func (s *eventStream) feed(p []byte, eof bool) (out []byte) {
 	s.in, s.eof = p, eof
 	for !s.ended {

@@ -1,15 +1,10 @@
 package tools
 
 import (
-	"context"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/code/codebase"
-	"github.com/kenlayer/ken/internal/code/objective"
 )
 
 // Right is something that a caller may do with tools.
@@ -24,8 +19,8 @@ const (
 // Rights lists every right. The caller owns the slice.
 func Rights() []Right { return []Right{Read, Write} }
 
-// Caller is who calls a tool. It comes from the process, the configuration or a
-// key, never from what a model wrote.
+// Caller identifies the caller of a tool and what it may do. It comes from the process, the
+// configuration or a key, never from text that a model wrote.
 type Caller struct {
 	Owner   string // the isolation boundary; "" is the configured one
 	Project string // what is learned carries it
@@ -47,7 +42,7 @@ type Caller struct {
 // Can reports whether the caller has a right.
 func (c Caller) Can(r Right) bool { return slices.Contains(c.Rights, r) }
 
-// scope is what a new claim applies to.
+// scope returns the scope of a new claim.
 func (c *Caller) scope() ken.Scope {
 	if len(c.Scopes) == 1 {
 		return c.Scopes[0]
@@ -55,10 +50,10 @@ func (c *Caller) scope() ken.Scope {
 	return ken.Scope{}
 }
 
-// actor is who stands in a claim's history.
+// actor returns the caller as a claim's history names it.
 func (c *Caller) actor() ken.Actor { return ken.Actor{Type: "agent", ID: c.Agent} }
 
-// filter admits what the caller may see of these statuses; nil means
+// filter admits claims of these statuses that the caller may see; nil means
 // ken.RecallStatuses.
 func (c *Caller) filter(statuses []ken.Status) ken.Filter {
 	return ken.Filter{Scopes: c.Scopes, Unscoped: true, Statuses: statuses, ClaimsOnly: true}
@@ -125,7 +120,7 @@ func Select(field, list string) ([]string, error) {
 		if slices.Contains(valid, name) {
 			continue
 		}
-		return nil, invalid(field, "there is no profile or tool "+shown(name)+meant(name, valid), try)
+		return nil, invalid(field, "there is no profile or tool "+quoteValue(name)+suggest(name, valid), try)
 	}
 	return expand(names), nil
 }
@@ -157,95 +152,4 @@ func expand(names []string) (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// owned refuses a caller whose project this is not: the files are those of the
-// configured owner, as their pieces are that a search finds.
-func (c *Call) owned() error {
-	if c.r.layer.RootOf(c.Owner) == "" {
-		return refused("", notTheirs, "Go on without them: what is known is found by memory_recall.")
-	}
-	return nil
-}
-
-// codeRefresh is when somebody last looked whether the project's files have changed.
-type codeRefresh struct {
-	mu    sync.Mutex
-	at    time.Time
-	after time.Duration // from when on it is looked again
-}
-
-// Bounds of how long an answer about code may be behind the files, where nobody follows
-// them: so long that looking costs a twentieth of the time at most.
-const (
-	lookAgain  = time.Second
-	lookShare  = 20
-	lookLatest = time.Minute
-)
-
-// code is the project's code, up to date with its files as far as that is cheap.
-func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
-	if err := c.owned(); err != nil {
-		return nil, err
-	}
-	code, err := c.r.layer.ReadCode(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l := &c.r.look
-	if !l.mu.TryLock() {
-		return code, nil // somebody looks just now
-	}
-	defer l.mu.Unlock()
-	begun := c.Now()
-	if begun.Sub(l.at) < l.after {
-		return code, nil
-	}
-	if _, err := code.Build(ctx); err != nil {
-		return nil, err
-	}
-	l.at = c.Now()
-	l.after = min(max(lookShare*l.at.Sub(begun), lookAgain), lookLatest)
-	return code, nil
-}
-
-// decided is the project's code with its decisions as their files are now. Its graph
-// may not have been read.
-func (c *Call) decided(ctx context.Context) (*codebase.Codebase, error) {
-	if err := c.owned(); err != nil {
-		return nil, err
-	}
-	code := c.r.layer.Codebase()
-	if code == nil { // which says why
-		return c.r.layer.ReadCode(ctx)
-	}
-	return code, code.Govern(ctx)
-}
-
-// goals are the project's objectives.
-func (c *Call) goals() (*objective.Store, error) {
-	if err := c.owned(); err != nil {
-		return nil, err
-	}
-	if s := c.r.layer.Objectives(); s != nil {
-		return s, nil
-	}
-	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
-		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
-}
-
-// Progress is told how far a call is: done of total, 0 for unknown.
-type Progress func(stage string, done, total int)
-
-type progressKey struct{}
-
-// WithProgress returns a context whose calls report to p, on their own goroutine.
-func WithProgress(ctx context.Context, p Progress) context.Context {
-	return context.WithValue(ctx, progressKey{}, p)
-}
-
-func progress(ctx context.Context, stage string, done, total int) {
-	if p, ok := ctx.Value(progressKey{}).(Progress); ok {
-		p(stage, done, total)
-	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/internal/code/codegraph"
 )
 
-// nodeView is a thing in the project's code as an answer shows it.
+// nodeView is a symbol, file or decision of the project as an answer shows it.
 type nodeView struct {
 	ID        string `json:"id" jsonschema:"names it in other calls"`
 	Kind      string `json:"kind"`
@@ -32,14 +32,14 @@ const (
 )
 
 func showNode(n *codegraph.Node) nodeView {
-	return nodeView{ID: lineOf(n.ID, maxID), Kind: string(n.Kind), Path: lineOf(n.Path, maxID), Line: n.Line, Signature: lineOf(n.Signature, maxSignature),
+	return nodeView{ID: fileLine(n.ID, maxID), Kind: string(n.Kind), Path: fileLine(n.Path, maxID), Line: n.Line, Signature: fileLine(n.Signature, maxSignature),
 		Uses: n.In, Test: n.Test, External: n.External}
 }
 
-// line is a node in one line.
+// line returns a node as one line.
 func (n *nodeView) line() string {
 	s := n.ID
-	if at := placed(n.Path, n.Line); at != "" {
+	if at := location(n.Path, n.Line); at != "" {
 		s += " at " + at
 	}
 	if n.Signature != "" {
@@ -48,14 +48,14 @@ func (n *nodeView) line() string {
 	return s
 }
 
-func placed(path string, line int) string {
+func location(path string, line int) string {
 	if line == 0 {
 		return path
 	}
 	return path + ":" + strconv.Itoa(line)
 }
 
-// edgeCount is how many edges of a kind there are.
+// edgeCount counts the edges of one kind.
 type edgeCount struct {
 	Kind    string `json:"kind"`
 	Exact   int    `json:"exact" jsonschema:"by syntax, types or a compiler's index"`
@@ -81,7 +81,7 @@ func edgeWords(counts []edgeCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// nodeKinds and edgeKinds make kinds of what the schema has let through.
+// nodeKinds and edgeKinds convert kinds that the schema has checked.
 func nodeKinds(names []string) (out []codegraph.Kind) {
 	for _, n := range names {
 		if k := codegraph.Kind(n); !slices.Contains(out, k) {
@@ -100,16 +100,16 @@ func edgeKinds(names []string) (out []codegraph.EdgeKind) {
 	return out
 }
 
-// nextOf is the offset of the page behind one with so many; 0 when there is none.
-func nextOf(offset, shown, total int) int {
+// nextOffset returns the offset of the next page, 0 when there is none.
+func nextOffset(offset, shown, total int) int {
 	if n := offset + shown; shown > 0 && n < total {
 		return n
 	}
 	return 0
 }
 
-// unnamed tells a model what to do about a name that stands for nothing, or for several.
-func unnamed(err error) error {
+// nameError adds advice for the model to an error about an unknown or ambiguous name.
+func nameError(err error) error {
 	var e *ken.Error
 	if !errors.As(err, &e) || e.Field != "id" {
 		return err
@@ -122,107 +122,66 @@ func unnamed(err error) error {
 	return &told
 }
 
-// listed adds lines under a title, some at a time, so that the first fit where all don't.
-func listed(p *Page, title string, lines []string) {
+// addList adds lines under a title, a few at a time, so that the first ones fit when not all
+// do.
+func addList(p *Page, title string, lines []string) {
 	for some := range slices.Chunk(lines, 6) {
 		p.Part(title, some)
 	}
 }
 
-// graphDependentsIn are graph_dependents' arguments.
-type graphDependentsIn struct {
-	Name   string `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
-	Depth  int    `json:"depth,omitempty" rule:"min=1;max=32;default=3" jsonschema:"most steps away"`
-	Limit  int    `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
-	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
+// graphSearchIn are graph_search's arguments.
+type graphSearchIn struct {
+	Query    string   `json:"query" rule:"filled;chars=200" jsonschema:"a name or parts of one, such as Shelf, open store, store.Shelf or a path"`
+	Kinds    []string `json:"kinds,omitempty" rule:"items=10;enum=file|package|namespace|type|interface|method|property|function|variable|adr" jsonschema:"only these; adr are decisions"`
+	Path     string   `json:"path,omitempty" rule:"chars=400" jsonschema:"only this file or folder, from the root, or a pattern such as *.go"`
+	Exported bool     `json:"exported,omitempty" jsonschema:"only what other packages or files can use"`
+	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=20"`
+	Offset   int      `json:"offset,omitempty" rule:"min=0;max=1000" jsonschema:"next of the page before"`
 }
 
-// dependentView is something that depends on a node.
-type dependentView struct {
-	Node nodeView `json:"node"`
-	Step int      `json:"steps" jsonschema:"how many edges away"`
-	Kind string   `json:"kind" jsonschema:"of the first edge"`
-	Via  string   `json:"via" jsonschema:"what that edge leads to"`
-	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
-}
-
-// dependentsOutput are what depends on a node, the nearest first.
-type dependentsOutput struct {
-	Node       nodeView        `json:"node"`
-	Dependents []dependentView `json:"dependents"`
-	Total      int             `json:"total"`
-	Further    bool            `json:"further" jsonschema:"there are others further away"`
-	Next       int             `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// graphSearchResult holds the symbols that a search found, best first.
+type graphSearchResult struct {
+	Nodes []nodeView `json:"nodes"`
+	Total int        `json:"total"`
+	Next  int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *dependentsOutput) Write(p *Page) {
-	p.Part("what is depended on", []string{f.Node.line()})
-	if f.Total == 0 {
-		p.Line("Nothing in this project depends on it.")
+func (f *graphSearchResult) Write(p *Page) {
+	if len(f.Nodes) == 0 {
+		p.Line("Nothing in the code has such a name. Try a part of it, or fewer words.")
 		return
 	}
-	p.Line(strconv.Itoa(len(f.Dependents)) + " of " + strconv.Itoa(f.Total) + " dependents, the nearest first.")
-	if f.Further {
-		p.Line("There are others further away.")
-	}
+	p.Line(strconv.Itoa(len(f.Nodes)) + " of " + strconv.Itoa(f.Total) + " names, best first. See who refers to one with graph_refs.")
 	if f.Next > 0 {
 		p.Line("There is more: offset " + strconv.Itoa(f.Next))
 	}
-	var lines []string
-	for i := range f.Dependents {
-		d := &f.Dependents[i]
-		if i > 0 && f.Dependents[i-1].Step != d.Step {
-			listed(p, steps(f.Dependents[i-1].Step), lines)
-			lines = nil
-		}
-		s := d.Node.ID
-		if at := placed(d.Node.Path, d.Node.Line); at != "" {
-			s += " at " + at
-		}
-		s += ", " + d.Kind + " " + d.Via
-		if d.How != string(codegraph.Exact) {
-			s += " (guess)"
-		}
-		lines = append(lines, s)
+	lines := make([]string, len(f.Nodes))
+	for i := range f.Nodes {
+		lines[i] = fmt.Sprintf("%s (%d edges in)", f.Nodes[i].line(), f.Nodes[i].Uses)
 	}
-	if n := len(f.Dependents); n > 0 {
-		listed(p, steps(f.Dependents[n-1].Step), lines)
-	}
+	addList(p, "in the code", lines)
 }
 
-func steps(n int) string {
-	if n == 1 {
-		return "1 step away"
-	}
-	return strconv.Itoa(n) + " steps away"
-}
-
-func graphDependents() Tool {
-	return Define(Spec{Name: "graph_dependents", Title: "What a change may reach", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "List what depends on something in this project's code, directly or through others, the nearest first. Look here before you " +
-			"change what others use.",
-		Example: `{"name":"store.Shelf","depth":2}`},
-		func(ctx context.Context, c *Call, in graphDependentsIn) (*dependentsOutput, error) {
+func graphSearch() Tool {
+	return Define(Spec{Name: "graph_search", Title: "Search the code", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "Find files, packages, types, functions, methods and decisions of this project by parts of their names, with their places. " +
+			"It knows declarations as the files are now, not other text. Then see who uses one with graph_refs.",
+		Example: `{"query":"open store","kinds":["function"]}`},
+		func(ctx context.Context, c *Call, in graphSearchIn) (*graphSearchResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
 			}
 			if in.Limit == 0 {
-				in.Limit = 30
+				in.Limit = 20
 			}
-			if in.Depth == 0 {
-				in.Depth = 3
-			}
-			deps, err := code.View().Dependents(in.Name, in.Depth, codegraph.Page{Limit: in.Limit, Offset: in.Offset})
-			if err != nil {
-				return nil, unnamed(err)
-			}
-			out := &dependentsOutput{Node: showNode(&deps.Node), Dependents: []dependentView{}, Total: deps.Total, Further: deps.More,
-				Next: nextOf(in.Offset, len(deps.Dependents), deps.Total)}
-			for i := range deps.Dependents {
-				d := &deps.Dependents[i]
-				out.Dependents = append(out.Dependents, dependentView{showNode(&d.Node), d.Depth, string(d.Kind), lineOf(d.Via, maxID), string(d.How)})
+			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
+				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			out := &graphSearchResult{Nodes: []nodeView{}, Total: found.Total, Next: nextOffset(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
+			for i := range found.Results {
+				out.Nodes = append(out.Nodes, showNode(&found.Results[i].Node))
 			}
 			return out, nil
 		})
@@ -245,8 +204,8 @@ type refView struct {
 	From nodeView `json:"from"`
 }
 
-// refsOutput are what refers to a node.
-type refsOutput struct {
+// graphRefsResult holds the edges that lead to a node.
+type graphRefsResult struct {
 	Node   nodeView    `json:"node"`
 	Counts []edgeCount `json:"counts"`
 	Refs   []refView   `json:"refs"`
@@ -255,7 +214,7 @@ type refsOutput struct {
 }
 
 // Write implements Output.
-func (f *refsOutput) Write(p *Page) {
+func (f *graphRefsResult) Write(p *Page) {
 	p.Part("what is referred to", []string{f.Node.line()})
 	if f.Total == 0 {
 		p.Line("Nothing refers to it.")
@@ -269,11 +228,11 @@ func (f *refsOutput) Write(p *Page) {
 	for i := range f.Refs {
 		r := &f.Refs[i]
 		if i > 0 && f.Refs[i-1].Kind != r.Kind {
-			listed(p, f.Refs[i-1].Kind, lines)
+			addList(p, f.Refs[i-1].Kind, lines)
 			lines = nil
 		}
 		s := r.From.ID
-		if at := placed(r.Path, r.Line); at != "" {
+		if at := location(r.Path, r.Line); at != "" {
 			s += " at " + at
 		}
 		if r.How != string(codegraph.Exact) {
@@ -282,7 +241,7 @@ func (f *refsOutput) Write(p *Page) {
 		lines = append(lines, s)
 	}
 	if n := len(f.Refs); n > 0 {
-		listed(p, f.Refs[n-1].Kind, lines)
+		addList(p, f.Refs[n-1].Kind, lines)
 	}
 }
 
@@ -291,7 +250,7 @@ func graphRefs() Tool {
 		Description: "List what implements, inherits, calls, references, imports, tests, governs or defines something in this project's code, with places, " +
 			"as the files are now. Each edge is exact or a guess by name.",
 		Example: `{"name":"store.Shelf","kinds":["calls","implements"]}`},
-		func(ctx context.Context, c *Call, in graphRefsIn) (*refsOutput, error) {
+		func(ctx context.Context, c *Call, in graphRefsIn) (*graphRefsResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
@@ -301,70 +260,112 @@ func graphRefs() Tool {
 			}
 			refs, err := code.View().Refs(in.Name, edgeKinds(in.Kinds), codegraph.Page{Limit: in.Limit, Offset: in.Offset})
 			if err != nil {
-				return nil, unnamed(err)
+				return nil, nameError(err)
 			}
-			out := &refsOutput{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []refView{}, Total: refs.Total,
-				Next: nextOf(in.Offset, len(refs.Refs), refs.Total)}
+			out := &graphRefsResult{Node: showNode(&refs.Node), Counts: countEdges(refs.Kinds), Refs: []refView{}, Total: refs.Total,
+				Next: nextOffset(in.Offset, len(refs.Refs), refs.Total)}
 			for i := range refs.Refs {
 				r := &refs.Refs[i]
-				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), lineOf(r.Path, maxID), r.Line, showNode(&r.From)})
+				out.Refs = append(out.Refs, refView{string(r.Kind), string(r.How), fileLine(r.Path, maxID), r.Line, showNode(&r.From)})
 			}
 			return out, nil
 		})
 }
 
-// graphSearchIn are graph_search's arguments.
-type graphSearchIn struct {
-	Query    string   `json:"query" rule:"filled;chars=200" jsonschema:"a name or parts of one, such as Shelf, open store, store.Shelf or a path"`
-	Kinds    []string `json:"kinds,omitempty" rule:"items=10;enum=file|package|namespace|type|interface|method|property|function|variable|adr" jsonschema:"only these; adr are decisions"`
-	Path     string   `json:"path,omitempty" rule:"chars=400" jsonschema:"only this file or folder, from the root, or a pattern such as *.go"`
-	Exported bool     `json:"exported,omitempty" jsonschema:"only what other packages or files can use"`
-	Limit    int      `json:"limit,omitempty" rule:"min=1;max=50;default=20"`
-	Offset   int      `json:"offset,omitempty" rule:"min=0;max=1000" jsonschema:"next of the page before"`
+// graphDependentsIn are graph_dependents' arguments.
+type graphDependentsIn struct {
+	Name   string `json:"name" rule:"filled;chars=400" jsonschema:"a name (Shelf, store.Shelf, Shelf.View), a path, or an ID from graph_search"`
+	Depth  int    `json:"depth,omitempty" rule:"min=1;max=32;default=3" jsonschema:"most steps away"`
+	Limit  int    `json:"limit,omitempty" rule:"min=1;max=100;default=30"`
+	Offset int    `json:"offset,omitempty" rule:"min=0;max=100000" jsonschema:"next of the page before"`
 }
 
-// nodesOutput are what a search of the code found, best first.
-type nodesOutput struct {
-	Nodes []nodeView `json:"nodes"`
-	Total int        `json:"total"`
-	Next  int        `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
+// dependentView is something that depends on a node.
+type dependentView struct {
+	Node nodeView `json:"node"`
+	Step int      `json:"steps" jsonschema:"how many edges away"`
+	Kind string   `json:"kind" jsonschema:"of the first edge"`
+	Via  string   `json:"via" jsonschema:"what that edge leads to"`
+	How  string   `json:"how" rule:"enum=exact|guess" jsonschema:"exact when every step is"`
+}
+
+// graphDependentsResult holds the dependents of a node, the nearest first.
+type graphDependentsResult struct {
+	Node       nodeView        `json:"node"`
+	Dependents []dependentView `json:"dependents"`
+	Total      int             `json:"total"`
+	Further    bool            `json:"further" jsonschema:"there are others further away"`
+	Next       int             `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (f *nodesOutput) Write(p *Page) {
-	if len(f.Nodes) == 0 {
-		p.Line("Nothing in the code has such a name. Try a part of it, or fewer words.")
+func (f *graphDependentsResult) Write(p *Page) {
+	p.Part("what is depended on", []string{f.Node.line()})
+	if f.Total == 0 {
+		p.Line("Nothing in this project depends on it.")
 		return
 	}
-	p.Line(strconv.Itoa(len(f.Nodes)) + " of " + strconv.Itoa(f.Total) + " names, best first. See who refers to one with graph_refs.")
+	p.Line(strconv.Itoa(len(f.Dependents)) + " of " + strconv.Itoa(f.Total) + " dependents, the nearest first.")
+	if f.Further {
+		p.Line("There are others further away.")
+	}
 	if f.Next > 0 {
 		p.Line("There is more: offset " + strconv.Itoa(f.Next))
 	}
-	lines := make([]string, len(f.Nodes))
-	for i := range f.Nodes {
-		lines[i] = fmt.Sprintf("%s (%d edges in)", f.Nodes[i].line(), f.Nodes[i].Uses)
+	var lines []string
+	for i := range f.Dependents {
+		d := &f.Dependents[i]
+		if i > 0 && f.Dependents[i-1].Step != d.Step {
+			addList(p, steps(f.Dependents[i-1].Step), lines)
+			lines = nil
+		}
+		s := d.Node.ID
+		if at := location(d.Node.Path, d.Node.Line); at != "" {
+			s += " at " + at
+		}
+		s += ", " + d.Kind + " " + d.Via
+		if d.How != string(codegraph.Exact) {
+			s += " (guess)"
+		}
+		lines = append(lines, s)
 	}
-	listed(p, "in the code", lines)
+	if n := len(f.Dependents); n > 0 {
+		addList(p, steps(f.Dependents[n-1].Step), lines)
+	}
 }
 
-func graphSearch() Tool {
-	return Define(Spec{Name: "graph_search", Title: "Search the code", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Find files, packages, types, functions, methods and decisions of this project by parts of their names, with their places. " +
-			"It knows declarations as the files are now, not other text. Then see who uses one with graph_refs.",
-		Example: `{"query":"open store","kinds":["function"]}`},
-		func(ctx context.Context, c *Call, in graphSearchIn) (*nodesOutput, error) {
+func steps(n int) string {
+	if n == 1 {
+		return "1 step away"
+	}
+	return strconv.Itoa(n) + " steps away"
+}
+
+func graphDependents() Tool {
+	return Define(Spec{Name: "graph_dependents", Title: "What a change may reach", Effect: Reads, Right: Read, Idempotent: true,
+		Description: "List what depends on something in this project's code, directly or through others, the nearest first. Look here before you " +
+			"change what others use.",
+		Example: `{"name":"store.Shelf","depth":2}`},
+		func(ctx context.Context, c *Call, in graphDependentsIn) (*graphDependentsResult, error) {
 			code, err := c.code(ctx)
 			if err != nil {
 				return nil, err
 			}
 			if in.Limit == 0 {
-				in.Limit = 20
+				in.Limit = 30
 			}
-			found := codebase.Search(code.View(), codebase.Query{Words: in.Query, Kinds: nodeKinds(in.Kinds), Path: in.Path, Exported: in.Exported},
-				codegraph.Page{Limit: in.Limit, Offset: in.Offset})
-			out := &nodesOutput{Nodes: []nodeView{}, Total: found.Total, Next: nextOf(in.Offset, len(found.Results), min(found.Total, codegraph.MaxLimit))}
-			for i := range found.Results {
-				out.Nodes = append(out.Nodes, showNode(&found.Results[i].Node))
+			if in.Depth == 0 {
+				in.Depth = 3
+			}
+			deps, err := code.View().Dependents(in.Name, in.Depth, codegraph.Page{Limit: in.Limit, Offset: in.Offset})
+			if err != nil {
+				return nil, nameError(err)
+			}
+			out := &graphDependentsResult{Node: showNode(&deps.Node), Dependents: []dependentView{}, Total: deps.Total, Further: deps.More,
+				Next: nextOffset(in.Offset, len(deps.Dependents), deps.Total)}
+			for i := range deps.Dependents {
+				d := &deps.Dependents[i]
+				out.Dependents = append(out.Dependents, dependentView{showNode(&d.Node), d.Depth, string(d.Kind), fileLine(d.Via, maxID), string(d.How)})
 			}
 			return out, nil
 		})

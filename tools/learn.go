@@ -11,7 +11,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/harvest/consolidate"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/session"
 )
 
@@ -26,8 +25,8 @@ const (
 	outcomeDisputed   = "disputed"   // it contradicts a claim that stands; a person decides
 )
 
-// Learned is what came of something that an agent wanted to be known.
-type Learned struct {
+// learnResult is the outcome of learning a claim.
+type learnResult struct {
 	Outcome    string   `json:"outcome" rule:"enum=learned|known|reinforced|echo|rejected|outdated|disputed"`
 	ID         string   `json:"id,omitempty" jsonschema:"of the claim that says so now"`
 	Status     string   `json:"status,omitempty"`
@@ -39,7 +38,7 @@ type Learned struct {
 }
 
 // Write implements Output.
-func (l *Learned) Write(p *Page) {
+func (l *learnResult) Write(p *Page) {
 	p.Line(map[string]string{
 		outcomeLearned:    "Learned as a new claim.",
 		outcomeKnown:      "That is known already; nothing was added.",
@@ -65,9 +64,9 @@ func (l *Learned) Write(p *Page) {
 	}
 }
 
-// learn consolidates a new claim of the agent's with what is known. The claim's
-// evidence has an agent's trust at most.
-func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+// learn consolidates a new claim of the agent with what is known. The claim's evidence has
+// an agent's trust at most.
+func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
 	k.Scope, k.Project, k.Session, k.Branch, k.Actor = c.scope(), c.Project, c.Session, c.Branch, c.actor()
 	k.CreatedAt = c.Now()
 	given := k.Text
@@ -82,7 +81,7 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned
 	if echo {
 		return c.outcome(ctx, outcomeEcho, id, notes)
 	}
-	release, err := c.r.writing.Take(ctx, c.Owner)
+	release, err := c.r.writeLocks.Take(ctx, c.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +100,14 @@ func (c *Call) learn(ctx context.Context, k ken.Claim, notes []string) (*Learned
 	return out, nil
 }
 
-// learnKey makes learning the same twice one claim, also from two processes at once.
+// learnKey returns the key that makes learning the same text twice one claim, even from two
+// processes at once.
 func learnKey(k *ken.Claim) string {
-	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(squeeze(k.Text))))
+	sum := sha256.Sum256([]byte(k.Scope.String() + "\x00" + string(k.Kind) + "\x00" + strings.ToLower(collapseSpaces(k.Text))))
 	return "tool:" + hex.EncodeToString(sum[:16])
 }
 
-func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*Learned, error) {
+func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*learnResult, error) {
 	known, err := consolidate.Similar(ctx, c.Store, k)
 	if err != nil {
 		return nil, err
@@ -116,13 +116,13 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*L
 	a := consolidate.Plan(k, known)
 	switch own := a.Own; {
 	case own != "" && a.Do == consolidate.Skip:
-		return c.again(ctx, own, k.Evidence, notes)
+		return c.reinforce(ctx, own, k.Evidence, notes)
 	case a.Do == consolidate.Skip:
-		return c.skipped(ctx, a, notes)
+		return c.skipOutcome(ctx, a, notes)
 	case a.Do == consolidate.Reinforce:
-		return c.again(ctx, a.IDs[0], a.Evidence, notes)
+		return c.reinforce(ctx, a.IDs[0], a.Evidence, notes)
 	}
-	res, err := consolidate.Apply(ctx, recordingStore{c.Store, c.handle()}, k, known)
+	res, err := consolidate.Apply(ctx, auditedStore{c.Store, c.handle()}, k, known)
 	if err != nil {
 		return nil, err
 	}
@@ -148,15 +148,15 @@ func (c *Call) consolidate(ctx context.Context, k ken.Claim, notes []string) (*L
 	return out, nil
 }
 
-// again is for a claim that says so already. It gets what backs it beside words: an
-// agent that repeats what it was told must not make it look surer.
-func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*Learned, error) {
+// reinforce handles a claim that is known already. The known claim gets the evidence other
+// than words: an agent that repeats what it was told must not make it look surer.
+func (c *Call) reinforce(ctx context.Context, id string, evidence []ken.Evidence, notes []string) (*learnResult, error) {
 	k, err := c.Store.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	trust := k.Support(nil).Trust
-	more := slices.DeleteFunc(lacking(k.Evidence, evidence), func(e ken.Evidence) bool {
+	more := slices.DeleteFunc(newEvidence(k.Evidence, evidence), func(e ken.Evidence) bool {
 		return !e.Hard() && !e.Backed() || e.Speaker() < trust
 	})
 	if len(more) == 0 || !slices.Contains(ken.RecallStatuses(), k.Status) {
@@ -169,7 +169,7 @@ func (c *Call) again(ctx context.Context, id string, evidence []ken.Evidence, no
 	return c.outcome(ctx, outcomeReinforced, id, notes)
 }
 
-func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string) (*Learned, error) {
+func (c *Call) skipOutcome(ctx context.Context, a consolidate.Action, notes []string) (*learnResult, error) {
 	what := map[string]string{consolidate.Rejected: outcomeRejected, consolidate.Outdated: outcomeOutdated}[a.Reason]
 	if what == "" {
 		what = outcomeKnown
@@ -183,8 +183,8 @@ func (c *Call) skipped(ctx context.Context, a consolidate.Action, notes []string
 
 // outcome says how the claim stands that something came of. What was injected may also
 // be a piece of the repository, or gone.
-func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*Learned, error) {
-	out := &Learned{Outcome: what, Notes: notes}
+func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*learnResult, error) {
+	out := &learnResult{Outcome: what, Notes: notes}
 	k, err := c.Store.Get(ctx, id)
 	switch {
 	case id == "", errors.Is(err, ken.ErrNotFound), err == nil && !c.sees(&k):
@@ -197,19 +197,19 @@ func (c *Call) outcome(ctx context.Context, what, id string, notes []string) (*L
 	return out, nil
 }
 
-// handle is the session's handle, which tells the audit trail of what is done.
+// handle returns the session's handle, which writes to the audit trail.
 func (c *Call) handle() *session.Session {
 	return c.r.layer.Handle(ken.Turn{Owner: c.Owner, Project: c.Project, Session: c.Session, Branch: c.Branch, Agent: c.Agent, Scopes: c.Scopes})
 }
 
-// recordingStore is a store whose new claims go through a session's handle.
-type recordingStore struct {
+// auditedStore is a store whose new claims go through a session's handle.
+type auditedStore struct {
 	consolidate.Store
 	h *session.Session
 }
 
 // WriteClaim implements ken.Store.
-func (r recordingStore) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
+func (r auditedStore) WriteClaim(ctx context.Context, k ken.Claim) (string, error) {
 	return r.h.Learn(ctx, k.Text, k.Evidence, func(o *ken.Claim) {
 		k.ID = o.ID
 		*o = k
@@ -217,7 +217,7 @@ func (r recordingStore) WriteClaim(ctx context.Context, k ken.Claim) (string, er
 }
 
 // SupersedeFor implements consolidate.Superseder where the store does.
-func (r recordingStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
+func (r auditedStore) SupersedeFor(ctx context.Context, oldID, newID, reason string, actor ken.Actor) error {
 	if s, ok := r.Store.(consolidate.Superseder); ok {
 		return s.SupersedeFor(ctx, oldID, newID, reason, actor)
 	}
@@ -225,7 +225,7 @@ func (r recordingStore) SupersedeFor(ctx context.Context, oldID, newID, reason s
 }
 
 // ByKey implements consolidate.Keyed where the store does.
-func (r recordingStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
+func (r auditedStore) ByKey(ctx context.Context, key string) (ken.Claim, error) {
 	if s, ok := r.Store.(consolidate.Keyed); ok {
 		return s.ByKey(ctx, key)
 	}
@@ -234,15 +234,15 @@ func (r recordingStore) ByKey(ctx context.Context, key string) (ken.Claim, error
 
 // learnIn are knowledge_learn's arguments.
 type learnIn struct {
-	Claim      string         `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
-	Evidence   []evidenceView `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
-	Heading    string         `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
-	Kind       string         `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
-	Status     string         `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
-	Confidence *float64       `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
-	Domain     string         `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
-	Tags       []string       `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
-	Entities   []string       `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
+	Claim      string       `json:"claim" rule:"filled;chars=4000" jsonschema:"one statement that makes sense without this conversation"`
+	Evidence   []evidenceIn `json:"evidence" rule:"items=20" jsonschema:"what backs it, at least one piece"`
+	Heading    string       `json:"heading,omitempty" rule:"chars=160" jsonschema:"topic, if the claim does not name it"`
+	Kind       string       `json:"kind,omitempty" rule:"enum=fact|finding;default=fact" jsonschema:"finding: a tool discovered it"`
+	Status     string       `json:"status,omitempty" rule:"enum=observed|inferred|hypothesis" jsonschema:"a hypothesis is not recalled by default"`
+	Confidence *float64     `json:"confidence,omitempty" rule:"min=0;max=1" jsonschema:"that it is true"`
+	Domain     string       `json:"domain,omitempty" rule:"chars=80" jsonschema:"such as architecture"`
+	Tags       []string     `json:"tags,omitempty" rule:"items=20;chars=80;filled"`
+	Entities   []string     `json:"entities,omitempty" rule:"items=20;chars=200;filled" jsonschema:"things that it is about"`
 }
 
 func knowledgeLearn() Tool {
@@ -250,7 +250,7 @@ func knowledgeLearn() Tool {
 		Description: "Keep a fact for later sessions, with its evidence: what the user told you (user_statement) or what you found out. " +
 			"One statement per call. Evidence that Ken can check makes it stronger. Known facts are not kept twice.",
 		Example: `{"claim":"Payments are retried three times.","evidence":[{"kind":"file","path":"retry.go"}]}`},
-		func(ctx context.Context, c *Call, in learnIn) (*Learned, error) {
+		func(ctx context.Context, c *Call, in learnIn) (*learnResult, error) {
 			ev, err := c.evidence(ctx, in.Evidence)
 			if err != nil {
 				return nil, err
@@ -260,7 +260,7 @@ func knowledgeLearn() Tool {
 			if in.Kind != "" {
 				k.Kind = ken.Kind(in.Kind)
 			}
-			if only(ev.pieces, ken.EvidenceModelInference) {
+			if onlyKind(ev.pieces, ken.EvidenceModelInference) {
 				k.Status, k.Confidence = ken.StatusHypothesis, 0.4
 			}
 			if in.Status != "" {
@@ -273,8 +273,8 @@ func knowledgeLearn() Tool {
 		})
 }
 
-// only reports evidence of nothing but one kind.
-func only(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
+// onlyKind reports whether all evidence is of one kind.
+func onlyKind(pieces []ken.Evidence, kind ken.EvidenceKind) bool {
 	for _, e := range pieces {
 		if e.Kind != kind {
 			return false
@@ -297,13 +297,13 @@ func memoryIngest() Tool {
 	return Define(Spec{Name: "memory_ingest", Title: "Remember a fact", Effect: Writes, Right: Write, Idempotent: true,
 		Description: "Another name of knowledge_learn, for a fact with little evidence.",
 		Example:     `{"text":"The user deploys on Tuesdays.","from":"user"}`},
-		func(ctx context.Context, c *Call, in ingestIn) (*Learned, error) {
-			given := []evidenceView{{Kind: string(ken.EvidenceAgentAssertion)}}
+		func(ctx context.Context, c *Call, in ingestIn) (*learnResult, error) {
+			given := []evidenceIn{{Kind: string(ken.EvidenceAgentAssertion)}}
 			if in.From == "user" {
 				given[0].Kind = string(ken.EvidenceUserStatement)
 			}
 			if in.URL != "" {
-				given = append(given, evidenceView{Kind: string(ken.EvidenceURL), URL: in.URL})
+				given = append(given, evidenceIn{Kind: string(ken.EvidenceURL), URL: in.URL})
 			}
 			ev, err := c.evidence(ctx, given)
 			if err != nil {
@@ -312,51 +312,4 @@ func memoryIngest() Tool {
 			return c.learn(ctx, ken.Claim{Kind: ken.KindFact, Heading: in.Heading, Text: in.Text, Evidence: ev.pieces, Status: ken.StatusObserved,
 				Confidence: 1, Importance: 0.5, Domain: in.Domain, Tags: in.Tags, SourceType: "tool:memory_ingest"}, ev.notes)
 		})
-}
-
-// markIn are forget_memory's arguments.
-type markIn struct {
-	ID     string `json:"id" rule:"filled;chars=80" jsonschema:"of the claim, such as the letters after k:"`
-	Reason string `json:"reason,omitempty" rule:"chars=400" jsonschema:"without repeating the claim"`
-}
-
-// candidateOutput is what came of a request that a person has to agree to.
-type candidateOutput struct {
-	ID      string `json:"id"`
-	Marked  bool   `json:"marked" jsonschema:"it is in the operator's attention queue"`
-	Again   bool   `json:"again,omitempty" jsonschema:"it was there already"`
-	Confirm string `json:"confirm" jsonschema:"the command with which the operator does it"`
-}
-
-// Write implements Output.
-func (m *candidateOutput) Write(p *Page) {
-	p.Line("Marked for the operator; nothing was changed. The claim stays in use until the operator confirms with: " + m.Confirm)
-	if m.Again {
-		p.Line("It was marked already.")
-	}
-}
-
-func forgetMemory() Tool {
-	return Define(Spec{Name: "forget_memory", Title: "Ask to forget a claim", Effect: Marks, Right: Write, Idempotent: true,
-		Description: "Ask the operator to erase a claim, for example when the user wants it forgotten. It stays until the operator confirms. " +
-			"If it is wrong, use knowledge_dispute.",
-		Example: `{"id":"3f9a2c71","reason":"the user asked for it"}`},
-		func(ctx context.Context, c *Call, in markIn) (*candidateOutput, error) {
-			k, err := c.find(ctx, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			fresh, err := c.mark(ctx, attention.ForgetRequested, k.ID, in.Reason)
-			if err != nil {
-				return nil, err
-			}
-			return &candidateOutput{ID: k.ID, Marked: true, Again: !fresh, Confirm: "ken forget " + k.ID}, nil
-		})
-}
-
-// mark asks a person about a claim.
-func (c *Call) mark(ctx context.Context, e attention.Event, id, reason string) (fresh bool, err error) {
-	c.Touch(id)
-	return attention.PutMark(ctx, c.Store.Shelf(), attention.Mark{Event: e, Claim: id, Reason: reason, Session: c.Session,
-		Actor: c.actor(), At: c.Now()})
 }

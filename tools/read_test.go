@@ -125,7 +125,7 @@ func TestListGoesOnWhereItEnded(t *testing.T) {
 	k.operator("Deploys run on Tuesday.", func(c *ken.Claim) { c.Kind = ken.KindHot })
 	var texts []string
 	for offset := 0; ; {
-		var got tools.ListOutput
+		var got tools.ListResult
 		k.call(&got, "memory_list", fmt.Sprintf(`{"kinds":["fact"],"limit":3,"offset":%d}`, offset))
 		for _, c := range got.Claims {
 			texts = append(texts, c.Text)
@@ -137,7 +137,7 @@ func TestListGoesOnWhereItEnded(t *testing.T) {
 	if len(texts) != 7 || texts[0] != "Shelf 6 holds gold." || texts[6] != "Shelf 0 holds gold." {
 		t.Errorf("listed %q", texts)
 	}
-	var none tools.ListOutput
+	var none tools.ListResult
 	k.call(&none, "memory_list", `{"offset":100}`)
 	if len(none.Claims) != 0 || none.Next != 0 {
 		t.Errorf("beyond the end: %+v", none)
@@ -155,7 +155,7 @@ func TestStats(t *testing.T) {
 	if err := k.layer.Recorded(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	var got tools.StatsOutput
+	var got tools.StatsResult
 	res := k.call(&got, "memory_stats", `{}`)
 	if got.Claims != 3 || got.Kinds["hot"] != 1 || got.Kinds["dependency"] != 1 || got.Trust["agent"] != 1 || got.Trust["operator"] != 2 || got.Tiers["Assumed"] != 1 || got.Sessions != 1 {
 		t.Errorf("got %+v", got)
@@ -221,7 +221,7 @@ func TestRecallSession(t *testing.T) {
 	if _, err := k.layer.Harvest(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	var got, named tools.SessionRecallOutput
+	var got, named tools.SessionResult
 	res := k.call(&got, "recall_session", `{}`)
 	k.call(&named, "recall_session", `{"session":"earlie"}`)
 	if got.Session != "earlier-session" || named.Session != got.Session || got.State != "harvested" || len(got.Claims) == 0 || got.Claims[0].Kind != "episode" {
@@ -240,7 +240,7 @@ func TestExplain(t *testing.T) {
 	in := k.operator("The payments service retries a failed transfer three times.")
 	out := k.operator("The lighthouse lamp restarts at midnight.")
 	receipt := k.says(user("How often does the payments service retry a failed transfer?"))
-	var all, one tools.ExplainOutput
+	var all, one tools.ExplainResult
 	res := k.call(&all, "knowledge_explain", `{}`)
 	if all.Turn != receipt.Turn || len(all.Injected) != 1 || all.Injected[0].ID != in || len(all.Injected[0].Found) == 0 {
 		t.Errorf("got %+v", all)

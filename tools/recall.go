@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/kenlayer/ken"
-	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Found is what a recall found, best first.
-type Found struct {
+// recallResult holds the claims that a recall found, best first.
+type recallResult struct {
 	Mode   string      `json:"mode" jsonschema:"how it was searched: hybrid, keyword or vector"`
 	Cause  string      `json:"cause,omitempty" jsonschema:"why the mode is less than what is configured"`
 	Claims []claimView `json:"claims"`
@@ -25,7 +24,7 @@ type Found struct {
 }
 
 // Write implements Output.
-func (f *Found) Write(p *Page) {
+func (f *recallResult) Write(p *Page) {
 	if len(f.Claims) == 0 {
 		p.Line("Nothing is known that bears on it.")
 	} else {
@@ -38,12 +37,12 @@ func (f *Found) Write(p *Page) {
 		p.Line(strconv.Itoa(f.More) + " rules about it were left out by the limit.")
 	}
 	for i := range f.Claims {
-		p.Item(&f.Claims[i])
+		p.claim(&f.Claims[i])
 	}
 }
 
-// recall asks what is known. Nothing of the question is kept.
-func (c *Call) recall(ctx context.Context, in recallIn) (*Found, error) {
+// recall searches what is known. It keeps nothing of the question.
+func (c *Call) recall(ctx context.Context, in recallIn) (*recallResult, error) {
 	f := c.filter(statuses(in.Statuses))
 	f.Kinds, f.ClaimsOnly = kinds(in.Kinds), !in.Documents
 	if in.MinTrust != "" {
@@ -55,7 +54,7 @@ func (c *Call) recall(ctx context.Context, in recallIn) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Found{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More}
+	out := &recallResult{Mode: string(got.Mode), Cause: oneLine(got.Cause, maxHeading), Claims: make([]claimView, 0, len(got.Claims)), More: got.More}
 	for i := range got.Claims {
 		r := &got.Claims[i]
 		k := c.showAs(r.Claim, r.Tier, r.Trust)
@@ -80,7 +79,7 @@ type recallOptions struct {
 	MinTrust  string   `json:"min_trust,omitempty" rule:"enum=external|agent|operator"`
 }
 
-// defaultLimit is how many claims a recall finds unless it says otherwise.
+// defaultLimit is the number of claims that a recall finds by default.
 const defaultLimit = 5
 
 func memoryRecall() Tool {
@@ -88,7 +87,7 @@ func memoryRecall() Tool {
 		Description: "Search what is known: facts, findings, summaries of sessions, playbooks, decisions. Use it before you ask the user " +
 			"what they may have said already, and when the knowledge block of this turn is not enough.",
 		Example: `{"query":"how are payments retried?","limit":5}`},
-		func(ctx context.Context, c *Call, in recallIn) (*Found, error) { return c.recall(ctx, in) })
+		func(ctx context.Context, c *Call, in recallIn) (*recallResult, error) { return c.recall(ctx, in) })
 }
 
 // knowledgeIn are knowledge_recall's arguments.
@@ -102,209 +101,9 @@ func knowledgeRecall() Tool {
 	return Define(Spec{Name: "knowledge_recall", Title: "Recall claims", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Another name of memory_recall.",
 		Example:     `{"question":"what patterns does this codebase use for transactions?","statuses":["verified","disputed"]}`},
-		func(ctx context.Context, c *Call, in knowledgeIn) (*Found, error) {
+		func(ctx context.Context, c *Call, in knowledgeIn) (*recallResult, error) {
 			return c.recall(ctx, recallIn{in.Question, in.recallOptions})
 		})
-}
-
-// sessionIn are recall_session's arguments.
-type sessionIn struct {
-	Session string `json:"session,omitempty" rule:"chars=256" jsonschema:"its id or the first 6 characters or more; default: the last session that ended"`
-	Limit   int    `json:"limit,omitempty" rule:"min=1;max=50;default=10"`
-}
-
-// sessionRecallOutput is what is left of a session.
-type sessionRecallOutput struct {
-	Session  string      `json:"session_id"`
-	State    string      `json:"state,omitempty" jsonschema:"open, ended, harvested or failed; none when no journal of it is kept"`
-	Agent    string      `json:"agent,omitempty"`
-	Started  time.Time   `json:"started,omitzero"`
-	Active   time.Time   `json:"active,omitzero"`
-	Goal     string      `json:"goal,omitempty" jsonschema:"what the user was after"`
-	LastStep string      `json:"last_step,omitempty"`
-	Open     []string    `json:"open,omitempty" jsonschema:"questions without an answer"`
-	Files    []string    `json:"files,omitempty"`
-	Claims   []claimView `json:"claims" jsonschema:"its summary first, then what was learned in it"`
-	NotShown int         `json:"not_shown,omitempty" jsonschema:"claims beyond the limit"`
-}
-
-// Write implements Output.
-func (s *sessionRecallOutput) Write(p *Page) {
-	line := "Session " + s.Session
-	if s.State != "" {
-		line += ", " + s.State + ", last active " + s.Active.Format("2006-01-02 15:04") + " UTC"
-	}
-	p.Line(line)
-	if len(s.Claims) == 0 {
-		p.Line("Nothing of it is kept.")
-	}
-	for i := range s.Claims {
-		p.Item(&s.Claims[i])
-	}
-	// What was said in it is content, and stands in the frame like any other.
-	for _, part := range []struct {
-		title string
-		texts []string
-	}{{"goal", filled(s.Goal)}, {"last step", filled(s.LastStep)}, {"open questions", s.Open}, {"files", s.Files}} {
-		if len(part.texts) > 0 {
-			p.Part(part.title, part.texts)
-		}
-	}
-}
-
-func filled(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
-}
-
-func recallSession() Tool {
-	return Define(Spec{Name: "recall_session", Title: "Recall a session", Effect: Reads, Right: Read, Idempotent: true,
-		Description: "Show what is left of an earlier session: its summary, what was learned, and where it stopped. Use it to continue earlier work.",
-		Example:     `{"limit":10}`},
-		func(ctx context.Context, c *Call, in sessionIn) (*sessionRecallOutput, error) {
-			if in.Limit == 0 {
-				in.Limit = 10
-			}
-			info, journaled, err := c.session(ctx, in.Session)
-			if err != nil {
-				return nil, err
-			}
-			out := &sessionRecallOutput{Session: info.ID, Claims: []claimView{}}
-			var claims []ken.Claim
-			if journaled {
-				out.State, out.Agent, out.Started, out.Active = string(info.State), oneLine(info.Agent, maxSource), info.Started.UTC(), info.Active.UTC()
-				if err := c.checkpoint(ctx, out); err != nil {
-					return nil, err
-				}
-				claims, err = c.outcomeOf(ctx, &info)
-			}
-			if err == nil && len(claims) == 0 {
-				claims, err = c.learnedIn(ctx, info.ID)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if len(claims) == 0 && !journaled {
-				return nil, noSession(in.Session)
-			}
-			slices.SortStableFunc(claims, func(a, b ken.Claim) int { return rankIn(&a) - rankIn(&b) })
-			if out.NotShown = len(claims) - in.Limit; out.NotShown > 0 {
-				claims = claims[:in.Limit]
-			}
-			out.NotShown = max(out.NotShown, 0)
-			for _, k := range claims {
-				out.Claims = append(out.Claims, c.show(k))
-			}
-			return out, nil
-		})
-}
-
-// rankIn puts a session's summary first.
-func rankIn(k *ken.Claim) int {
-	if k.Kind == ken.KindEpisode {
-		return 0
-	}
-	return 1
-}
-
-func noSession(id string) error {
-	return &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "there is no session " + clipped(id),
-		Try: "Leave session out for the last one, or take the id from knowledge_history of a claim."}
-}
-
-// session finds a session that the caller may see: one with a journal, or just the id
-// that claims may carry.
-func (c *Call) session(ctx context.Context, id string) (info session.Info, journaled bool, err error) {
-	j := c.r.layer.Journal(c.Owner)
-	if id == "" {
-		all, err := j.List(ctx)
-		if err != nil {
-			return info, false, err
-		}
-		for i := range all {
-			if s := &all[i]; s.ID != c.Session && s.State != session.Open && c.seesSession(s) {
-				return *s, true, nil
-			}
-		}
-		return info, false, &ken.Error{Code: ken.CodeNotFound, Field: "session", Msg: "no earlier session is kept", Try: "Use memory_recall instead."}
-	}
-	info, err = j.Find(ctx, id)
-	switch {
-	case errors.Is(err, ken.ErrNotFound), err == nil && !c.seesSession(&info):
-		return session.Info{About: session.About{ID: id}}, false, nil
-	case errors.Is(err, ken.ErrInvalid):
-		return info, false, invalid("session", clipped(id)+" does not name one session", "Give the whole id.")
-	}
-	return info, true, err
-}
-
-// seesSession reports whether a session is within the caller's scopes.
-func (c *Caller) seesSession(i *session.Info) bool {
-	if len(c.Scopes) == 0 {
-		return true
-	}
-	for _, s := range append([]ken.Scope{i.Scope}, i.Scopes...) {
-		if !s.IsZero() && !slices.Contains(c.Scopes, s) {
-			return false
-		}
-	}
-	return true
-}
-
-// checkpoint fills in where the session stopped.
-func (c *Call) checkpoint(ctx context.Context, out *sessionRecallOutput) error {
-	cp, ok, err := c.r.layer.Journal(c.Owner).Checkpoint(ctx, out.Session)
-	if err != nil || !ok {
-		return err
-	}
-	most := func(in []string, n int) (list []string) {
-		for _, s := range in[:min(n, len(in))] {
-			list = append(list, oneLine(s, 300))
-		}
-		return list
-	}
-	out.Goal, out.LastStep = oneLine(cp.Goal, 500), oneLine(cp.LastStep, 300)
-	out.Open, out.Files = most(cp.Open, 5), most(cp.Files, 10)
-	return nil
-}
-
-// outcomeOf reads what a harvest wrote.
-func (c *Call) outcomeOf(ctx context.Context, info *session.Info) (out []ken.Claim, err error) {
-	if info.Outcome == nil {
-		return nil, nil
-	}
-	o := info.Outcome
-	ids := slices.Concat(filled(o.Episode), o.Learned, o.Findings, o.Patterns)
-	for _, id := range ids {
-		k, err := c.Store.Get(ctx, id)
-		if errors.Is(err, ken.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if f := c.filter(ken.RecallStatuses()); f.Reject(k.Facts()) == "" {
-			out = append(out, k)
-		}
-	}
-	return out, nil
-}
-
-// learnedIn looks for the claims that carry a session.
-func (c *Call) learnedIn(ctx context.Context, id string) (out []ken.Claim, err error) {
-	f := c.filter(ken.RecallStatuses())
-	f.Now = c.Now()
-	for k, err := range c.Store.Scan(ctx, &f, every) {
-		if err != nil {
-			return nil, err
-		}
-		if k.Session == id {
-			out = append(out, k)
-		}
-	}
-	return out, nil
 }
 
 // listIn are memory_list's arguments.
@@ -315,14 +114,14 @@ type listIn struct {
 	Offset   int      `json:"offset,omitempty" rule:"min=0;max=10000" jsonschema:"next of the page before"`
 }
 
-// listOutput is a page of a list, newest first.
-type listOutput struct {
+// listResult is a page of claims, newest first.
+type listResult struct {
 	Claims []claimView `json:"claims"`
 	Next   int         `json:"next,omitempty" jsonschema:"the offset of the next page; none when this is the last"`
 }
 
 // Write implements Output.
-func (l *listOutput) Write(p *Page) {
+func (l *listResult) Write(p *Page) {
 	if len(l.Claims) == 0 {
 		p.Line("There is nothing on this page.")
 	} else {
@@ -332,7 +131,7 @@ func (l *listOutput) Write(p *Page) {
 		p.Line("There is more: offset " + strconv.Itoa(l.Next))
 	}
 	for i := range l.Claims {
-		p.Item(&l.Claims[i])
+		p.claim(&l.Claims[i])
 	}
 }
 
@@ -340,7 +139,7 @@ func memoryList() Tool {
 	return Define(Spec{Name: "memory_list", Title: "List what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "List what is known, newest first, in pages. To answer a question use memory_recall.",
 		Example:     `{"kinds":["fact"],"limit":10}`},
-		func(ctx context.Context, c *Call, in listIn) (*listOutput, error) {
+		func(ctx context.Context, c *Call, in listIn) (*listResult, error) {
 			if in.Limit == 0 {
 				in.Limit = 10
 			}
@@ -351,7 +150,7 @@ func memoryList() Tool {
 				return nil, err
 			}
 			hits := found.Hits[min(in.Offset, len(found.Hits)):]
-			out := &listOutput{Claims: []claimView{}}
+			out := &listResult{Claims: []claimView{}}
 			if len(hits) > in.Limit {
 				hits, out.Next = hits[:in.Limit], in.Offset+in.Limit
 			}
@@ -372,8 +171,8 @@ func memoryList() Tool {
 // statsIn are memory_stats' arguments: none.
 type statsIn struct{}
 
-// statsOutput counts what is known, as far as the caller sees it.
-type statsOutput struct {
+// statsResult counts the claims that the caller may see.
+type statsResult struct {
 	Claims   int            `json:"claims" jsonschema:"whatever their status, expired ones apart"`
 	Kinds    map[string]int `json:"kinds"`
 	Statuses map[string]int `json:"statuses"`
@@ -386,14 +185,14 @@ type statsOutput struct {
 }
 
 // Write implements Output.
-func (s *statsOutput) Write(p *Page) {
+func (s *statsResult) Write(p *Page) {
 	p.Line(fmt.Sprintf("%d claims, %d sessions; %d of %d records have a vector.", s.Claims, s.Sessions, s.Embedded, s.Records))
 	for _, m := range []struct {
 		name string
 		of   map[string]int
 	}{{"kinds", s.Kinds}, {"statuses", s.Statuses}, {"tiers", s.Tiers}, {"trust", s.Trust}} {
 		if len(m.of) > 0 {
-			p.Line(m.name + ": " + counted(m.of))
+			p.Line(m.name + ": " + countsText(m.of))
 		}
 	}
 	if !s.Newest.IsZero() {
@@ -401,10 +200,10 @@ func (s *statsOutput) Write(p *Page) {
 	}
 }
 
-// counted writes counts, and none for none.
-func counted(m map[string]int) string {
+// countsText formats counts, "none" for none.
+func countsText(m map[string]int) string {
 	var parts []string
-	for _, k := range sorted(m) {
+	for _, k := range sortedKeys(m) {
 		parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
 	}
 	if len(parts) == 0 {
@@ -413,26 +212,26 @@ func counted(m map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// reportEvery is how many claims are counted between two reports of progress.
+// reportEvery is the number of claims between two progress reports.
 const reportEvery = 1000
 
 func memoryStats() Tool {
 	return Define(Spec{Name: "memory_stats", Title: "Count what is known", Effect: Reads, Right: Read, Idempotent: true,
 		Description: "Count what is known by kind, status, tier and trust.", Example: `{}`},
-		func(ctx context.Context, c *Call, _ statsIn) (*statsOutput, error) {
-			out := &statsOutput{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
+		func(ctx context.Context, c *Call, _ statsIn) (*statsResult, error) {
+			out := &statsResult{Kinds: map[string]int{}, Statuses: map[string]int{}, Tiers: map[string]int{}, Trust: map[string]int{}}
 			f := c.filter(ken.Statuses())
 			f.Structural, f.Now = true, c.Now()
 			out.Embedded, out.Records = c.Store.Coverage()
-			for k, err := range c.Store.Scan(ctx, &f, every) {
+			for k, err := range c.Store.Scan(ctx, &f, allClaims) {
 				if err != nil {
 					return nil, err
 				}
 				v := c.r.layer.View(k)
 				out.Claims++
-				out.Kinds[bounded(string(k.Kind), 64)]++
+				out.Kinds[truncate(string(k.Kind), 64)]++
 				out.Statuses[string(k.Status)]++
 				out.Tiers[v.Tier.String()]++
 				out.Trust[v.Trust.String()]++

@@ -40,8 +40,8 @@ func schemaFor[T any]() (*schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%v is no struct", t)
 	}
-	plain(root)
-	if err := narrow(root, t); err != nil {
+	dropNull(root)
+	if err := applyRules(root, t); err != nil {
 		return nil, err
 	}
 	b, err := json.Marshal(withoutLengths(root))
@@ -81,9 +81,9 @@ func (s *schema) addNote() (err error) {
 	return err
 }
 
-// plain takes null out of the types: a field that is not there is left out, and
+// dropNull takes null out of the types: a field that is not there is left out, and
 // clients differ in what they make of a list of types.
-func plain(s *jsonschema.Schema) {
+func dropNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -91,23 +91,23 @@ func plain(s *jsonschema.Schema) {
 		s.Type, s.Types = s.Types[1-i], nil
 	}
 	for _, p := range s.Properties {
-		plain(p)
+		dropNull(p)
 	}
-	plain(s.Items)
+	dropNull(s.Items)
 	if s.Type == "object" && s.Properties == nil {
-		plain(s.AdditionalProperties)
+		dropNull(s.AdditionalProperties)
 	}
 }
 
-// narrow applies the rule tags of a struct's fields.
-func narrow(s *jsonschema.Schema, t reflect.Type) error {
+// applyRules applies the rule tags of a struct's fields.
+func applyRules(s *jsonschema.Schema, t reflect.Type) error {
 	for f := range fields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := s.Properties[name]
 		if p == nil {
 			continue
 		}
-		if err := rule(p, f.Tag.Get("rule")); err != nil {
+		if err := applyRule(p, f.Tag.Get("rule")); err != nil {
 			return fmt.Errorf("field %s: %w", name, err)
 		}
 		inner, at := f.Type, p
@@ -118,7 +118,7 @@ func narrow(s *jsonschema.Schema, t reflect.Type) error {
 			inner = inner.Elem()
 		}
 		if inner.Kind() == reflect.Struct && at != nil && at.Properties != nil {
-			if err := narrow(at, inner); err != nil {
+			if err := applyRules(at, inner); err != nil {
 				return err
 			}
 		}
@@ -137,7 +137,7 @@ func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
-func rule(p *jsonschema.Schema, tag string) error {
+func applyRule(p *jsonschema.Schema, tag string) error {
 	if tag == "" {
 		return nil
 	}
@@ -182,34 +182,34 @@ func rule(p *jsonschema.Schema, tag string) error {
 // should write, and little enough to be read for nothing.
 const maxArguments = 256 << 10
 
-// maxFaults is how many faults of one call are told.
+// maxFaults is the most faults of one call that are reported.
 const maxFaults = 8
 
-// fault is one thing that is wrong with arguments.
-type fault struct {
+// argumentFault is one fault in the arguments of a call.
+type argumentFault struct {
 	field string // as in evidence[0].kind; "" is the whole
 	msg   string
 }
 
-func (f fault) String() string {
+func (f argumentFault) String() string {
 	if f.field == "" {
 		return f.msg
 	}
 	return f.field + ": " + f.msg
 }
 
-// read decodes arguments and checks them against the schema. What it returns decodes
+// decode decodes arguments and checks them against the schema. What it returns decodes
 // into the struct that the schema is of; nothing at all stands for an empty object.
-func (s *schema) read(args json.RawMessage) (json.RawMessage, []fault) {
+func (s *schema) decode(args json.RawMessage) (json.RawMessage, []argumentFault) {
 	if len(args) > maxArguments {
-		return nil, []fault{{"", fmt.Sprintf("the arguments are %d bytes long, and %d is the most", len(args), maxArguments)}}
+		return nil, []argumentFault{{"", fmt.Sprintf("the arguments are %d bytes long, and %d is the most", len(args), maxArguments)}}
 	}
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
 	if !utf8.Valid(args) {
-		return nil, []fault{{"", "the arguments are not valid UTF-8"}}
+		return nil, []argumentFault{{"", "the arguments are not valid UTF-8"}}
 	}
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
@@ -221,20 +221,20 @@ func (s *schema) read(args json.RawMessage) (json.RawMessage, []fault) {
 		}
 	}
 	if err != nil {
-		return nil, []fault{{"", "the arguments are not JSON: " + err.Error()}}
+		return nil, []argumentFault{{"", "the arguments are not JSON: " + err.Error()}}
 	}
 	c := checker{}
 	c.check(s.root, "", v)
 	return args, c.faults
 }
 
-// checker collects what is wrong with a value: everything, so that a model can mend a
-// call at once. It knows the keywords that schemaFor writes.
-type checker struct{ faults []fault }
+// checker collects all faults of a value, so that a model can correct a call at once. It
+// knows the keywords that schemaFor writes.
+type checker struct{ faults []argumentFault }
 
 func (c *checker) add(field, format string, args ...any) {
 	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, fault{field, fmt.Sprintf(format, args...)})
+		c.faults = append(c.faults, argumentFault{field, fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -243,14 +243,14 @@ func (c *checker) check(s *jsonschema.Schema, field string, v any) {
 	case "object":
 		m, ok := v.(map[string]any)
 		if !ok {
-			c.add(field, "is %s, expected an object", shown(v))
+			c.add(field, "is %s, expected an object", quoteValue(v))
 			return
 		}
 		c.object(s, field, m)
 	case "array":
 		list, ok := v.([]any)
 		if !ok {
-			c.add(field, "is %s, expected %s", shown(v), expected(s))
+			c.add(field, "is %s, expected %s", quoteValue(v), expected(s))
 			return
 		}
 		if s.MaxItems != nil && len(list) > *s.MaxItems {
@@ -265,9 +265,9 @@ func (c *checker) check(s *jsonschema.Schema, field string, v any) {
 		n := utf8.RuneCountInString(text)
 		switch {
 		case !ok:
-			c.add(field, "is %s, expected %s", shown(v), expected(s))
+			c.add(field, "is %s, expected %s", quoteValue(v), expected(s))
 		case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
-			c.add(field, "is %s, expected %s%s", shown(v), expected(s), meant(text, words(s.Enum)))
+			c.add(field, "is %s, expected %s%s", quoteValue(v), expected(s), suggest(text, enumNames(s.Enum)))
 		case s.MinLength != nil && n < *s.MinLength:
 			c.add(field, "is empty")
 		case s.MaxLength != nil && n > *s.MaxLength:
@@ -275,11 +275,11 @@ func (c *checker) check(s *jsonschema.Schema, field string, v any) {
 		}
 	case "boolean":
 		if _, ok := v.(bool); !ok {
-			c.add(field, "is %s, expected true or false", shown(v))
+			c.add(field, "is %s, expected true or false", quoteValue(v))
 		}
 	case "integer", "number":
 		if !fits(s, v) {
-			c.add(field, "is %s, expected %s", shown(v), expected(s))
+			c.add(field, "is %s, expected %s", quoteValue(v), expected(s))
 		}
 	}
 }
@@ -304,18 +304,18 @@ func (c *checker) object(s *jsonschema.Schema, field string, m map[string]any) {
 	for _, name := range keys {
 		p := s.Properties[name]
 		if p == nil {
-			hint := meant(name, names)
+			hint := suggest(name, names)
 			if hint == "" {
 				hint = "; there are " + strings.Join(names, ", ")
 			}
-			c.add(at(clipped(name)), "there is no such field%s", hint)
+			c.add(at(clip(name)), "there is no such field%s", hint)
 			continue
 		}
 		c.check(p, at(name), m[name])
 	}
 }
 
-// fits reports a number within its bounds.
+// fits reports whether a number is within its bounds.
 func fits(s *jsonschema.Schema, v any) bool {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -333,12 +333,12 @@ func fits(s *jsonschema.Schema, v any) bool {
 	return (s.Minimum == nil || f >= *s.Minimum) && (s.Maximum == nil || f <= *s.Maximum)
 }
 
-// expected says in words what a value must look like.
+// expected describes the values that a schema allows.
 func expected(s *jsonschema.Schema) string {
 	switch s.Type {
 	case "string":
 		if s.Enum != nil {
-			return "one of " + strings.Join(words(s.Enum), ", ")
+			return "one of " + strings.Join(enumNames(s.Enum), ", ")
 		}
 		return "a string"
 	case "integer", "number":
@@ -358,8 +358,8 @@ func expected(s *jsonschema.Schema) string {
 	return "an object"
 }
 
-// meant is a hint at the name that somebody may have had in mind; "" without one.
-func meant(got string, names []string) string {
+// suggest returns a hint at the name that was probably meant, "" for none.
+func suggest(got string, names []string) string {
 	if len(got) > 64 {
 		return ""
 	}
@@ -375,7 +375,7 @@ func meant(got string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
-func words(enum []any) []string {
+func enumNames(enum []any) []string {
 	out := make([]string, len(enum))
 	for i, v := range enum {
 		out[i] = fmt.Sprint(v)
@@ -383,8 +383,8 @@ func words(enum []any) []string {
 	return out
 }
 
-// shown is a value in a message, shortened.
-func shown(v any) string {
+// quoteValue returns a value for a message, shortened.
+func quoteValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -393,41 +393,15 @@ func shown(v any) string {
 	case []any:
 		return "a list"
 	case string:
-		return strconv.Quote(clipped(v))
+		return strconv.Quote(clip(v))
 	}
-	return clipped(fmt.Sprint(v))
+	return clip(fmt.Sprint(v))
 }
 
-func clipped(s string) string {
+func clip(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}
 	return s
-}
-
-// function is a tool as a chat completions request names it.
-type function struct {
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	} `json:"function"`
-}
-
-// OpenAI is the value of tools in a chat completions request: what the caller may
-// use, for function calling. Package openaitools has it in go-openai's types.
-func (r *Registry) OpenAI(c Caller) json.RawMessage {
-	list := []function{}
-	for _, t := range r.Tools(c) {
-		f := function{Type: "function"}
-		f.Function.Name, f.Function.Description, f.Function.Parameters = t.Name, t.Description, t.in.json
-		list = append(list, f)
-	}
-	b, err := json.Marshal(list)
-	if err != nil { // schemas are JSON
-		panic(fmt.Sprintf("tools: write the tools: %v", err))
-	}
-	return b
 }

@@ -23,7 +23,7 @@ const fridays = "Never deploy the payments service on Fridays; it depends on the
 // agent's word, until a person approves it.
 func TestARuleIsKeptAndShown(t *testing.T) {
 	k := newKit(t)
-	var got tools.ConstraintAddOutput
+	var got tools.ConstraintResult
 	res := k.call(&got, "constraint_add", `{"text":"`+fridays+`","entities":["payments"],"evidence":[{"kind":"user_statement"}]}`)
 	if got.Outcome != "candidate" || got.Trust != "agent" || !slices.Equal(got.Entities, []string{"payments"}) || !slices.Contains(got.Dependencies, "payments requires ledger") ||
 		!slices.Contains(res.Changed, got.ID) || len(res.Changed) != 2 {
@@ -36,7 +36,7 @@ func TestARuleIsKeptAndShown(t *testing.T) {
 	if res := again.call(&got, "constraint_add", `{"text":"`+fridays+`","entities":["payments"]}`); got.Outcome != "known" || len(res.Changed) != 0 {
 		t.Errorf("%+v", got)
 	}
-	var before tools.EntityShowOutput
+	var before tools.EntityResult
 	if res := again.call(&before, "entity_show", `{"name":"payments"}`); len(before.Constraints) != 0 || !strings.Contains(res.Text, "candidate rule") {
 		t.Errorf("nobody has approved it: %s", res.Text)
 	}
@@ -51,7 +51,7 @@ func TestARuleIsKeptAndShown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, name := range []string{"payments", "The Ledger"} {
-		var shown tools.EntityShowOutput
+		var shown tools.EntityResult
 		res := again.call(&shown, "entity_show", mustJSON(map[string]any{"name": name}))
 		if len(shown.Constraints) != 1 || shown.Constraints[0].Claim.Text != fridays || !strings.Contains(res.Text, "Never deploy") {
 			t.Errorf("%s: %+v\n%s", name, shown.Constraints, res.Text)
@@ -82,7 +82,7 @@ func TestWhatAPageSaysBecomesNoRule(t *testing.T) {
 		t.Errorf("%d claims, and it has become %+v", k.count(), c)
 	}
 	// A task with such words is an external one.
-	var got tools.TaskOutput
+	var got tools.TaskResult
 	k.call(&got, "task_create", mustJSON(map[string]any{"title": page}))
 	if got.Task.Trust != "external" || len(got.Notes) == 0 {
 		t.Errorf("%+v", got)
@@ -91,7 +91,7 @@ func TestWhatAPageSaysBecomesNoRule(t *testing.T) {
 
 func TestDependenciesOfAnAgent(t *testing.T) {
 	k := newKit(t)
-	var got, again tools.DependencyAddOutput
+	var got, again tools.DependencyResult
 	k.call(&got, "dependency_add", `{"source":"The Payments-Service","type":"requires","target":"ledger","strength":0.8}`)
 	if res := k.call(&again, "dependency_add", `{"source":"payments_service","type":"requires","target":"ledger"}`); again.ID != got.ID || again.Strength != 0.8 || len(res.Changed) != 0 {
 		t.Errorf("%+v and %+v", got, again)
@@ -108,12 +108,12 @@ func TestDependenciesOfAnAgent(t *testing.T) {
 
 func TestTasksOfAnAgent(t *testing.T) {
 	k := newKit(t)
-	var made, moved tools.TaskOutput
+	var made, moved tools.TaskResult
 	k.call(&made, "task_create", `{"title":"Move the ledger","about":["Ledger"],"expires_at":"2099-12-31"}`)
 	if made.Task.ID != "T-0001" || made.Task.Status != "open" || made.Task.Trust != "agent" || made.Task.ExpiresAt.Year() != 2099 {
 		t.Errorf("%+v", made)
 	}
-	var again tools.TaskOutput
+	var again tools.TaskResult
 	if res := k.call(&again, "task_create", `{"title":"move the  LEDGER"}`); again.Task.ID != "T-0001" || len(again.Notes) != 1 || len(res.Changed) != 0 {
 		t.Errorf("sent twice it is two: %+v", again)
 	}
@@ -128,7 +128,7 @@ func TestTasksOfAnAgent(t *testing.T) {
 	k.fails(ken.CodeInvalid, "task_update", `{"id":"T-0001"}`)
 	k.fails(ken.CodeInvalid, "task_update", `{"id":"T-0001","expires_at":"soon"}`)
 	k.fails(ken.CodeNotFound, "task_update", `{"id":"T-0099","status":"open"}`)
-	var list tools.TaskListOutput
+	var list tools.TaskListResult
 	if k.call(&list, "task_list", `{}`); len(list.Tasks) != 0 {
 		t.Errorf("%+v", list)
 	}
@@ -149,7 +149,7 @@ func TestTasksAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	var list tools.TaskListOutput
+	var list tools.TaskListResult
 	if k.call(&list, "task_list", `{"limit":5}`); list.Total != 7 || list.Next != 5 {
 		t.Errorf("%+v", list)
 	}
@@ -175,7 +175,7 @@ func TestStructureIsKeptWithinScopes(t *testing.T) {
 		}
 	}
 	// The same words are a rule of its own there.
-	var got tools.ConstraintAddOutput
+	var got tools.ConstraintResult
 	if blue.call(&got, "constraint_add", `{"text":"Never open the brass vault at night.","entities":["brass vault"]}`); got.Outcome != "candidate" || k.claim(got.ID).Scope != scope("blue") {
 		t.Errorf("%+v", got)
 	}
@@ -191,7 +191,7 @@ func TestAThousandRulesAndHostileNames(t *testing.T) {
 			Evidence: []ken.Evidence{ken.FromHumanAssertion("ada", time.Now(), "")}, Status: ken.StatusObserved}
 	}
 	k.fill(claims)
-	var got tools.EntityShowOutput
+	var got tools.EntityResult
 	res := k.call(&got, "entity_show", `{"name":"vault"}`)
 	if n := utf8.RuneCountInString(res.Text); n > tools.MaxText || !strings.Contains(res.Text, "More was found than fits") || got.More != 800 || len(got.Constraints) != 200 {
 		t.Errorf("%d characters, %d rules and %d more", n, len(got.Constraints), got.More)
@@ -221,7 +221,7 @@ func TestWhatEntityShowShowedIsNotLearnedBack(t *testing.T) {
 		c.Scope = ken.Scope{Type: ken.ScopeRepo, ID: "x"}
 	})
 	k.call(nil, "entity_show", `{"name":"payments"}`)
-	var got tools.Learned
+	var got tools.LearnResult
 	if k.call(&got, "memory_ingest", `{"text":"`+retries+`"}`); got.Outcome != "echo" || got.ID != id {
 		t.Errorf("%+v", got)
 	}

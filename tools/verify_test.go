@@ -15,7 +15,7 @@ import (
 
 func (k *kit) learned(text string) string {
 	k.Helper()
-	var got tools.Learned
+	var got tools.LearnResult
 	k.call(&got, "knowledge_learn", `{"claim":"`+text+`","evidence":[{"kind":"agent_assertion"}]}`)
 	if got.Outcome != "learned" {
 		k.Fatalf("%s: %+v", text, got)
@@ -36,7 +36,7 @@ func TestAnAgentCantVerifyByItsWord(t *testing.T) {
 		`{"kind":"tool_result","tool_call_id":"c1"},{"kind":"tool_result","tool_call_id":"c2"}`,
 		`{"kind":"url","url":"https://example.org/a"},{"kind":"url","url":"https://example.org/b"}`,
 	} {
-		var got tools.VerifyOutput
+		var got tools.VerifyResult
 		k.call(&got, "knowledge_verify", `{"id":"`+id+`","evidence":[`+evidence+`]}`)
 		if got.Verified || got.Tier == "Verified" || got.Hard != 0 || len(got.Missing) == 0 {
 			t.Errorf("%s: %+v", evidence, got)
@@ -64,9 +64,9 @@ func TestVerifyByWhatWasSeen(t *testing.T) {
 	msgs = append(msgs, ran("c2", "make lint", "Exit code: 2\nOutput:\nlint failed\n")...)
 	msgs = append(msgs, ran("c3", "true", "Exit code: 0\nOutput:\n")...)
 	k.says(msgs...)
-	var got tools.VerifyOutput
-	verify := func(evidence string) tools.VerifyOutput {
-		got = tools.VerifyOutput{}
+	var got tools.VerifyResult
+	verify := func(evidence string) tools.VerifyResult {
+		got = tools.VerifyResult{}
 		k.call(&got, "knowledge_verify", `{"id":"`+id[len(id)-8:]+`","evidence":[`+evidence+`]}`)
 		return got
 	}
@@ -105,7 +105,7 @@ func TestCommitsAloneDontVerify(t *testing.T) {
 	k := newKit(t)
 	sha := commit(t, k.layer.Root())
 	id := k.learned("The ledger closes at noon.")
-	var got tools.VerifyOutput
+	var got tools.VerifyResult
 	k.call(&got, "knowledge_verify", `{"id":"`+id+`","evidence":[{"kind":"git_history","commit":"`+sha+`"}]}`)
 	if got.Verified || got.Hard != 1 || !strings.Contains(strings.Join(got.Missing, "\n"), "a run that Ken has seen") {
 		t.Errorf("got %+v", got)
@@ -135,7 +135,7 @@ func TestWhatOnlyAPersonVerifies(t *testing.T) {
 func TestDispute(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("The timeout is 30 s.")
-	var got tools.DisputeOutput
+	var got tools.DisputeResult
 	k.call(&got, "knowledge_dispute", `{"id":"`+id+`","reason":"config.go says 5 s","evidence":[{"kind":"tool_result","tool_call_id":"c9","detail":"timeout: 5s"}]}`)
 	if !got.Disputed || got.Marked || got.Status != "disputed" {
 		t.Errorf("got %+v", got)
@@ -144,14 +144,14 @@ func TestDispute(t *testing.T) {
 	if c.Status != ken.StatusDisputed || len(c.Evidence) != 1 || c.Support(nil).Trust != ken.TrustOperator {
 		t.Errorf("what speaks against a claim became its evidence: %+v", c)
 	}
-	var found tools.Found
+	var found tools.RecallResult
 	if k.call(&found, "memory_recall", `{"query":"what is the timeout?"}`); len(found.Claims) != 0 {
 		t.Errorf("still recalled: %+v", found.Claims)
 	}
 	if k.call(&found, "knowledge_recall", `{"question":"what is the timeout?","statuses":["disputed"]}`); len(found.Claims) != 1 {
 		t.Errorf("not found as disputed: %+v", found.Claims)
 	}
-	var h tools.HistoryOutput
+	var h tools.HistoryResult
 	res := k.call(&h, "knowledge_history", `{"id":"`+id+`"}`)
 	if last := h.Events[len(h.Events)-1]; last.To != "disputed" || last.By != "tester" || !strings.Contains(last.Reason, "5 s") || !strings.Contains(res.Text, "tool_result c9") {
 		t.Errorf("history %+v", h.Events)
@@ -165,7 +165,7 @@ func TestRulesOfAPersonAreOnlyMarked(t *testing.T) {
 	rule := k.operator("Never deploy on a Friday.", func(c *ken.Claim) { c.Constraint = true })
 	hot := k.operator("The on-call phone is in the kitchen.", func(c *ken.Claim) { c.Kind = ken.KindHot })
 	for _, id := range []string{rule, hot} {
-		var got tools.DisputeOutput
+		var got tools.DisputeResult
 		k.call(&got, "knowledge_dispute", `{"id":"`+id+`","reason":"the page says so"}`)
 		if got.Disputed || !got.Marked || k.claim(id).Status != ken.StatusObserved {
 			t.Errorf("got %+v", got)
@@ -191,7 +191,7 @@ func (k *kit) queue() (items []attention.Item) {
 func TestForgetOnlyMarks(t *testing.T) {
 	k := newKit(t)
 	id := k.operator("Ada's birthday is in May.")
-	var got tools.CandidateOutput
+	var got tools.MarkResult
 	k.call(&got, "forget_memory", `{"id":"`+id[:13]+`","reason":"the user asked for it"}`)
 	if !got.Marked || got.Again || got.ID != id || got.Confirm != "ken forget "+id {
 		t.Errorf("got %+v", got)
@@ -203,7 +203,7 @@ func TestForgetOnlyMarks(t *testing.T) {
 	if c := k.claim(id); c.Status != ken.StatusObserved || c.Text != "Ada's birthday is in May." {
 		t.Errorf("it has become %+v", c)
 	}
-	var found tools.Found
+	var found tools.RecallResult
 	if k.call(&found, "memory_recall", `{"query":"when is Ada's birthday?"}`); len(found.Claims) != 1 {
 		t.Errorf("no longer recalled: %+v", found)
 	}
@@ -230,7 +230,7 @@ func TestForgetOnlyMarks(t *testing.T) {
 		}
 	})
 	k.fails(ken.CodeNotFound, "forget_memory", `{"id":"`+id+`"}`)
-	var h tools.HistoryOutput
+	var h tools.HistoryResult
 	k.call(&h, "knowledge_history", `{"id":"`+id+`"}`)
 	if h.Claim != nil || h.Events[len(h.Events)-1].Type != "claim.forgotten" {
 		t.Errorf("history of a forgotten claim: %+v", h)

@@ -1,3 +1,6 @@
+// Package openaitools offers Ken's tools to a model through go-openai. [Tools] returns the
+// tools for a request. A [Loop] runs the calls of the model, returns their results to it,
+// and asks again until it answers in words.
 package openaitools
 
 import (
@@ -13,29 +16,30 @@ import (
 	"github.com/kenlayer/ken/tools"
 )
 
-// DefaultRounds is how often a model may call tools before it has to answer.
+// DefaultRounds is the number of answers with tool calls after which a model has to answer
+// in words.
 const DefaultRounds = 8
 
-// maxCalls bounds the calls of one answer that are run; the rest are told to wait.
+// maxCalls is the most calls of one answer that are run; the model must repeat the rest.
 const maxCalls = 16
 
 // Ask asks a model once. offered is empty when it is to answer in words.
 type Ask func(ctx context.Context, messages []openai.ChatCompletionMessage, offered []openai.Tool) (openai.ChatCompletionMessage, error)
 
-// Loop answers with tools. It is safe for concurrent use if its functions are.
+// Loop runs a chat with tools. It is safe for concurrent use if its functions are.
 type Loop struct {
 	Registry *tools.Registry
 	Caller   tools.Caller // who the agent is; see tools.Caller
 	Ask      Ask
 	Rounds   int // most answers that call tools; <= 0 means DefaultRounds
-	// Refuse is asked about each call before it runs; the model is told its error instead
-	// of a result. May be nil.
+	// Refuse is called before each call runs. If it returns an error, the call does not run
+	// and the model gets the error. May be nil.
 	Refuse func(call openai.ToolCall) error
-	// Called is told of each call once it has ended, in order; result is the zero
-	// value with an error. May be nil.
+	// Called is called after each call has ended, in order; result is the zero value with
+	// an error. May be nil.
 	Called func(call openai.ToolCall, result tools.Result, err error)
 	// Others runs a tool that the registry does not have, for a program with tools of its
-	// own, which are offered as well. May be nil.
+	// own: those in Offered. May be nil.
 	Others  func(ctx context.Context, call openai.ToolCall) (string, error)
 	Offered []openai.Tool
 }
@@ -59,10 +63,11 @@ func Client(c interface {
 	}
 }
 
-// Run asks until the model answers in words, and returns all messages that came of
-// it, the answer last: append them to the conversation. messages is not changed. An
-// error of Ask is returned with what came before it, in which no call is without its
-// answer, and with what it had of an answer that broke off; so is ctx's. A tool's error is none: the model is told, and may mend its call.
+// Run asks until the model answers in words. It returns the messages that were added, the
+// answer last: append them to the conversation. messages is not changed. An error of Ask, or
+// ctx's, is returned with the messages before it and with the part of an answer that broke
+// off; every call in them has its result. A tool's error is not an error of Run: the model
+// is told, and may correct its call.
 func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage) (added []openai.ChatCompletionMessage, err error) {
 	all := slices.Clip(messages)
 	offered := append(Tools(l.Registry, l.Caller), l.Offered...)
@@ -97,7 +102,7 @@ func (l *Loop) Run(ctx context.Context, messages []openai.ChatCompletionMessage)
 	}
 }
 
-// run runs one call and returns what the model is told.
+// run runs one call and returns its result for the model.
 func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 	if l.Refuse != nil {
 		if err := l.Refuse(call); err != nil {
@@ -127,4 +132,14 @@ func (l *Loop) run(ctx context.Context, call openai.ToolCall) string {
 		return tools.Explain(err)
 	}
 	return res.Text
+}
+
+// Tools returns the caller's tools as a chat completions request names them.
+func Tools(r *tools.Registry, c tools.Caller) []openai.Tool {
+	var out []openai.Tool
+	for _, t := range r.Tools(c) {
+		out = append(out, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: t.InputSchema()}})
+	}
+	return out
 }

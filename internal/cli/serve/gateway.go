@@ -63,7 +63,7 @@ func (s *serving) gateway(l *middleware.Layer) (*gateway.Gateway, error) {
 	s.metrics.WatchUsage(s.usage.Totals)
 	keys := operator.KeysPath(l.Config().State(l.Root()))
 	o := gateway.Options{Upstream: s.upstream, API: api.New(l, api.Options{Usage: s.usage, Log: s.log}), MCP: s.mcp, Metrics: s.metrics, Tracer: s.tracer, Log: s.log,
-		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), Admitted: func(r *access.Ring) { s.admitted(l, r) }}
+		Usage: s.usage, Keys: operator.OpenKeys(keys, nil), KeysChanged: func(r *access.Ring) { s.admitted(l, r) }}
 	if s.cfg.Gateway.Console {
 		s.console = console.New(l, console.Options{Secure: s.cfg.Gateway.TLSCert != "", Upstream: s.upstream, Version: cli.Version(), Log: s.log,
 			Usage: s.usage, Keys: operator.OpenKeys(keys, nil)})

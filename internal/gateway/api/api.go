@@ -1,14 +1,8 @@
 package api
 
 import (
-	"cmp"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"reflect"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,7 +13,7 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// Prefix is what the path of every route begins with.
+// Prefix begins the path of every route.
 const Prefix = "/api/"
 
 // DefaultMaxBody bounds a request's body in bytes: a claim's text of the greatest
@@ -93,7 +87,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer finds the route, checks all that its description promises, and runs it.
 func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
-	found, err := find(c.r)
+	found, err := findRoute(c.r)
 	if err != nil {
 		return nil, err
 	}
@@ -119,191 +113,11 @@ func (a *API) answer(c *call, w http.ResponseWriter) (*reply, error) {
 	return c.route.serve(a, c)
 }
 
-// secure sets what keeps a browser from making more of an answer than data.
+// secure sets headers that keep a browser from treating an answer as more than data.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-}
-
-// route is one line of the table: what is served, and what is said of it.
-type route struct {
-	method  string
-	path    string // with {name} for a part that varies
-	id      string // operationId
-	tag     string
-	summary string
-	about   string
-	right   access.Right // that it needs; "" for none
-	params  []*param
-	body    reflect.Type   // of the request; nil for none
-	example string         // of the request's body, as JSON
-	status  int            // of success
-	also    map[int]string // other statuses of success with the same body, and when
-	answer  reflect.Type   // of success; nil for none
-	media   string         // of success; "" is JSON
-	fails   []problemCode
-	tagged  bool // the answer has an ETag, and If-None-Match is honoured
-	matched bool // If-Match is honoured
-	serve   func(*API, *call) (*reply, error)
-}
-
-func (r *route) mediaType() string { return cmp.Or(r.media, mediaJSON) }
-
-// segments are the path's parts after Prefix.
-func (r *route) segments() []string { return strings.Split(strings.TrimPrefix(r.path, Prefix), "/") }
-
-// variables are the names of the parts that vary, in order.
-func (r *route) variables() (names []string) {
-	for _, s := range r.segments() {
-		if name, ok := variable(s); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func variable(segment string) (string, bool) {
-	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
-		return segment[1 : len(segment)-1], true
-	}
-	return "", false
-}
-
-// table is every route, made once: a handler of the table serves its description.
-func table() []*route {
-	routes.once.Do(func() {
-		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
-			attentionRoutes(), entityRoutes(), provenanceRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
-			jobRoutes(), exportRoutes(), statsRoutes(), usageRoutes(), aboutRoutes()} {
-			routes.all = append(routes.all, group...)
-		}
-	})
-	return routes.all
-}
-
-var routes struct {
-	once sync.Once
-	all  []*route
-}
-
-// Serves reports whether a path is below a collection of the API, such as /api/claims,
-// whether or not there is something at it. Paths of other programs under /api are not.
-func (*API) Serves(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, Prefix), "/")
-	return first == "" || !strings.HasPrefix(path, Prefix) ||
-		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
-}
-
-// finding is what a request's method and path lead to.
-type finding struct {
-	route *route
-	path  map[string]string
-	allow string // of an OPTIONS request
-}
-
-// find looks a request up in the table.
-func find(r *http.Request) (finding, error) {
-	given, ok := split(r.URL.EscapedPath())
-	if !ok {
-		return finding{}, problemf(codeNoRoute, "There is nothing at this path.")
-	}
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	var allow []string
-	for _, rt := range table() {
-		vars, ok := match(rt.segments(), given)
-		if !ok {
-			continue
-		}
-		if rt.method == method {
-			return finding{route: rt, path: vars}, nil
-		}
-		allow = append(allow, rt.method)
-	}
-	if allow == nil {
-		return finding{}, problemf(codeNoRoute, "There is nothing at this path.")
-	}
-	list := allowed(allow)
-	if method == http.MethodOptions {
-		return finding{allow: list}, nil
-	}
-	p := problemf(codeMethod, "This path does not serve %s.", printable(r.Method, 20))
-	p.Try, p.header = "Use "+list+".", map[string]string{"Allow": list}
-	return finding{}, p
-}
-
-func allowed(methods []string) string {
-	if slices.Contains(methods, http.MethodGet) {
-		methods = append(methods, http.MethodHead)
-	}
-	methods = append(methods, http.MethodOptions)
-	slices.Sort(methods)
-	return strings.Join(slices.Compact(methods), ", ")
-}
-
-// split takes a path apart before it is unescaped, so that an escaped slash is a
-// part of an id and not a border.
-func split(escaped string) ([]string, bool) {
-	rest, ok := strings.CutPrefix(escaped, Prefix)
-	if !ok {
-		return nil, false
-	}
-	parts := strings.Split(rest, "/")
-	for i := range parts {
-		var err error
-		if parts[i], err = url.PathUnescape(parts[i]); err != nil || parts[i] == "" {
-			return nil, false
-		}
-	}
-	return parts, true
-}
-
-// match compares a path with a route's.
-func match(pattern, given []string) (map[string]string, bool) {
-	if len(pattern) != len(given) {
-		return nil, false
-	}
-	var vars map[string]string
-	for i, p := range pattern {
-		if name, ok := variable(p); ok {
-			if vars == nil {
-				vars = map[string]string{}
-			}
-			vars[name] = given[i]
-		} else if p != given[i] {
-			return nil, false
-		}
-	}
-	return vars, true
-}
-
-func aboutRoutes() []*route {
-	return []*route{{
-		method: http.MethodGet, path: "/api/openapi.json", id: "getDescription", tag: "about",
-		summary: "Read this description", about: "Read the OpenAPI description of these routes. It needs no right.",
-		status: http.StatusOK, tagged: true, serve: (*API).description,
-	}, {
-		method: http.MethodGet, path: "/api/problems/{code}", id: "getProblem", tag: "about",
-		summary: "Read what a problem means", about: "Read what a problem's type means. It needs no right.",
-		status: http.StatusOK, answer: reflect.TypeFor[ProblemType](), fails: []problemCode{codeNotFound}, serve: (*API).problem,
-	}}
-}
-
-func (a *API) description(*call) (*reply, error) {
-	body, err := Description()
-	// It is the same for everybody and holds nothing of anybody's.
-	return &reply{raw: body, etag: described.tag, header: map[string]string{"Cache-Control": "no-cache"}}, err
-}
-
-func (a *API) problem(c *call) (*reply, error) {
-	t, ok := typeOf(problemCode(c.path["code"]))
-	if !ok {
-		return nil, problemf(codeNotFound, "no problem is called %q", printable(c.path["code"], 60))
-	}
-	return &reply{body: t}, nil
 }

@@ -3,24 +3,15 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
 	"github.com/kenlayer/ken/internal/knowledge/operator"
-	"github.com/kenlayer/ken/internal/knowledge/structure"
-	"github.com/kenlayer/ken/internal/knowledge/structure/entity"
-	"github.com/kenlayer/ken/internal/knowledge/structure/task"
-	"github.com/kenlayer/ken/internal/run/jobs"
-	"github.com/kenlayer/ken/internal/spelling"
 	"github.com/kenlayer/ken/store"
 )
 
@@ -38,7 +29,7 @@ type call struct {
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// permitted reports a principal without the route's right.
+// permitted refuses a principal without the route's right.
 func (c *call) permitted() error {
 	switch {
 	case c.route.right == "" || c.who.Can(c.route.right):
@@ -48,19 +39,19 @@ func (c *call) permitted() error {
 		p.Try, p.header = "Send a key of the gateway.", map[string]string{"WWW-Authenticate": `Bearer realm="ken"`}
 		return p
 	}
-	return c.lacks(c.route.right)
+	return c.missingRight(c.route.right)
 }
 
-func (c *call) lacks(right access.Right) error {
+func (c *call) missingRight(right access.Right) error {
 	p := problemf(codeForbidden, "This needs the right %q.", string(right))
 	p.Try = ken.Hint(c.who.Need(right))
 	return p
 }
 
-// operator reports whether the call speaks with a person's voice.
+// operator reports whether the call has a person's authority.
 func (c *call) operator() bool { return c.who.Can(access.Operate) }
 
-// actor is who a change is put down to.
+// actor returns the actor that a change is attributed to.
 func (c *call) actor() ken.Actor {
 	if c.operator() {
 		return ken.Actor{Type: "user", ID: c.who.Name}
@@ -81,8 +72,8 @@ func (c *call) withStore(fn func(store.Engine) (*reply, error)) (*reply, error) 
 	return fn(s)
 }
 
-// given returns what was given for a parameter of the route.
-func (c *call) given(p *param) []string {
+// paramValues returns the values of a parameter that the route declares.
+func (c *call) paramValues(p *param) []string {
 	if !slices.Contains(c.route.params, p) {
 		panic("api: route " + c.route.id + " reads parameter " + p.name + ", which it does not declare")
 	}
@@ -90,31 +81,30 @@ func (c *call) given(p *param) []string {
 	return c.query[p.name]
 }
 
-// text is a parameter's value, or its default.
+// text returns a parameter's value, or its default.
 func (c *call) text(p *param) string {
-	if v := c.given(p); len(v) > 0 {
+	if v := c.paramValues(p); len(v) > 0 {
 		return v[0]
 	}
 	return p.def
 }
 
-// number is an integer parameter's value, or its default.
+// number returns an integer parameter's value, or its default.
 func (c *call) number(p *param) int {
 	n, _ := strconv.Atoi(c.text(p)) // parseQuery has checked it
 	return n
 }
 
-// flag is a yes or no, by default no.
+// flag returns a boolean parameter's value, false by default.
 func (c *call) flag(p *param) bool {
 	on, _ := strconv.ParseBool(c.text(p)) // parseQuery has checked it
 	return on
 }
 
-// all are a parameter's values; nil for none.
-func (c *call) all(p *param) []string { return c.given(p) }
+// values returns all values of a parameter, nil for none.
+func (c *call) values(p *param) []string { return c.paramValues(p) }
 
-// claimID is the path's {id}, if it can be one. Anything else is no claim's: an id is
-// given whole here, so that a beginning finds nothing.
+// claimID returns the path's {id}. An id must be whole: the beginning of one finds nothing.
 func (c *call) claimID() (string, error) {
 	id, ok := wholeID(c.path["id"])
 	if !ok {
@@ -129,8 +119,8 @@ func wholeID(s string) (string, bool) {
 	return u.String(), err == nil && len(s) == length
 }
 
-// noClaim is the answer to every id that is not one of the owner's claims, whatever
-// the reason.
+// noClaim is the error for every id that is not one of the owner's claims, whatever the
+// reason.
 func noClaim() error {
 	return &ken.Error{Code: ken.CodeNotFound, Field: "id", Msg: "no such claim", Try: "List claims with GET /api/claims."}
 }
@@ -144,234 +134,62 @@ func claim(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 	return c, err
 }
 
-// desk is where the caller decides with a person's voice.
+// desk returns the desk on which a person's decisions are carried out.
 func (c *call) desk(s store.Engine) *operator.Desk {
 	return operator.New(c.api.l, s, operator.Options{Name: c.who.Name, Project: c.who.Project, Source: "api", Now: c.api.o.Now})
 }
 
-// form is what a parameter's value has to look like.
-type form uint8
+// Who may write but not operate speaks as an agent: nothing that it sends is taken
+// for a person's word, and nothing that it sends gets into every turn.
 
-const (
-	formText form = iota
-	formNumber
-	formFlag
-	formScope
-	formKind
-)
-
-// maxValue bounds a parameter's value in bytes.
-const maxValue = 8 << 10
-
-// param is a parameter of a query. It is compared by its address.
-type param struct {
-	name    string
-	about   string
-	form    form
-	many    bool     // may be given several times
-	must    bool     // and is not empty
-	enum    []string // the values that there are; nil for any
-	low     int      // of a number
-	high    int
-	def     string
-	example string
+// callerEvidence returns evidence as the caller may give it. A piece without a time is from
+// now; a person's word without a name is the caller's; an agent's pieces have an agent's
+// trust at most; a file of the project gets its hash.
+func (c *call) callerEvidence(evidence []ken.Evidence) []ken.Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		e := &out[i]
+		if e.FetchedAt.IsZero() {
+			e.FetchedAt = c.api.o.Now().UTC()
+		}
+		if e.Kind == ken.EvidenceHumanAssertion && e.ID == "" {
+			e.ID = c.who.Name
+		}
+		if !c.operator() {
+			e.Trust = min(max(e.Speaker(), ken.TrustExternal), ken.TrustAgent)
+		}
+	}
+	c.hashFiles(out)
+	return out
 }
 
-// values are what a query gives for each parameter, checked.
-type values map[string][]string
-
-// parseQuery reads a query for a route with these parameters. Errors are problems
-// that name the parameter.
-func parseQuery(raw string, params []*param) (values, error) {
-	given, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, invalid("query", "the query can't be read", "Escape what is not a letter, a digit or one of -._~ as %XX.")
+// refuseHumanEvidence refuses evidence that only a person can give.
+func (c *call) refuseHumanEvidence(evidence []ken.Evidence) error {
+	if c.operator() {
+		return nil
 	}
-	out := values{}
-	for name, list := range given {
-		i := slices.IndexFunc(params, func(p *param) bool { return p.name == name })
-		if i < 0 {
-			return nil, unknownParam(name, params)
-		}
-		p := params[i]
-		if len(list) > 1 && !p.many {
-			return nil, invalid(name, "given more than once", "Give it once.")
-		}
-		for _, v := range list {
-			if err := p.check(v); err != nil {
-				return nil, err
-			}
-		}
-		out[name] = list
-	}
-	for _, p := range params {
-		if p.must && len(out[p.name]) == 0 {
-			return nil, invalid(p.name, "missing", "Add "+p.name+" to the query.")
-		}
-	}
-	return out, nil
-}
-
-// check reports a value that the parameter can't have.
-func (p *param) check(v string) error {
-	switch {
-	case len(v) > maxValue:
-		return invalid(p.name, fmt.Sprintf("%d bytes; at most %d", len(v), maxValue), "Shorten it.")
-	case !utf8.ValidString(v):
-		return invalid(p.name, "not valid UTF-8", "Convert it to UTF-8 first.")
-	case p.must && strings.TrimSpace(v) == "":
-		return invalid(p.name, "empty", "Give a value.")
-	case p.enum != nil && !slices.Contains(p.enum, v):
-		return invalid(p.name, "unknown value "+strconv.Quote(printable(v, 60)), "Use one of "+strings.Join(p.enum, ", ")+".")
-	}
-	switch p.form {
-	case formNumber:
-		n, err := strconv.Atoi(v)
-		if err != nil || n < p.low || n > p.high || v != strconv.Itoa(n) {
-			return invalid(p.name, "not a number from "+strconv.Itoa(p.low)+" to "+strconv.Itoa(p.high),
-				"Give a whole number in that range.")
-		}
-	case formFlag:
-		if _, err := strconv.ParseBool(v); err != nil {
-			return invalid(p.name, "neither true nor false", "Give true or false.")
-		}
-	case formScope:
-		if _, err := ken.ParseScope(v); err != nil {
-			return err
-		}
-	case formKind:
-		probe := ken.Claim{Kind: ken.Kind(v), Text: "x", Evidence: []ken.Evidence{ken.FromDecision("x")}, Status: ken.StatusObserved}
-		if err := probe.Validate(); err != nil {
-			return err
+	for _, e := range evidence {
+		if e.Kind == ken.EvidenceHumanAssertion || e.Kind == ken.EvidenceUserStatement {
+			return c.needsOperator("evidence", "evidence of kind "+string(e.Kind)+" is a person's word")
 		}
 	}
 	return nil
 }
 
-// unknownParam names the parameter that was probably meant.
-func unknownParam(name string, params []*param) error {
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.name
+// refuseOperatorClaim refuses a claim that an agent may not make.
+func (c *call) refuseOperatorClaim(want *ken.Claim) error {
+	switch {
+	case want.Constraint:
+		return c.needsOperator("constraint", "a constraint surfaces in every turn that it is about")
+	case store.Pinned(want.Kind) && want.Status != ken.StatusHypothesis:
+		return c.needsOperator("status", "a claim of kind "+string(want.Kind)+" is in every turn unless it is a hypothesis")
 	}
-	try := "Leave it out; there are no parameters here."
-	if near := nearest(name, names); near != "" {
-		try = "Did you mean " + near + "?"
-	} else if len(names) > 0 {
-		slices.Sort(names)
-		try = "Use some of " + strings.Join(names, ", ") + "."
-	}
-	return invalid(printable(name, 60), "unknown parameter", try)
+	return c.refuseHumanEvidence(want.Evidence)
 }
 
-// nearest is the name that is few slips away from what was given, of several the one
-// that begins like it; "" for none.
-func nearest(given string, names []string) (best string) {
-	if len(given) > 64 {
-		return ""
-	}
-	least, alike := max(1, len(given)/3)+1, 0
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		d, begins := spelling.Distance(given, n), 0
-		for begins < min(len(given), len(n)) && given[begins] == n[begins] {
-			begins++
-		}
-		if d < least || d == least && best != "" && begins > alike {
-			best, least, alike = n, d, begins
-		}
-	}
-	return best
-}
-
-// printable is a text that was sent, fit to be shown in an answer: cut, and without
-// anything that a terminal obeys.
-func printable(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
-// invalid is an error of the request's.
-func invalid(field, msg, try string) error {
-	return &ken.Error{Code: ken.CodeInvalid, Field: field, Msg: msg, Try: try}
-}
-
-// Bounds of a page.
-const (
-	defaultLimit = 50
-	maxLimit     = 500
-)
-
-// Parameters that several routes share.
-var (
-	pLimit = &param{name: "limit", form: formNumber, low: 1, high: maxLimit, def: strconv.Itoa(defaultLimit),
-		about: "The most entries of a page."}
-	pCursor = &param{name: "cursor", about: "Where to go on: the value of next in the page before, with the same other parameters."}
-	pKind   = &param{name: "kind", form: formKind, many: true, about: "Only claims of this kind.", example: "fact"}
-	pStatus = &param{name: "status", many: true, enum: texts(ken.Statuses()), about: "Only claims of this status."}
-	pScope  = &param{name: "scope", form: formScope, many: true, about: "Only claims of exactly this scope, as type:id.",
-		example: "repo:github.com/acme/payments"}
-	pTrust = &param{name: "min_trust", enum: []string{"external", "agent", "operator"},
-		about: "The least trusted speaker; default from the configuration."}
-	pReason = &param{name: "reason", about: "Why. It is kept in the log, so name nothing that must be forgotten."}
-)
-
-// Parameters of one route each.
-var (
-	pQuestion = &param{name: "q", must: true, about: "What is asked.", example: "how are payments retried?"}
-	pType     = &param{name: "type", enum: []string{typeKnowledge, typeDocument, typeAll}, def: typeKnowledge,
-		about: "What to look for: knowledge, which is claims; document, which is pieces of the repository; or all."}
-	pMode = &param{name: "mode", enum: []string{string(ken.ModeHybrid), string(ken.ModeKeyword), string(ken.ModeVector)},
-		about: "How to search; default is the best that the embedder allows."}
-	pFloor   = &param{name: "floor", form: formFlag, def: "false", about: "Find nothing unless it bears on the question surely enough for a turn."}
-	pExplain = &param{name: "explain", form: formFlag, def: "false", about: "Say what the question was read as, how each result was ranked and what was left out."}
-
-	pTag        = &param{name: "tag", many: true, about: "Only claims with all of these tags.", example: "payments"}
-	pSession    = &param{name: "session", about: "Only what belongs to this session."}
-	pProject    = &param{name: "project", about: "Only claims of this project."}
-	pConstraint = &param{name: "constraint", form: formFlag, def: "false", about: "Only constraints."}
-	pArchived   = &param{name: "archived", form: formFlag, def: "false", about: "Archived claims too."}
-
-	pName       = &param{name: "name", about: "A name or a part of one; all of them without it.", example: "payments"}
-	pEntity     = &param{name: "entity", must: true, about: "The entity, under any of its names.", example: "payments"}
-	pSuperseded = &param{name: "superseded", form: formFlag, def: "false", about: "What was replaced, too."}
-	pDepth      = &param{name: "depth", form: formNumber, low: 1, high: entity.MaxDepth, def: "1", about: "How many dependencies away to look."}
-	pSource     = &param{name: "source", must: true, about: "What depends.", example: "payments"}
-	pRelation   = &param{name: "relation", must: true, enum: structure.DependencyTypes(), about: "How it depends."}
-	pTarget     = &param{name: "target", must: true, about: "What it depends on.", example: "ledger"}
-	pAbout      = &param{name: "about", about: "Only tasks about this entity.", example: "ledger"}
-	pTaskStatus = &param{name: "task_status", many: true, enum: texts(task.Statuses()), about: "Only tasks in this state; by default those that are not over."}
-
-	pClaim    = &param{name: "claim", must: true, about: "The id of the claim that is asked about."}
-	pAll      = &param{name: "all", form: formFlag, def: "false", about: "What was dismissed, too."}
-	pDays     = &param{name: "days", form: formNumber, low: 1, high: maxDays, def: "30", about: "How many days, today included."}
-	pJobState = &param{name: "state", many: true, enum: texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead}),
-		about: "Only jobs in this state."}
-)
-
-// pathParams says what the parts of a path that vary are.
-var pathParams = map[string]string{
-	"id":      "The id.",
-	"turn":    "The turn's id, as the gateway's answer names it in X-Ken-Turn.",
-	"session": "The session's id, whole.",
-	"item":    "The item's id: 12 hexadecimal digits.",
-	"job":     "The job's id, whole.",
-	"name":    "The entity's name, or another of its names.",
-	"task":    "The task's id, such as T-0001.",
-	"code":    "The last part of a problem's type.",
-}
-
-func texts[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = string(v)
-	}
-	return out
+// needsOperator is the error for something that needs a person's authority.
+func (c *call) needsOperator(field, why string) error {
+	p := problemf(codeForbidden, "This needs the right %q: %s.", string(access.Operate), why)
+	p.Try, p.field = ken.Hint(c.who.Need(access.Operate)), field
+	return p
 }

@@ -1,10 +1,8 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
@@ -13,7 +11,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
-	"github.com/kenlayer/ken/internal/store/jsonl"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
 )
@@ -24,14 +22,14 @@ type ClaimList struct {
 	Next   string                 `json:"next,omitempty" jsonschema:"the cursor of the next page"`
 }
 
-// History is what happened to a claim, oldest first.
+// History is the history of a claim, oldest first.
 type History struct {
 	ID      string           `json:"id"`
 	History []ken.ClaimEvent `json:"history"`
 	Next    string           `json:"next,omitempty"`
 }
 
-// EvidenceList is what backs a claim, and what it amounts to.
+// EvidenceList is the evidence of a claim, with the resulting tier and trust.
 type EvidenceList struct {
 	ID       string         `json:"id"`
 	Tier     ken.Tier       `json:"tier"`
@@ -39,7 +37,7 @@ type EvidenceList struct {
 	Evidence []EvidenceView `json:"evidence"`
 }
 
-// EvidenceView is a piece of evidence with what it is worth.
+// EvidenceView is a piece of evidence with its speaker and worth.
 type EvidenceView struct {
 	ken.Evidence
 	Speaker ken.Trust `json:"speaker" jsonschema:"who speaks through it"`
@@ -51,23 +49,23 @@ func claimRoutes() []*route {
 		method: http.MethodGet, path: "/api/claims", id: "listClaims", tag: "claims", right: access.Read,
 		summary: "List claims", about: "List claims, the newest first, whatever their status and whether they have expired. Pieces of the repository are left out.",
 		params: []*param{pKind, pStatus, pScope, pTag, pSession, pProject, pConstraint, pArchived, pLimit, pCursor},
-		status: http.StatusOK, answer: reflect.TypeFor[ClaimList](), tagged: true, serve: (*API).listClaims,
+		status: http.StatusOK, answer: reflect.TypeFor[ClaimList](), hasETag: true, serve: (*API).listClaims,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}", id: "getClaim", tag: "claims", right: access.Read,
 		summary: "Read a claim", about: "Read a claim, or a piece of the repository; or a claim that another owner shares, which its owner alone can change. The ETag is its version: send it as If-Match with a change.",
-		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), tagged: true,
+		status: http.StatusOK, answer: reflect.TypeFor[middleware.ClaimView](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getClaim,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}/history", id: "getHistory", tag: "claims", right: access.Read,
 		summary: "Read what happened to a claim",
 		about:   "Read what happened to a claim, oldest first. Of a forgotten one, only when what happened is left.",
 		params:  []*param{pLimit, pCursor},
-		status:  http.StatusOK, answer: reflect.TypeFor[History](), tagged: true,
+		status:  http.StatusOK, answer: reflect.TypeFor[History](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getHistory,
 	}, {
 		method: http.MethodGet, path: "/api/claims/{id}/evidence", id: "getEvidence", tag: "claims", right: access.Read,
 		summary: "Read what backs a claim", about: "Read the evidence of a claim, with who speaks through each piece and what it is worth.",
-		status: http.StatusOK, answer: reflect.TypeFor[EvidenceList](), tagged: true,
+		status: http.StatusOK, answer: reflect.TypeFor[EvidenceList](), hasETag: true,
 		fails: []problemCode{codeNotFound}, serve: (*API).getEvidence,
 	}}
 }
@@ -87,7 +85,7 @@ func (a *API) getClaim(c *call) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		return tagged(a.l.View(found))
+		return withETag(a.l.View(found))
 	})
 }
 
@@ -107,11 +105,11 @@ func (a *API) getHistory(c *call) (*reply, error) {
 		out := History{ID: id}
 		// An imported life has events without a place in the log, before those with one.
 		n := slices.IndexFunc(events, func(e ken.ClaimEvent) bool { return e.Seq > 0 })
-		at := func(i *int) place {
+		at := func(i *int) position {
 			if seq := events[*i].Seq; n >= 0 && *i >= n {
-				return place{rank: 1, at: -int64(seq), id: string([]byte{byte(*i >> 8), byte(*i)})}
+				return position{rank: 1, at: -int64(seq), id: string([]byte{byte(*i >> 8), byte(*i)})}
 			}
-			return place{at: -int64(*i)}
+			return position{at: -int64(*i)}
 		}
 		all := make([]int, len(events))
 		for i := range all {
@@ -125,13 +123,13 @@ func (a *API) getHistory(c *call) (*reply, error) {
 		for i, j := range shown {
 			out.History[i] = events[j]
 		}
-		return paged(out, out.Next)
+		return withETagAndNext(out, out.Next)
 	})
 }
 
-// paged is tagged, with the next page.
-func paged(v any, next string) (*reply, error) {
-	rep, err := tagged(v)
+// withETagAndNext is withETag with the cursor of the next page.
+func withETagAndNext(v any, next string) (*reply, error) {
+	rep, err := withETag(v)
 	if err == nil {
 		rep.next = next
 	}
@@ -160,12 +158,12 @@ func (a *API) getEvidence(c *call) (*reply, error) {
 			}
 			out.Evidence[i] = EvidenceView{Evidence: e, Speaker: e.Speaker(), Worth: worth}
 		}
-		return tagged(out)
+		return withETag(out)
 	})
 }
 
 func (a *API) listClaims(c *call) (*reply, error) {
-	from, given, err := c.after()
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
@@ -177,20 +175,20 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	if f.Statuses == nil {
 		f.Statuses = ken.Statuses()
 	}
-	want := c.wanted()
+	want := c.claimMatcher()
 	limit := c.number(pLimit)
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		tag := c.listTag(s) // before it is read: what is written meanwhile makes it stale, not wrong
-		if unchanged(c.r, tag) {
+		if notModified(c.r, tag) {
 			return &reply{etag: tag}, nil
 		}
-		w := walk{s: s, f: &f}
+		w := claimScan{s: s, f: &f}
 		if given {
-			w.from, w.skip = &from, claimsShown(from)
+			w.from, w.skip = &from, claimsBefore(from)
 		}
 		out := ClaimList{Claims: make([]middleware.ClaimView, 0, limit)}
-		var last place
-		err := w.each(c, func(at place, found *ken.Claim) bool {
+		var last position
+		err := w.each(c, func(at position, found *ken.Claim) bool {
 			if !want(found) {
 				return true
 			}
@@ -208,9 +206,9 @@ func (a *API) listClaims(c *call) (*reply, error) {
 	})
 }
 
-// wanted tells the claims that the parameters ask for beyond what a filter knows.
-func (c *call) wanted() func(*ken.Claim) bool {
-	tags, session, project := c.all(pTag), c.text(pSession), c.text(pProject)
+// claimMatcher returns a test for the parameters that a filter does not cover.
+func (c *call) claimMatcher() func(*ken.Claim) bool {
+	tags, session, project := c.values(pTag), c.text(pSession), c.text(pProject)
 	archived, constraint := c.flag(pArchived), c.flag(pConstraint)
 	return func(found *ken.Claim) bool {
 		for _, t := range tags {
@@ -223,36 +221,36 @@ func (c *call) wanted() func(*ken.Claim) bool {
 	}
 }
 
-// walk goes through a store's claims from the newest on.
-type walk struct {
+// claimScan goes through a store's claims, newest first.
+type claimScan struct {
 	s    store.Engine
 	f    *ken.Filter
-	from *place // after which it begins; nil begins with the newest
-	skip int    // how many come before it, more or less
+	from *position // after which it begins; nil begins with the newest
+	skip int       // how many come before it, more or less
 }
 
-// claimPlace is a claim's, with how many come before it, which is a hint: it saves
-// looking for the place among all of them.
-func claimPlace(row *store.Row, before int) place {
-	return place{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
+// claimPosition returns a claim's position. before is a hint at the number of claims before
+// it: it saves a search for the position.
+func claimPosition(row *store.Row, before int) position {
+	return position{at: row.CreatedAt.UnixMilli(), id: fmt.Sprintf("%s %d", row.ID, before)}
 }
 
-func claimsShown(p place) (n int) {
+func claimsBefore(p position) (n int) {
 	_, text, _ := strings.Cut(p.id, " ")
 	_, _ = fmt.Sscan(text, &n) // a hint: 0 will do
 	return min(max(n, 0), 1<<30)
 }
 
-// earlier reports whether a stands before b in the list, the hints apart.
-func earlier(a, b place) int {
+// compareScan compares two positions without their hints.
+func compareScan(a, b position) int {
 	a.id, _, _ = strings.Cut(a.id, " ")
 	b.id, _, _ = strings.Cut(b.id, " ")
-	return order(a, b)
+	return comparePositions(a, b)
 }
 
-// each yields claims until fn has enough. Claims of one moment are in the order of
-// their ids, so that the order is the same in every process.
-func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
+// each yields claims until fn returns false. Claims of one moment are ordered by id, so that
+// the order is the same in every process.
+func (w *claimScan) each(c *call, fn func(at position, found *ken.Claim) bool) error {
 	const some = 256
 	done := w.from // the place of the last one that was looked at
 	for ask := w.skip + 2*some; ; ask *= 4 {
@@ -261,14 +259,14 @@ func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
 			return err
 		}
 		whole := len(res.Hits) < ask
-		for at := w.begin(res.Hits, done); at < len(res.Hits); {
-			group, end := w.moment(res.Hits, at)
+		for at := w.firstAfter(res.Hits, done); at < len(res.Hits); {
+			group, end := w.sameTime(res.Hits, at)
 			if end == len(res.Hits) && !whole {
 				break // the rest of the moment may be missing
 			}
 			at = end
 			for i := range group {
-				if done != nil && earlier(group[i].at, *done) <= 0 {
+				if done != nil && compareScan(group[i].at, *done) <= 0 {
 					continue
 				}
 				done = &group[i].at
@@ -293,8 +291,8 @@ func (w *walk) each(c *call, fn func(at place, found *ken.Claim) bool) error {
 	}
 }
 
-// begin is the index of the first record that may stand after a place.
-func (w *walk) begin(hits []store.Hit, after *place) int {
+// firstAfter returns the index of the first record that may stand after a position.
+func (w *claimScan) firstAfter(hits []store.Hit, after *position) int {
 	if after == nil {
 		return 0
 	}
@@ -308,76 +306,71 @@ func (w *walk) begin(hits []store.Hit, after *place) int {
 	})
 }
 
-type stop struct {
-	at  place
+type scanHit struct {
+	at  position
 	ref store.Ref
 }
 
-// moment returns the records from begin on that are as old as the first, by id, and
-// where they end.
-func (w *walk) moment(hits []store.Hit, begin int) (group []stop, end int) {
+// sameTime returns the records from begin on that are as old as the first, ordered by id,
+// and the index of the next one.
+func (w *claimScan) sameTime(hits []store.Hit, begin int) (group []scanHit, end int) {
 	for end = begin; end < len(hits); end++ {
 		row, ok := w.s.Row(hits[end].Ref)
 		if !ok {
 			continue
 		}
-		at := claimPlace(&row, end)
+		at := claimPosition(&row, end)
 		if len(group) > 0 && at.at != group[0].at.at {
 			break
 		}
-		group = append(group, stop{at, hits[end].Ref})
+		group = append(group, scanHit{at, hits[end].Ref})
 	}
-	slices.SortFunc(group, func(a, b stop) int { return earlier(a.at, b.at) })
+	slices.SortFunc(group, func(a, b scanHit) int { return compareScan(a.at, b.at) })
 	return group, end
 }
 
-func exportRoutes() []*route {
+// ProvenanceView holds the claims about a thing, with the cursor of the next page.
+type ProvenanceView struct {
+	provenance.View
+	Next string `json:"next,omitempty"`
+}
+
+var (
+	pBehind = &param{name: "of", must: true, about: "A path, a symbol or another entity, the name of a test, a command, an artifact, an address, " +
+		"a commit, or a claim's id or key.", example: "pay/retry.go"}
+	pExpired = &param{name: "expired", form: formFlag, def: "false", about: "Claims that have expired, too."}
+)
+
+func provenanceRoutes() []*route {
 	return []*route{{
-		method: http.MethodGet, path: "/api/export", id: "export", tag: "export", right: access.Operate, media: mediaLines,
-		summary: "Write every claim as JSON lines",
-		about: "Write every claim with its history, one JSON object a line, whatever its status and whether it has expired, by age. ken import " +
-			"reads it back. Pieces of the repository are left out. Lines come as they are read; an answer that does not end properly was cut short.",
-		params: []*param{pKind, pStatus, pScope}, status: http.StatusOK, serve: (*API).export,
+		method: http.MethodGet, path: "/api/provenance", id: "getProvenance", tag: "claims", right: access.Read,
+		summary: "Read what stands behind a thing",
+		about: "Read the claims that are about a thing or rest on it: of each, the tier that it has by now and why, and every piece of evidence " +
+			"with what it points at, when it was collected, and whether the file is still what it was. Expired and superseded claims are " +
+			"counted, and told where they are asked for. A thing of which nothing is known has no claims.",
+		params: []*param{pBehind, pExpired, pSuperseded, pLimit, pCursor},
+		status: http.StatusOK, answer: reflect.TypeFor[ProvenanceView](), serve: (*API).getProvenance,
 	}}
 }
 
-// flushBytes is how much of an export is held back at most.
-const flushBytes = 32 << 10
-
-func (a *API) export(c *call) (*reply, error) {
-	f, err := c.filter()
+func (a *API) getProvenance(c *call) (*reply, error) {
+	from, given, err := c.startPosition()
 	if err != nil {
 		return nil, err
 	}
-	return &reply{
-		header: map[string]string{"Content-Disposition": `attachment; filename="claims.jsonl"`},
-		stream: func(ctx context.Context, w io.Writer, flush func()) error {
-			s, release, err := c.store()
-			if err != nil {
-				return err
-			}
-			defer release()
-			if _, err := jsonl.Export(ctx, s, f, &flushing{w: w, flush: flush}, nil); err != nil {
-				return err
-			}
-			flush()
-			return nil
-		},
-	}, nil
-}
-
-// flushing hands on what was written every now and then.
-type flushing struct {
-	w     io.Writer
-	flush func()
-	held  int
-}
-
-func (f *flushing) Write(b []byte) (int, error) {
-	n, err := f.w.Write(b)
-	if f.held += n; f.held >= flushBytes {
-		f.flush()
-		f.held = 0
+	q := provenance.Query{Target: c.text(pBehind), Expired: c.flag(pExpired), Superseded: c.flag(pSuperseded), Limit: c.number(pLimit)}
+	if given {
+		q.Offset = int(max(-from.at, 0))
 	}
-	return n, err
+	return c.withStore(func(s store.Engine) (*reply, error) {
+		v, err := provenance.Of(c.ctx(), s, q, provenance.Options{Now: a.o.Now, DecayDays: a.l.Config().Knowledge.DecayDays, Root: a.l.RootOf(c.who.Owner)})
+		if err != nil {
+			return nil, err
+		}
+		out := ProvenanceView{View: v}
+		if n := v.Offset + len(v.Claims); n < v.Total && len(v.Claims) > 0 {
+			out.Next = c.cursor(position{at: -int64(n)})
+		}
+		return &reply{body: out, next: out.Next}, nil
+	})
 }

@@ -61,7 +61,7 @@ func Table() (out []Line) {
 
 // RouteOf finds the route of a request; "" for none.
 func RouteOf(r *http.Request) string {
-	f, err := find(r)
+	f, err := findRoute(r)
 	if err != nil || f.route == nil {
 		return ""
 	}
@@ -140,10 +140,10 @@ func ParseQueryFor(id, raw string) ([]string, error) {
 }
 
 // Place is a place in a list.
-type Place = place
+type Place = position
 
 // NewPlace returns a place.
-func NewPlace(rank uint8, at int64, id string) Place { return place{rank, at, id} }
+func NewPlace(rank uint8, at int64, id string) Place { return position{rank, at, id} }
 
 // ParseCursor and a cursor's writing, apart from the query that it is tied to.
 var ParseCursor = parseCursor
@@ -166,7 +166,7 @@ func WriteCursor(id string, p Place) string {
 var DecodeStrict = decodeStrict
 
 // Tags reads a list of versions.
-var Tags = tags
+var Tags = parseETags
 
 // Hold keeps everybody else from changing a claim.
 func (a *API) Hold(ctx context.Context, owner, id string) (release func(), err error) {

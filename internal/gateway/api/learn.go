@@ -1,7 +1,6 @@
 package api
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
+	"github.com/kenlayer/ken/internal/knowledge/provenance"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/middleware"
 	"github.com/kenlayer/ken/store"
@@ -62,7 +62,7 @@ func (a *API) learn(c *call) (*reply, error) {
 	if want.Kind == ken.KindDocument {
 		return nil, &ken.Error{Code: ken.CodeRefused, Field: "kind", Msg: "documents are pieces of the repository", Try: "Put it into a file and index it, or use another kind."}
 	}
-	want.Evidence = c.vouched(want.Evidence)
+	want.Evidence = c.callerEvidence(want.Evidence)
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		want.Owner = s.Owner()
 		known := false
@@ -72,7 +72,7 @@ func (a *API) learn(c *call) (*reply, error) {
 				return nil, err
 			}
 			if known = err == nil; known && !c.operator() && had.Support(nil).Trust == ken.TrustOperator {
-				return nil, c.personal("key", "a person wrote what has this key")
+				return nil, c.needsOperator("key", "a person wrote what has this key")
 			}
 		}
 		id, err := a.write(c, s, &want)
@@ -96,7 +96,7 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	if c.operator() {
 		return s.WriteClaim(c.ctx(), *want)
 	}
-	if err := c.modest(want); err != nil {
+	if err := c.refuseOperatorClaim(want); err != nil {
 		return "", err
 	}
 	return a.handle(c, want.Session, want.Branch).Learn(c.ctx(), want.Text, want.Evidence, func(into *ken.Claim) {
@@ -106,22 +106,22 @@ func (a *API) write(c *call, s store.Engine, want *ken.Claim) (string, error) {
 	})
 }
 
-// handle is the session's, with the caller as the agent: what is done through it is
-// in the audit trail.
+// handle returns the session's handle with the caller as the agent. It writes to the audit
+// trail.
 func (a *API) handle(c *call, session, branch string) *session.Session {
 	return a.l.Session(ken.Turn{Owner: c.who.Owner, Project: c.who.Project, Agent: c.who.Name, Session: session, Branch: branch})
 }
 
-// view is the answer to a change of a claim: as it is now, with its version.
+// view answers a change of a claim with its new version.
 func (a *API) view(c *call, s store.Engine, id string) (*reply, error) {
 	now, err := claim(c.ctx(), s, id)
 	if err != nil {
 		return nil, err
 	}
-	return tagged(a.l.View(now))
+	return withETag(a.l.View(now))
 }
 
-// claim is what the request says.
+// claim returns the claim that the request describes.
 func (r *LearnRequest) claim() ken.Claim {
 	c := ken.Claim{Text: r.Text, Evidence: slices.Clone(r.Evidence), Kind: r.Kind, Heading: r.Heading, Body: r.Body, Status: r.Status,
 		Confidence: 1, Importance: 0.5, Scope: r.Scope, Project: r.Project, Session: r.Session, Branch: r.Branch, Domain: r.Domain,
@@ -145,207 +145,28 @@ func (r *LearnRequest) claim() ken.Claim {
 	return c
 }
 
-// Who may write but not operate speaks as an agent: nothing that it sends is taken
-// for a person's word, and nothing that it sends gets into every turn.
-
-// vouched returns evidence as the caller may give it. A piece without a time is from
-// now; a person's word without a name is the caller's; an agent's pieces speak with
-// an agent's voice at most; a file of the project gets its hash.
-func (c *call) vouched(evidence []ken.Evidence) []ken.Evidence {
-	out := slices.Clone(evidence)
-	for i := range out {
-		e := &out[i]
-		if e.FetchedAt.IsZero() {
-			e.FetchedAt = c.api.o.Now().UTC()
-		}
-		if e.Kind == ken.EvidenceHumanAssertion && e.ID == "" {
-			e.ID = c.who.Name
-		}
-		if !c.operator() {
-			e.Trust = min(max(e.Speaker(), ken.TrustExternal), ken.TrustAgent)
-		}
+// hashFiles adds the current hash to evidence that names a file of the project, so that a
+// later change shows. A hash that the caller gave, and files of a named repository or
+// commit, stay as they are. For another owner's project every file is only a name. Each file
+// is read once, and none after the client has gone.
+func (c *call) hashFiles(evidence []ken.Evidence) {
+	root := c.api.l.RootOf(c.who.Owner)
+	if root == "" {
+		return
 	}
-	c.hash(out)
-	return out
-}
-
-// spoken reports evidence that only a person can give.
-func (c *call) spoken(evidence []ken.Evidence) error {
-	if c.operator() {
-		return nil
-	}
-	for _, e := range evidence {
-		if e.Kind == ken.EvidenceHumanAssertion || e.Kind == ken.EvidenceUserStatement {
-			return c.personal("evidence", "evidence of kind "+string(e.Kind)+" is a person's word")
-		}
-	}
-	return nil
-}
-
-// modest reports what of a claim is not an agent's to say.
-func (c *call) modest(want *ken.Claim) error {
-	switch {
-	case want.Constraint:
-		return c.personal("constraint", "a constraint surfaces in every turn that it is about")
-	case store.Pinned(want.Kind) && want.Status != ken.StatusHypothesis:
-		return c.personal("status", "a claim of kind "+string(want.Kind)+" is in every turn unless it is a hypothesis")
-	}
-	return c.spoken(want.Evidence)
-}
-
-// personal refuses what needs a person.
-func (c *call) personal(field, why string) error {
-	p := problemf(codeForbidden, "This needs the right %q: %s.", string(access.Operate), why)
-	p.Try, p.field = ken.Hint(c.who.Need(access.Operate)), field
-	return p
-}
-
-// Types of results.
-const (
-	typeKnowledge = "knowledge" // a claim
-	typeDocument  = "document"  // a piece of the repository
-	typeAll       = "all"
-)
-
-// maxFound is how deep a search can be paged.
-const maxFound = 1000
-
-// Found is one result of a search.
-type Found struct {
-	Type          string     `json:"type" jsonschema:"knowledge for a claim, document for a piece of the repository"`
-	ClaimStatus   ken.Status `json:"claim_status"`
-	EvidenceCount int        `json:"evidence_count"`
-	middleware.Recalled
-	Scope   ken.Scope          `json:"scope" jsonschema:"empty for what applies everywhere"`
-	Explain map[string]float64 `json:"explain,omitempty" jsonschema:"the named parts of the score, with explain"`
-}
-
-// SearchAnswer is a page of what was found, best first, and how.
-type SearchAnswer struct {
-	Query   string         `json:"query"`
-	Type    string         `json:"type"`
-	Mode    ken.Mode       `json:"mode"`
-	Cause   string         `json:"cause" jsonschema:"why the mode is less than what was asked for"`
-	Results []Found        `json:"results"`
-	Next    string         `json:"next,omitempty"`
-	Explain *SearchExplain `json:"explain,omitempty"`
-}
-
-// SearchExplain says why the results are what they are.
-type SearchExplain struct {
-	Signals  ken.Signals        `json:"signals" jsonschema:"what the question was read as"`
-	Cut      []ken.Cut          `json:"cut" jsonschema:"what was found and left out; not complete"`
-	Degraded []string           `json:"degraded,omitempty"`
-	MS       map[string]float64 `json:"ms" jsonschema:"milliseconds by leg"`
-}
-
-func searchRoutes() []*route {
-	return []*route{{
-		method: http.MethodGet, path: "/api/search", id: "search", tag: "search", right: access.Read,
-		summary: "Find what bears on a question",
-		about: "Find the claims that bear on a question, best first, as ken recall does: what is observed, inferred or verified and has not " +
-			"expired, unless status asks for others. A page has the best of what the pages before have not shown. At most 1000 results can be reached.",
-		params: []*param{pQuestion, pType, pMode, pKind, pStatus, pScope, pTrust, pFloor, pExplain, pLimit, pCursor},
-		status: http.StatusOK, answer: reflect.TypeFor[SearchAnswer](), serve: (*API).search,
-	}}
-}
-
-func (a *API) search(c *call) (*reply, error) {
-	from, _, err := c.after()
-	if err != nil {
-		return nil, err
-	}
-	q := middleware.RecallQuery{Owner: c.who.Owner, Question: c.text(pQuestion), Mode: ken.Mode(c.text(pMode)), Floor: c.flag(pFloor)}
-	what := c.text(pType)
-	if q.Filter, err = c.filter(); err != nil {
-		return nil, err
-	}
-	switch what {
-	case typeKnowledge:
-		q.Filter.ClaimsOnly = true
-	case typeDocument:
-		if q.Filter.Kinds != nil {
-			return nil, invalid(pKind.name, "pieces of the repository are of one kind", "Leave kind out, or search with type=knowledge.")
-		}
-		q.Filter.Kinds = []ken.Kind{ken.KindDocument}
-	}
-	if t := c.text(pTrust); t != "" {
-		if err := q.Filter.MinTrust.UnmarshalText([]byte(t)); err != nil {
-			return nil, err
-		}
-	}
-	limit := c.number(pLimit)
-	shown := shownBefore(from)
-	q.Limit = min(len(shown)+limit+1, maxFound)
-	got, err := a.l.Recall(c.ctx(), q)
-	if err != nil {
-		return nil, err
-	}
-	out := SearchAnswer{Query: q.Question, Type: what, Mode: got.Mode, Cause: got.Cause, Results: []Found{}}
-	explain := c.flag(pExplain)
-	if explain {
-		out.Explain = &SearchExplain{Signals: got.Signals, Cut: append([]ken.Cut{}, got.Cut...), Degraded: got.Degraded, MS: got.MS}
-	}
-	seen := from.id
-	for i := range got.Claims {
-		r := &got.Claims[i]
-		if shown[mark(r.ID)] {
+	read := map[string]ken.Evidence{} // by the name that was given; without a hash where there is none
+	for i := range evidence {
+		e := &evidence[i]
+		if e.Kind != ken.EvidenceFile || e.Repo != "" || e.CommitSHA != "" || e.ContentHash != "" || c.ctx().Err() != nil {
 			continue
 		}
-		if len(out.Results) == limit {
-			out.Next = c.cursor(place{id: seen})
-			break
+		is, known := read[e.Path]
+		if !known {
+			is, _ = provenance.Evidence(root, e.Path) // else it is a name
+			read[e.Path] = is
 		}
-		out.Results, seen = append(out.Results, found(r, explain)), seen+mark(r.ID)
-	}
-	return &reply{body: out, next: out.Next}, nil
-}
-
-func found(r *middleware.Recalled, explain bool) Found {
-	f := Found{Type: typeKnowledge, ClaimStatus: r.Status, EvidenceCount: len(r.Evidence), Recalled: *r, Scope: r.Scope}
-	if r.Kind == ken.KindDocument {
-		f.Type = typeDocument
-	}
-	if explain {
-		f.Explain = r.Signals
-	}
-	return f
-}
-
-// markBytes is how much of a hash names a result in a cursor: of a thousand results two
-// are alike once in two million searches.
-const markBytes = 5
-
-// mark is a result's name in a cursor. Scores change with every write, so that no score
-// and no number says where a page ended; what was shown does.
-func mark(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return string(sum[:markBytes])
-}
-
-// shownBefore are the marks that a cursor holds.
-func shownBefore(p place) map[string]bool {
-	out := make(map[string]bool, len(p.id)/markBytes)
-	for id := p.id; len(id) >= markBytes && len(out) < maxFound; id = id[markBytes:] {
-		out[id[:markBytes]] = true
-	}
-	return out
-}
-
-// filter is what the shared parameters say.
-func (c *call) filter() (f ken.Filter, err error) {
-	for _, s := range c.all(pStatus) {
-		f.Statuses = append(f.Statuses, ken.Status(s))
-	}
-	for _, k := range c.all(pKind) {
-		f.Kinds = append(f.Kinds, ken.Kind(k))
-	}
-	for _, s := range c.all(pScope) {
-		scope, err := ken.ParseScope(s)
-		if err != nil {
-			return f, err
+		if is.ContentHash != "" {
+			e.Path, e.ContentHash = is.Path, is.ContentHash
 		}
-		f.Scopes = append(f.Scopes, scope)
 	}
-	return f, nil
 }

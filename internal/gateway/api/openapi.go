@@ -26,7 +26,7 @@ func Description() ([]byte, error) {
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", "  ")
 			err = enc.Encode(doc)
-			described.body, described.tag = b.Bytes(), tagOf(b.Bytes())
+			described.body, described.tag = b.Bytes(), etagOf(b.Bytes())
 		}
 		if err != nil {
 			described.err = fmt.Errorf("describe the API: %w", err)
@@ -148,7 +148,7 @@ func describe(routes []*route) (*document, error) {
 	if doc.Components.Parameters, err = sharedParameters(routes); err != nil {
 		return nil, err
 	}
-	schemas.open()
+	schemas.allowNewFields()
 	doc.Components.Schemas = schemas.all
 	for code, t := range problems {
 		doc.Components.Responses[string(code)] = &response{Description: t.Title + ". " + t.About,
@@ -225,10 +225,10 @@ func (r *route) operation(s *schemas) *operation {
 	for _, p := range r.params {
 		use(p.name)
 	}
-	if r.tagged {
+	if r.hasETag {
 		use("If-None-Match")
 	}
-	if r.matched {
+	if r.usesIfMatch {
 		use("If-Match")
 	}
 	if r.body != nil {
@@ -258,7 +258,7 @@ func (r *route) responses(op *operation, s *schemas) {
 		ok.Content = map[string]*media{mediaJSON: {Schema: &jsonschema.Schema{Type: "object"}}}
 	}
 	link := func(name string) { ok.Headers[name] = &header{Ref: "#/components/headers/" + name} }
-	if r.tagged || r.matched && r.method == http.MethodPost {
+	if r.hasETag || r.usesIfMatch && r.method == http.MethodPost {
 		link("ETag")
 	}
 	if slices.Contains(r.params, pCursor) {
@@ -274,7 +274,7 @@ func (r *route) responses(op *operation, s *schemas) {
 		also.Description = why
 		op.Responses[strconv.Itoa(status)] = &also
 	}
-	if r.tagged {
+	if r.hasETag {
 		op.Responses["304"] = &response{Description: "It is what If-None-Match names."}
 	}
 	byStatus := map[int][]problemCode{}
@@ -314,7 +314,7 @@ func (r *route) problems() []problemCode {
 	if r.method != http.MethodGet {
 		set[codeCrossSite] = true
 	}
-	if bodied(r.method) {
+	if hasBody(r.method) {
 		set[codeMedia], set[codeTooLarge] = true, true
 	}
 	return slices.Sorted(maps.Keys(set))

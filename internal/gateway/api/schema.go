@@ -19,9 +19,9 @@ import (
 	"github.com/kenlayer/ken/middleware"
 )
 
-// shared are the types that have a schema of their own name. The bodies and answers of
-// routes are added to them.
-var shared = map[reflect.Type]string{
+// namedTypes are the types with a schema of their own. The bodies and answers of routes are
+// added to them.
+var namedTypes = map[reflect.Type]string{
 	reflect.TypeFor[ken.Evidence]():         "Evidence",
 	reflect.TypeFor[ken.Scope]():            "Scope",
 	reflect.TypeFor[ken.Actor]():            "Actor",
@@ -57,27 +57,27 @@ var shared = map[reflect.Type]string{
 	reflect.TypeFor[struct{}]():             "Nothing",
 }
 
-// plain are the schemas of types that are written as one value.
-func plain() map[reflect.Type]*jsonschema.Schema {
+// scalarSchemas returns the schemas of types that are encoded as one value.
+func scalarSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():        {Type: "string", Format: "date-time"},
 		reflect.TypeFor[json.RawMessage]():  {Description: "any JSON value"},
 		reflect.TypeFor[ken.Tier]():         oneOf("Guessed", "Assumed", "Inferred", "Verified"),
 		reflect.TypeFor[ken.Trust]():        oneOf("unknown", "external", "agent", "operator"),
-		reflect.TypeFor[ken.Status]():       oneOf(texts(ken.Statuses())...),
+		reflect.TypeFor[ken.Status]():       oneOf(stringsOf(ken.Statuses())...),
 		reflect.TypeFor[ken.Kind]():         {Type: "string", Pattern: "^([a-z][a-z0-9_]*)?$"},
-		reflect.TypeFor[ken.EvidenceKind](): oneOf(texts(ken.EvidenceKinds())...),
-		reflect.TypeFor[ken.ScopeType]():    oneOf(texts([]ken.ScopeType{ken.ScopeProject, ken.ScopeRepo, ken.ScopeAgent, ken.ScopeRun})...),
-		reflect.TypeFor[ken.Mode]():         oneOf(texts([]ken.Mode{ken.ModeHybrid, ken.ModeKeyword, ken.ModeVector, ken.ModeLate, ken.ModeNone})...),
-		reflect.TypeFor[ken.CutReason](): oneOf(texts([]ken.CutReason{ken.CutScope, ken.CutStatus, ken.CutTier, ken.CutTrust, ken.CutExpired,
+		reflect.TypeFor[ken.EvidenceKind](): oneOf(stringsOf(ken.EvidenceKinds())...),
+		reflect.TypeFor[ken.ScopeType]():    oneOf(stringsOf([]ken.ScopeType{ken.ScopeProject, ken.ScopeRepo, ken.ScopeAgent, ken.ScopeRun})...),
+		reflect.TypeFor[ken.Mode]():         oneOf(stringsOf([]ken.Mode{ken.ModeHybrid, ken.ModeKeyword, ken.ModeVector, ken.ModeLate, ken.ModeNone})...),
+		reflect.TypeFor[ken.CutReason](): oneOf(stringsOf([]ken.CutReason{ken.CutScope, ken.CutStatus, ken.CutTier, ken.CutTrust, ken.CutExpired,
 			ken.CutFloor, ken.CutDuplicate, ken.CutBudget, ken.CutPool, ken.CutLate})...),
-		reflect.TypeFor[ken.Severity]():  oneOf(texts([]ken.Severity{ken.SeverityNeutral, ken.SeverityInfo, ken.SeverityWarning})...),
-		reflect.TypeFor[session.State](): oneOf(texts([]session.State{session.Open, session.Ended, session.Harvested, session.Failed})...),
-		reflect.TypeFor[task.Status]():   oneOf(texts(task.Statuses())...),
-		reflect.TypeFor[jobs.State]():    oneOf(texts([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead})...),
-		reflect.TypeFor[middleware.ItemState](): oneOf(texts([]middleware.ItemState{middleware.ItemSame, middleware.ItemChanged,
+		reflect.TypeFor[ken.Severity]():  oneOf(stringsOf([]ken.Severity{ken.SeverityNeutral, ken.SeverityInfo, ken.SeverityWarning})...),
+		reflect.TypeFor[session.State](): oneOf(stringsOf([]session.State{session.Open, session.Ended, session.Harvested, session.Failed})...),
+		reflect.TypeFor[task.Status]():   oneOf(stringsOf(task.Statuses())...),
+		reflect.TypeFor[jobs.State]():    oneOf(stringsOf([]jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Dead})...),
+		reflect.TypeFor[middleware.ItemState](): oneOf(stringsOf([]middleware.ItemState{middleware.ItemSame, middleware.ItemChanged,
 			middleware.ItemForgotten, middleware.ItemMade})...),
-		reflect.TypeFor[middleware.Verdict](): oneOf(texts([]middleware.Verdict{middleware.VerdictInjected, middleware.VerdictCut,
+		reflect.TypeFor[middleware.Verdict](): oneOf(stringsOf([]middleware.Verdict{middleware.VerdictInjected, middleware.VerdictCut,
 			middleware.VerdictUnseen, middleware.VerdictUnknown, middleware.VerdictSilent})...),
 	}
 }
@@ -92,9 +92,9 @@ func oneOf(values ...string) *jsonschema.Schema {
 
 // schemas are the named schemas of a description.
 type schemas struct {
-	names map[reflect.Type]string
-	all   map[string]*jsonschema.Schema
-	sent  map[reflect.Type]bool // the bodies of requests
+	names        map[reflect.Type]string
+	all          map[string]*jsonschema.Schema
+	requestTypes map[reflect.Type]bool // the bodies of requests
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -106,7 +106,7 @@ func (s *schemas) ref(t reflect.Type) *jsonschema.Schema {
 // newSchemas makes a schema of every type that routes take and give.
 func newSchemas(routes []*route) (*schemas, error) {
 	s := &schemas{names: map[reflect.Type]string{}, all: map[string]*jsonschema.Schema{}}
-	for t, name := range shared {
+	for t, name := range namedTypes {
 		s.names[t] = name
 	}
 	sent := map[reflect.Type]bool{}
@@ -124,7 +124,7 @@ func newSchemas(routes []*route) (*schemas, error) {
 		if s.all[name] != nil {
 			return nil, fmt.Errorf("two types are called %s", name)
 		}
-		known := plain()
+		known := scalarSchemas()
 		for other, n := range s.names {
 			if other != t && !embeds(t, other) {
 				known[other] = &jsonschema.Schema{Ref: schemaPrefix + n}
@@ -135,9 +135,9 @@ func newSchemas(routes []*route) (*schemas, error) {
 			return nil, fmt.Errorf("schema of %s: %w", name, err)
 		}
 		s.all[name] = made
-		tidy(made)
+		fixNullable(made)
 	}
-	s.sent = sent
+	s.requestTypes = sent
 	return s, nil
 }
 
@@ -154,9 +154,9 @@ func embeds(t, other reflect.Type) bool {
 	return false
 }
 
-// tidy mends what the types don't say: a reference is never null, since such a field
-// is left out when it is empty, and a map that was never made is.
-func tidy(s *jsonschema.Schema) {
+// fixNullable corrects nullability that the types don't express: a reference is never null,
+// because an empty field is left out, and a map that was never made is null.
+func fixNullable(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -167,15 +167,15 @@ func tidy(s *jsonschema.Schema) {
 		s.Types, s.Type = []string{"null", "object"}, ""
 	}
 	for _, p := range s.Properties {
-		tidy(p)
+		fixNullable(p)
 	}
-	tidy(s.Items)
-	tidy(s.AdditionalProperties)
+	fixNullable(s.Items)
+	fixNullable(s.AdditionalProperties)
 }
 
-// open lets the objects of answers have further fields, since some may be added later.
-// What is sent may have none: it would be lost.
-func (s *schemas) open() {
+// allowNewFields lets the objects of answers have more fields, which later versions may add.
+// Objects of requests may not: an unknown field would be lost.
+func (s *schemas) allowNewFields() {
 	closed := map[string]bool{}
 	var visit func(*jsonschema.Schema)
 	visit = func(sc *jsonschema.Schema) {
@@ -192,7 +192,7 @@ func (s *schemas) open() {
 		visit(sc.Items)
 		visit(sc.AdditionalProperties)
 	}
-	for t := range s.sent {
+	for t := range s.requestTypes {
 		closed[s.names[t]] = true
 		visit(s.all[s.names[t]])
 	}
@@ -210,7 +210,7 @@ func cutRef(ref string) (string, bool) {
 	return ref[len(schemaPrefix):], true
 }
 
-// isFalse reports the schema that nothing fits.
+// isFalse reports the schema that no value fits.
 func isFalse(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && slices.Equal(s.Types, nil) && s.Type == ""
 }

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/kenlayer/ken/internal/gateway/api"
 	"github.com/kenlayer/ken/internal/knowledge/structure/task"
 	"github.com/kenlayer/ken/internal/run/session"
+	"github.com/kenlayer/ken/internal/run/telemetry/usage"
 	"github.com/kenlayer/ken/middleware"
 )
 
@@ -177,4 +180,75 @@ func TestMoveThatTheLifeCycleDoesNotHave(t *testing.T) {
 	k.ask(http.MethodPost, "/api/claims/"+old.ID+"/verify", "{}").problem(http.StatusConflict, "refused", "superseded", "verified")
 	k.ask(http.MethodPost, "/api/claims/"+next.ID+"/archive", "{}").problem(http.StatusConflict, "refused", "can't be archived")
 	k.ask(http.MethodPost, "/api/claims/"+old.ID+"/supersede", api.SupersedeRequest{By: old.ID}).problem(http.StatusConflict, "refused", "itself")
+}
+
+// A key sees its own usage, an owner's operator that of the owner's keys, and the
+// configured owner's operator all.
+func TestUsageIsTenants(t *testing.T) {
+	k := newKit(t)
+	for key, owner := range map[string]string{"op-anna": "anna", "agent-anna": "anna", "agent-bert": "bert", "ci": "bert"} {
+		k.usage.Add(usage.Row{Key: key, Owner: owner, Model: "gpt-5", Requests: 1, Input: 10, Cost: .5})
+	}
+	for _, tt := range []struct {
+		kit  *kit
+		want []string
+	}{
+		{k, []string{"agent-anna", "agent-bert", "ci", "op-anna"}},
+		{k.as(agent("anna")), []string{"agent-anna"}},
+		{k.as(operator("bert")), []string{"agent-bert", "ci"}},
+		{k.as(agent("bert")), []string{"agent-bert"}},
+		{k.as(agent("carl")), nil},
+	} {
+		var out api.UsageList
+		a := tt.kit.ask(http.MethodGet, "/api/usage?days=2", nil).want(http.StatusOK)
+		if err := json.Unmarshal(a.body, &out); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range out.Usage {
+			got = append(got, r.Key)
+			if r.Requests != 1 || r.Input != 10 || r.Cost != .5 || r.Day == "" {
+				t.Errorf("%+v", r)
+			}
+		}
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %v, want %v", tt.kit.who.Name, got, tt.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != tt.want[i] {
+				t.Errorf("%s: %v, want %v", tt.kit.who.Name, got, tt.want)
+			}
+		}
+	}
+}
+
+// Ten thousand claims, through the handler and without the checks of a kit.
+func BenchmarkRoutes(b *testing.B) {
+	k := newKit(b)
+	ids := importClaims(k, 10_000)
+	deep := ""
+	for range 10 {
+		deep = get[api.ClaimList](k, "/api/claims?limit=500&cursor="+deep).Next
+	}
+	for _, bb := range []struct{ name, path string }{
+		{"claim", "/api/claims/" + ids[17]},
+		{"list", "/api/claims?limit=50"},
+		{"list deep", "/api/claims?limit=50&cursor=" + deep},
+		{"list rare", "/api/claims?limit=50&tag=none"},
+		{"search", "/api/search?limit=10&q=claim+number+77"},
+		{"stats", "/api/stats"},
+		{"description", "/api/openapi.json"},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			r := httptest.NewRequestWithContext(access.With(b.Context(), k.who), http.MethodGet, bb.path, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				if k.api.ServeHTTP(w, r); w.Code != http.StatusOK {
+					b.Fatalf("status %d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
 }

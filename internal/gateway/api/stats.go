@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"reflect"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/kenlayer/ken"
 	"github.com/kenlayer/ken/internal/access"
-	"github.com/kenlayer/ken/internal/knowledge/attention"
 	"github.com/kenlayer/ken/internal/run/jobs"
 	"github.com/kenlayer/ken/internal/run/session"
 	"github.com/kenlayer/ken/internal/run/telemetry/usage"
@@ -17,7 +15,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Stats is what an owner has.
+// Stats counts an owner's knowledge, sessions and jobs.
 type Stats struct {
 	Seq       uint64         `json:"seq" jsonschema:"the number of the log's last event"`
 	Claims    int            `json:"claims" jsonschema:"that are not forgotten, whatever their status"`
@@ -34,7 +32,7 @@ type Stats struct {
 	Warnings  []string       `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// Coverage is how many records have a vector of the present model.
+// Coverage counts the records that have a vector of the current embedder.
 type Coverage struct {
 	Embedded int `json:"embedded"`
 	Total    int `json:"total"`
@@ -51,7 +49,7 @@ func statsRoutes() []*route {
 func (a *API) stats(c *call) (*reply, error) {
 	return c.withStore(func(s store.Engine) (*reply, error) {
 		out := Stats{Sessions: map[string]int{}, Jobs: map[string]int{}}
-		n, err := a.counts.of(c, s)
+		n, err := a.counts.get(c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +61,7 @@ func (a *API) stats(c *call) (*reply, error) {
 			out.Embedder = e.Model()
 		}
 		infos, err := a.l.Journal(c.who.Owner).List(c.ctx())
-		if out.Warnings, err = missing(err); err != nil {
+		if out.Warnings, err = warningsOf(err); err != nil {
 			return nil, err
 		}
 		for _, st := range []session.State{session.Open, session.Ended, session.Harvested, session.Failed} {
@@ -73,7 +71,7 @@ func (a *API) stats(c *call) (*reply, error) {
 			out.Sessions[string(infos[i].State)]++
 		}
 		list, err := a.l.Jobs(c.who.Owner).List(c.ctx())
-		warnings, err := missing(err)
+		warnings, err := warningsOf(err)
 		if err != nil {
 			return nil, err
 		}
@@ -92,20 +90,20 @@ func (a *API) stats(c *call) (*reply, error) {
 	})
 }
 
-// counts remembers what was counted in a log that has not grown since.
+// counts caches the counts of a log until the log grows.
 type counts struct {
 	mu sync.Mutex
-	by map[string]*counted // by owner
+	by map[string]*ownerCounts // by owner
 }
 
-// counted is not changed once it is there.
-type counted struct {
+// ownerCounts holds the counts of one owner. It is immutable.
+type ownerCounts struct {
 	seq             uint64
 	claims          int
 	kinds, statuses map[string]int
 }
 
-func (k *counts) of(c *call, s store.Engine) (*counted, error) {
+func (k *counts) get(c *call, s store.Engine) (*ownerCounts, error) {
 	seq := s.Seq()
 	k.mu.Lock()
 	had := k.by[c.who.Owner]
@@ -113,7 +111,7 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 	if had != nil && had.seq == seq {
 		return had, nil
 	}
-	n := &counted{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
+	n := &ownerCounts{seq: seq, kinds: map[string]int{}, statuses: map[string]int{}}
 	res, err := s.Newest(c.ctx(), &ken.Filter{Statuses: ken.Statuses(), Structural: true, ClaimsOnly: true}, s.Refs()+1)
 	if err != nil {
 		return nil, err
@@ -128,7 +126,7 @@ func (k *counts) of(c *call, s store.Engine) (*counted, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.by == nil || len(k.by) >= maxCounted {
-		k.by = map[string]*counted{}
+		k.by = map[string]*ownerCounts{}
 	}
 	k.by[c.who.Owner] = n
 	return n, nil
@@ -143,7 +141,7 @@ type UsageList struct {
 	Warnings []string    `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
 }
 
-// maxDays bounds how far back usage is told.
+// maxDays is the most days of usage that are listed.
 const maxDays = 366
 
 func usageRoutes() []*route {
@@ -163,140 +161,35 @@ func (a *API) listUsage(c *call) (*reply, error) {
 		return &reply{body: out}, nil
 	}
 	rows, err := a.o.Usage.Rows(c.number(pDays))
-	out.Warnings, err = missing(err)
+	out.Warnings, err = warningsOf(err)
 	out.Usage = append(out.Usage, slices.DeleteFunc(rows, func(r usage.Row) bool {
 		return !usage.Visible(&r, c.who, a.l.Config().Knowledge.Owner)
 	})...)
 	return &reply{body: out}, err
 }
 
-// JobList is a page of jobs, the last added first.
-type JobList struct {
-	Jobs     []jobs.Job `json:"jobs"`
-	Next     string     `json:"next,omitempty"`
-	Warnings []string   `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
-}
-
-func jobRoutes() []*route {
-	job := reflect.TypeFor[jobs.Job]()
+func aboutRoutes() []*route {
 	return []*route{{
-		method: http.MethodGet, path: "/api/jobs", id: "listJobs", tag: "jobs", right: access.Operate,
-		summary: "List the jobs of the background", about: "List jobs, the last added first: what waits, what runs, what was done, and what is dead, with the reason.",
-		params: []*param{pJobState, pLimit, pCursor},
-		status: http.StatusOK, answer: reflect.TypeFor[JobList](), serve: (*API).listJobs,
+		method: http.MethodGet, path: "/api/openapi.json", id: "getDescription", tag: "about",
+		summary: "Read this description", about: "Read the OpenAPI description of these routes. It needs no right.",
+		status: http.StatusOK, hasETag: true, serve: (*API).description,
 	}, {
-		method: http.MethodGet, path: "/api/jobs/{job}", id: "getJob", tag: "jobs", right: access.Operate,
-		summary: "Read a job", about: "Read one job, with how far it is or what came of it.",
-		status: http.StatusOK, answer: job, fails: []problemCode{codeNotFound}, serve: (*API).getJob,
-	}, {
-		method: http.MethodPost, path: "/api/jobs/{job}/retry", id: "retryJob", tag: "jobs", right: access.Operate,
-		summary: "Run a dead or waiting job again", about: "Make a job that is dead or waits for its time due now, with all its attempts before it. The background runs it.",
-		status: http.StatusAccepted, answer: job, fails: []problemCode{codeNotFound, codeRefused}, serve: (*API).retryJob,
+		method: http.MethodGet, path: "/api/problems/{code}", id: "getProblem", tag: "about",
+		summary: "Read what a problem means", about: "Read what a problem's type means. It needs no right.",
+		status: http.StatusOK, answer: reflect.TypeFor[ProblemType](), fails: []problemCode{codeNotFound}, serve: (*API).problem,
 	}}
 }
 
-func (a *API) listJobs(c *call) (*reply, error) {
-	var states []jobs.State
-	for _, s := range c.all(pJobState) {
-		states = append(states, jobs.State(s))
+func (a *API) description(*call) (*reply, error) {
+	body, err := Description()
+	// It is the same for everybody and holds nothing of anybody's.
+	return &reply{raw: body, etag: described.tag, header: map[string]string{"Cache-Control": "no-cache"}}, err
+}
+
+func (a *API) problem(c *call) (*reply, error) {
+	t, ok := typeOf(problemCode(c.path["code"]))
+	if !ok {
+		return nil, problemf(codeNotFound, "no problem is called %q", printable(c.path["code"], 60))
 	}
-	all, err := a.l.Jobs(c.who.Owner).List(c.ctx(), states...)
-	out := JobList{}
-	if out.Warnings, err = missing(err); err != nil {
-		return nil, err
-	}
-	out.Jobs, out.Next, err = page(c, all, func(j *jobs.Job) place { return place{at: j.Created.UnixNano(), id: j.ID} })
-	return &reply{body: out, next: out.Next}, err
-}
-
-// job reads a job by its whole id.
-func (a *API) job(c *call) (jobs.Job, error) {
-	id := c.path["job"]
-	j, err := a.l.Jobs(c.who.Owner).Get(c.ctx(), id)
-	if errors.Is(err, ken.ErrNotFound) || errors.Is(err, ken.ErrInvalid) || err == nil && j.ID != id {
-		err = &ken.Error{Code: ken.CodeNotFound, Field: "job", Msg: "no such job", Try: "List them with GET /api/jobs."}
-	}
-	return j, err
-}
-
-func (a *API) getJob(c *call) (*reply, error) {
-	j, err := a.job(c)
-	return &reply{body: j}, err
-}
-
-func (a *API) retryJob(c *call) (*reply, error) {
-	j, err := a.job(c)
-	if err != nil {
-		return nil, err
-	}
-	j, err = a.l.Jobs(c.who.Owner).Retry(c.ctx(), j.ID)
-	return &reply{body: j}, err
-}
-
-// AttentionList is what a person should look at, warnings first.
-type AttentionList struct {
-	Attention []attention.Item `json:"attention"`
-	Next      string           `json:"next,omitempty"`
-	Warnings  []string         `json:"warnings,omitempty" jsonschema:"what could not be read and is missing"`
-}
-
-// Dismissed is what was dismissed.
-type Dismissed struct {
-	Dismissed []string `json:"dismissed"`
-}
-
-func attentionRoutes() []*route {
-	return []*route{{
-		method: http.MethodGet, path: "/api/attention", id: "listAttention", tag: "attention", right: access.Read,
-		summary: "List what a person should look at", about: "List what a person should look at, warnings first, with what to do about it. What is settled is gone from the list by itself.",
-		params: []*param{pAll, pLimit, pCursor},
-		status: http.StatusOK, answer: reflect.TypeFor[AttentionList](), serve: (*API).listAttention,
-	}, {
-		method: http.MethodPost, path: "/api/attention/{item}/dismiss", id: "dismiss", tag: "attention", right: access.Operate,
-		summary: "Hide an item until something about it changes",
-		about:   "Hide an item until something about it changes: it is another one then. The claims that it is about stay as they are.",
-		status:  http.StatusOK, answer: reflect.TypeFor[Dismissed](), fails: []problemCode{codeNotFound}, serve: (*API).dismiss,
-	}}
-}
-
-func (c *call) attention(s store.Engine, all bool) ([]attention.Item, []string, error) {
-	items, unread, err := c.desk(s).Attention(c.ctx(), all)
-	if err != nil {
-		return nil, nil, err
-	}
-	warnings, err := missing(unread)
-	return items, warnings, err
-}
-
-func (a *API) listAttention(c *call) (*reply, error) {
-	return c.withStore(func(s store.Engine) (*reply, error) {
-		items, warnings, err := c.attention(s, c.flag(pAll))
-		if err != nil {
-			return nil, err
-		}
-		out := AttentionList{Warnings: warnings}
-		out.Attention, out.Next, err = page(c, items, func(i *attention.Item) place {
-			p := place{at: i.At.UnixNano(), id: i.ID}
-			if i.Severity != ken.SeverityWarning {
-				p.rank = 1
-			}
-			return p
-		})
-		return &reply{body: out, next: out.Next}, err
-	})
-}
-
-func (a *API) dismiss(c *call) (*reply, error) {
-	id := c.path["item"]
-	return c.withStore(func(s store.Engine) (*reply, error) {
-		err := c.desk(s).Dismiss(c.ctx(), id)
-		if errors.Is(err, ken.ErrNotFound) {
-			err = &ken.Error{Code: ken.CodeNotFound, Field: "item", Msg: "no such item",
-				Try: "List them with GET /api/attention; an item whose claims have changed has another id."}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &reply{body: Dismissed{[]string{id}}}, nil
-	})
+	return &reply{body: t}, nil
 }

@@ -2,12 +2,15 @@ package upstreamtest
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// Framing is how an answer says where its body ends.
+// Framing is the way in which an answer marks the end of its body.
 type Framing uint8
 
 // Framings.
@@ -17,7 +20,7 @@ const (
 	ToClose                // by the end of the connection
 )
 
-// Ending is what happens once an answer's pieces are sent.
+// Ending is the way in which the connection ends after an answer's pieces.
 type Ending uint8
 
 // Endings.
@@ -35,9 +38,9 @@ type Interim struct {
 	Header []Field
 }
 
-// Answer is what a server sends for a request. The zero value is an empty answer
-// with status 200. Header is written in its order and spelling; the headers of
-// the framing are added behind it unless Header has them.
+// Answer is a server's answer to a request. The zero value is an empty answer with status
+// 200. Header is written in its order and spelling; the headers of the framing are added
+// behind it unless Header has them.
 type Answer struct {
 	Interim []Interim
 	Status  int    // 0 is 200
@@ -115,7 +118,7 @@ func writeFields(b *bytes.Buffer, fields []Field) {
 	}
 }
 
-// framed is a piece as it goes over the wire.
+// framed returns a piece as it is sent.
 func (a Answer) framed(piece []byte) []byte {
 	if a.Framing != Chunked {
 		return piece
@@ -127,7 +130,7 @@ func (a Answer) framed(piece []byte) []byte {
 	return append(append(out, piece...), "\r\n"...)
 }
 
-// tail is what ends a body.
+// tail returns the bytes that end a body.
 func (a Answer) tail() []byte {
 	if a.Framing != Chunked {
 		return nil
@@ -137,4 +140,76 @@ func (a Answer) tail() []byte {
 	writeFields(&b, a.Trailer)
 	b.WriteString("\r\n")
 	return b.Bytes()
+}
+
+// Hang is an answer that never comes: the server waits until the client leaves.
+func Hang() Answer { return Answer{Nothing: true, Ending: Stall} }
+
+// HangUp closes the connection without an answer.
+func HangUp() Answer { return Answer{Nothing: true, Ending: Drop} }
+
+// Stalled is answer a that stops after its first n pieces, until the client leaves.
+func Stalled(a Answer, n int) Answer {
+	a.Pieces, a.Ending = a.Pieces[:n], Stall
+	return a
+}
+
+// CutAt is answer a whose connection ends after the first n bytes of its body. Everything
+// before arrives. It panics when the body is shorter.
+func CutAt(a Answer, n int) Answer {
+	var pieces [][]byte
+	rest := a.Body()[:n]
+	for _, p := range a.Pieces {
+		if p = p[:min(len(p), len(rest))]; len(p) == 0 {
+			break
+		}
+		pieces, rest = append(pieces, p), rest[len(p):]
+	}
+	if a.Framing == Length { // what it would have been
+		a = a.With("Content-Length", strconv.Itoa(len(a.Body())))
+	}
+	a.Pieces, a.Ending = pieces, Drop
+	return a
+}
+
+// HalfEvent is a stream that ends properly, but in the middle of its last event.
+func HalfEvent(a Answer) Answer {
+	a.Pieces = slices.Clone(a.Pieces)
+	last := &a.Pieces[len(a.Pieces)-1]
+	*last = (*last)[:len(*last)/2]
+	return a
+}
+
+// Gzipped is answer a with its whole body compressed, whatever the client accepts.
+func Gzipped(a Answer) Answer {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, p := range a.Pieces {
+		_, _ = z.Write(p) // a buffer can't fail
+		_ = z.Flush()
+	}
+	_ = z.Close()
+	a = a.With("Content-Encoding", "gzip").With("Vary", "Accept-Encoding")
+	a.Pieces = [][]byte{b.Bytes()}
+	return a
+}
+
+// Gunzip takes the compression of Gzipped off again, as far as it goes.
+func Gunzip(b []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	out, _ := io.ReadAll(z) // an error: it broke off
+	return out
+}
+
+// HugeLine is a chat stream with one event of n bytes between the others.
+func HugeLine(n int) Answer {
+	a := Recording("chat_stream")
+	const before, after = `data: {"id":"chatcmpl-huge","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"`, `"}}]}` + "\n\n"
+	line := before + strings.Repeat("x", n-len(before)-len(after)) + after
+	pieces := [][]byte{a.Pieces[0], []byte(line)}
+	a.Pieces = append(pieces, a.Pieces[1:]...)
+	return a
 }

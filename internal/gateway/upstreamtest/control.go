@@ -32,8 +32,8 @@ func (s *Server) Control() {
 	s.control = true
 }
 
-// obey answers a control request.
-func (s *Server) obey(r *Request) Answer {
+// serveControl answers a control request.
+func (s *Server) serveControl(r *Request) Answer {
 	switch r.Method + " " + strings.TrimPrefix(r.Path(), ControlPath) {
 	case "GET requests":
 		return jsonAnswer(http.StatusOK, append([]*Request{}, s.Requests()...))

@@ -3,10 +3,9 @@
 // byte as it came over the wire.
 //
 // It speaks HTTP/1.1 over plain connections by itself, without net/http, because
-// a test of a proxy has to see what net/http hides: the order and spelling of
-// headers, the framing of a body, the moment at which a connection breaks. It can
-// do what no well-behaved server does, too: stop in the middle of an event, say a
-// wrong length, answer and vanish. NewHTTP2 offers the same answers over HTTP/2.
+// a test of a proxy has to see details that net/http hides: the order and spelling of
+// headers, the framing of a body, the moment at which a connection breaks. It can also
+// misbehave: stop in the middle of an event, send a wrong length, or answer and vanish. NewHTTP2 offers the same answers over HTTP/2.
 //
 // It takes a WebSocket on the path of responses, too, as OpenAI's API does; see Switching.
 //

@@ -98,16 +98,16 @@ func Recorded(r *Request) Answer {
 		return Recording("model")
 	case strings.HasPrefix(path, "/api/"):
 		return ollama(r)
-	case asksSocket(r):
+	case isHandshake(r):
 		return Switching(r)
-	case opens(r):
+	case opensSocket(r):
 		return Recording("responses_prepared_stream")
 	case r.Proto == WebSocket:
 		return Recording("responses" + strings.TrimSuffix(variant(r.Body, "input"), "_stream") + "_stream")
 	case r.Method != http.MethodPost:
 		return Recording("error_404")
 	}
-	body := plain(r)
+	body := uncompressed(r)
 	valid := gjson.ValidBytes(body)
 	switch {
 	case path == "/messages" && !valid:
@@ -132,7 +132,7 @@ func Recorded(r *Request) Answer {
 
 // ollama answers a request to Ollama's own API.
 func ollama(r *Request) Answer {
-	body := plain(r)
+	body := uncompressed(r)
 	stream := ""
 	if gjson.GetBytes(body, "stream").Type != gjson.False {
 		stream = "_stream"
@@ -179,8 +179,8 @@ func variant(body []byte, messages string) (name string) {
 	return name
 }
 
-// plain is a request's body without its compression.
-func plain(r *Request) []byte {
+// uncompressed returns a request's body without its compression.
+func uncompressed(r *Request) []byte {
 	if r.Get("Content-Encoding") == "gzip" {
 		return Gunzip(r.Body)
 	}

@@ -65,7 +65,7 @@ func Start(address string) (*Server, error) {
 	})
 	s.Close = sync.OnceFunc(func() {
 		_ = l.Close()
-		s.shut()
+		s.closeConns()
 		running.Wait()
 	})
 	return s, nil
@@ -148,18 +148,18 @@ func (s *Server) Last(t testing.TB) *Request {
 	return all[len(all)-1]
 }
 
-// keep records a request and returns its answer.
-func (s *Server) keep(r *Request) Answer {
+// record records a request and returns its answer.
+func (s *Server) record(r *Request) Answer {
 	s.mu.Lock()
 	if s.control && strings.HasPrefix(r.Target, ControlPath) {
 		s.mu.Unlock()
-		return s.obey(r)
+		return s.serveControl(r)
 	}
 	s.requests = append(s.requests, r)
 	close(s.arrived)
 	s.arrived = make(chan struct{})
 	handle := s.handle
-	if len(s.next) > 0 && !(opens(r) && s.next[0].status() < http.StatusBadRequest) {
+	if len(s.next) > 0 && !(opensSocket(r) && s.next[0].status() < http.StatusBadRequest) {
 		a := s.next[0]
 		s.next = s.next[1:]
 		handle = func(*Request) Answer { return a }
@@ -168,8 +168,7 @@ func (s *Server) keep(r *Request) Answer {
 	return handle(r)
 }
 
-// admit takes a connection in and numbers it, or closes it when the server is
-// closed.
+// admit registers a connection and numbers it, or closes it when the server is closed.
 func (s *Server) admit(c net.Conn) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +188,8 @@ func (s *Server) release(c net.Conn) {
 	_ = c.Close()
 }
 
-// shut closes every connection and lets no other in.
-func (s *Server) shut() {
+// closeConns closes every connection and refuses new ones.
+func (s *Server) closeConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -28,19 +28,19 @@ func Switching(r *Request) Answer {
 		{"Sec-WebSocket-Accept", websocket.AcceptKey(r.Get("Sec-WebSocket-Key"))}, {"X-Request-Id", "req_websocket"}}}
 }
 
-// asksSocket reports a handshake on the path of responses.
-func asksSocket(r *Request) bool {
+// isHandshake reports a WebSocket handshake on the path of responses.
+func isHandshake(r *Request) bool {
 	return r.Method == http.MethodGet && r.Proto != WebSocket && strings.HasSuffix(r.Path(), "/responses") &&
 		strings.EqualFold(r.Get("Upgrade"), "websocket")
 }
 
-// opens reports a handshake, and a message that only fills the provider's cache.
-func opens(r *Request) bool {
-	return asksSocket(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
+// opensSocket reports a handshake, or a message that only fills the provider's cache.
+func opensSocket(r *Request) bool {
+	return isHandshake(r) || r.Proto == WebSocket && gjson.GetBytes(r.Body, "generate").Type == gjson.False
 }
 
-// talk answers the messages of a WebSocket until it is closed.
-func (s *Server) talk(c io.WriteCloser, r *bufio.Reader, handshake *Request, number int) {
+// serveMessages answers the messages of a WebSocket until it is closed.
+func (s *Server) serveMessages(c io.WriteCloser, r *bufio.Reader, handshake *Request, number int) {
 	var text []byte
 	for {
 		h, payload, err := websocket.ReadFrame(r, maxMessage)
@@ -69,7 +69,7 @@ func (s *Server) talk(c io.WriteCloser, r *bufio.Reader, handshake *Request, num
 				}
 				more <- err == nil
 			}()
-			if err := sendMessages(c, s.keep(req), req); err != nil {
+			if err := sendMessages(c, s.record(req), req); err != nil {
 				_ = c.Close()
 				<-more
 				return

@@ -5,12 +5,10 @@
 // A client gets the tools that its caller is offered, answers as text, MEMORY.md, claims
 // and receipts as resources, and a prompt that asks with what is known. Tools that are not
 // listed answer when they are called by name. Output schemas and structured content come
-// on request: see [Options]. What is wrong with a call comes back as a tool's error,
-// which the model can read and mend; an unknown tool or resource is an error of the
-// protocol.
+// on request: see [Options]. A faulty call returns a tool error, which the model can
+// read and correct; an unknown tool or resource is a protocol error.
 //
-// Whose knowledge it is comes from the process or, over HTTP, from whoever looked at
-// the request's key; the session is the MCP session. Neither is ever an argument. An
-// MCP session has no journal: calls of tools are no conversation. What is learned in
-// it carries its id.
+// The owner comes from the process or, over HTTP, from the request's key; the session is
+// the MCP session. Neither is ever an argument. An MCP session has no journal, because
+// tool calls are not a conversation. Claims that are learned in it carry its id.
 package mcpserver

@@ -8,8 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,7 +57,7 @@ func Handler(r *tools.Registry, who func(*http.Request) (tools.Caller, error), o
 
 type viewKey struct{}
 
-// view is a caller, with what its address asks for.
+// view is a caller with the options of its address.
 type view struct {
 	tools.Caller
 	Structured bool
@@ -63,8 +65,8 @@ type view struct {
 	name string // of the caller, without what the address asks for: sessions belong to it
 }
 
-// asked reads the query of the address.
-func (v *view) asked(q url.Values) (err error) {
+// parseQuery reads the query of the address.
+func (v *view) parseQuery(q url.Values) (err error) {
 	if q.Has("tools") {
 		if v.Offer, err = tools.Select("tools", q.Get("tools")); err != nil {
 			return err
@@ -78,7 +80,7 @@ func (v *view) asked(q url.Values) (err error) {
 	return nil
 }
 
-// HTTP is what Handler returns.
+// HTTP is the handler that Handler returns.
 type HTTP struct {
 	r      *tools.Registry
 	who    func(*http.Request) (tools.Caller, error)
@@ -108,7 +110,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, tools.Explain(err), status)
 		return
 	}
-	if h.over() {
+	if h.isClosed() {
 		http.Error(w, "Ken is shutting down", http.StatusServiceUnavailable)
 		return
 	}
@@ -117,14 +119,14 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := view{Caller: c, Structured: h.o.Structured, name: nameOf(c)}
-	if err := v.asked(req.URL.Query()); err != nil {
+	if err := v.parseQuery(req.URL.Query()); err != nil {
 		http.Error(w, tools.Explain(err), http.StatusBadRequest)
 		return
 	}
 	h.next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), viewKey{}, v)))
 }
 
-func (h *HTTP) over() bool {
+func (h *HTTP) isClosed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.closed
@@ -176,7 +178,7 @@ func (h *HTTP) Close() error {
 	return errors.Join(errs...)
 }
 
-// nameOf tells callers and views apart by all that is in them.
+// nameOf identifies a caller or view by all of its fields.
 func nameOf(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil { // it is strings
@@ -185,7 +187,7 @@ func nameOf(v any) string {
 	return string(b)
 }
 
-// sign makes an id of a session that names its caller without telling who it is.
+// sign returns a session id that is bound to its caller without revealing it.
 func (h *HTTP) sign(caller, text string) string {
 	m := hmac.New(sha256.New, h.secret)
 	m.Write([]byte(text + "\x00" + caller))
@@ -196,4 +198,39 @@ func (h *HTTP) sign(caller, text string) string {
 func (h *HTTP) owns(c tools.Caller, id string) bool {
 	text, _, _ := strings.Cut(id, "-")
 	return hmac.Equal([]byte(h.sign(nameOf(c), text)), []byte(id))
+}
+
+// allowedOrigin reports whether a request may come from where it says that it comes
+// from: no web page at all, one of the same host, one of those that are allowed, or, on
+// loopback, another program's page on loopback, such as an inspector's.
+func allowedOrigin(req *http.Request, allowed []string) bool {
+	values := req.Header.Values("Origin")
+	if len(values) == 0 {
+		return true
+	}
+	if len(values) > 1 {
+		return false
+	}
+	origin := values[0]
+	if slices.Contains(allowed, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	return strings.EqualFold(u.Host, req.Host) || loopback(u.Host) && loopback(req.Host)
+}
+
+// loopback reports a host, with or without a port, that is this machine.
+func loopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
 }

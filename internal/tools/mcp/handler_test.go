@@ -76,7 +76,7 @@ func TestStreamableHTTP(t *testing.T) {
 	_, err := a.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: tools.ClaimURI + id})
 	wantCode(t, err, jsonrpc.CodeInvalidParams)
 	res, _ := call(t, a, "memory_ingest", map[string]any{"text": "The lamp is green."})
-	var learned tools.Learned
+	var learned struct{ ID string }
 	structured(t, res, &learned)
 	k.store("a", func(s store.Engine) {
 		if c, err := s.Get(context.Background(), learned.ID); err != nil || c.Session != a.ID() || c.Session == "" || c.Actor.ID != "agent of a" {

@@ -6,11 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -56,19 +51,19 @@ func NewServer(r *tools.Registry, c tools.Caller, o Options) *mcp.Server {
 
 // server joins a registry to a server of the SDK.
 type server struct {
-	r      *tools.Registry
-	caller tools.Caller
-	o      Options
-	s      *mcp.Server
-	alone  string          // the session of a connection that has no id
-	listed map[string]bool // tools by name; not changed once the server runs
+	r              *tools.Registry
+	caller         tools.Caller
+	o              Options
+	s              *mcp.Server
+	defaultSession string          // the session of a connection that has no id
+	listed         map[string]bool // tools by name; not changed once the server runs
 }
 
 // newServer makes a server whose sessions are named by newSession; nil leaves that to
 // the SDK.
 func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() string) *mcp.Server {
 	none := func(context.Context) error { return nil }
-	s := &server{r: r, caller: c, o: o, alone: "mcp-" + o.NewID(), listed: map[string]bool{}}
+	s := &server{r: r, caller: c, o: o, defaultSession: "mcp-" + o.NewID(), listed: map[string]bool{}}
 	s.s = mcp.NewServer(&mcp.Implementation{Name: "ken", Title: "Ken", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: r.Instructions(c), Logger: o.Log, GetSessionID: newSession,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{},
@@ -76,12 +71,12 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 		SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { return none(ctx) },
 		UnsubscribeHandler: func(ctx context.Context, _ *mcp.UnsubscribeRequest) error { return none(ctx) },
 	})
-	s.s.AddReceivingMiddleware(s.alive)
+	s.s.AddReceivingMiddleware(s.recoverPanics)
 	for _, t := range r.Tools(c) {
 		s.addTool(t)
 		s.listed[t.Name] = true
 	}
-	s.s.AddReceivingMiddleware(s.unlisted)
+	s.s.AddReceivingMiddleware(s.callUnlisted)
 	for _, res := range r.Resources(c) {
 		s.addResource(res)
 	}
@@ -91,9 +86,9 @@ func newServer(r *tools.Registry, c tools.Caller, o Options, newSession func() s
 	return s.s
 }
 
-// alive has a request fail alone: the SDK handles each on a goroutine of its own, where a
-// panic would end the process, and closes the connection over an error that it can't write.
-func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
+// recoverPanics keeps a panic from ending the process: the SDK handles each request on its
+// own goroutine. It also drops error data that the SDK can't encode.
+func (s *server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		err = caught.Run(func() (err error) {
 			res, err = next(ctx, method, req)
@@ -101,7 +96,7 @@ func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
 		})
 		if caught.Is(err) {
 			s.o.Log.ErrorContext(ctx, "a request panicked", "method", method, "cause", err, "stack", caught.Stack(err))
-			return nil, protocol(err)
+			return nil, protocolError(err)
 		}
 		var e *jsonrpc.Error
 		if errors.As(err, &e) && e.Data != nil && !json.Valid(e.Data) { // the SDK writes a URI in quotes as Go does
@@ -113,11 +108,11 @@ func (s *server) alive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callerOf is who calls within a connection.
+// callerOf returns the caller of a connection.
 func (s *server) callerOf(ss *mcp.ServerSession) tools.Caller {
 	c := s.caller
 	if c.Session == "" {
-		c.Session = cmp.Or(ss.ID(), s.alone)
+		c.Session = cmp.Or(ss.ID(), s.defaultSession)
 	}
 	if p := ss.InitializeParams(); c.Agent == "" && p != nil && p.ClientInfo != nil {
 		c.Agent = agentName(p.ClientInfo.Name)
@@ -132,8 +127,8 @@ func agentName(s string) string {
 	return string(r[:min(len(r), 80)])
 }
 
-// protocol is the error of something that is no tool's: the client's program reads it.
-func protocol(err error) error {
+// protocolError returns a protocol error, which the client's program reads.
+func protocolError(err error) error {
 	var e *ken.Error
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -142,75 +137,6 @@ func protocol(err error) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: tools.Explain(err)}
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: tools.Explain(err)}
-}
-
-// allowedOrigin reports whether a request may come from where it says that it comes
-// from: no web page at all, one of the same host, one of those that are allowed, or, on
-// loopback, another program's page on loopback, such as an inspector's.
-func allowedOrigin(req *http.Request, allowed []string) bool {
-	values := req.Header.Values("Origin")
-	if len(values) == 0 {
-		return true
-	}
-	if len(values) > 1 {
-		return false
-	}
-	origin := values[0]
-	if slices.Contains(allowed, origin) {
-		return true
-	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return false
-	}
-	return strings.EqualFold(u.Host, req.Host) || loopback(u.Host) && loopback(req.Host)
-}
-
-// loopback reports a host, with or without a port, that is this machine.
-func loopback(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-// addResource offers a resource, or a template for many.
-func (s *server) addResource(r tools.Resource) {
-	if r.Template {
-		s.s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIME}, s.read)
-		return
-	}
-	s.s.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIME}, s.read)
-}
-
-func (s *server) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	text, mime, err := s.r.ReadResource(ctx, s.callerOf(req.Session), req.Params.URI)
-	if errors.Is(err, ken.ErrNotFound) {
-		return nil, mcp.ResourceNotFoundError(req.Params.URI)
-	}
-	if err != nil {
-		return nil, protocol(err)
-	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}}, nil
-}
-
-// addPrompt offers the prompt that asks with what is known.
-func (s *server) addPrompt() {
-	s.s.AddPrompt(&mcp.Prompt{Name: tools.RecallPrompt, Title: "Ask with what is known",
-		Description: "A question, with what Ken knows that bears on it.",
-		Arguments:   []*mcp.PromptArgument{{Name: "question", Title: "Question", Description: "what to ask", Required: true}},
-	}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		text, err := s.r.Prompt(ctx, s.callerOf(req.Session), req.Params.Arguments["question"])
-		if err != nil {
-			return nil, protocol(err)
-		}
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
-	})
 }
 
 // addTool lists a tool.
@@ -227,9 +153,9 @@ func (s *server) addTool(t tools.Tool) {
 	})
 }
 
-// unlisted answers calls of tools that the registry has and the list leaves out: old names,
-// and what the caller's profile does not offer. The SDK refuses them.
-func (s *server) unlisted(next mcp.MethodHandler) mcp.MethodHandler {
+// callUnlisted answers calls of tools that are not listed: old names, and tools outside the
+// caller's profile. The SDK refuses them.
+func (s *server) callUnlisted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok || call.Params == nil || s.listed[call.Params.Name] {
@@ -277,4 +203,38 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest) tools.P
 			s.o.Log.Warn("tell of progress", "cause", err)
 		}
 	}
+}
+
+// addResource offers a resource, or a template for many.
+func (s *server) addResource(r tools.Resource) {
+	if r.Template {
+		s.s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIME}, s.read)
+		return
+	}
+	s.s.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIME}, s.read)
+}
+
+func (s *server) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	text, mime, err := s.r.ReadResource(ctx, s.callerOf(req.Session), req.Params.URI)
+	if errors.Is(err, ken.ErrNotFound) {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	if err != nil {
+		return nil, protocolError(err)
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}}, nil
+}
+
+// addPrompt offers the prompt that asks with what is known.
+func (s *server) addPrompt() {
+	s.s.AddPrompt(&mcp.Prompt{Name: tools.RecallPrompt, Title: "Ask with what is known",
+		Description: "A question, with what Ken knows that bears on it.",
+		Arguments:   []*mcp.PromptArgument{{Name: "question", Title: "Question", Description: "what to ask", Required: true}},
+	}, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		text, err := s.r.Prompt(ctx, s.callerOf(req.Session), req.Params.Arguments["question"])
+		if err != nil {
+			return nil, protocolError(err)
+		}
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
+	})
 }

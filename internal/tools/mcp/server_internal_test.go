@@ -16,7 +16,7 @@ import (
 func TestAPanicIsOneRequests(t *testing.T) {
 	var log bytes.Buffer
 	s := &server{o: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
-	_, err := s.alive(func(context.Context, string, mcp.Request) (mcp.Result, error) { panic("no reader for this") })(t.Context(), "resources/read", nil)
+	_, err := s.recoverPanics(func(context.Context, string, mcp.Request) (mcp.Result, error) { panic("no reader for this") })(t.Context(), "resources/read", nil)
 	if e := (*jsonrpc.Error)(nil); !errors.As(err, &e) || e.Code != jsonrpc.CodeInternalError || strings.Contains(e.Message, "no reader") {
 		t.Errorf("got %v", err)
 	}

@@ -70,7 +70,7 @@ func TestCalls(t *testing.T) {
 	k := newKit(t)
 	cs := k.inMemory(everybody, nil, structuredToo)
 	res, text := call(t, cs, "memory_ingest", map[string]any{"text": "The user deploys on Tuesdays."})
-	var learned tools.Learned
+	var learned struct{ ID, Outcome string }
 	structured(t, res, &learned)
 	if res.IsError || learned.Outcome != "learned" || !strings.HasPrefix(text, "Learned as a new claim.") {
 		t.Errorf("%+v, %q", learned, text)
@@ -85,7 +85,7 @@ func TestCalls(t *testing.T) {
 		}
 	})
 	res, text = call(t, cs, "memory_recall", map[string]any{"query": "when does the user deploy?"})
-	var found tools.Found
+	var found struct{ Claims []any }
 	structured(t, res, &found)
 	if len(found.Claims) != 1 || !strings.Contains(text, "deploys on Tuesdays") {
 		t.Errorf("%+v, %q", found, text)

@@ -30,9 +30,9 @@ func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // ends with in, which nobody can be made to close, or with the reader of the pipe
-		_ = pw.CloseWithError(filter(in, pw, w))
+		_ = pw.CloseWithError(filterLines(in, pw, w))
 	}()
-	err := newServer(r, c, o, nil).Run(ctx, drained{&mcp.IOTransport{Reader: pr, Writer: w}})
+	err := newServer(r, c, o, nil).Run(ctx, drainTransport{&mcp.IOTransport{Reader: pr, Writer: w}})
 	_ = pr.Close()
 	switch {
 	case w.failed() != nil:
@@ -45,14 +45,14 @@ func Serve(ctx context.Context, r *tools.Registry, c tools.Caller, in io.Reader,
 	return err
 }
 
-// filter hands on the lines that are messages, and answers the others itself: one bad
-// line must not end the session, as it would end the SDK's.
-func filter(in io.Reader, to io.Writer, answer io.Writer) error {
+// filterLines passes on the lines that are messages and answers the others itself: one bad
+// line would end the SDK's session.
+func filterLines(in io.Reader, to io.Writer, answer io.Writer) error {
 	br := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, tooLong, err := readLine(br)
 		if line = bytes.TrimSpace(line); len(line) > 0 || tooLong {
-			if refusal := refuse(line, tooLong); refusal != nil {
+			if refusal := rejectLine(line, tooLong); refusal != nil {
 				if _, err := answer.Write(refusal); err != nil {
 					return err
 				}
@@ -82,8 +82,8 @@ func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// refuse is the answer to a line that is no message, nil for one that is.
-func refuse(line []byte, tooLong bool) []byte {
+// rejectLine returns the answer to a line that is not a message, nil for one that is.
+func rejectLine(line []byte, tooLong bool) []byte {
 	code := jsonrpc.CodeInvalidRequest
 	var msg string
 	switch {
@@ -133,24 +133,24 @@ func (l *lockedWriter) failed() error {
 	return l.err
 }
 
-// drainTime bounds how long calls may go on when their client has sent its last: one
-// that was piped in reads on, one that died does not.
+// drainTime bounds how long calls may go on after the end of input: a piped client reads on,
+// a dead one does not.
 const drainTime = 5 * time.Second
 
-// drained is a transport whose end of input waits for the calls that are under way.
-// The SDK drops them.
-type drained struct{ mcp.Transport }
+// drainTransport is a transport that waits at the end of input for the calls under way. The
+// SDK drops them.
+type drainTransport struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.
-func (d drained) Connect(ctx context.Context) (mcp.Connection, error) {
+func (d drainTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := d.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &drainedConn{Connection: c, open: map[jsonrpc.ID]bool{}, idle: make(chan struct{}, 1)}, nil
+	return &drainConn{Connection: c, open: map[jsonrpc.ID]bool{}, idle: make(chan struct{}, 1)}, nil
 }
 
-type drainedConn struct {
+type drainConn struct {
 	mcp.Connection
 	idle chan struct{} // gets a token when nothing is open any more
 
@@ -160,7 +160,7 @@ type drainedConn struct {
 }
 
 // Read implements mcp.Connection.
-func (c *drainedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *drainConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	switch req, ok := m.(*jsonrpc.Request); {
 	case errors.Is(err, io.EOF):
@@ -174,7 +174,7 @@ func (c *drainedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write implements mcp.Connection.
-func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *drainConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,14 +191,14 @@ func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-func (c *drainedConn) busy() bool {
+func (c *drainConn) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open) > 0 && !c.broken
 }
 
-// wait returns when nothing is open, or nobody can be answered, or it takes too long.
-func (c *drainedConn) wait(ctx context.Context) {
+// wait returns when no call is open, when the client is gone, or after drainTime.
+func (c *drainConn) wait(ctx context.Context) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
 	for c.busy() {

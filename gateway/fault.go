@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken"
+)
+
+// errorFormat is the API whose error format the client expects.
+type errorFormat uint8
+
+const (
+	openAI errorFormat = iota
+	anthropic
+	ollama
+	problem // RFC 9457, for Ken's own paths
+)
+
+// errorFormatOf returns the error format that the client of a request expects.
+func errorFormatOf(r route, path string, h http.Header) errorFormat {
+	switch {
+	case r.own():
+		return problem
+	case strings.HasPrefix(path, "/api/"):
+		return ollama
+	case h.Get("Anthropic-Version") != "", strings.HasPrefix(path, "/v1/messages"):
+		return anthropic
+	}
+	return openAI
+}
+
+// fault is an error answer that the gateway itself gives to a request.
+type fault struct {
+	status int
+	code   string // a word for programs: the header X-Ken-Error
+	msg    string
+	try    string
+	retry  int // seconds; 0 says nothing about when to come back
+}
+
+// faultOf converts an error to a fault. The message of an error that is not a ken.Error
+// stays in the log.
+func faultOf(err error) *fault {
+	f := &fault{status: http.StatusInternalServerError, code: string(ken.CodeInternal), msg: "the gateway failed", try: ken.Hint(err)}
+	var e *ken.Error
+	if !errors.As(err, &e) {
+		return f
+	}
+	f.code, f.msg = string(e.Code), e.Msg
+	if e.Field != "" {
+		f.msg = e.Field + ": " + e.Msg
+	}
+	switch e.Code {
+	case ken.CodeInvalid:
+		f.status = http.StatusBadRequest
+	case ken.CodeNotFound:
+		f.status = http.StatusNotFound
+	case ken.CodeRefused:
+		f.status = http.StatusForbidden
+	case ken.CodeExists:
+		f.status = http.StatusConflict
+	case ken.CodeUnavailable, ken.CodeHeld:
+		f.status = http.StatusServiceUnavailable
+	}
+	return f
+}
+
+// write answers with the fault in the shape of d.
+func (f *fault) write(w http.ResponseWriter, d errorFormat) {
+	h := w.Header()
+	h.Set("X-Ken-Error", f.code)
+	h.Set("Content-Type", "application/json")
+	if f.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(f.retry))
+	}
+	if f.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	text := f.msg
+	if f.try != "" {
+		text += ". " + f.try
+	}
+	var body any
+	switch d {
+	case anthropic:
+		body = map[string]any{"type": "error", "error": map[string]string{"type": anthropicType(f.status), "message": "ken: " + text}}
+	case ollama:
+		body = map[string]string{"error": "ken: " + text}
+	case problem:
+		h.Set("Content-Type", "application/problem+json")
+		p := map[string]any{"type": "about:blank", "title": http.StatusText(f.status), "status": f.status, "detail": f.msg, "code": f.code}
+		if f.try != "" {
+			p["try"] = f.try
+		}
+		body = p
+	default:
+		body = map[string]any{"error": map[string]any{"message": "ken: " + text, "type": openAIType(f.status), "param": nil, "code": f.code}}
+	}
+	b, _ := json.Marshal(body) // strings and numbers alone
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(f.status)
+	_, _ = w.Write(b) // a client that is gone is no concern of ours
+}
+
+func openAIType(status int) string {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status >= http.StatusInternalServerError:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+func anthropicType(status int) string {
+	switch {
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status == http.StatusNotFound:
+		return "not_found_error"
+	case status == http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status == http.StatusServiceUnavailable:
+		return "overloaded_error"
+	case status == http.StatusGatewayTimeout:
+		return "timeout_error"
+	case status >= http.StatusInternalServerError:
+		return "api_error"
+	}
+	return "invalid_request_error"
+}

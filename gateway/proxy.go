@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+
+	"github.com/kenlayer/ken/internal/run/telemetry/trace"
+)
+
+// proxy passes the request on, with what its route adds.
+func (c *call) proxy() *fault {
+	c.up = c.g.upstreamFor(c.raw, c.r.Header)
+	if f := c.limitBody(); f != nil {
+		return f
+	}
+	if f := c.authorize(); f != nil {
+		return f
+	}
+	switch c.route {
+	case model:
+		if f := c.injectKnowledge(); f != nil {
+			return f
+		}
+	case count:
+		if f := c.previewCount(); f != nil {
+			return f
+		}
+	case socketRoute, noSocket:
+		if f := c.prepareSocket(); f != nil {
+			return f
+		}
+		if c.socket != nil {
+			defer c.socket.end(context.Canceled)
+		}
+	case embeddings:
+		if done, f := c.serveEmbeddings(); done || f != nil {
+			return f
+		}
+	case models:
+		if c.up == nil {
+			return c.listModels()
+		}
+	}
+	if c.up == nil {
+		return &fault{status: http.StatusBadGateway, code: "no_upstream", msg: "there is no upstream to ask",
+			try: "Start ken serve with --upstream, or set upstream.base_url."}
+	}
+	c.g.reverse.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// upstreamFor returns the upstream of a request, nil for none.
+func (g *Gateway) upstreamFor(raw string, h http.Header) *upstream {
+	if g.anthropic != nil && (h.Get("Anthropic-Version") != "" || raw == "/v1/messages" || strings.HasPrefix(raw, "/v1/messages/")) {
+		return g.anthropic
+	}
+	return g.upstream
+}
+
+// incoming returns the request's body with its limits.
+func (c *call) incoming() *requestBody {
+	return &requestBody{ReadCloser: c.r.Body, control: c.w.control, stall: c.settings.cfg.Stall, left: int64(c.settings.cfg.BodyBytes)}
+}
+
+// limitBody puts limits on the request's body.
+func (c *call) limitBody() *fault {
+	if c.r.ContentLength > int64(c.settings.cfg.BodyBytes) {
+		return tooLong(c.settings.cfg.BodyBytes)
+	}
+	if c.r.Body == nil || c.r.Body == http.NoBody {
+		return nil
+	}
+	c.body = c.incoming()
+	c.r.Body = c.body
+	if c.route == pass {
+		// The upstream may answer while the client still sends.
+		_ = c.w.control.EnableFullDuplex() // HTTP/2 needs no leave for it
+		if c.r.ProtoMajor == 1 {
+			c.w.unread = func() bool { return !c.body.ended.Load() }
+		}
+	}
+	return nil
+}
+
+// setBody makes b the body to send.
+func (c *call) setBody(b []byte) {
+	c.whole, c.isWhole = b, true
+	c.r.ContentLength, c.r.TransferEncoding = int64(len(b)), nil
+	c.r.Body = io.NopCloser(bytes.NewReader(b))
+}
+
+// bodyFault returns the fault for a request body that can't be read.
+func (c *call) bodyFault(err error) *fault {
+	c.err = err
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errTooLong):
+		return tooLong(c.settings.cfg.BodyBytes)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &fault{status: http.StatusRequestTimeout, code: "client_timeout", msg: "the request's body stopped coming", try: "Send it again."}
+	}
+	return &fault{status: http.StatusBadRequest, code: "broken_body", msg: "the request's body broke off", try: "Send it again."}
+}
+
+func tooLong(limit int) *fault {
+	return &fault{status: http.StatusRequestEntityTooLarge, code: "too_large", msg: "the request's body has more than " + strconv.Itoa(limit) + " bytes",
+		try: "Send less, or raise gateway.body_bytes."}
+}
+
+// forwarded are headers of the client that httputil.ReverseProxy would remove.
+var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
+
+// rewrite makes the upstream's request from the client's: the same request without Ken's
+// headers.
+func rewrite(p *httputil.ProxyRequest) {
+	c := callOf(p.In.Context())
+	h := p.Out.Header
+	for _, name := range forwarded {
+		if v, ok := p.In.Header[name]; ok {
+			h[name] = v
+		}
+	}
+	if stripHeaders(h) {
+		c.up.addKey(h)
+	}
+	if strings.EqualFold(h.Get("Upgrade"), "h2c") { // an offer to this server, which the upstream might take up
+		h.Del("Upgrade")
+		h.Del("Connection")
+	}
+	if c.g.o.Tracer != nil {
+		trace.Inject(c.r.Context(), h)
+	}
+	if c.socket != nil {
+		h.Del("Sec-Websocket-Extensions") // compressed messages could not be looked into
+	}
+	c.up.point(p.Out, c.raw, p.In.URL)
+	if !c.isWhole {
+		return
+	}
+	h.Del("Expect") // the body is here already
+	h.Del("Content-Length")
+	p.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.whole)), nil }
+	if len(c.whole) > 0 {
+		p.Out.Body, _ = p.Out.GetBody() // in memory, as http.Transport can see
+	}
+}
+
+// upstreamFailed answers when the upstream gave no answer.
+func (g *Gateway) upstreamFailed(_ http.ResponseWriter, r *http.Request, err error) {
+	c := callOf(r.Context())
+	c.err = err
+	c.client.End(0, err)
+	var broken error
+	if c.body != nil {
+		broken = c.body.err()
+	}
+	var timeout net.Error
+	switch {
+	case broken != nil && r.Context().Err() == nil:
+		c.fault = c.bodyFault(broken)
+	case errors.Is(r.Context().Err(), context.Canceled):
+		panic(http.ErrAbortHandler) // the client is gone, or the gateway ends: nobody is told that all is well
+	case errors.As(err, &timeout) && timeout.Timeout():
+		g.o.Metrics.UpstreamError("timeout")
+		c.up.note(g.o.Now(), 0, "timeout")
+		c.fault = &fault{status: http.StatusGatewayTimeout, code: "upstream_timeout", msg: "the upstream took too long to answer",
+			try: "Try again, or raise gateway.response."}
+	default:
+		g.o.Metrics.UpstreamError("connect")
+		c.up.note(g.o.Now(), 0, "can't be reached")
+		c.fault = &fault{status: http.StatusBadGateway, code: "upstream_unreachable", msg: "the upstream can't be reached",
+			try: "See that it runs, and check --upstream or upstream.base_url; the log of ken serve has the cause."}
+	}
+	c.fault.write(c.w, c.errorFormat)
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/config"
+	"github.com/kenlayer/ken/internal/lazyregexp"
+)
+
+// upstream is an API to which requests are passed on.
+type upstream struct {
+	base      *url.URL
+	prefix    string // the base's path, which stands for /v1
+	root      string // the same without the version, for what is not below /v1
+	anthropic bool   // how a key is sent
+	key       string // lent to clients that bring none; "" lends nothing
+
+	last atomic.Pointer[lastResponse]
+}
+
+var versionSegment = lazyregexp.New(`^v[0-9]+[a-z0-9]*$`)
+
+// parseUpstream reads a base URL as clients write it: with the version, or without it when
+// the path is empty.
+func parseUpstream(base, key string, anthropic bool) (*upstream, error) {
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, &ken.Error{Code: ken.CodeInvalid, Field: "upstream", Msg: "the value is not an http or https URL without a user name, query or fragment",
+			Try: "Give the address alone, such as https://api.openai.com/v1."}
+	}
+	up := &upstream{base: u, key: key, anthropic: anthropic, prefix: strings.TrimRight(u.EscapedPath(), "/")}
+	up.root = up.prefix
+	if i := strings.LastIndexByte(up.prefix, '/'); i >= 0 && versionSegment.MatchString(up.prefix[i+1:]) {
+		up.root = up.prefix[:i]
+	}
+	if up.prefix == "" {
+		up.prefix = "/v1"
+	}
+	return up, nil
+}
+
+// path returns the upstream's path for a request. A path below /v1 goes below the base; any
+// other goes beside it. Nothing is decoded or cleaned.
+func (u *upstream) path(raw string) string {
+	if rest, ok := strings.CutPrefix(raw, "/v1"); ok && (rest == "" || rest[0] == '/') {
+		return u.prefix + rest
+	}
+	return u.root + raw
+}
+
+// point directs a request at the upstream.
+func (u *upstream) point(out *http.Request, raw string, in *url.URL) {
+	to := &url.URL{Scheme: u.base.Scheme, Host: u.base.Host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
+	path := u.path(raw)
+	to.Path = path
+	if unescaped, err := url.PathUnescape(path); err == nil {
+		to.Path, to.RawPath = unescaped, path
+	}
+	if !strings.HasPrefix(path, "//") { // which would be read as a host
+		to.Opaque = path // as it came, even where package url would escape it otherwise
+	}
+	out.URL, out.Host = to, ""
+}
+
+// rawPath returns a request's path as it came, without the query.
+func rawPath(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") { // as a client sends it to a proxy
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			return rest[i:]
+		}
+		return "/"
+	}
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return r.URL.EscapedPath()
+}
+
+// idleConnections is how many connections are kept for the next request: enough
+// for several hundred streams that end together, so that those after them need no
+// handshake.
+const idleConnections = 1024
+
+// newTransport returns connections to the upstream that change nothing: what is
+// compressed stays so, and nothing is asked for that the client didn't ask for.
+func newTransport(cfg config.Gateway) *http.Transport {
+	d := &net.Dialer{Timeout: cfg.Connect, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           d.DialContext,
+		TLSHandshakeTimeout:   cfg.Connect,
+		ResponseHeaderTimeout: cfg.Response,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true,
+		ForceAttemptHTTP2:     true,
+		// A connection that died unnoticed must not swallow a stream for good.
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		MaxIdleConns:        idleConnections,
+		MaxIdleConnsPerHost: idleConnections,
+		IdleConnTimeout:     90 * time.Second,
+		ReadBufferSize:      16 << 10,
+		WriteBufferSize:     16 << 10,
+	}
+}
+
+// sender sends requests to the upstream; those with blocks as the layer does.
+type sender struct{ g *Gateway }
+
+// RoundTrip implements http.RoundTripper.
+func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
+	if x := callOf(req.Context()).exchange; x != nil {
+		return x.Send(s.g.o.Transport, req)
+	}
+	return s.g.o.Transport.RoundTrip(req)
+}
+
+// buffers provides the buffers through which answers are copied.
+type buffers struct{}
+
+const bufferSize = 32 << 10
+
+var bufferPool = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// Get implements httputil.BufferPool.
+func (buffers) Get() []byte { return bufferPool.Get().(*[bufferSize]byte)[:] }
+
+// Put implements httputil.BufferPool.
+func (buffers) Put(b []byte) {
+	if len(b) == bufferSize {
+		bufferPool.Put((*[bufferSize]byte)(b))
+	}
+}

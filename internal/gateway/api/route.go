@@ -1,0 +1,168 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kenlayer/ken/internal/access"
+)
+
+// route describes one route: how it is served and documented.
+type route struct {
+	method      string
+	path        string // with {name} for a part that varies
+	id          string // operationId
+	tag         string
+	summary     string
+	about       string
+	right       access.Right // that it needs; "" for none
+	params      []*param
+	body        reflect.Type   // of the request; nil for none
+	example     string         // of the request's body, as JSON
+	status      int            // of success
+	also        map[int]string // other statuses of success with the same body, and when
+	answer      reflect.Type   // of success; nil for none
+	media       string         // of success; "" is JSON
+	fails       []problemCode
+	hasETag     bool // the answer has an ETag, and If-None-Match is honoured
+	usesIfMatch bool // If-Match is honoured
+	serve       func(*API, *call) (*reply, error)
+}
+
+func (r *route) mediaType() string { return cmp.Or(r.media, mediaJSON) }
+
+// segments are the path's parts after Prefix.
+func (r *route) segments() []string { return strings.Split(strings.TrimPrefix(r.path, Prefix), "/") }
+
+// variables are the names of the parts that vary, in order.
+func (r *route) variables() (names []string) {
+	for _, s := range r.segments() {
+		if name, ok := variable(s); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func variable(segment string) (string, bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
+// table returns every route. It is made once, because a handler of the table serves its
+// description.
+func table() []*route {
+	routes.once.Do(func() {
+		for _, group := range [][]*route{searchRoutes(), claimRoutes(), lifeRoutes(), reviewRoutes(), sessionRoutes(), turnRoutes(),
+			attentionRoutes(), entityRoutes(), provenanceRoutes(), constraintRoutes(), dependencyRoutes(), taskRoutes(),
+			jobRoutes(), exportRoutes(), statsRoutes(), usageRoutes(), aboutRoutes()} {
+			routes.all = append(routes.all, group...)
+		}
+	})
+	return routes.all
+}
+
+var routes struct {
+	once sync.Once
+	all  []*route
+}
+
+// Serves reports whether a path is below a collection of the API, such as /api/claims,
+// whether or not there is something at it. Paths of other programs under /api are not.
+func (*API) Serves(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, Prefix), "/")
+	return first == "" || !strings.HasPrefix(path, Prefix) ||
+		slices.ContainsFunc(table(), func(r *route) bool { return r.segments()[0] == first })
+}
+
+// routeMatch is the route of a request, with its path variables.
+type routeMatch struct {
+	route *route
+	path  map[string]string
+	allow string // of an OPTIONS request
+}
+
+// findRoute finds the route of a request.
+func findRoute(r *http.Request) (routeMatch, error) {
+	given, ok := split(r.URL.EscapedPath())
+	if !ok {
+		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var allow []string
+	for _, rt := range table() {
+		vars, ok := match(rt.segments(), given)
+		if !ok {
+			continue
+		}
+		if rt.method == method {
+			return routeMatch{route: rt, path: vars}, nil
+		}
+		allow = append(allow, rt.method)
+	}
+	if allow == nil {
+		return routeMatch{}, problemf(codeNoRoute, "There is nothing at this path.")
+	}
+	list := allowed(allow)
+	if method == http.MethodOptions {
+		return routeMatch{allow: list}, nil
+	}
+	p := problemf(codeMethod, "This path does not serve %s.", printable(r.Method, 20))
+	p.Try, p.header = "Use "+list+".", map[string]string{"Allow": list}
+	return routeMatch{}, p
+}
+
+// allowed formats the header Allow.
+func allowed(methods []string) string {
+	if slices.Contains(methods, http.MethodGet) {
+		methods = append(methods, http.MethodHead)
+	}
+	methods = append(methods, http.MethodOptions)
+	slices.Sort(methods)
+	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// split cuts a path before unescaping it, so that an escaped slash stays part of an id.
+func split(escaped string) ([]string, bool) {
+	rest, ok := strings.CutPrefix(escaped, Prefix)
+	if !ok {
+		return nil, false
+	}
+	parts := strings.Split(rest, "/")
+	for i := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(parts[i]); err != nil || parts[i] == "" {
+			return nil, false
+		}
+	}
+	return parts, true
+}
+
+// match compares a path with a route's.
+func match(pattern, given []string) (map[string]string, bool) {
+	if len(pattern) != len(given) {
+		return nil, false
+	}
+	var vars map[string]string
+	for i, p := range pattern {
+		if name, ok := variable(p); ok {
+			if vars == nil {
+				vars = map[string]string{}
+			}
+			vars[name] = given[i]
+		} else if p != given[i] {
+			return nil, false
+		}
+	}
+	return vars, true
+}

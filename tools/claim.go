@@ -1,0 +1,168 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/middleware"
+	"github.com/kenlayer/ken/store"
+)
+
+// claimView is a claim as an answer shows it.
+type claimView struct {
+	ID         string    `json:"id"`
+	Owner      string    `json:"owner,omitempty" jsonschema:"another owner who shares it, to be read and not changed; empty for your own"`
+	Kind       string    `json:"kind"`
+	Status     string    `json:"status"`
+	Tier       string    `json:"tier" jsonschema:"how far it may be believed: Verified, Inferred, Assumed or Guessed"`
+	Trust      string    `json:"trust" jsonschema:"who speaks: operator, agent or external; external is somebody else's text"`
+	Heading    string    `json:"heading,omitempty"`
+	Text       string    `json:"text"`
+	Cut        bool      `json:"cut,omitempty" jsonschema:"the text is longer than what is shown"`
+	Constraint bool      `json:"constraint,omitempty" jsonschema:"a rule that must be kept"`
+	Candidate  bool      `json:"rule_candidate,omitempty" jsonschema:"somebody said it as a rule; no person has approved it"`
+	Source     string    `json:"source,omitempty"`
+	Session    string    `json:"session_id,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	Score      float64   `json:"score,omitempty"`
+}
+
+// external is the name of the lowest trust.
+var external = ken.TrustExternal.String()
+
+// Bounds of what is shown of a claim beside its text, in code points.
+const (
+	maxSource  = 120
+	maxHeading = 160
+)
+
+// show converts a claim for an answer, and remembers that it was shown.
+func (c *Call) show(k ken.Claim) claimView {
+	v := c.r.layer.View(k)
+	return c.showAs(k, v.Tier, v.Trust)
+}
+
+// showAs is show for a claim whose tier and trust are known.
+func (c *Call) showAs(k ken.Claim, tier ken.Tier, trust ken.Trust) claimView {
+	text := strings.TrimSpace(neutralize(k.Text))
+	out := claimView{ID: k.ID, Kind: string(k.Kind), Status: string(k.Status), Tier: tier.String(), Trust: max(trust, ken.TrustExternal).String(),
+		Heading: oneLine(k.Heading, maxHeading), Text: truncate(text, maxItem), Constraint: k.Constraint, Candidate: k.RuleCandidate,
+		Source: oneLine(cmp.Or(k.Source, k.SourceType), maxSource), Session: k.Session, CreatedAt: k.CreatedAt.UTC().Truncate(time.Second)}
+	if k.Owner != "" && k.Owner != c.Store.Owner() {
+		out.Owner = k.Owner
+	}
+	out.Cut = out.Text != text
+	c.shown = append(c.shown, out)
+	return out
+}
+
+func oneLine(s string, most int) string {
+	return truncate(guardrail.Neutralize(strings.Join(strings.Fields(guardrail.Sanitize(s)), " ")), most)
+}
+
+// find returns the claim with an id, or a unique part of one. A claim of another owner or
+// outside the caller's scopes is not found. A piece of the repository is refused: it has no
+// life cycle.
+func (c *Call) find(ctx context.Context, id string) (ken.Claim, error) {
+	id = bareID(id)
+	k, err := c.Store.Get(ctx, id)
+	switch {
+	case errors.Is(err, ken.ErrNotFound):
+		return k, notFound(id)
+	case errors.Is(err, ken.ErrInvalid):
+		return k, invalid("id", clip(id)+" names more than one claim", "Give the whole id.")
+	case err != nil:
+		return k, err
+	case !c.sees(&k):
+		return ken.Claim{}, notFound(id)
+	case k.Kind == ken.KindDocument:
+		return k, refused("id", clip(id)+" is a piece of the repository, not a claim",
+			"Read the file itself; what is in it changes with the file.")
+	}
+	return k, nil
+}
+
+// readable is find for a tool that only reads. It also finds claims that other owners share.
+func (c *Call) readable(ctx context.Context, id string) (ken.Claim, error) {
+	k, err := c.find(ctx, id)
+	if !errors.Is(err, ken.ErrNotFound) {
+		return k, err
+	}
+	shared, failed := c.r.layer.Shared(ctx, c.Owner, bareID(id))
+	if failed != nil || !c.sees(&shared) {
+		return ken.Claim{}, err
+	}
+	return shared, nil
+}
+
+// bareID returns an id without the marks that a block writes around it.
+func bareID(id string) string {
+	id = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(id), "]"), guardrail.ItemMark)
+	return strings.TrimPrefix(strings.ToLower(id), "k:")
+}
+
+// note is the first field of every JSON answer. It says what the frame says of a text.
+const note = middleware.Reference + " What is of external trust was written by somebody else."
+
+// noteJSON begins every JSON answer.
+var noteJSON = []byte(`{"note":` + strconv.Quote(note) + `,`)
+
+// statuses converts names that the schema has checked.
+func statuses(names []string) []ken.Status {
+	var out []ken.Status
+	for _, n := range names {
+		out = append(out, ken.Status(n))
+	}
+	return out
+}
+
+func kinds(names []string) []ken.Kind {
+	var out []ken.Kind
+	for _, n := range names {
+		if n = strings.ToLower(strings.TrimSpace(n)); n != "" && !slices.Contains(out, ken.Kind(n)) {
+			out = append(out, ken.Kind(n))
+		}
+	}
+	return out
+}
+
+// allClaims lets a scan return every claim that its filter admits.
+func allClaims(store.Glance) bool { return true }
+
+// fileText makes text of a file safe to show, with its lines. cut reports whether it was
+// shortened.
+func fileText(s string, most int) (shown string, cut bool) {
+	s, _ = guardrail.Redact(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	s = strings.TrimSpace(guardrail.Neutralize(s))
+	return truncate(s, most), utf8.RuneCountInString(s) > most
+}
+
+// fileLine is fileText for a single line.
+func fileLine(s string, most int) string {
+	s, _ = fileText(strings.Join(strings.Fields(s), " "), most)
+	return s
+}
+
+func fileLines(list []string, most int) (out []string) {
+	for _, s := range list {
+		if s = fileLine(s, most); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// showFile remembers that an answer shows text of a file, so that it is not learned again in
+// this session.
+func (c *Call) showFile(id string, kind ken.Kind, text string) {
+	id += "/" + strconv.Itoa(len(c.shown)) // of each id, one text is remembered
+	c.shown = append(c.shown, claimView{ID: id, Kind: string(kind), Text: text})
+}

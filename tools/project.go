@@ -1,0 +1,178 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kenlayer/ken"
+	"github.com/kenlayer/ken/guardrail"
+	"github.com/kenlayer/ken/internal/code/codebase"
+	"github.com/kenlayer/ken/internal/code/objective"
+)
+
+// checkOwner refuses a caller of another owner than the project's.
+func (c *Call) checkOwner() error {
+	if c.r.layer.RootOf(c.Owner) == "" {
+		return refused("", foreignProject, "Go on without them: what is known is found by memory_recall.")
+	}
+	return nil
+}
+
+// codeRefresh records when the project's files were last checked for changes.
+type codeRefresh struct {
+	mu    sync.Mutex
+	at    time.Time
+	after time.Duration // from when on it is looked again
+}
+
+// Bounds of how long an answer about code may be behind the files, where nobody follows
+// them: so long that looking costs a twentieth of the time at most.
+const (
+	refreshMin   = time.Second
+	refreshShare = 20
+	refreshMax   = time.Minute
+)
+
+// code returns the project's code graph, as fresh as is cheap.
+func (c *Call) code(ctx context.Context) (*codebase.Codebase, error) {
+	if err := c.checkOwner(); err != nil {
+		return nil, err
+	}
+	code, err := c.r.layer.ReadCode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &c.r.refresh
+	if !l.mu.TryLock() {
+		return code, nil // somebody looks just now
+	}
+	defer l.mu.Unlock()
+	begun := c.Now()
+	if begun.Sub(l.at) < l.after {
+		return code, nil
+	}
+	if _, err := code.Build(ctx); err != nil {
+		return nil, err
+	}
+	l.at = c.Now()
+	l.after = min(max(refreshShare*l.at.Sub(begun), refreshMin), refreshMax)
+	return code, nil
+}
+
+// decisions returns the project's code with its current decisions. Its graph may not have
+// been read.
+func (c *Call) decisions(ctx context.Context) (*codebase.Codebase, error) {
+	if err := c.checkOwner(); err != nil {
+		return nil, err
+	}
+	code := c.r.layer.Codebase()
+	if code == nil { // which says why
+		return c.r.layer.ReadCode(ctx)
+	}
+	return code, code.Govern(ctx)
+}
+
+// objectives returns the project's objectives.
+func (c *Call) objectives() (*objective.Store, error) {
+	if err := c.checkOwner(); err != nil {
+		return nil, err
+	}
+	if s := c.r.layer.Objectives(); s != nil {
+		return s, nil
+	}
+	return nil, &ken.Error{Code: ken.CodeUnavailable, Field: "middleware.objectives", Msg: "objectives are switched off, or could not be opened",
+		Try: "Ask the operator to set middleware.objectives to true, and to look at ken doctor."}
+}
+
+// draft is text of an agent for a file, without invisible characters and reasoning. It keeps
+// the first error.
+type draft struct {
+	changed bool
+	words   []string // what it says, for whoever asks where that is from
+	err     error
+}
+
+// text cleans a text. It refuses a secret instead of removing it: files are shared, and the
+// author must know about it.
+func (d *draft) text(field, s string) string {
+	clean := strings.TrimSpace(guardrail.StripReasoning(guardrail.Sanitize(s)))
+	if found := guardrail.Secrets(clean); len(found) > 0 && d.err == nil {
+		d.err = refused(field, "it has what looks like a secret ("+found[0].Kind+"), and files of the project are shared",
+			"Leave it out, and say where it is kept instead.")
+	}
+	if given := strings.TrimSpace(s); clean != given {
+		if clean == "" && d.err == nil {
+			d.err = invalid(field, "nothing is left of it but reasoning or what can't be seen", "Say it in plain words.")
+		}
+		d.changed = d.changed || clean != strings.ReplaceAll(given, "\r\n", "\n")
+	}
+	if clean != "" {
+		d.words = append(d.words, clean)
+	}
+	return clean
+}
+
+// line is text for a single line.
+func (d *draft) line(field, s string) string { return collapseSpaces(d.text(field, s)) }
+
+func (d *draft) lines(field string, list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s = d.line(field, s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// notes says how the text was changed.
+func (d *draft) notes() []string {
+	if d.changed {
+		return []string{"a model's reasoning or characters that can't be seen were taken out"}
+	}
+	return nil
+}
+
+// externalRepeat returns the id of an external claim that a draft repeats, "" for none. An
+// external text must not become the project's own word by being copied into its files.
+func (c *Call) externalRepeat(ctx context.Context, d *draft) (string, error) {
+	const most = 2000 // bytes that are compared
+	for _, text := range d.words {
+		if len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		ids, err := c.claimsSaying(ctx, text)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range ids {
+			k, err := c.Store.Get(ctx, id)
+			if errors.Is(err, ken.ErrNotFound) {
+				continue // a piece of a file
+			}
+			if err != nil {
+				return "", err
+			}
+			if k.Support(nil).Trust < ken.TrustAgent {
+				return id, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// checkDraft refuses a draft that repeats an external claim.
+func (c *Call) checkDraft(ctx context.Context, d *draft) error {
+	if d.err != nil {
+		return d.err
+	}
+	id, err := c.externalRepeat(ctx, d)
+	if err == nil && id != "" {
+		err = refused("", "claim "+shortID(id)+" of an external source says so, and nobody here has decided it",
+			"Tell a person, who can write it with the ken command.")
+	}
+	return err
+}
