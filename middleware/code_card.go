@@ -120,7 +120,7 @@ const (
 // cardWriter writes lines as long as there is room.
 type cardWriter struct {
 	v     *codegraph.View
-	s     *codegraph.Shown
+	s     *codegraph.NodeDetails
 	lines []string
 	chars int
 	tier  ken.Tier

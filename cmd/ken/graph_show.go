@@ -46,7 +46,7 @@ func (a *app) graphShowCommand(q *graphQuestion) *cobra.Command {
 // shownLines is how many lines of a list people see.
 const shownLines = 40
 
-func (a *app) printNode(s *codegraph.Shown) {
+func (a *app) printNode(s *codegraph.NodeDetails) {
 	fmt.Fprintln(a.out, cell(s.ID))
 	if s.Signature != "" {
 		fmt.Fprintln(a.out, cell(s.Signature))
@@ -90,7 +90,7 @@ func (a *app) printNode(s *codegraph.Shown) {
 	}
 }
 
-func (a *app) printEdges(s *codegraph.Shown) {
+func (a *app) printEdges(s *codegraph.NodeDetails) {
 	if len(s.Out) > 0 {
 		fmt.Fprintf(a.out, "\nto others: %s\n", kindCounts(s.Out))
 	}

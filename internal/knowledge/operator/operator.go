@@ -60,7 +60,7 @@ func Living(ctx context.Context, s store.Engine, id string) (ken.Claim, error) {
 // Editor changes the structure on the person's word, or on the evidence given.
 func (d *Desk) Editor(evidence ...ken.Evidence) *edit.Editor {
 	if len(evidence) == 0 {
-		evidence = []ken.Evidence{d.word("")}
+		evidence = []ken.Evidence{d.personEvidence("")}
 	}
 	return edit.New(d.s, edit.Options{Now: d.o.Now, Actor: d.actor(), Evidence: evidence, By: ken.AssignedByOperator,
 		Project: d.o.Project, SourceType: d.o.Source})
@@ -73,8 +73,8 @@ func (d *Desk) actor() ken.Actor {
 	return ken.Actor{Type: "user", ID: d.o.Name}
 }
 
-// word is the person's, now.
-func (d *Desk) word(detail string) ken.Evidence {
+// personEvidence is the person's, now.
+func (d *Desk) personEvidence(detail string) ken.Evidence {
 	return ken.FromHumanAssertion(d.o.Name, d.o.Now().UTC(), detail)
 }
 
