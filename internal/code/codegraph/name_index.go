@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// nameIndex is who has a bare name in the files of one family of languages.
+// nameIndex lists the nodes with a bare name in the files of one family of languages.
 type nameIndex struct {
 	top     []int32  // what can be used by its bare name elsewhere, at most two
 	members []member // at most maxMembers and one
@@ -150,7 +150,7 @@ type suffixKey struct {
 	fam  uint8
 }
 
-// suffixEntry is who has a longer name, and whether somebody was looked at for it.
+// suffixEntry holds the nodes whose longer name ends with a suffix, once they were looked up.
 type suffixEntry struct {
 	nodes []int32
 	loose bool

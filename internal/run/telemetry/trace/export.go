@@ -8,8 +8,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// spanSender hands spans to an exporter. What the exporter can't send is lost and told
-// once, instead of with every batch, and cut ends a call that hangs.
+// spanSender hands spans to an exporter. Spans that can't be sent are lost; the loss is
+// logged once, not with every batch. cut ends a call that hangs.
 type spanSender struct {
 	sdk.SpanExporter
 	log    *slog.Logger
