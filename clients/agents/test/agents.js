@@ -97,19 +97,20 @@ export async function session(s, agent) {
 // answered with a recording, and goes on in another process: it is another session, and it
 // keeps every byte that was sent.
 export async function apart(s, recording, begin, goOn) {
-  const [first] = await settled(s, (all) => all.length === 1);
+  const [{ id }] = await settled(s, (all) => all.length === 1);
   await s.up.next({ recording });
   await begin();
   const [asked] = await s.asked();
   beforeQuestion(asked);
-  const other = (await settled(s, (all) => all.length === 2)).find((i) => i.id !== first.id);
+  const both = await settled(s, (all) => all.length === 2);
+  const [first, other] = [both.find((i) => i.id === id), both.find((i) => i.id !== id)];
   await s.up.next({ recording });
   await goOn();
   const [again] = await s.asked();
   continues(asked, again);
   const all = await settled(s, (all) => all.find((i) => i.id === other.id).messages > other.messages);
   assert.equal(all.length, 2, JSON.stringify(all));
-  assert.equal(all.find((i) => i.id === first.id).messages, first.messages);
+  assert.equal(all.find((i) => i.id === id).messages, first.messages);
 }
 
 // settled returns the sessions once a check accepts them: what was said is journaled behind
