@@ -178,7 +178,7 @@ func (c *Codebase) Stale(paths ...string) (out []string) {
 	return out
 }
 
-// statPath says what is at a path: nil for nothing, and false for what is no business of the
+// statPath describes the file or folder at a path: nil for nothing, and false for what is no business of the
 // graph.
 func statPath(root *os.Root, p string) (*fileState, bool) {
 	if !fs.ValidPath(p) || p == "." {
@@ -207,7 +207,7 @@ func (c *Codebase) alreadyExamined(p string, now *fileState) bool {
 	return ok && was.size == now.size && was.modTime.Equal(now.modTime) && was.modTime.Add(clockGranularity).Before(was.at)
 }
 
-// statAll says what is at the paths before they are read.
+// statAll describes the files at the paths before they are read.
 func (c *Codebase) statAll(paths []string) map[string]fileState {
 	root, err := os.OpenRoot(c.o.Root)
 	if err != nil {

@@ -150,7 +150,7 @@ func (f *watcher) rewatch(ctx context.Context) {
 	f.made = nil
 }
 
-// toolFolder reports what belongs to tools and is none of the project's files.
+// toolFolder reports whether a folder belongs to tools and not to the project.
 func toolFolder(p string) bool {
 	for dir := p; dir != "."; dir = path.Dir(dir) {
 		if b := path.Base(dir); b == ".git" || b == ".ken" || b == "node_modules" {

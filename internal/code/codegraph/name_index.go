@@ -150,7 +150,8 @@ type suffixKey struct {
 	fam  uint8
 }
 
-// suffixEntry holds the nodes whose longer name ends with a suffix, once they were looked up.
+// suffixEntry holds the nodes whose longer name ends with a suffix. loose is set if the
+// repository has any such name, also within a package.
 type suffixEntry struct {
 	nodes []int32
 	loose bool

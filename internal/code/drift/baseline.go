@@ -33,7 +33,7 @@ func (e *Entry) fixed() string {
 	return e.File + " no longer imports " + (&Violation{Import: e.Import}).Imports()
 }
 
-// Baseline is the violations that a team knows of.
+// Baseline lists the violations that a team has accepted.
 type Baseline struct {
 	Entries []Entry // by file, import and rule
 	known   map[string]bool

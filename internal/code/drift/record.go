@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Validator is who says what Record writes; a manifest that is not DefaultManifest is
+// Validator is the validator's name on the claims that Record writes; a manifest that is not DefaultManifest is
 // named behind it.
 const Validator = "ken drift"
 

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken"
 )
 
-// Agent is one who does a part of the work.
+// Agent does a part of the work.
 type Agent struct {
 	Name     string // unique among the agents, whatever the case of its letters
 	Produces []Token

@@ -11,7 +11,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// Options says who sits at a desk.
+// Options configures a Desk: the person, the project and the source.
 type Options struct {
 	// Name is the person's, in the history and in evidence. Who only reads, or
 	// supersedes, may have none.
@@ -25,7 +25,7 @@ type Options struct {
 	Now             func() time.Time // default time.Now
 }
 
-// Desk is where one person decides about the claims of one owner. It is safe for
+// Desk carries out one person's decisions about the claims of one owner. It is safe for
 // concurrent use, needs no closing, and is good for as long as its store is held.
 //
 // Methods take a claim's id as the store's Get does, errors are ErrNotFound for a

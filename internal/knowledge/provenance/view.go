@@ -12,7 +12,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// View is what stands behind a thing.
+// View lists the claims about a thing and their evidence.
 type View struct {
 	Target string   `json:"target"`
 	Names  []string `json:"names"` // that it was looked up by, the target as it was given first

@@ -115,7 +115,7 @@ func (g *Graph) order(list []Attribute) []Attribute {
 	return out
 }
 
-// Signs are what shows which entities a turn is about.
+// Signs holds the parts of a turn that show which entities it is about.
 //
 // A name in the text counts in any of its spellings. One that is a common word
 // ("go", "set", "main") counts only where it is meant as a name: written as code, as

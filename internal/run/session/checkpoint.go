@@ -70,7 +70,7 @@ func Digest(prev *Checkpoint, entries []Entry, step *Step, now time.Time) Checkp
 	return c
 }
 
-// addUserMessage takes in what the user said.
+// addUserMessage updates the checkpoint with a message of the user.
 func (c *Checkpoint) addUserMessage(text string) {
 	text = prose(text)
 	if c.isNewGoal(text) {
@@ -86,7 +86,7 @@ func (c *Checkpoint) addUserMessage(text string) {
 	}
 }
 
-// addAssistantMessage takes in what the assistant said or called.
+// addAssistantMessage updates the checkpoint with a message or tool call of the assistant.
 func (c *Checkpoint) addAssistantMessage(m *ken.Message) {
 	if n := len(m.ToolCalls); n > 0 {
 		c.LastStep = checkpointLine(describe(&m.ToolCalls[n-1]))
@@ -267,7 +267,7 @@ func sentences(text string) []string {
 	return out
 }
 
-// hookRunner calls what a program hung on a session's actions, one call at a time, and
+// hookRunner calls the functions that a program registered for a session's actions, one call at a time, and
 // waits for none longer than it may.
 type hookRunner struct {
 	wait      time.Duration

@@ -14,7 +14,7 @@ import (
 	"github.com/kenlayer/ken/store"
 )
 
-// nothingSaid is what becomes of a session that has nothing to harvest.
+// nothingSaid is the outcome of a session without anything to harvest.
 const nothingSaid = "neither a user nor an assistant said anything"
 
 // End retires a session: with the job that harvests it, in one transaction, so

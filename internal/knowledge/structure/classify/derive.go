@@ -426,7 +426,7 @@ func (e *edge) evidence(from *ken.Claim, model string) []ken.Evidence {
 	return out
 }
 
-// reasonUnstated is why a dependency is taken back that nothing states any more.
+// reasonUnstated is the reason for retracting a dependency that no claim states any more.
 const reasonUnstated = "what it was derived from no longer stands"
 
 // write keeps an edge. One that is kept already gets the evidence, unless that would

@@ -29,7 +29,7 @@ const (
 	modelVersion = 1
 )
 
-// logPosition is how far somebody has come.
+// logPosition is how far a reader of the log has come.
 type logPosition struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
@@ -45,7 +45,7 @@ type changedClaim struct {
 	changed bool // by more than being written for the first time, or filed
 }
 
-// logReader goes over the log for one purpose.
+// logReader reads the log for one purpose, and keeps its position.
 type logReader struct {
 	key     string
 	version int

@@ -97,7 +97,7 @@ func batches(facts []ken.Claim, n int) (out []batch) {
 	return out
 }
 
-// addressesModel finds statements that speak to who files them. They may well be facts about
+// addressesModel matches statements that speak to the model which files them. They may well be facts about
 // filing facts, so nothing is refused for it.
 var addressesModel = lazyregexp.New(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruct|prompt|rule|above|previous|prior|everything)` +
 	`|\b(?:answer|respond|reply|output|return|classify|label|mark|treat|file|report)\b.{0,60}\b(?:constraints?|attributes?|aspects?|dep_t\w+|json|every|all)\b` +

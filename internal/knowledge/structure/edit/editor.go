@@ -79,7 +79,7 @@ func (e *Editor) isVisible(c *ken.Claim) bool {
 	return len(e.o.Scopes) == 0 || c.Scope.IsZero() || slices.Contains(e.o.Scopes, c.Scope)
 }
 
-// evidence is what backs a change: the given, or the editor's own.
+// evidence returns the given evidence, or the editor's own if there is none.
 func (e *Editor) evidence(given []ken.Evidence) []ken.Evidence {
 	if len(given) > 0 {
 		return slices.Clone(given)
@@ -87,7 +87,7 @@ func (e *Editor) evidence(given []ken.Evidence) []ken.Evidence {
 	return slices.Clone(e.o.Evidence)
 }
 
-// assigner is whose assignment a change with this evidence is.
+// assigner returns who counts as the author of a change with this evidence.
 func (e *Editor) assigner(evidence []ken.Evidence) ken.Assigner {
 	if e.o.By != "" {
 		return e.o.By
@@ -169,7 +169,7 @@ func (e *Editor) revive(ctx context.Context, c ken.Claim, reason string, evidenc
 	return e.s.Get(ctx, c.ID)
 }
 
-// dispute makes a claim stand no more.
+// dispute marks a claim as disputed.
 func (e *Editor) dispute(ctx context.Context, c ken.Claim, reason string) (ken.Claim, error) {
 	err := e.s.Transition(ctx, ken.Transition{ID: c.ID, To: ken.StatusDisputed, Reason: reason, Actor: e.o.Actor})
 	if err != nil {

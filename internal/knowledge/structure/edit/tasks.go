@@ -181,7 +181,7 @@ func (e *Editor) lastTask(ctx context.Context) (last uint64, err error) {
 	return last, nil
 }
 
-// TaskChange is what is to be changed of a task; nil stays as it is.
+// TaskChange lists new values for a task's fields; nil leaves a field unchanged.
 type TaskChange struct {
 	Status    *task.Status
 	Title     *string
